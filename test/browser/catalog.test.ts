@@ -275,4 +275,4 @@ test("lists say how they are read, or what the description does not tell, and be
   await page.getByRole("button", { name: /^Parcels/ }).click();
   await page.getByRole("button", { name: "Create and verify" }).waitFor();
   expect(await seen.alsoDarkAndNarrow(`/catalog/${id}?tab=lists`)).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -32,7 +32,7 @@ describe("an encrypted backup", () => {
   let made: Awaited<ReturnType<typeof encrypted>>;
   beforeAll(async () => {
     made = await encrypted(here.path);
-  }, 60_000);
+  }, 120_000);
   afterAll(() => here[Symbol.dispose]());
 
   test("is an age file of a passphrase, and shows nothing of what it holds", () => {
@@ -57,7 +57,7 @@ describe("an encrypted backup", () => {
     const owner = client(app.origin, { authorization: `Bearer ${token}` });
     expect((await owner("GET", `/api/v1/actions/${actionId}`)).status).toBe(200);
     expect((await owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
-  }, 60_000);
+  }, 120_000);
 
   deepTest(
     "without its passphrase, or with another, is refused in one sentence, and nothing is made",
@@ -75,7 +75,7 @@ describe("an encrypted backup", () => {
       expect([none.code, none.err]).toEqual([1, expect.stringContaining("Couldn't read the ")]);
       expect(readdirSync(here.path)).not.toContain("third");
     },
-    60_000,
+    120_000,
   );
 
   deepTest(
@@ -89,7 +89,7 @@ describe("an encrypted backup", () => {
       const { code, err } = await weir(backup, "verify", file, "--passphrase-file", right);
       expect([code, err]).toEqual([1, expect.stringContaining("is damaged or incomplete")]);
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -117,5 +117,5 @@ deepTest(
     const { out } = await shell(gone)(doctor, "--data", app.dataFolder);
     expect(out).toMatch(/WRONG backups +Couldn't read the passphrase file .*gone/);
   },
-  60_000,
+  120_000,
 );

@@ -90,7 +90,7 @@ const postgres = (n: number) => ({
 /** Fills an installation with one secret of each sort, and `count` connections. Idempotency keeps a reply with a token. */
 async function fill(app: Awaited<ReturnType<typeof startApp>>, count: number) {
   for (let n = 0; n < count; n++) created(await app.owner("POST", "/api/v1/connections", postgres(n)));
-  await makeHook(app, { action: BRANCH, waitSeconds: 5 });
+  await makeHook(app, { action: BRANCH });
   const kept = await app.owner(
     "POST",
     "/api/v1/access-tokens",

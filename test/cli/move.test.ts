@@ -64,4 +64,4 @@ test("a database moves to PostgreSQL and back with all of its rows, and the old 
   const action = (await owner(third)("GET", `${ACTIONS}?limit=1`)).actions[0];
   expect(action.name).toBe(before.actions[0].name);
   await third[Symbol.asyncDispose]();
-}, 60_000);
+}, 120_000);

@@ -66,7 +66,7 @@ describe("a server with a certificate", () => {
     for (const ciphers of ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"])
       expect(await agreed({ ...old, ciphers })).toBe(`TLSv1.2 ${ciphers}`);
     expect(await agreed({})).toStartWith("TLSv1.3 ");
-  }, 60_000);
+  }, 120_000);
 
   for (const [what, files, says] of [
     ["without its key", { cert: "cert.pem" }, "Set both WEIR_TLS_CERT and WEIR_TLS_KEY"],

@@ -49,7 +49,7 @@ test("a mail that was being sent when the server was killed is sent by the next 
     ["pending", 1],
     ["sent", 1],
   ]);
-}, 60_000);
+}, 120_000);
 
 test("of two processes one sends each mail", async () => {
   await using peer = await startSmtp();

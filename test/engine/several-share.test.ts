@@ -305,5 +305,5 @@ test.skipIf(faketimeLibrary === null)(
     }
     expect(receiver.got).toHaveLength(runs.length);
   },
-  90_000,
+  120_000,
 );

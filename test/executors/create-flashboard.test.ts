@@ -239,7 +239,7 @@ describe("a flashboard", () => {
       const { body } = await weir.owner("GET", `/api/v1/artifacts?action_run_id=${run.id}`);
       expect(body.total).toBe(0);
     },
-    60_000,
+    120_000,
   );
 
   test.each<[string, object, string]>([

@@ -217,7 +217,7 @@ describe("a wildcard over PostgreSQL", () => {
       message:
         "The wildcards make 1,001 resources, and an extract takes at most 1,000. Leave tables out with exclude, or spread them over several extracts.",
     });
-  }, 60_000);
+  }, 120_000);
 
   test("is refused with what is of one table", async () => {
     expect(
@@ -264,7 +264,7 @@ describe("many tables of PostgreSQL", () => {
       `SELECT a.pid = c.pid AS same_connection, a.began = c.began AS same_transaction FROM raw.${run.dataset}__a a, raw.${run.dataset}__c c`,
     );
     expect(row).toEqual({ same_connection: true, same_transaction: false });
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("a source without tables", () => {

@@ -172,7 +172,7 @@ describe("http_request with batch", () => {
       const send = (await app.owner("GET", `${RUNS}/${run.steps[2].actionRunId}`)).body;
       expect(send.result.outcomes).toHaveLength(1_234);
     },
-    60_000,
+    120_000,
   );
 
   test.each<[object, string]>([

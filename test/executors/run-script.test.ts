@@ -186,7 +186,7 @@ export default function (input: { orders: Order[] }): number {
     );
     expect(ends[0].summary.fields.output).toBe("list of 40000");
     expect(ends[1].output).toEqual([40_000, { id: 39_999, name: "ä😀".repeat(10) }]);
-  }, 30_000);
+  }, 120_000);
 });
 
 describe("a script that fails", () => {
@@ -241,10 +241,10 @@ export default (input: A) => {
         timeoutSeconds: 1,
       });
       expect(error).toMatchObject({ code: "script_timeout", retryable: false });
-      expect(Date.parse(completedAt) - Date.parse(startedAt)).toBeLessThan(5_000);
+      expect(Date.parse(completedAt) - Date.parse(startedAt)).toBeLessThan(10_000); // the limit by default
     }
     expect(await outputOf("export default () => 1")).toBe(1);
-  }, 30_000);
+  }, 120_000);
 
   deepTest(
     "ends at its memory limit",
@@ -261,7 +261,7 @@ export default (input: A) => {
       expect(await errorOf(source, { memoryMb: 16 })).toMatchObject({ code: "script_memory" });
       expect(await outputOf(source, { memoryMb: 256 })).toBe(9e5);
     },
-    30_000,
+    120_000,
   );
 
   deepTest("takes an input of megabytes whole, and none that leaves it no memory", async () => {
@@ -286,7 +286,7 @@ export default (input: A) => {
       const long = 'export default () => "x".repeat(65 * 1024 * 1024)';
       expect(await errorOf(long, { memoryMb: 256 })).toMatchObject({ code: "result_too_large" });
     },
-    30_000,
+    120_000,
   );
 
   test("can't await what never comes, nor import", async () => {

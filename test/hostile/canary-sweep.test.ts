@@ -193,7 +193,6 @@ async function givePeople() {
 async function giveWork() {
   const hook = await makeHook(weir, {
     secret: GIVEN.webhook,
-    waitSeconds: 10,
     debug: true,
     action: {
       kind: "http_request",

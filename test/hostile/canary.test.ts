@@ -72,7 +72,6 @@ test("secrets stand in no reply, no event, no line of the log and no file, once 
 
   const hook = await makeHook(app, {
     secret,
-    waitSeconds: 5,
     debug: true,
     action: { kind: "http_request", definition: { url: receiver.url, method: "POST", body: "{{payload}}" } },
     retries: { enabled: false },

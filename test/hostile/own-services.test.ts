@@ -107,7 +107,7 @@ test("the start warns of ranges that are too wide, and of what covers a service 
     ["warn", expect.stringContaining("includes 127.0.0.2, which covers the host of WEIR_LLM_BASE_URL")],
   ]);
   expect(await warnings("10.1.0.0/16,127.0.0.2:80")).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 afterAll(() => {
   expect(service.got).toEqual([]);

@@ -118,7 +118,7 @@ describe("scripts that try to do what they may not", () => {
       expect(most).toBeGreaterThan(60e6);
       expect(most).toBeLessThan(150e6);
     },
-    scaled(60_000, 600_000),
+    scaled(120_000, 600_000),
   );
 
   test("of another organization find no trace in memory, also beside each other", async () => {
@@ -135,7 +135,7 @@ describe("scripts that try to do what they may not", () => {
         expect(output).toBe(n % 2 ? "object" : "undefined");
       }),
     );
-  }, 60_000);
+  }, 120_000);
 
   test("get the replies to their own calls, though the last one's come late", async () => {
     const late = { ...host, call: async () => Bun.sleep(30).then(() => [Buffer.from('"late"')]) };
@@ -163,7 +163,8 @@ describe.skipIf(process.platform !== "linux")("the process of a script", () => {
 
   test("stands behind the walls with all its threads, and has nothing of the server's environment", async () => {
     process.env.WEIR_TEST_CANARY = "not for it";
-    const running = run(endless, { timeoutMs: 3_000 });
+    const enough = new AbortController();
+    const running = run(endless, { timeoutMs: 300_000 }, { ...host, signal: enough.signal });
     const standing = async (): Promise<string> =>
       scriptChildren().find(isWorking) ?? Bun.sleep(10).then(standing);
     const pid = await standing();
@@ -177,7 +178,8 @@ describe.skipIf(process.platform !== "linux")("the process of a script", () => {
     }
     const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
     expect(environment).not.toContain("not for it");
-    expect((await running).code).toBe("script_timeout");
+    enough.abort(new AppError("cancelled", "Enough."));
+    expect((await running).code).toBe("cancelled");
     delete process.env.WEIR_TEST_CANARY;
   });
 
@@ -193,7 +195,7 @@ await openScripts(${JSON.stringify(PROGRAM)}).run(work, host);`;
     server.kill("SIGKILL");
     const gone = async (): Promise<void> => (isThere(pid) ? Bun.sleep(20).then(gone) : undefined);
     await gone();
-  }, 30_000);
+  }, 120_000);
 });
 
 const statusOf = (pid: string): string => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { openFairSlots } from "../../src/base/fair-slots.ts";
 import { makeHook, sign } from "../support/hook.ts";
@@ -7,21 +8,24 @@ import { makeAction } from "../support/work.ts";
 
 const FLOOD = 600;
 
-/** Sends a request on a connection of its own; resolves with the status once the reply begins. */
-function send(origin: string, head: readonly string[], body = ""): Promise<number> {
+/** Opens a connection for one request. `send` resolves with the status once the reply begins. */
+async function open(origin: string) {
   const { hostname, port, host } = new URL(origin);
-  const lines = [...head, `host: ${host}`, `content-length: ${Buffer.byteLength(body)}`, "connection: close"];
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () =>
-      socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`),
-    );
-    socket.once("data", (bytes) => {
-      resolve(Number(bytes.toString("latin1", 9, 12)));
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  return {
+    async send(head: readonly string[], body = ""): Promise<number> {
+      const length = `content-length: ${Buffer.byteLength(body)}`;
+      const lines = [...head, `host: ${host}`, length, "connection: close"];
+      socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
+      const [bytes] = (await once(socket, "data")) as [Buffer];
       socket.destroy();
-    });
-    socket.once("error", reject);
-  });
+      return Number(bytes.toString("latin1", 9, 12));
+    },
+  };
 }
+
+type Line = Awaited<ReturnType<typeof open>>;
 
 describe("beside a flood of API requests", () => {
   test("webhooks and other credentials are answered before most of it", async () => {
@@ -32,8 +36,11 @@ describe("beside a flood of API requests", () => {
     });
     const { id } = await makeAction(owner);
     const other = (await owner("POST", "/api/v1/access-tokens", { name: "Other" })).body.token as string;
+    // all are there before the first is used: how quickly they are made says nothing of the server
+    const lines = await Promise.all(Array.from({ length: FLOOD + 2 }, () => open(origin)));
+    const send = (head: readonly string[], body?: string) => (lines.pop() as Line).send(head, body);
     const run = (token: string) =>
-      send(origin, [`POST /api/v1/actions/${id}/run HTTP/1.1`, `authorization: Bearer ${token}`]);
+      send([`POST /api/v1/actions/${id}/run HTTP/1.1`, `authorization: Bearer ${token}`]);
 
     const order: string[] = [];
     const note = (name: string, reply: Promise<number>) =>
@@ -42,21 +49,16 @@ describe("beside a flood of API requests", () => {
         return status;
       });
     const flood = Array.from({ length: FLOOD }, () => note("flood", run(installation.token)));
-    await flood[0];
     const body = JSON.stringify({ a: 1 });
     const headers = ["content-type: application/json", `x-svc-signature: sha256=${sign(body)}`];
-    const hook = send(
-      origin,
-      [`POST /webhooks/${installation.organizationId}/orders HTTP/1.1`, ...headers],
-      body,
-    );
+    const hook = send([`POST /webhooks/${installation.organizationId}/orders HTTP/1.1`, ...headers], body);
     const polite = [note("webhook", hook), note("other", run(other))];
 
     expect(await Promise.all(polite)).toEqual([200, 201]);
     expect(new Set(await Promise.all(flood))).toEqual(new Set([201]));
     expect(order.indexOf("webhook")).toBeLessThan(FLOOD / 2);
     expect(order.indexOf("other")).toBeLessThan(FLOOD / 2);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("fair slots", () => {

@@ -104,7 +104,7 @@ describe("a step over a long list", () => {
       const after = (await app.owner("GET", `${RUNS}/${run.steps[1].actionRunId}`)).body;
       expect(after.result.output).toEqual(numbers(1_200));
     },
-    60_000,
+    120_000,
   );
 
   const ITEMS = scaled(300, 3_000);
@@ -128,7 +128,7 @@ describe("a step over a long list", () => {
     expect(run.steps[1].items).toMatchObject({ total: ITEMS, completed: ITEMS, failed: 0 });
     const branches = run.result.each.map(({ branch }: { branch: string }) => branch);
     expect(new Set(branches)).toEqual(new Set(["whole"]));
-  }, 60_000);
+  }, 120_000);
 
   test("leaves null where an item failed, names the failures, and does only those again", async () => {
     await using app = await startApp();
@@ -167,7 +167,7 @@ describe("a step over a long list", () => {
     expect(results.map((one: { extracted: { index: number } }) => one.extracted.index)).toEqual(
       numbers(1_100),
     );
-  }, 60_000);
+  }, 120_000);
 
   test("begins no item after one has failed", async () => {
     await using app = await startApp();

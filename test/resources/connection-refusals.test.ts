@@ -162,7 +162,7 @@ describe.each([
     await run();
     expect([(await show()).status, (await errors()).length]).toEqual(["error", 2]);
     await peer.end();
-  }, 60_000);
+  }, 120_000);
 
   test.each([
     ["400 unauthorized_client", json(400, "unauthorized_client"), "error"],
@@ -191,7 +191,7 @@ describe.each([
       expect([(await show()).status, (await errors()).length]).toEqual([status, status === "error" ? 1 : 0]);
       await peer.end();
     },
-    60_000,
+    120_000,
   );
 });
 

@@ -133,7 +133,7 @@ describe.each<[string, () => Promise<Place>]>([
     const [told] = (await weir.owner("GET", "/api/v1/events?type=user.erased")).body.items;
     expect(told).toMatchObject({ entity: { type: "user", id }, actor: { type: "user", id }, data: {} });
     expect("redactedAt" in told).toBe(false);
-  }, 60_000);
+  }, 120_000);
 
   deepTest(
     "the address can be invited anew, and leads to another person",
@@ -152,7 +152,7 @@ describe.each<[string, () => Promise<Place>]>([
       expect(items[0].actor.email).toBe(EMAIL);
       expect(await verify(weir)).toMatchObject({ valid: true });
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -267,7 +267,7 @@ test("private chats go, with what their agent has run, and shared actions stay",
     action.definition,
   );
   expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
-}, 60_000);
+}, 120_000);
 
 test("an erasure that was broken off goes on, and what came late is erased a day later", async () => {
   await using weir = await startApp({ engine: false });

@@ -258,7 +258,7 @@ deepTest(
     for (const noun of ["action-runs", "automation-runs", "decisions"])
       expect(theirs.rows(noun)).toHaveLength(mine.rows(noun).length);
   },
-  60_000,
+  120_000,
 );
 
 test("only an owner exports an organization, with a token of every scope at most", async () => {
@@ -310,7 +310,7 @@ test("many rows go on in further files, and rows of any size are whole", async (
   expect(all.find(({ id }) => id === "d0").headers.note).toBe(big);
   expect(rows("webhook-delivery-attempts")).toHaveLength(12 * 40);
   expect(manifest.leftOut.map(({ what }: { what: string }) => what)).not.toContain("webhook-deliveries");
-}, 60_000);
+}, 120_000);
 
 test("the archive's audit trail says which events are redacted", async () => {
   await using weir = await startApp({ engine: false });

@@ -5,7 +5,7 @@ import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { AUTOMATION_RUNS, branch, created, RUNS, until } from "../support/work.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const DELIVERIES = "/api/v1/webhook-deliveries";
 const LETTERS = "/api/v1/dead-letters";

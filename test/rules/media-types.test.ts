@@ -46,7 +46,7 @@ test("every reply with text says that it is UTF-8", async () => {
   }
   expect(untyped).toEqual([]);
   expect(places.length).toBeGreaterThan(80);
-}, 60_000);
+}, 120_000);
 
 test("a reply in HTML has a charset in its header also where it is a refusal", async () => {
   const lost = await client(app.origin)("GET", "/api/v1/auth/oidc/callback?state=x", undefined, {

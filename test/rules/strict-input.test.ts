@@ -157,4 +157,4 @@ test("null says the same as an absent field in a creation, and clears an optiona
   expect((await app.owner("PATCH", at, tagged)).body.tags).toEqual(["a"]);
   expect((await app.owner("PATCH", at, { tags: null })).body.tags).toEqual([]);
   expect(faultsOf(await app.owner("PATCH", at, { name: null }))).toEqual(["body.name string_type"]);
-}, 30_000);
+}, 120_000);

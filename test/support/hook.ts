@@ -7,13 +7,22 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 
 export const SECRET = "inbound-secret-1";
 
-/** Creates a webhook automation; `config` without secret and path gets those of the tests, and needs no timestamps. */
+/**
+ * Creates a webhook automation; `config` without secret and path gets those of the tests, and needs no timestamps. Its
+ * sender waits as long as one may, so that a slow run is answered too.
+ */
 export async function makeHook({ owner }: Started, config: object, more: object = {}) {
   const isPlain = !("signaturePreset" in config) && !("auth" in config);
   const body = {
     name: "Hook",
     triggerType: "webhook",
-    config: { path: "orders", secret: SECRET, ...(isPlain ? { requireTimestamp: false } : {}), ...config },
+    config: {
+      path: "orders",
+      secret: SECRET,
+      waitSeconds: 30,
+      ...(isPlain ? { requireTimestamp: false } : {}),
+      ...config,
+    },
     ...more,
   };
   return created(await owner("POST", "/api/v1/automations", body));

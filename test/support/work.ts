@@ -53,7 +53,7 @@ const FINAL = ["completed", "failed", "cancelled"];
 
 /** Looks at `path` until `done` says so, and gives back what was there; fails after a minute. */
 export async function until(call: Client, path: string, done: (body: Answer["body"]) => boolean) {
-  for (const start = performance.now(); performance.now() - start < 60_000; await pause(start)) {
+  for (const start = performance.now(); performance.now() - start < 100_000; await pause(start)) {
     const { body } = await call("GET", path);
     if (done(body)) return body;
   }

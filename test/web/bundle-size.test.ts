@@ -37,5 +37,5 @@ deepTest(
     expect(weigh(first)).toBeLessThan(MOST_AT_FIRST);
     expect(weigh(whole)).toBeLessThan(MOST_WITH_EDITOR);
   },
-  60_000,
+  120_000,
 );
