@@ -459,6 +459,34 @@ describe("weir export and weir apply", () => {
     expect((await app.owner("GET", "/api/v1/actions")).body.total).toBe(3);
   });
 
+  test("bring a connection of a template that is deprecated, which is so again afterwards", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const template = created(
+      await app.owner("POST", "/api/v1/templates", {
+        slug: "old-shop",
+        displayName: "Old shop",
+        templateType: "connection",
+        definition: { http: { baseUrl: "https://shop.example", auth: { type: "none" } } },
+      }),
+    );
+    await app.owner("POST", `/api/v1/templates/${template.id}/publish`);
+    created(
+      await app.owner("POST", "/api/v1/connections", {
+        name: "Shop",
+        templateSlug: "old-shop",
+        credentials: {},
+      }),
+    );
+    await app.owner("POST", `/api/v1/templates/${template.id}/deprecate`);
+    const file = (await terminal(join(here.path, "one"), app).export()).out;
+    await using other = await startApp({ engine: false });
+    const shell = terminal(join(here.path, "two"), other);
+    const applied = await shell.give(file);
+    expect([applied.err, applied.code]).toEqual(["", 0]);
+    expect((await shell.export()).out).toBe(file);
+  });
+
   test("take back what was done when a later step fails", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

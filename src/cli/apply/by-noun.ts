@@ -19,6 +19,8 @@ export interface Done {
   id: string;
   /** Of a webhook, where the server made one: shown this once. */
   secret: string | null;
+  /** What has to wait until all that is made of the thing is there. */
+  atEnd?: () => Promise<unknown>;
 }
 
 /** What all nouns use of the public API and of the things that are there. */
@@ -54,8 +56,9 @@ const template: Requests = {
   async create({ post, send, pick }, key, { status, ...fields }) {
     const { id } = await post(PATHS.template, { slug: key, ...pick(fields, Object.keys(fields)) });
     if (status !== "draft") await send("POST", `${PATHS.template}/${id}/publish`);
-    if (status === "deprecated") await send("POST", `${PATHS.template}/${id}/deprecate`);
-    return { id, secret: null };
+    if (status !== "deprecated") return { id, secret: null };
+    const atEnd = () => send("POST", `${PATHS.template}/${id}/deprecate`);
+    return { id, secret: null, atEnd }; // nothing new is made of a deprecated one
   },
   async change({ send }, { id, path, before, changed }) {
     const names = ["displayName", "description", "iconUrl", "definition", "inputDefaults", "inputJsonSchema"];

@@ -34,6 +34,7 @@ export async function carryOutPlan(
   const secrets: Secrets = {};
   const undos: Undo[] = [];
   const lasting: string[] = [];
+  const ends: { what: string; atEnd: () => Promise<unknown> }[] = [];
   const same = new Set<PlanStep>();
   let under = "";
   try {
@@ -41,6 +42,10 @@ export async function carryOutPlan(
       under = nameOf(step);
       report(`${under} …`);
       await carryOutStep(step);
+    }
+    for (const { what, atEnd } of ends) {
+      under = what;
+      await atEnd();
     }
     const steps = plan.steps.filter((step) => !same.has(step));
     return { secrets, plan: { ...plan, steps, unchanged: plan.unchanged + same.size } };
@@ -57,9 +62,10 @@ export async function carryOutPlan(
     const what = nameOf(step);
     if (step.operation === "create") {
       const { noun, key, shown } = step.wanted;
-      const { secret } = await requests.create(step.wanted, (id) =>
+      const { secret, atEnd } = await requests.create(step.wanted, (id) =>
         undos.push({ what, take: () => requests.remove(noun, id, key) }),
       );
+      if (atEnd) ends.push({ what, atEnd });
       if (secret !== null) secrets[freeName(secrets, shown)] = secret;
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
