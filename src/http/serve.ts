@@ -142,7 +142,7 @@ function count(app: App, visit: Visit, key: string, rate: Rate): number {
 }
 
 /** Streams outlast what let them in: credentials end, and people leave. Looked up at most this often. */
-const ADMISSION_MS = 15_000;
+const ADMISSION_MS = 1_000;
 
 function admission(app: App, operation: Operation, visit: Visit): () => Promise<boolean> {
   let checkedAt = app.clock.monotonic();
