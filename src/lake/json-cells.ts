@@ -5,6 +5,7 @@ import { isObject } from "../base/json.ts";
 import { digitsOf, exactJson, NumberText } from "../base/json-numbers.ts";
 import { readLineValues, readValues } from "./json-reader.ts";
 import { decimalReading, MAX_DECIMAL_DIGITS } from "./readings.ts";
+import type { RepeatedKey } from "./repeated-keys.ts";
 
 const WRITE_CHARACTERS = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
@@ -39,7 +40,7 @@ export async function writeCells(file: JsonFile): Promise<JsonCells> {
   let count = 0;
   let text = "";
   try {
-    for await (const values of read("the file", bytes)) {
+    for await (const values of read("the file", bytes, refuseRepeated)) {
       file.signal.throwIfAborted();
       for (const value of values) {
         const line = `${++count}${cellsOf(value, columns, file.maxColumns)}\n`;
@@ -62,6 +63,10 @@ export async function writeCells(file: JsonFile): Promise<JsonCells> {
   }
   if (columns.size === 0) throw noObjects();
   return { columns: [...columns.values()], longest };
+}
+
+function refuseRepeated({ path }: RepeatedKey): never {
+  throw new AppError("sql_error", `The file can't be read as JSON: an object has the key "${path}" twice.`);
 }
 
 const noObjects = () =>

@@ -2,6 +2,10 @@ import { isUtf8 } from "node:buffer";
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { parseExact } from "../base/json-numbers.ts";
+import { type RepeatedKey, repeatedKeys } from "./repeated-keys.ts";
+
+/** Hears of each key that an object has more than once: all but the last of its values are lost. */
+export type OnRepeated = (key: RepeatedKey) => void;
 
 /** One row of JSON that is longer than this is no row. */
 const MAX_ROW_BYTES = 64 * 1024 * 1024;
@@ -28,12 +32,20 @@ export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>)
  * The rows of lines, the first of which comes after `before` others; a list of rows is rows, a scalar is a row with
  * `value`. Throws `upstream` that names the line.
  */
-export const parseLines = (name: string, texts: readonly string[], before: number): JsonObject[] =>
-  rowsOf(parseTexts(name, "Line", texts, before));
+export const parseLines = (
+  name: string,
+  texts: readonly string[],
+  before: number,
+  onRepeated: OnRepeated,
+): JsonObject[] => rowsOf(parseTexts(name, "Line", texts, before, onRepeated));
 
 /** The row that an item of a list is; `before` others came before it. Throws as `parseLines` does. */
-export const parseItem = (name: string, item: Uint8Array, before: number): JsonObject[] =>
-  rowsOf(parseTexts(name, "Row", [withBom.decode(item)], before));
+export const parseItem = (
+  name: string,
+  item: Uint8Array,
+  before: number,
+  onRepeated: OnRepeated,
+): JsonObject[] => rowsOf(parseTexts(name, "Row", [withBom.decode(item)], before, onRepeated));
 
 /**
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
@@ -44,9 +56,10 @@ export const parseItem = (name: string, item: Uint8Array, before: number): JsonO
 export async function* readJson(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
-  onValue: () => void = () => undefined,
+  onRepeated: OnRepeated,
+  onValue: () => void,
 ): AsyncGenerator<JsonObject[]> {
-  for await (const values of readValues(name, bytes, onValue)) {
+  for await (const values of readValues(name, bytes, onRepeated, onValue)) {
     const rows = rowsOf(values);
     if (rows.length > 0) yield rows;
   }
@@ -56,12 +69,13 @@ export async function* readJson(
 export async function* readValues(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
+  onRepeated: OnRepeated,
   onValue: () => void = () => undefined,
 ): AsyncGenerator<unknown[]> {
   const cutter = new ValueCutter(name);
   let before = 0;
   const parse = (texts: string[]): unknown[] => {
-    const values = parseTexts(name, "Value", texts, before);
+    const values = parseTexts(name, "Value", texts, before, onRepeated);
     before += texts.length;
     return values;
   };
@@ -78,11 +92,12 @@ export async function* readValues(
 export async function* readLineValues(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
+  onRepeated: OnRepeated,
 ): AsyncGenerator<unknown[]> {
   let before = 0;
   for await (const lines of readLines(name, bytes)) {
     const texts = linesIn(lines);
-    yield parseTexts(name, "Line", texts, before);
+    yield parseTexts(name, "Line", texts, before, onRepeated);
     before += texts.length;
   }
 }
@@ -100,8 +115,14 @@ function checkLength(name: string, { waiting }: Cutter): void {
   throw new AppError("upstream", `${name} has a row of more than ${MAX_ROW_BYTES / 1024 / 1024} MB.`);
 }
 
-function parseTexts(name: string, what: string, texts: readonly string[], before: number): unknown[] {
-  return texts.map((text, at) => {
+function parseTexts(
+  name: string,
+  what: string,
+  texts: readonly string[],
+  before: number,
+  onRepeated: OnRepeated,
+): unknown[] {
+  const parse = (text: string, at: number): unknown => {
     try {
       return parseExact(text);
     } catch (cause) {
@@ -110,6 +131,11 @@ function parseTexts(name: string, what: string, texts: readonly string[], before
         details: { file: name },
       });
     }
+  };
+  return texts.map((text, at) => {
+    const value = parse(text, at);
+    for (const key of repeatedKeys(text, value)) onRepeated(key);
+    return value;
   });
 }
 

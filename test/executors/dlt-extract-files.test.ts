@@ -166,6 +166,28 @@ describe("JSON files", () => {
     ]);
   });
 
+  test("tell of the values that an object had under a key that it has again", async () => {
+    const first = '{"id":0,"n":{"k":[{"v":0}]},"s":"\\":"}';
+    const rows = ['{"id":1,"id":2,"n":{"k":[{"v":3,"v":4}]}}', '{"id": 5, "\\u0069d" : 6}', '{"id":7}'];
+    const told = [
+      't.id: 2 values gave way to a later one of the same key in its object ("1", "5").',
+      't.n.k.v: 1 value gave way to a later one of the same key in its object ("3").',
+    ];
+    const all = [first, ...rows];
+    for (const [name, text] of [
+      ["a.jsonl", all.join("\n")],
+      ["a.json", `[${all.join(", ")}]`],
+      ["a.json", all.join("\n")],
+    ] as const) {
+      await using world = openWorld();
+      const { result } = await load(world, name, { [name]: text });
+      expect(result.warnings).toEqual(told);
+      expect(await world.query("SELECT id FROM raw.shop__t ORDER BY id")).toEqual(
+        [0, 2, 6, 7].map((id) => ({ id })),
+      );
+    }
+  });
+
   test("keep whole numbers of any length", async () => {
     await using world = openWorld();
     const numbers = [

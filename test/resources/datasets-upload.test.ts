@@ -474,6 +474,12 @@ describe("files that something is wrong with load nothing, and say what", () => 
       "format=jsonl",
       /^The file can't be read as lines of JSON: /,
     ],
+    [
+      "JSON with a key twice in one object",
+      '[{"a":{"b":1,"b":2}}]',
+      "format=json",
+      /^The file can't be read as JSON: an object has the key "a\.b" twice\.$/,
+    ],
     ["no Parquet", "hello", "format=parquet", /^The file can't be read as Parquet: .*too small/],
   ])("%s", async (_, content, query, message) => {
     const dataset = fresh();

@@ -3,7 +3,15 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { OddValues } from "../../base/odd-values.ts";
 import { openTurns } from "../../base/slices.ts";
-import { lineIn, linesIn, parseItem, parseLines, readJson, readLines } from "../../lake/json-reader.ts";
+import {
+  lineIn,
+  linesIn,
+  type OnRepeated,
+  parseItem,
+  parseLines,
+  readJson,
+  readLines,
+} from "../../lake/json-reader.ts";
 import { pastValue } from "../../providers/api/json-list.ts";
 import type { Extraction, JsonList } from "../../providers/contract.ts";
 import type { Sheets } from "../../sheets/contract.ts";
@@ -24,6 +32,7 @@ import { isRefusal } from "./typed.ts";
 /** Number of rows of a page that are processed before lines go to disk. */
 const ROWS_AT_ONCE = 512;
 const NEWLINE = 0x0a;
+const KEY_REPEATED = "gave way to a later one of the same key in its object";
 const COMMA = 0x2c;
 const BYTE_ORDER_MARK = 0xef;
 
@@ -129,6 +138,8 @@ class LooseReader {
     this.#bytes = isAll && lines ? new ByteRows(this.#normaliser, lines, options) : null;
   }
 
+  readonly #onRepeated: OnRepeated = ({ path, lost }) => this.odd.add(path, KEY_REPEATED, lost);
+
   get sheets(): Sheet[] {
     return this.#normaliser.lines.map((lines) => lines.sheet);
   }
@@ -173,7 +184,7 @@ class LooseReader {
       const next = rows.add(bytes, at, true);
       if (next < 0) {
         const end = pastValue(bytes, at);
-        for (const row of parseItem(options.table, bytes.subarray(at, end), root.rows))
+        for (const row of parseItem(options.table, bytes.subarray(at, end), root.rows, this.#onRepeated))
           this.#normaliser.add(row);
         at = bytes.subarray(0, to).indexOf(COMMA, end) + 1;
       } else at = next;
@@ -206,7 +217,7 @@ class LooseReader {
         before = await this.#eachLine(name, bytes, before, this.#bytes);
       } else {
         const texts = linesIn(bytes);
-        await this.#add(parseLines(name, texts, before));
+        await this.#add(parseLines(name, texts, before, this.#onRepeated));
         before += texts.length;
       }
       this.options.progress(this.root.rows);
@@ -226,7 +237,7 @@ class LooseReader {
       } else {
         const end = bytes.indexOf(NEWLINE, at) + 1;
         const texts = lineIn(bytes.subarray(at, end));
-        for (const row of parseLines(name, texts, count)) this.#normaliser.add(row);
+        for (const row of parseLines(name, texts, count, this.#onRepeated)) this.#normaliser.add(row);
         at = end;
         count += texts.length;
       }
@@ -262,7 +273,7 @@ class LooseReader {
     const before = this.root.rows;
     let isEmpty = true;
     await this.rows(
-      readJson(name, stream, () => {
+      readJson(name, stream, this.#onRepeated, () => {
         isEmpty = false;
       }),
     );
