@@ -163,6 +163,47 @@ test("by mouse an edge is drawn, a step put on it and moved; places are kept bes
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
+test("steps can follow each other to the right: kept with the layout, undone, and in a run for this browser alone", async () => {
+  const { page, troubles } = seen;
+  const flow = await makeAutomation(seen.weir.owner, {
+    steps: [step("a"), step("b", "a:a"), step("c", "b:a")],
+  });
+  const placeOf = async (key: string) => (await card(key).boundingBox()) ?? { x: 0, y: 0 };
+  const goesAcross = async () => {
+    const [a, b] = [await placeOf("a"), await placeOf("b")];
+    return b.x > a.x + 200 && Math.abs(a.y - b.y) < 20;
+  };
+  const turn = page.getByRole("button", { name: "Steps from left to right" });
+  const layout = async () => (await seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`)).body;
+  await open(flow.id);
+  expect(await goesAcross()).toBe(false);
+  await turn.click();
+  await eventually(goesAcross);
+  await eventually(async () => (await layout()).direction === "right");
+  await card("a").focus();
+  await page.keyboard.press("ArrowRight");
+  expect(await focused()).toBe("b");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  expect(await focused()).toBe("$trigger");
+  expect(await troubles()).toEqual([]);
+  await page.keyboard.press("Control+z");
+  await eventually(async () => !(await goesAcross()));
+  await eventually(async () => (await layout()).direction === "down");
+
+  const run = await flowToEnd(seen.weir.owner, flow.id);
+  await seen.go(`/automation-runs/${run.id}`);
+  await card("a").waitFor();
+  await turn.click();
+  await eventually(goesAcross);
+  await page.reload();
+  await card("a").waitFor();
+  await eventually(goesAcross);
+  expect((await layout()).direction).toBe("down");
+  await turn.click();
+  await eventually(async () => !(await goesAcross()));
+}, 120_000);
+
 test("two editors at once lose nothing: different steps are merged, the same field is asked for", async () => {
   const { page, weir } = seen;
   const flow = await makeAutomation(weir.owner, {

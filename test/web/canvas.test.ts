@@ -348,6 +348,22 @@ describe("the arrangement", () => {
     );
   });
 
+  test("from left to right is the same on its side", () => {
+    fc.assert(
+      fc.property(configs, (config) => {
+        const links = linksOf(stepsIn(config));
+        const sizes = (width: number, height: number) =>
+          new Map([TRIGGER, ...keysOf(config)].map((key) => [key, { width, height }]));
+        const { boxes } = arrange(sizes(WIDTH, HEIGHT), links, true);
+        const { boxes: turned } = arrange(sizes(HEIGHT, WIDTH), links);
+        for (const [key, { x, y, width }] of boxes) {
+          expect(width).toBe(WIDTH);
+          expect([x, y]).toEqual([turned.get(key)!.y, turned.get(key)!.x]);
+        }
+      }),
+    );
+  });
+
   test("stands a circle, which only a broken config has", () => {
     const sizes = new Map(["a", "b"].map((key) => [key, { width: WIDTH, height: HEIGHT }]));
     const links = linksOf([

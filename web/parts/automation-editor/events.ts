@@ -237,6 +237,8 @@ function layoutEvents({ store, open }: Around, put: PutLayout) {
       put(t("Tidy up"), { positions: {} });
       notify(t("Arranged. Press Ctrl+Z to undo."));
     },
+    // Where someone has put the steps is meant for the other direction.
+    onTurn: (direction: Layout["direction"]) => put(t("Change direction"), { direction, positions: {} }),
     group(keys: ReadonlySet<string>) {
       const own = layout().groups.find(({ steps }) => [...keys].every((key) => steps.includes(key)));
       if (own)

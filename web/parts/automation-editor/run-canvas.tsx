@@ -6,7 +6,7 @@ import { useLastRun } from "../automations/last-run.ts";
 import { triggerCard } from "../automations/trigger-card.ts";
 import { Canvas } from "../canvas/canvas.tsx";
 import { inSteps, TRIGGER } from "../canvas/config.ts";
-import { NO_LAYOUT } from "../canvas/layout.ts";
+import { type Layout, NO_LAYOUT } from "../canvas/layout.ts";
 import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
 import type { Values } from "../form/form.tsx";
 import { StepInput } from "./input.tsx";
@@ -25,12 +25,26 @@ interface Props {
 
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
+/** In what direction this browser shows runs; without it as the editor does. */
+const DIRECTION = "weir.runDirection";
+
+function keptDirection(): Layout["direction"] | null {
+  const kept = localStorage.getItem(DIRECTION);
+  return kept === "down" || kept === "right" ? kept : null;
+}
+
+/** Where someone has put the steps is meant for the layout's own direction. */
+const turnedTo = (direction: Layout["direction"] | null, layout: Layout): Layout =>
+  direction === null || direction === layout.direction ? layout : { ...layout, direction, positions: {} };
+
 /** The steps of an automation as a run has left them; a click shows what a step got and gave, and its log. */
 export default function RunCanvas({ automation, config = automation.config, run }: Props) {
   const steps = useMemo(() => withRun(stepsIn(inSteps(config)), run), [config, run]);
   const layout = useApi("GET /api/v1/automations/{automation_id}/layout", {
     path: { automation_id: automation.id },
   });
+  const [direction, setDirection] = useState(keptDirection);
+  const drawn = useMemo(() => turnedTo(direction, layout.data ?? NO_LAYOUT), [direction, layout.data]);
   const { titleOf } = useKinds();
   const actions = useStepActions(steps);
   const states = useStates(run);
@@ -47,17 +61,21 @@ export default function RunCanvas({ automation, config = automation.config, run 
   const shared = { steps, trigger, actions, titleOf, states, chosen } as const;
   const input = <StepInput step={step} steps={steps} run={run} scope={last.scope} onInsert={null} />;
   return (
-    <div className="relative flex h-[30rem] max-sm:h-auto max-sm:flex-col">
+    <div className="relative flex h-[clamp(26rem,68vh,44rem)] max-sm:h-auto max-sm:flex-col">
       <div className="relative min-w-0 grow max-sm:hidden">
         <Canvas
           {...shared}
           name={automation.name}
-          layout={layout.data ?? NO_LAYOUT}
+          layout={drawn}
           mayChange={false}
           shown={shown}
           on={{
             ...SILENT,
             onChoose: choose,
+            onTurn(next) {
+              localStorage.setItem(DIRECTION, next);
+              setDirection(next);
+            },
             open(key) {
               choose(key);
               setFocus(focus + 1);

@@ -6,6 +6,12 @@ export const HEIGHT = 64;
 export const BRANCHES = 26;
 export const GAP_X = 28;
 export const GAP_Y = 52;
+/** From left to right the rows that an edge carries stand between the cards. */
+export const GAP_ACROSS = 84;
+/** Right of a step that decides, where steps follow each other to the right: the column of its branches. */
+export const BRANCHES_ACROSS = 104;
+/** And the height of each in it. */
+export const BRANCH_ACROSS = 26;
 
 interface Size {
   readonly width: number;
@@ -235,11 +241,29 @@ function straighten({ ranks, up, down }: Graph, sweeps = 14): void {
   }
 }
 
+const turned = ({ x, y }: { x: number; y: number }) => ({ x: y, y: x });
+
 /**
  * Where each step goes, from the top down: ranks by what can run at the same time, an order with few crossings, and
- * edges as straight as can be. Steps don't overlap, and edges turn only between ranks, where no step stands.
+ * edges as straight as can be. Steps don't overlap, and edges turn only between ranks, where no step stands. With
+ * `isAcross` from left to right.
  */
-export function arrange(sizes: ReadonlyMap<string, Size>, links: readonly Link[]): Arrangement {
+export function arrange(
+  sizes: ReadonlyMap<string, Size>,
+  links: readonly Link[],
+  isAcross = false,
+  gap = GAP_Y,
+): Arrangement {
+  if (isAcross) {
+    const swapped = [...sizes].map(
+      ([key, { width, height }]) => [key, { width: height, height: width }] as const,
+    );
+    const { boxes, bends } = arrange(new Map(swapped), links, false, gap);
+    return {
+      boxes: new Map([...boxes].map(([key, box]) => [key, { ...box, ...turned(box), ...sizes.get(key) }])),
+      bends: new Map([...bends].map(([id, points]) => [id, points.map(turned)])),
+    };
+  }
   const graph = graphOf(sizes, links);
   untangle(graph);
   straighten(graph);
@@ -251,7 +275,7 @@ export function arrange(sizes: ReadonlyMap<string, Size>, links: readonly Link[]
     edges.push({ top: y - 6, bottom: y + height + 6 });
     for (const { isPass, key, width, height: own, x } of row)
       if (!isPass) boxes.set(key, { x: Math.round(x - width / 2), y, width, height: own });
-    y += height + GAP_Y;
+    y += height + gap;
   }
   const bends = new Map(
     [...graph.passes].map(([id, passes]) => [

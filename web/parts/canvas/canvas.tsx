@@ -18,7 +18,7 @@ import {
 } from "react";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
-import { WIDTH } from "./arrange.ts";
+import { HEIGHT, WIDTH } from "./arrange.ts";
 import { Arrow } from "./arrow.tsx";
 import { dependencyOf, reaches, TRIGGER } from "./config.ts";
 import { useDrag } from "./drag.ts";
@@ -60,6 +60,8 @@ export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAft
   onUndo(): void;
   onRedo(): void;
   onTidy(): void;
+  /** Absent where the steps stay as they stand. */
+  onTurn?(direction: Layout["direction"]): void;
   onHelp(): void;
   onVersions(): void;
   onNextFault(by: 1 | -1): void;
@@ -147,7 +149,7 @@ function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
     [steps, trigger],
   );
   const nameOf = useCallback((key: string) => names.get(key) ?? key, [names]);
-  return { ...hand, scene, arrangement, edges, nameOf };
+  return { ...hand, scene, arrangement, edges, nameOf, isAcross: layout.direction === "right" };
 }
 
 /** What cards and edges do: the same functions for as long as the canvas stands, so that no card is drawn anew. */
@@ -179,7 +181,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const later = useLater(props);
   const { shown } = later;
   const parts = useDrawn(later, chosen);
-  const { nodes, edges, scene, nameOf } = parts;
+  const { nodes, edges, scene, nameOf, isAcross } = parts;
   const [message, say] = useState("");
   const [isFinding, setFinding] = useState(false);
   const [wantsMap, setWantsMap] = useState<boolean | null>(null);
@@ -197,13 +199,18 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const { select } = parts;
   useEffect(() => select(new Set(chosen === null ? [] : [chosen])), [chosen, select]);
   useKeepCentred(box);
+  const drawnAcross = useRef(isAcross);
+  useEffect(() => {
+    if (drawnAcross.current !== isAcross) start();
+    drawnAcross.current = isAcross;
+  }, [isAcross, start]);
   useEffect(() => {
     // The step that Tab reaches may be gone.
     const { tabStop } = ui.get();
     if (!nodes.some(({ id }) => id === tabStop)) ui.set({ tabStop: TRIGGER });
   }, [nodes, ui]);
 
-  const onNodesChange = useDrag({ box, nodes, edges, onNodesChange: parts.onNodesChange });
+  const onNodesChange = useDrag({ isAcross, box, nodes, edges, onNodesChange: parts.onNodesChange });
   const selected = selectedSteps(nodes);
   const move = (moved: ReadonlyMap<string, { x: number; y: number }>) =>
     now.current.on.onMove(
@@ -241,6 +248,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
       nodes,
       links: scene.links,
       selected,
+      isAcross,
       mayChange,
       commands,
       nameOf,
@@ -313,7 +321,9 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
             const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
             on.onAdd({
               after: [fromHandle.id ? `${fromNode.id}:${fromHandle.id}` : fromNode.id],
-              at: [Math.round(x - WIDTH / 2), Math.round(y)],
+              at: isAcross
+                ? [Math.round(x), Math.round(y - HEIGHT / 2)]
+                : [Math.round(x - WIDTH / 2), Math.round(y)],
             });
           }}
           isValidConnection={isValid}
@@ -370,6 +380,8 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
             hasMap={hasMap}
             onMap={() => setWantsMap(!hasMap)}
             onFind={() => setFinding(true)}
+            isAcross={isAcross}
+            onTurn={on.onTurn && (() => on.onTurn?.(isAcross ? "down" : "right"))}
             onTidy={mayChange ? on.onTidy : null}
             onHelp={mayChange ? on.onHelp : null}
           />

@@ -18,6 +18,7 @@ interface Edge {
 }
 
 interface Drag {
+  isAcross: boolean;
   cards: ReadonlyMap<string, { element: HTMLElement; from: Point }>;
   edges: readonly Edge[];
 }
@@ -35,13 +36,14 @@ function endsOf(path: string): [Point, Point] {
 }
 
 interface Options {
+  isAcross: boolean;
   box: RefObject<HTMLElement | null>;
   nodes: readonly CanvasNode[];
   edges: readonly { id: string; source: string; target: string }[];
   onNodesChange: (changes: NodeChange<CanvasNode>[]) => void;
 }
 
-function begin({ box, nodes, edges }: Options, ids: ReadonlySet<string>): Drag {
+function begin({ isAcross, box, nodes, edges }: Options, ids: ReadonlySet<string>): Drag {
   const within = box.current;
   const byId = (name: string, id: string) =>
     within?.querySelector<HTMLElement>(`.react-flow__${name}[data-id="${CSS.escape(id)}"]`) ?? null;
@@ -51,6 +53,7 @@ function begin({ box, nodes, edges }: Options, ids: ReadonlySet<string>): Drag {
   });
   const near = edges.filter(({ source, target }) => ids.has(source) || ids.has(target));
   return {
+    isAcross,
     cards: new Map(cards),
     edges: near.flatMap(({ id, source, target }) => {
       const lines = [...(byId("edge", id)?.querySelectorAll("path[d]") ?? [])];
@@ -62,7 +65,7 @@ function begin({ box, nodes, edges }: Options, ids: ReadonlySet<string>): Drag {
   };
 }
 
-function draw({ cards, edges }: Drag, changes: readonly NodePositionChange[]): void {
+function draw({ isAcross, cards, edges }: Drag, changes: readonly NodePositionChange[]): void {
   const moved = new Map<string, Point>();
   for (const { id, position } of changes) {
     const card = cards.get(id);
@@ -73,10 +76,13 @@ function draw({ cards, edges }: Drag, changes: readonly NodePositionChange[]): v
   const still = { x: 0, y: 0 };
   for (const { lines, first, last, source, target } of edges) {
     const [by, to] = [moved.get(source) ?? still, moved.get(target) ?? still];
-    const path = pathOf([
-      { x: first.x + by.x, y: first.y + by.y },
-      { x: last.x + to.x, y: last.y + to.y },
-    ]);
+    const path = pathOf(
+      [
+        { x: first.x + by.x, y: first.y + by.y },
+        { x: last.x + to.x, y: last.y + to.y },
+      ],
+      isAcross,
+    );
     for (const line of lines) line.setAttribute("d", path);
   }
 }

@@ -1,4 +1,4 @@
-import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
+import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps, Position } from "@xyflow/react";
 import { Plus, X } from "lucide-react";
 import { memo, useContext } from "react";
 import { t } from "../../texts/text.ts";
@@ -31,11 +31,13 @@ const ROUND = "grid size-6 place-items-center rounded-full border bg-raised";
 
 export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
   const { id, source, target, sourceX, sourceY, targetX, targetY, data, selected, markerEnd } = props;
+  const isAcross = props.sourcePosition === Position.Right;
   const actions = useContext(ActionsContext);
   const isHovered = useUi(({ hovered }) => hovered === id);
   if (!data) return null;
   const { bends, tone, count, label, dependency, mayChange } = data;
-  const path = pathOf([{ x: sourceX, y: sourceY }, ...bends, { x: targetX, y: targetY - 3 }]);
+  const tip = { x: isAcross ? targetX - 3 : targetX, y: isAcross ? targetY : targetY - 3 };
+  const path = pathOf([{ x: sourceX, y: sourceY }, ...bends, tip], isAcross);
   const middle = bends[Math.floor((bends.length - 1) / 2)] ?? {
     x: (sourceX + targetX) / 2,
     y: (sourceY + targetY) / 2,

@@ -69,21 +69,28 @@ interface GroupData extends Record<string, unknown> {
 export type GroupNodeType = Node<GroupData, "group">;
 
 /** A group that is collapsed: one card, with the worst state inside. */
-export const GroupNode = ({ id, data, selected }: NodeProps<GroupNodeType>) => (
-  <GroupCard id={id} data={data} selected={selected} />
+export const GroupNode = ({ id, data, selected, sourcePosition }: NodeProps<GroupNodeType>) => (
+  <GroupCard id={id} data={data} selected={selected} sourcePosition={sourcePosition} />
 );
 
 const GroupCard = memo(function GroupCard({
   id,
   data: { title, count, status, label },
   selected,
-}: Pick<NodeProps<GroupNodeType>, "id" | "data" | "selected">) {
+  sourcePosition = Position.Bottom,
+}: Pick<NodeProps<GroupNodeType>, "id" | "data" | "selected" | "sourcePosition">) {
+  const isAcross = sourcePosition === Position.Right;
   const actions = useContext(ActionsContext);
   const isTabStop = useUi(({ tabStop }) => tabStop === id);
   const border = status ? INK[styleOf(status).tone] : "text-strong-line";
   return (
     <div className="relative size-full">
-      <Handle type="target" position={Position.Top} isConnectable={false} className="opacity-0" />
+      <Handle
+        type="target"
+        position={isAcross ? Position.Left : Position.Top}
+        isConnectable={false}
+        className="opacity-0"
+      />
       <button
         type="button"
         data-step={id}
@@ -106,7 +113,7 @@ const GroupCard = memo(function GroupCard({
         </span>
         {status && <StatusIcon status={status} />}
       </button>
-      <Handle type="source" position={Position.Bottom} isConnectable={false} className="opacity-0" />
+      <Handle type="source" position={sourcePosition} isConnectable={false} className="opacity-0" />
     </div>
   );
 });

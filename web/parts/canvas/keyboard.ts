@@ -114,16 +114,18 @@ export const sideOf = (key: string): Side | undefined => ARROWS[key];
 interface Around {
   nodes: readonly { id: string; position: { x: number; y: number } }[];
   links: readonly { source: string; target: string }[];
+  /** Whether edges lead from left to right, else from the top down. */
+  isAcross: boolean;
 }
 
 /** The next step on a side: along the edges first, else the nearest there. */
-export function neighbour({ nodes, links }: Around, key: string, side: Side): string | null {
+export function neighbour({ nodes, links, isAcross }: Around, key: string, side: Side): string | null {
   const at = nodes.find(({ id }) => id === key)?.position;
   if (!at) return null;
   const linked =
-    side === "down"
+    side === (isAcross ? "right" : "down")
       ? links.filter(({ source }) => source === key).map(({ target }) => target)
-      : side === "up"
+      : side === (isAcross ? "left" : "up")
         ? links.filter(({ target }) => target === key).map(({ source }) => source)
         : [];
   const isDown = side === "down" || side === "up";
@@ -134,7 +136,7 @@ export function neighbour({ nodes, links }: Around, key: string, side: Side): st
     const ahead = sign * (isDown ? position.y - at.y : position.x - at.x);
     if (ahead <= 4 && linked.length === 0) continue;
     const aside = Math.abs(isDown ? position.x - at.x : position.y - at.y);
-    const cost = ahead + aside * (isDown ? 1.5 : 4);
+    const cost = ahead + aside * (isDown === isAcross ? 4 : 1.5);
     if (!best || cost < best.cost) best = { id, cost };
   }
   return best?.id ?? null;

@@ -18,6 +18,8 @@ export interface KeyContext {
   nodes: readonly CanvasNode[];
   links: readonly SceneLink[];
   selected: ReadonlySet<string>;
+  /** Whether steps follow each other to the right. */
+  isAcross: boolean;
   mayChange: boolean;
   commands: StepCommands;
   nameOf: (key: string) => string;
@@ -69,7 +71,7 @@ function onArrow(event: KeyboardEvent, key: string, on: KeyContext): boolean {
     on.say(movedTo(side));
     return true;
   }
-  const to = neighbour({ nodes: on.nodes.filter(isStep), links: on.links }, key, side);
+  const to = neighbour({ nodes: on.nodes.filter(isStep), links: on.links, isAcross: on.isAcross }, key, side);
   if (to === null) on.say(t("No step in this direction"));
   else {
     if (event.shiftKey) on.select(new Set([...on.selected, key, to].filter((each) => each !== TRIGGER)));

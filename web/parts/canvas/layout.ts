@@ -43,6 +43,18 @@ interface Spacing {
   gapY: number;
 }
 
+const swap = ([x = 0, y = 0]: readonly number[]): Point => [y, x];
+
+/** The same with steps that follow each other to the right. */
+export function pointAcross(
+  positions: Readonly<Record<string, readonly number[]>>,
+  step: StepValue,
+  { width, height, gapX, gapY }: Spacing,
+): Point {
+  const turned = Object.fromEntries(Object.entries(positions).map(([key, at]) => [key, swap(at)]));
+  return swap(pointFor(turned, step, { width: height, height: width, gapX, gapY }));
+}
+
 /** Where a step goes that nobody has put anywhere: below what it follows, right of what is there. */
 export function pointFor(
   positions: Readonly<Record<string, readonly number[]>>,

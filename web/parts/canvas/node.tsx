@@ -5,7 +5,7 @@ import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { INK, styleOf } from "../base/status.tsx";
 import { inWords } from "../base/time.tsx";
-import { HEIGHT } from "./arrange.ts";
+import { BRANCHES_ACROSS, HEIGHT, WIDTH } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
 import { chipsOf, type StepChange, type StepState } from "./states.ts";
 import type { StepValue } from "./steps-config.ts";
@@ -35,6 +35,7 @@ export type StepNodeType = Node<StepData, "step">;
 const DOT =
   "size-2.5! border-2! border-raised! bg-strong-line! opacity-0 transition-opacity group-hover/step:opacity-100 [.connecting_&]:opacity-100";
 const FOOT = { top: HEIGHT, bottom: "auto", transform: "translate(-50%, -50%)" } as const;
+const SIDE = { left: WIDTH, right: "auto", transform: "translate(-50%, -50%)" } as const;
 
 const BORDERS: Readonly<Record<string, string>> = {
   running: "border-busy",
@@ -50,30 +51,51 @@ const CHANGES: Readonly<Record<StepChange, string>> = {
 };
 
 /** The library hands over the position too, which changes with each frame of a drag: the card takes no notice of it. */
-export const StepNode = ({ id, data, selected, isConnectable }: NodeProps<StepNodeType>) => (
-  <Card id={id} data={data} selected={selected} isConnectable={isConnectable} />
+export const StepNode = ({ id, data, selected, isConnectable, sourcePosition }: NodeProps<StepNodeType>) => (
+  <Card
+    id={id}
+    data={data}
+    selected={selected}
+    isConnectable={isConnectable}
+    isAcross={sourcePosition === Position.Right}
+  />
 );
 
-type CardProps = Pick<NodeProps<StepNodeType>, "id" | "data" | "selected" | "isConnectable">;
+type CardProps = Pick<NodeProps<StepNodeType>, "id" | "data" | "selected" | "isConnectable"> & {
+  /** Whether what comes next is to the right, else below. */
+  isAcross: boolean;
+};
 
-const Card = memo(function Card({ id, data, selected, isConnectable }: CardProps) {
+const Card = memo(function Card({ id, data, selected, isConnectable, isAcross }: CardProps) {
   const { step, branches, hasNext, mayChange, state } = data;
   const actions = useContext(ActionsContext);
   return (
     <div data-card="" className="group/step relative size-full">
-      {step?.forEach !== undefined && <Stack />}
       {id !== TRIGGER && (
-        <Handle type="target" position={Position.Top} isConnectable={isConnectable} className={DOT} />
+        <Handle
+          type="target"
+          position={isAcross ? Position.Left : Position.Top}
+          isConnectable={isConnectable}
+          className={DOT}
+        />
       )}
-      <Face id={id} data={data} selected={selected} />
-      {step && <Chips step={step} />}
-      {branches.length > 0 && <Branches id={id} data={data} isConnectable={isConnectable} />}
+      <div
+        className={`absolute left-0 ${isAcross ? "top-1/2 -translate-y-1/2" : "top-0"}`}
+        style={{ width: WIDTH, height: HEIGHT }}
+      >
+        {step?.forEach !== undefined && <Stack />}
+        <Face id={id} data={data} selected={selected} />
+        {step && <Chips step={step} />}
+      </div>
+      {branches.length > 0 && (
+        <Branches id={id} data={data} isConnectable={isConnectable} isAcross={isAcross} />
+      )}
       <Handle
         type="source"
-        position={Position.Bottom}
+        position={isAcross ? Position.Right : Position.Bottom}
         isConnectable={isConnectable}
         className={DOT}
-        style={FOOT}
+        style={isAcross ? SIDE : FOOT}
       />
       {mayChange && !hasNext && !state && branches.length === 0 && (
         <button
@@ -81,8 +103,8 @@ const Card = memo(function Card({ id, data, selected, isConnectable }: CardProps
           tabIndex={-1}
           aria-label={t("Add a step after {name}", { name: data.name })}
           onClick={() => actions.add({ after: [id] })}
-          className="nodrag absolute left-1/2 grid size-6 -translate-x-1/2 place-items-center rounded-full border border-strong-line bg-raised text-soft hover:border-accent hover:text-accent"
-          style={{ top: HEIGHT + 12 }}
+          className={`nodrag absolute grid size-6 place-items-center rounded-full border border-strong-line bg-raised text-soft hover:border-accent hover:text-accent ${isAcross ? "top-1/2 -translate-y-1/2" : "left-1/2 -translate-x-1/2"}`}
+          style={isAcross ? { left: WIDTH + 12 } : { top: HEIGHT + 12 }}
         >
           <Plus size={14} aria-hidden />
         </button>
@@ -105,7 +127,7 @@ const Stack = () => (
   </>
 );
 
-function Face({ id, data, selected }: Omit<CardProps, "isConnectable">) {
+function Face({ id, data, selected }: Omit<CardProps, "isConnectable" | "isAcross">) {
   const { name, icon: Icon, tint, state, fault, change, label } = data;
   const actions = useContext(ActionsContext);
   const isTabStop = useUi(({ tabStop }) => tabStop === id);
@@ -206,16 +228,19 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
 const SHORT = 8;
 
 /** A step that decides has one way out for each branch; an edge leaves from its label. */
-function Branches({ id, data, isConnectable }: Omit<CardProps, "selected">) {
+function Branches({ id, data, isConnectable, isAcross }: Omit<CardProps, "selected">) {
   const { branches, unused, state, mayChange, name } = data;
   const actions = useContext(ActionsContext);
   return (
-    <span className="absolute inset-x-2 flex justify-evenly gap-1.5" style={{ top: HEIGHT + 6 }}>
+    <span
+      className={`absolute flex justify-evenly ${isAcross ? "inset-y-0 flex-col items-start" : "inset-x-2 gap-1.5"}`}
+      style={isAcross ? { left: WIDTH + 6, width: BRANCHES_ACROSS - 6 } : { top: HEIGHT + 6 }}
+    >
       {branches.map((branch) => (
         <span
           key={branch}
           title={branch}
-          className={`relative flex items-center rounded-full border bg-raised px-2 text-xs leading-[18px] ${branch.length > SHORT ? "min-w-0" : "shrink-0"} ${state?.branch === branch ? "border-good text-good" : "border-strong-line text-soft"}`}
+          className={`relative flex items-center rounded-full border bg-raised px-2 text-xs leading-[18px] ${branch.length > SHORT ? "min-w-0 max-w-full" : "shrink-0"} ${state?.branch === branch ? "border-good text-good" : "border-strong-line text-soft"}`}
         >
           <span className="block truncate" dir="auto">
             {branch}
@@ -234,7 +259,7 @@ function Branches({ id, data, isConnectable }: Omit<CardProps, "selected">) {
           <Handle
             id={branch}
             type="source"
-            position={Position.Bottom}
+            position={isAcross ? Position.Right : Position.Bottom}
             isConnectable={isConnectable}
             className={DOT}
           />

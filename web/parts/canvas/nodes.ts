@@ -1,3 +1,4 @@
+import { Position } from "@xyflow/react";
 import type { LucideIcon } from "lucide-react";
 import { useMemo, useRef } from "react";
 import { t } from "../../texts/text.ts";
@@ -130,7 +131,8 @@ function isAlike(one: CanvasNode, other: CanvasNode): boolean {
     one.position.y !== other.position.y ||
     one.measured !== other.measured ||
     one.width !== other.width ||
-    one.height !== other.height
+    one.height !== other.height ||
+    one.sourcePosition !== other.sourcePosition
   )
     return false;
   const [before, after] = [one.data, other.data] as Record<string, unknown>[];
@@ -146,6 +148,11 @@ function isAlike(one: CanvasNode, other: CanvasNode): boolean {
 function nodesOf(drawn: Drawn): CanvasNode[] {
   const { scene, arrangement, layout, states, mayChange } = drawn;
   const nameOf = namesOf(drawn);
+  const isAcross = layout.direction === "right";
+  // The library looks again where the ports are once these change.
+  const ports = isAcross
+    ? { sourcePosition: Position.Right, targetPosition: Position.Left }
+    : { sourcePosition: Position.Bottom, targetPosition: Position.Top };
   const by = linksBy(scene.links);
   const around = (key: string) => by.get(key) ?? [];
   const fixed = { deletable: false, focusable: false } as const;
@@ -169,7 +176,14 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
   );
   const steps = [null, ...scene.steps].map((step): StepNodeType => {
     const id = step?.key ?? TRIGGER;
-    return { id, type: "step", ...boxOf(id), data: dataOf(drawn, step, around(id), nameOf), ...fixed };
+    return {
+      id,
+      type: "step",
+      ...boxOf(id),
+      ...ports,
+      data: dataOf(drawn, step, around(id), nameOf),
+      ...fixed,
+    };
   });
   const groups = scene.collapsed.map(({ id: own, title, steps: inside }): GroupNodeType => {
     const id = groupNode(own);
@@ -182,16 +196,18 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
       id,
       type: "group",
       ...boxOf(id),
+      ...ports,
       data: { title, count: inside.length, status: worst ?? null, label },
       ...fixed,
     };
   });
   const notes = layout.notes.map(({ id, text, near, x, y }): NoteNodeType => {
     const box = near === undefined ? undefined : arrangement.boxes.get(near);
+    const [right, below] = !box ? [0, 0] : isAcross ? [0, HEIGHT + 24] : [WIDTH + 24, 0];
     return {
       id: `note:${id}`,
       type: "note",
-      position: { x: (box?.x ?? 0) + (x ?? (box ? WIDTH + 24 : 0)), y: (box?.y ?? 0) + (y ?? 0) },
+      position: { x: (box?.x ?? 0) + (x ?? right), y: (box?.y ?? 0) + (y ?? below) },
       width: NOTE_WIDTH,
       data: { text, mayChange },
       ...fixed,

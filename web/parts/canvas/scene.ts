@@ -1,7 +1,18 @@
-import { type Arrangement, arrange, BRANCHES, GAP_X, GAP_Y, HEIGHT, WIDTH } from "./arrange.ts";
+import {
+  type Arrangement,
+  arrange,
+  BRANCH_ACROSS,
+  BRANCHES,
+  BRANCHES_ACROSS,
+  GAP_ACROSS,
+  GAP_X,
+  GAP_Y,
+  HEIGHT,
+  WIDTH,
+} from "./arrange.ts";
 import { dependencyText, type Link, linksOf, TRIGGER } from "./config.ts";
 import { type Actions, branchesOf, drawnBranches } from "./kinds.ts";
-import { type Group, isByHand, type Layout, pointFor } from "./layout.ts";
+import { type Group, isByHand, type Layout, pointAcross, pointFor } from "./layout.ts";
 import type { StepValue } from "./steps-config.ts";
 
 export interface SceneLink extends Link {
@@ -46,18 +57,26 @@ export function sceneOf(all: readonly StepValue[], actions: Actions, { groups }:
 
 /** Where all of it stands: where people have put it, or arranged. */
 export function arrangementOf({ steps, collapsed, branches, links }: Scene, layout: Layout): Arrangement {
-  const heightOf = (key: string) => HEIGHT + (branches.has(key) ? BRANCHES : 0);
+  const isAcross = layout.direction === "right";
+  const sizeOf = (key: string) => {
+    const { length = 0 } = branches.get(key) ?? [];
+    if (length === 0) return { width: WIDTH, height: HEIGHT };
+    return isAcross
+      ? { width: WIDTH + BRANCHES_ACROSS, height: Math.max(HEIGHT, length * BRANCH_ACROSS) }
+      : { width: WIDTH, height: HEIGHT + BRANCHES };
+  };
   const keys = [TRIGGER, ...steps.map(({ key }) => key), ...collapsed.map(({ id }) => groupNode(id))];
-  const sizes = new Map(keys.map((key) => [key, { width: WIDTH, height: heightOf(key) }]));
-  if (!isByHand(layout)) return arrange(sizes, links);
+  const sizes = new Map(keys.map((key) => [key, sizeOf(key)]));
+  const gap = isAcross ? GAP_ACROSS : GAP_Y;
+  if (!isByHand(layout)) return arrange(sizes, links, isAcross, gap);
   const positions: Record<string, readonly number[]> = { ...layout.positions };
   positions[TRIGGER] ??= [0, 0];
   for (const step of steps)
-    positions[step.key] ??= pointFor(positions, step, {
+    positions[step.key] ??= (isAcross ? pointAcross : pointFor)(positions, step, {
       width: WIDTH,
       height: HEIGHT,
       gapX: GAP_X,
-      gapY: GAP_Y,
+      gapY: gap,
     });
   for (const {
     id,

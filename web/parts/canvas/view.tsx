@@ -8,7 +8,7 @@ import type { UiStore } from "./ui.ts";
 import { glide } from "./zoom.tsx";
 
 /** Farther away, cards show their names alone. */
-const FAR = 0.4;
+const FAR = 0.6;
 
 /** Brings a step into view, and gives it the focus. */
 export function useFocusStep(ui: UiStore, box: RefObject<HTMLElement | null>) {
@@ -40,7 +40,11 @@ export function useFocusStep(ui: UiStore, box: RefObject<HTMLElement | null>) {
 
 /** The whole where that can be read, else its beginning or the step that is chosen. */
 export function useStart(
-  { nodes, arrangement }: { nodes: readonly CanvasNode[]; arrangement: Arrangement },
+  {
+    nodes,
+    arrangement,
+    isAcross,
+  }: { nodes: readonly CanvasNode[]; arrangement: Arrangement; isAcross: boolean },
   chosen: string | null,
   box: RefObject<HTMLElement | null>,
 ) {
@@ -50,9 +54,13 @@ export function useStart(
     const bounds = flow.getNodesBounds(nodes as CanvasNode[]);
     const fitting = Math.min(width / (bounds.width + 80), height / (bounds.height + 80), 1);
     if (fitting >= 0.5 && chosen === null) {
+      const [right, below] = [
+        width / 2 - (bounds.width / 2) * fitting,
+        height / 2 - (bounds.height / 2) * fitting,
+      ];
       void flow.setViewport({
-        x: width / 2 - (bounds.x + bounds.width / 2) * fitting,
-        y: Math.min(40, height / 2 - (bounds.height / 2) * fitting) - bounds.y * fitting,
+        x: (isAcross ? Math.min(40, right) : right) - bounds.x * fitting,
+        y: (isAcross ? below : Math.min(40, below)) - bounds.y * fitting,
         zoom: fitting,
       });
       return;
@@ -60,9 +68,11 @@ export function useStart(
     const at = arrangement.boxes.get(chosen ?? TRIGGER) ?? arrangement.boxes.get(TRIGGER);
     if (!at) return;
     const zoom = Math.max(fitting, Math.min(0.8, width / (WIDTH + 60)));
-    const top = chosen === null || chosen === TRIGGER ? 40 : height / 2 - (HEIGHT / 2) * zoom;
-    void flow.setViewport({ x: width / 2 - (at.x + WIDTH / 2) * zoom, y: top - at.y * zoom, zoom });
-  }, [flow, nodes, arrangement, chosen, box]);
+    const isFirst = chosen === null || chosen === TRIGGER;
+    const left = isFirst && isAcross ? 40 : width / 2 - (WIDTH / 2) * zoom;
+    const top = isFirst && !isAcross ? 40 : height / 2 - (HEIGHT / 2) * zoom;
+    void flow.setViewport({ x: left - at.x * zoom, y: top - at.y * zoom, zoom });
+  }, [flow, nodes, arrangement, isAcross, chosen, box]);
 }
 
 /** Where the canvas gets wider or narrower, as when a step opens beside it, its middle stays in the middle. */

@@ -1,5 +1,5 @@
 import { Panel, useReactFlow, useStore } from "@xyflow/react";
-import { Keyboard, Map as MapIcon, Scan, Search, Sparkles } from "lucide-react";
+import { ArrowDown, ArrowRight, Keyboard, Map as MapIcon, Scan, Search, Sparkles } from "lucide-react";
 import { t } from "../../texts/text.ts";
 
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
@@ -9,6 +9,9 @@ interface Props {
   hasMap: boolean;
   onMap: () => void;
   onFind: () => void;
+  isAcross: boolean;
+  /** Absent where the steps stay as they stand. */
+  onTurn: (() => void) | undefined;
   /** Absent where nothing can be tidied. */
   onTidy: (() => void) | null;
   /** Shows the keys. */
@@ -17,7 +20,8 @@ interface Props {
 
 const BUTTON = "grid h-8 min-w-8 place-items-center px-2 text-soft hover:bg-sunken hover:text-ink";
 
-export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
+export function Zoom({ hasMap, onMap, onFind, isAcross, onTurn, onTidy, onHelp }: Props) {
+  const Direction = isAcross ? ArrowRight : ArrowDown;
   const flow = useReactFlow();
   const zoom = useStore(({ transform }) => Math.round(transform[2] * 100));
   return (
@@ -77,6 +81,18 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
       >
         <Search size={14} aria-hidden />
       </button>
+      {onTurn && (
+        <button
+          type="button"
+          className={`${BUTTON} border-l border-line`}
+          aria-label={t("Steps from left to right")}
+          aria-pressed={isAcross}
+          title={isAcross ? t("Steps from top to bottom") : t("Steps from left to right")}
+          onClick={onTurn}
+        >
+          <Direction size={14} aria-hidden />
+        </button>
+      )}
       {onTidy && (
         <button
           type="button"

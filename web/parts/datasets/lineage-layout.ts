@@ -13,7 +13,6 @@ const MARGIN = 16;
 /** Room for the tip of an edge. */
 const TIP = 4;
 
-/** The canvas arranges from the top down; here what is down there is right. */
 export function acrossOf({ nodes, edges }: Lineage) {
   const links = edges.map(({ from, to }) => ({
     id: `${from} ${to}`,
@@ -22,18 +21,19 @@ export function acrossOf({ nodes, edges }: Lineage) {
     branch: null,
   }));
   const { boxes, bends } = arrange(
-    new Map(nodes.map(({ id }) => [id, { width: HEIGHT, height: WIDTH }])),
+    new Map(nodes.map(({ id }) => [id, { width: WIDTH, height: HEIGHT }])),
     links,
+    true,
   );
   const all = [...boxes.values()];
-  const [left, top] = [Math.min(...all.map(({ y }) => y)), Math.min(...all.map(({ x }) => x))];
+  const [left, top] = [Math.min(...all.map(({ x }) => x)), Math.min(...all.map(({ y }) => y))];
   const places = new Map(
-    [...boxes].map(([id, { x, y }]) => [id, { x: y - left + MARGIN, y: x - top + MARGIN }]),
+    [...boxes].map(([id, { x, y }]) => [id, { x: x - left + MARGIN, y: y - top + MARGIN }]),
   );
   const paths = links.flatMap(({ id, source, target }) => {
     const [from, to] = [places.get(source), places.get(target)];
     if (!from || !to) return [];
-    const turns = (bends.get(id) ?? []).map(({ x, y }) => ({ x: y - left + MARGIN, y: x - top + MARGIN }));
+    const turns = (bends.get(id) ?? []).map(({ x, y }) => ({ x: x - left + MARGIN, y: y - top + MARGIN }));
     const points = [
       { x: from.x + WIDTH, y: from.y + HEIGHT / 2 },
       ...turns,
@@ -52,12 +52,10 @@ export function acrossOf({ nodes, edges }: Lineage) {
 
 type Drawn = ReturnType<typeof acrossOf>;
 
-const TURNED = { right: "down", left: "up", up: "left", down: "right" } as const;
-
 /** The node that an arrow key leads to: along the edges first, else the nearest on that side. */
 export function nextNode({ places, paths }: Drawn, id: string, key: string): string | null {
   const side = sideOf(key);
   if (!side) return null;
-  const nodes = [...places].map(([each, { x, y }]) => ({ id: each, position: { x: y, y: x } }));
-  return neighbour({ nodes, links: paths }, id, TURNED[side]);
+  const nodes = [...places].map(([each, position]) => ({ id: each, position }));
+  return neighbour({ nodes, links: paths, isAcross: true }, id, side);
 }
