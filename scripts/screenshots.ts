@@ -1,13 +1,20 @@
 /**
  * Pictures of the page on the demo workspace: `bun scripts/screenshots.ts` renews those of the README. With paths, it
  * takes those instead: `bun scripts/screenshots.ts --into /tmp/seen --theme dark --language de --width 360 /runs`;
- * AUTOMATION, RUN and CHAIN in a path stand for the ids of the demo's own.
+ * AUTOMATION, RUN and CHAIN in a path stand for the ids of the demo's own. `--every` takes all pages with their tabs,
+ * in a fuller workspace and in an empty one, light, dark, on a phone and in German; paths and `--look` narrow that down.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
+import { ensureSetupToken } from "../src/resources/sign-in/setup.ts";
+import { startModel } from "../test/peers/model.ts";
+import { PASSWORD, startApp } from "../test/support/app.ts";
 import { openBrowser } from "../test/support/chromium.ts";
+import { signIn } from "../test/support/hands.ts";
+import { everyPage, patterns, README, type Shot, shotsOf, tabsHere } from "./pictures/pages.ts";
+import { answer, fillWorkspace } from "./pictures/sample.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,6 +25,8 @@ const { values, positionals } = parseArgs({
     width: { type: "string", default: "1280" },
     height: { type: "string", default: "800" },
     whole: { type: "boolean", default: false },
+    every: { type: "boolean", default: false },
+    look: { type: "string", multiple: true, default: [] },
   },
 });
 
@@ -25,43 +34,33 @@ const MOST_BYTES = 150_000;
 /** Charts, graphs and editors are loaded once they are shown, and drawn a moment later. */
 const SETTLED_MS = 700;
 
-interface Shot {
-  name: string;
-  path: string;
-  /** What is done there first. */
-  first?: (page: Page) => Promise<void>;
+interface Look {
+  theme: string;
+  language: string;
+  width: number;
+  height: number;
 }
 
-/** The pictures of the README. */
-const SHOTS: readonly Shot[] = [
-  {
-    name: "home",
-    path: "/",
-    first: (page) => page.getByRole("table", { name: "Runs" }).getByText("Shop exported").first().waitFor(),
-  },
-  {
-    name: "automation",
-    path: "/automations/AUTOMATION",
-    first: (page) => page.getByRole("button", { name: /^Completed transform/ }).click(),
-  },
-  {
-    name: "sql",
-    path: `/sql?sql=${encodeURIComponent("SELECT day, revenue, tea\nFROM marts.daily_revenue\nORDER BY day")}`,
-    async first(page) {
-      await page.getByRole("button", { name: "Run", exact: true }).click();
-      await page.getByRole("button", { name: "Chart" }).click();
-      await page.getByRole("img", { name: /chart/i }).waitFor();
-    },
-  },
-];
+const LOOKS: Readonly<Record<string, Look>> = {
+  light: { theme: "light", language: "en", width: 1280, height: 800 },
+  dark: { theme: "dark", language: "en", width: 1280, height: 800 },
+  phone: { theme: "light", language: "en", width: 390, height: 844 },
+  german: { theme: "light", language: "de", width: 1280, height: 800 },
+};
+
+const looks = Object.entries(LOOKS).filter(
+  ([name]) => values.look.length === 0 || values.look.includes(name),
+);
 
 interface Serving {
   origin: string;
   email: string;
   password: string;
+  token: string;
   automationId: string;
   automationRunId: string;
   correlationId: string;
+  artifactId: string;
 }
 
 /** The demo's own line once it serves. */
@@ -77,47 +76,150 @@ async function served(lines: ReadableStream<Uint8Array>): Promise<Serving> {
   throw new Error(`The demo ended before it served: ${text}`);
 }
 
-const main = join(import.meta.dir, "../src/main.ts");
-const demo = Bun.spawn([process.execPath, main, "demo", "--json"], { stdout: "pipe", stderr: "inherit" });
-const browser = await openBrowser();
-try {
-  const { origin, email, password, ...ids } = await served(demo.stdout);
-  const named = (path: string) =>
-    path
-      .replace("AUTOMATION", ids.automationId)
-      .replace("RUN", ids.automationRunId)
-      .replace("CHAIN", ids.correlationId);
-  const viewport = { width: Number(values.width), height: Number(values.height) };
-  const { page, faults } = await browser.open(origin, { viewport });
-  await page.goto(`${origin}/login`);
-  await page.getByLabel("Email").fill(email);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Main navigation" }).waitFor({ state: "attached" });
-  await page.evaluate(({ theme, language }) => {
-    localStorage.setItem("weir.theme", theme);
-    localStorage.setItem("weir.language", language);
-  }, values);
-  mkdirSync(values.into, { recursive: true });
-  const asked = positionals.map((path) => ({
-    name: path.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home",
-    path,
-  }));
-  for (const { name, path, first } of asked.length > 0 ? (asked as Shot[]) : SHOTS) {
-    await page.goto(origin + named(path));
-    await page.getByRole("heading", { level: 1 }).waitFor();
+async function dress(page: Page, { theme, language, width, height }: Look): Promise<void> {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: theme === "dark" ? "dark" : "light" }); // of the pages without a setting
+  await page.evaluate(
+    ([name, tongue]) => {
+      localStorage.setItem("weir.theme", name);
+      localStorage.setItem("weir.language", tongue);
+    },
+    [theme, language] as const,
+  );
+}
+
+async function take(page: Page, place: string): Promise<number> {
+  const bytes = await page.screenshot({ path: place, fullPage: values.whole });
+  console.log(`${place}: ${bytes.length} bytes`);
+  return bytes.length;
+}
+
+/** Opens each page and takes its picture into the folder; with `pathOf` those of its other tabs too. */
+async function takeAll(
+  page: Page,
+  shots: readonly Shot[],
+  {
+    folder,
+    addressOf,
+    pathOf,
+  }: {
+    folder: string;
+    addressOf: (path: string) => string;
+    /** The path that names an address; without it no tabs are taken. */
+    pathOf?: (address: string) => string;
+  },
+): Promise<number> {
+  mkdirSync(folder, { recursive: true });
+  const pending = [...shots];
+  const known = new Set(shots.map(({ name }) => name));
+  let largest = 0;
+  for (let shot = pending.shift(); shot; shot = pending.shift()) {
+    await page.goto(addressOf(shot.path));
+    await page.getByRole("heading", { level: 1 }).first().waitFor();
     await page.waitForTimeout(SETTLED_MS);
-    await first?.(page);
-    await page.waitForTimeout(SETTLED_MS);
-    const place = join(values.into, `${name}.png`);
-    const bytes = await page.screenshot({ path: place, fullPage: values.whole });
-    console.log(`${place}: ${bytes.length} bytes`);
-    if (asked.length === 0 && bytes.length > MOST_BYTES)
-      throw new Error(`${place} has more than ${MOST_BYTES} bytes.`);
+    await page.locator("main .pulse").first().waitFor({ state: "detached" });
+    if (shot.first) {
+      await shot.first(page);
+      await page.waitForTimeout(SETTLED_MS);
+    }
+    largest = Math.max(largest, await take(page, join(folder, `${shot.name}.png`)));
+    if (!pathOf) continue;
+    const tabs = shotsOf((await tabsHere(page)).map(pathOf)).filter(({ name }) => !known.has(name));
+    for (const { name } of tabs) known.add(name);
+    pending.push(...tabs);
   }
-  if (faults.length > 0) throw new Error(faults.join("\n"));
+  return largest;
+}
+
+const main = join(import.meta.dir, "../src/main.ts");
+const browser = await openBrowser();
+
+/** The pages before and after the first owner is there, and each page with nothing in it. */
+async function takeEmpty(): Promise<void> {
+  await using app = await startApp({ owner: false });
+  const { page } = await browser.open(app.origin);
+  const setUp = `/setup?token=${await ensureSetupToken(app.app)}`;
+  const addressOf = (path: string) => app.origin + path;
+  const shots = everyPage().filter(
+    ({ path }) => patterns.includes(path) && (positionals.length === 0 || positionals.includes(path)),
+  );
+  await page.goto(addressOf("/login"));
+  for (const [name, look] of looks) {
+    await dress(page, look);
+    const outside = [
+      { name: "set-up", path: setUp },
+      { name: "sign-in", path: "/login" },
+    ];
+    await takeAll(page, outside, { folder: join(values.into, name, "empty"), addressOf });
+  }
+  await page.goto(addressOf(setUp));
+  for (const [field, value] of [
+    ["email", "ada@example.com"],
+    ["password", PASSWORD],
+    ["firstName", "Ada"],
+    ["organizationName", "Analytical Engines"],
+  ] as const)
+    await page.locator(`input[name=${field}]`).fill(value);
+  await page.locator("form button").click();
+  await page.locator("aside nav").waitFor({ state: "attached" });
+  for (const [name, look] of looks) {
+    await dress(page, look);
+    await takeAll(page, shots, { folder: join(values.into, name, "empty"), addressOf });
+  }
+}
+
+async function takeFull(): Promise<void> {
+  const model = await startModel(answer);
+  const closed = "http://127.0.0.1:9";
+  const env = values.every
+    ? { ...process.env, ...model.env, WEIR_EGRESS_ALLOW: `127.0.0.1:9,${new URL(model.origin).host}` }
+    : process.env;
+  const demo = Bun.spawn([process.execPath, main, "demo", "--json"], {
+    stdout: "pipe",
+    stderr: "inherit",
+    env,
+  });
+  try {
+    const serving = await served(demo.stdout);
+    const { origin, email, password } = serving;
+    const ids: Record<string, string> = {
+      AUTOMATION: serving.automationId,
+      RUN: serving.automationRunId,
+      CHAIN: serving.correlationId,
+      ARTIFACT: serving.artifactId,
+      ...(values.every ? await fillWorkspace(serving, closed) : {}),
+    };
+    const addressOf = (path: string) => origin + path.replace(/\b[A-Z]+\b/, (word) => ids[word] ?? word);
+    const pathOf = (address: string) =>
+      Object.entries(ids).reduce((path, [word, id]) => path.replace(id, word), address);
+    const { page, faults } = await browser.open(origin);
+    await signIn(page, origin, email, password);
+    const narrowed = everyPage().filter(({ path }) => positionals.length === 0 || positionals.includes(path));
+    if (values.every)
+      for (const [name, look] of looks) {
+        await dress(page, look);
+        await takeAll(page, narrowed, { folder: join(values.into, name), addressOf, pathOf });
+      }
+    else {
+      const { theme, language, width, height } = values;
+      await dress(page, { theme, language, width: Number(width), height: Number(height) });
+      const shots = positionals.length > 0 ? shotsOf(positionals) : README;
+      const largest = await takeAll(page, shots, { folder: values.into, addressOf });
+      if (shots === README && largest > MOST_BYTES)
+        throw new Error(`A picture has more than ${MOST_BYTES} bytes.`);
+    }
+    if (faults.length > 0) throw new Error(faults.join("\n"));
+  } finally {
+    demo.kill();
+    await demo.exited;
+    await model[Symbol.asyncDispose]();
+  }
+}
+
+try {
+  await takeFull();
+  if (values.every) await takeEmpty();
 } finally {
   await browser.close();
-  demo.kill();
-  await demo.exited;
 }
+process.exit(); // the browser would keep it waiting

@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+
+export interface Shot {
+  name: string;
+  path: string;
+  /** What is done there first. */
+  first?: (page: Page) => Promise<unknown>;
+}
+
+/** The pictures of the README. */
+export const README: readonly Shot[] = [
+  {
+    name: "home",
+    path: "/",
+    first: (page) => page.getByRole("table", { name: "Runs" }).getByText("Shop exported").first().waitFor(),
+  },
+  {
+    name: "automation",
+    path: "/automations/AUTOMATION",
+    first: (page) => page.getByRole("button", { name: /^Completed transform/ }).click(),
+  },
+  {
+    name: "sql",
+    path: `/sql?sql=${encodeURIComponent("SELECT day, revenue, tea\nFROM marts.daily_revenue\nORDER BY day")}`,
+    async first(page) {
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("button", { name: "Chart" }).click();
+      await page.getByRole("img", { name: /chart/i }).waitFor();
+    },
+  },
+];
+
+/** What stands at the parameters of a page; words in capitals are ids of the sample workspace. */
+const PATHS: Readonly<Record<string, readonly string[]>> = {
+  "/runs/:id": ["/runs/STEPRUN"],
+  "/approvals/:id": ["/approvals/APPROVAL"],
+  "/actions/:id": ["/actions/ACTION"],
+  "/connections/:id": ["/connections/FILES", "/connections/INVALID"],
+  "/automations/:id": ["/automations/AUTOMATION", "/automations/FLOW", "/automations/FLOW?tab=runs"],
+  "/automations/:id/edit": [
+    "/automations/FLOW/edit",
+    "/automations/FLOW/edit?step=route",
+    "/automations/AUTOMATION/edit?step=$trigger",
+  ],
+  "/automation-runs/:id": ["/automation-runs/RUN", "/automation-runs/WAITS", "/automation-runs/FAILED"],
+  "/datasets/:layer/:dataset": [
+    "/datasets/marts/daily_revenue",
+    "/datasets/marts/daily_revenue?tab=profile",
+    "/datasets/marts/daily_revenue?tab=lineage",
+    "/datasets/raw/shop",
+  ],
+  "/bundles/:id": ["/bundles/quick-start"],
+  "/templates/:id": ["/templates/TEMPLATE"],
+  "/webhooks/:id": ["/webhooks/WEBHOOK"],
+  "/deliveries/:id": ["/deliveries/DELIVERY"],
+  "/chat/:id": ["/chat/THREAD"],
+  "/agents/:id": ["/agents/AGENT"],
+  "/catalog/:id": ["/catalog/API"],
+  "/dashboards/:id": ["/dashboards/DASHBOARD"],
+  "/dashboards/:id/edit": ["/dashboards/DASHBOARD/edit"],
+  "/artifacts/:id": ["/artifacts/ARTIFACT"],
+  "/installation/organizations/:id": ["/installation/organizations/ORGANIZATION"],
+};
+
+/** Addresses of the other tabs of the page that is open. */
+export const tabsHere = (page: Page): Promise<string[]> =>
+  page.locator("main nav a").evaluateAll((all) =>
+    all
+      .map((each) => each.getAttribute("href") ?? "")
+      .filter((href) => /[?&](tab|view)=/.test(href))
+      .map((href) => (href.startsWith("?") ? location.pathname + href : href)),
+  );
+
+const nameOf = (path: string) => path.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home";
+
+/** The page's own list of pages, so that none is forgotten. */
+export const patterns = [
+  ...readFileSync(join(import.meta.dir, "../../web/routes.tsx"), "utf8").matchAll(/route\("(\/[^"]*)"/g),
+].map(([, path = ""]) => path);
+
+export const shotsOf = (paths: readonly string[]): Shot[] =>
+  paths.map((path) => ({ name: nameOf(path), path }));
+
+/** A run whose steps follow each other to the right. */
+const ACROSS: Shot = {
+  name: "automation-runs-RUN-right",
+  path: "/automation-runs/RUN?right",
+  async first(page) {
+    await page.evaluate(() => localStorage.setItem("weir.runDirection", "right"));
+    await page.reload();
+    await page.locator(".react-flow__edge").first().waitFor({ state: "attached" });
+    await page.evaluate(() => localStorage.removeItem("weir.runDirection"));
+  },
+};
+
+/** A picture of each page at least. */
+export function everyPage(): Shot[] {
+  const paths = patterns.flatMap((pattern) => {
+    if (!pattern.includes(":")) return [pattern];
+    const own = PATHS[pattern];
+    if (!own) throw new Error(`Nobody has said what stands at ${pattern}.`);
+    return own;
+  });
+  return [...shotsOf([...paths, "/nowhere"]), ACROSS];
+}
