@@ -6,6 +6,9 @@ import { type Operation, openOperation, Reply } from "./operation.ts";
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** The product's logo, as elements: the policy of these pages lets no picture be fetched. */
+export const logo = `<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#2a59c8"/><path d="M6 11c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3M6 18c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
+
 /** A text that the executable carries, or one that depends on the settings, served to browsers without credentials. */
 export const fileOperation = (
   path: string,

@@ -1,7 +1,7 @@
 import { pageBelow } from "../base/base-path.ts";
 import { AppError } from "../base/errors.ts";
 import { Reply, type Visit } from "./operation.ts";
-import { PAGE_POLICY } from "./page.ts";
+import { logo, PAGE_POLICY } from "./page.ts";
 import { problemOf } from "./problem.ts";
 
 /** What a browser reads where something went wrong on its way through. */
@@ -47,6 +47,7 @@ const refusalPage = (
 </head>
 <body>
 <main>
+${logo}
 <h1>${title}</h1>
 <p class="bad">${escaped(error.message)}</p>
 <p><a class="button" href="${path}">${name}</a></p>

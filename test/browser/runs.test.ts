@@ -58,7 +58,7 @@ test("a failed run is found among all by its error, filtered by its step, and re
   await page.getByText("No runs match these filters").waitFor();
   await page.getByLabel("Failed step").selectOption("price");
   await page.getByText("1–2 of 2").waitFor();
-  await page.getByRole("button", { name: "Select all on this page" }).click();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByRole("button", { name: "Retry 2 runs" }).click();
   await page.getByText("2 runs retried").waitFor();
   await page.getByText("1–4 of 4").waitFor();

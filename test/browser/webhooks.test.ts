@@ -255,6 +255,6 @@ test("a webhook with a token is tried from its page with that token", async () =
   await page.getByText("Bearer token").waitFor();
   await page.getByLabel("Secret").fill("a-token-of-the-shop");
   await page.getByRole("button", { name: "Send", exact: true }).click();
-  await page.getByRole("status").getByText("200").waitFor();
+  await page.getByRole("status").getByText("200", { exact: true }).waitFor();
   expect(await troubles()).toEqual([]);
 });

@@ -59,11 +59,11 @@ export default function NewAction() {
                           return before;
                         })
                       }
-                      className="card size-full px-4 py-3 text-left hover:border-accent"
+                      className="card flex size-full flex-col px-4 py-3 text-left hover:border-accent"
                     >
                       <span className="block font-medium">{title}</span>
                       <span className="mt-1 block text-sm text-soft">{description}</span>
-                      <code className="mt-2 block font-mono text-xs text-faint">{name}</code>
+                      <code className="mt-auto block pt-2 font-mono text-xs text-faint">{name}</code>
                     </button>
                   </li>
                 ))}

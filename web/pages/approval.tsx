@@ -24,7 +24,7 @@ function Whole({ decision }: { decision: Decision }) {
       <PageHead
         title={isPending ? t("Approval") : title}
         from={[["/approvals", t("Approvals")]]}
-        beside={<Status status={decisionValue ?? status} />}
+        beside={<Status status={decisionValue ?? (isPending ? "waiting" : status)} />}
       />
       {isPending ? (
         <Question of={decision} aside={<When at={createdAt} />}>

@@ -11,6 +11,8 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
+import { inSteps } from "../parts/canvas/config.ts";
+import { stepsIn } from "../parts/canvas/steps-config.ts";
 import { triggerName } from "../parts/runs/filters.tsx";
 import { Origin } from "../parts/runs/origin.tsx";
 import { RunAgain } from "../parts/runs/run-again.tsx";
@@ -96,6 +98,8 @@ function Whole({ run }: { run: AutomationRun }) {
   });
   const config = useRunConfig(run);
   const error = run.error as { message?: string; code?: string } | null;
+  const steps = stepsIn(inSteps(config.value ?? automation.data?.config ?? {}));
+  const nameOf = (key: string) => steps.find((step) => step.key === key)?.name ?? key;
   const failed = run.steps.find(({ status }) => status === "failed");
   return (
     <>
@@ -143,7 +147,7 @@ function Whole({ run }: { run: AutomationRun }) {
                 href={`/automations/${run.automationId}/edit?step=${encodeURIComponent(failed.key)}`}
                 className="text-accent hover:underline"
               >
-                {t("Edit step {key}", { key: failed.key })}
+                {t("Edit step {key}", { key: nameOf(failed.key) })}
               </Link>
             )}
           </p>
@@ -153,7 +157,7 @@ function Whole({ run }: { run: AutomationRun }) {
         <div role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
           {run.warnings.map(({ step, message }) => (
             <p key={step} className="break-words">
-              <span className="font-medium">{step}</span>: {message}
+              <span className="font-medium">{nameOf(step)}</span>: {message}
             </p>
           ))}
         </div>
@@ -167,7 +171,7 @@ function Whole({ run }: { run: AutomationRun }) {
           />
         </Section>
       )}
-      <RunWaterfall run={run} />
+      <RunWaterfall run={run} nameOf={nameOf} />
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <Origin run={run} />
         <Section title={t("Result")} aside={<Left result={run.result} />}>

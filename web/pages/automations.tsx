@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Automation>[] = [
     name: t("Trigger"),
     isMinor: true,
     cell: ({ triggerType, nextRunAt }) => (
-      <span className="text-soft">
+      <span className="whitespace-nowrap text-soft">
         {TRIGGERS.find(([id]) => id === triggerType)?.[1]}
         {nextRunAt && (
           <>

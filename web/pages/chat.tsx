@@ -27,6 +27,26 @@ export default function Chat() {
   const shown = threads.items ?? [];
   const chosen = picked.filter((id) => shown.some((each) => each.id === id));
   const columns: readonly Column<Thread>[] = [
+    ...(may
+      ? [
+          {
+            name: t("Select"),
+            isUntitled: true,
+            cell: (thread: Thread) => (
+              <label className="-my-1 inline-flex size-8 items-center justify-center">
+                <input
+                  type="checkbox"
+                  aria-label={t("Select {thread}", { thread: titleOf(thread) })}
+                  checked={picked.includes(thread.id)}
+                  onChange={({ target: { checked } }) =>
+                    setPicked(checked ? [...picked, thread.id] : picked.filter((id) => id !== thread.id))
+                  }
+                />
+              </label>
+            ),
+          },
+        ]
+      : []),
     {
       name: t("Chat"),
       isWide: true,
@@ -50,27 +70,6 @@ export default function Chat() {
       isMinor: true,
       cell: ({ updatedAt }) => <When at={updatedAt} />,
     },
-    ...(may
-      ? [
-          {
-            name: t("Select"),
-            isUntitled: true,
-            isRight: true,
-            cell: (thread: Thread) => (
-              <label className="-my-1 inline-flex size-8 items-center justify-center">
-                <input
-                  type="checkbox"
-                  aria-label={t("Select {thread}", { thread: titleOf(thread) })}
-                  checked={picked.includes(thread.id)}
-                  onChange={({ target: { checked } }) =>
-                    setPicked(checked ? [...picked, thread.id] : picked.filter((id) => id !== thread.id))
-                  }
-                />
-              </label>
-            ),
-          },
-        ]
-      : []),
   ];
   return (
     <>

@@ -9,7 +9,7 @@ import { Tag } from "../parts/base/status.tsx";
 import { sourceOf } from "../parts/connections/from-template.ts";
 import { NewConnectionForm } from "../parts/connections/new.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
-import { FilterBar, SearchField } from "../parts/table/filters.tsx";
+import { SearchField } from "../parts/table/filters.tsx";
 import { t } from "../texts/text.ts";
 
 const ABILITIES = [
@@ -87,11 +87,9 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
   const shown = providers.filter(({ id, title, description }) => fits(id, title, description));
   return (
     <>
-      <div className="card mb-4">
-        <FilterBar>
-          <SearchField label={t("Search connectors")} value={words} onChange={setWords} />
-        </FilterBar>
-      </div>
+      <search className="mb-4 block">
+        <SearchField label={t("Search connectors")} value={words} onChange={setWords} />
+      </search>
       <Shown of={shipped}>
         {({ templates }) => {
           const services = [...newestOf(own.data?.templates ?? []), ...templates].filter(

@@ -15,7 +15,7 @@ const STATUSES = named<Connection["status"]>({
   disabled: t("Disabled"),
 });
 
-const COLUMNS: readonly Column<Connection>[] = [
+const columnsOf = (titleOf: (provider: string) => string): readonly Column<Connection>[] => [
   {
     name: t("Name"),
     isWide: true,
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Connection>[] = [
     isMinor: true,
     cell: ({ provider, isDefault }) => (
       <span className="space-x-1.5 text-soft">
-        <span>{provider}</span>
+        <span className="whitespace-nowrap">{titleOf(provider)}</span>
         {isDefault && <Tag>{t("default")}</Tag>}
       </span>
     ),
@@ -44,6 +44,7 @@ const COLUMNS: readonly Column<Connection>[] = [
 export default function Connections() {
   const filters = useFilters();
   const providers = useApi("GET /api/v1/connection-providers", {}, { isFixed: true });
+  const titles = new Map(providers.data?.providers.map(({ id, title }) => [id, title]));
   const connections = useApi(
     "GET /api/v1/connections",
     {
@@ -77,7 +78,7 @@ export default function Connections() {
       ]}
       of={connections}
       rowsOf={(page) => page.connections}
-      columns={COLUMNS}
+      columns={columnsOf((id) => titles.get(id) ?? id)}
       noMatches={t("No connections match these filters")}
       none={t("No connections yet")}
       first={t("Create connection")}

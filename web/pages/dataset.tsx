@@ -121,7 +121,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
         )}
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-5 lg:grid-cols-[15rem_minmax(0,1fr)]">
-        <div>
+        <div className="max-lg:order-last">
           <Freshness layer={layer} dataset={dataset} />
           <Section title={t("Tables")} flush>
             <ul>

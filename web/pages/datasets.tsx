@@ -19,7 +19,16 @@ const COLUMNS: readonly Column<Dataset>[] = [
   {
     name: t("Dataset"),
     isWide: true,
-    cell: ({ dataset, tables }) => <Named name={dataset} below={tables.map(({ name }) => name).join(", ")} />,
+    cell: ({ dataset, tables }) => (
+      <Named
+        name={dataset}
+        below={
+          tables.length === 1 && tables[0]?.name === dataset
+            ? null
+            : tables.map(({ name }) => name).join(", ")
+        }
+      />
+    ),
   },
   { name: t("Layer"), cell: ({ layer }) => <Tag>{layer}</Tag> },
   { name: t("Tables"), isRight: true, isMinor: true, cell: ({ tables }) => tables.length },

@@ -10,6 +10,7 @@ import { counted, Took, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { RunActions } from "../parts/runs/actions.tsx";
 import { RunChain } from "../parts/runs/chain.tsx";
+import { triggerName } from "../parts/runs/filters.tsx";
 import RunLog from "../parts/runs/log.tsx";
 import { useRunNames } from "../parts/runs/names.ts";
 import { Artifacts, Output } from "../parts/runs/output.tsx";
@@ -126,12 +127,12 @@ function TriggeredBy({ run, name }: { run: Run; name: string | null }) {
   if (triggerSourceType === "automation" && triggerSourceId) {
     return (
       <>
-        {triggerMethod} ·{" "}
+        {triggerName(triggerMethod)} ·{" "}
         <Link href={`/automations/${triggerSourceId}`} className="text-accent hover:underline">
           <span dir="auto">{name ?? t("Unnamed automation")}</span>
         </Link>
       </>
     );
   }
-  return <>{`${triggerMethod} · ${triggerSourceType.replace("_", " ")}`}</>;
+  return <>{`${triggerName(triggerMethod)} · ${triggerSourceType.replace("_", " ")}`}</>;
 }

@@ -77,7 +77,7 @@ export default function Sql() {
               </Button>
             ) : (
               <Button kind="main" icon={Play} disabled={isEmpty} onClick={() => run(tab.sql)}>
-                {t("Run")}
+                {t("Run|verb")}
               </Button>
             )}
             <Button icon={Workflow} disabled={isEmpty} onClick={() => run(`EXPLAIN ${tab.sql}`)}>

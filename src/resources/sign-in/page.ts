@@ -1,5 +1,5 @@
 import type { App } from "../../context.ts";
-import { fileOperation } from "../../http/page.ts";
+import { fileOperation, logo } from "../../http/page.ts";
 import deviceScript from "./pages/device.page.js" with { type: "text" };
 import loginScript from "./pages/login.page.js" with { type: "text" };
 import style from "./pages/page.css" with { type: "text" };
@@ -19,6 +19,7 @@ export const page = (title: string, script: string, content: string) => `<!docty
 </head>
 <body>
 <main>
+${logo}
 <h1>${title}</h1>
 ${content}
 <div id="told" role="status"></div>

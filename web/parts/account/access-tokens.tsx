@@ -42,7 +42,7 @@ export function AccessTokens() {
       columns={[
         {
           name: t("Scopes"),
-          cell: ({ scopes }) => scopes.join(", "),
+          cell: ({ scopes }) => <span className="whitespace-nowrap">{scopes.join(", ")}</span>,
         },
         {
           name: t("Expires"),

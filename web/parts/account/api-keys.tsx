@@ -4,6 +4,7 @@ import { useChange, useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 import { AdminsOnly, RoleField } from "../base/role.tsx";
+import { roleName } from "../base/role-name.ts";
 import { Tag } from "../base/status.tsx";
 import { cantUndo } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
@@ -35,7 +36,7 @@ export function ApiKeys() {
       }}
       about={t("API keys belong to the organization, not to a user, and don't expire.")}
       list={list}
-      columns={[{ name: t("Role"), cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> }]}
+      columns={[{ name: t("Role"), cell: ({ roleSlug }) => <Tag>{roleName(roleSlug as Role)}</Tag> }]}
       empty={t("Use API keys for servers and scheduled jobs.")}
       make={(onClose, onMade) => <NewKey onClose={onClose} onMade={onMade} />}
       secretOf={({ key }: Made) => key}

@@ -1,11 +1,12 @@
 import { Check, X } from "lucide-react";
 import { ApiError, switchTo } from "../../api.ts";
-import type { Reply } from "../../calls.ts";
+import type { Reply, Role } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";
 import { personName } from "../base/person.ts";
+import { roleName } from "../base/role-name.ts";
 import { Tag } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { Named } from "../table/table.tsx";
@@ -55,7 +56,7 @@ function Invitation({ of }: { of: Own }) {
           below={invitedBy ? t("Invited by {personName}", { personName: personName(invitedBy) }) : null}
         />
       </span>
-      <Tag>{roleSlug}</Tag>
+      <Tag>{roleName(roleSlug as Role)}</Tag>
       <span className="text-xs text-soft">
         {t("Expires")} <When at={expiresAt} />
       </span>

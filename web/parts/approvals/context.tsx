@@ -13,7 +13,14 @@ import { triggerName } from "../runs/filters.tsx";
 type Of = Pick<Approval, "id" | "automationId" | "automationRunId" | "stepKey">;
 
 /** What started the run that asks, what each answer leads to, and who else may give it. */
-export function ApprovalContext({ of: { id, automationId, automationRunId, stepKey } }: { of: Of }) {
+export function ApprovalContext({
+  of: { id, automationId, automationRunId, stepKey },
+  isOnRun = false,
+}: {
+  of: Of;
+  /** On the page of the run itself. */
+  isOnRun?: boolean;
+}) {
   const decision = useApi("GET /api/v1/decisions/{decision_id}", { path: { decision_id: id } });
   const run = useApi(
     "GET /api/v1/automation-runs/{run_id}",
@@ -37,13 +44,17 @@ export function ApprovalContext({ of: { id, automationId, automationRunId, stepK
       <Facts
         of={[
           [t("Triggered by"), <Trigger key="by" run={run.data} decision={decision.data} nameOf={nameOf} />],
-          [
-            t("Run"),
-            <RunLink
-              key="run"
-              href={run.data ? `/automation-runs/${run.data.id}` : `/runs/${decision.data.subjectId}`}
-            />,
-          ],
+          ...(isOnRun
+            ? []
+            : [
+                [
+                  t("Run"),
+                  <RunLink
+                    key="run"
+                    href={run.data ? `/automation-runs/${run.data.id}` : `/runs/${decision.data.subjectId}`}
+                  />,
+                ] as const,
+              ]),
           ...(automation.data && stepKey ? outcomesOf(automation.data, stepKey) : []),
           [t("Who can decide"), assignee ? t("{assignee} and any admin", { assignee }) : t("Any member")],
           ...(decision.data.expiresAt

@@ -25,7 +25,7 @@ export function RunDecisions({ run }: { run: AutomationRun }) {
         </>
       }
     >
-      <ApprovalContext of={approval} />
+      <ApprovalContext of={approval} isOnRun />
     </Question>
   ));
 }

@@ -147,7 +147,8 @@ function Body({ panel: { note, svg, title, columns, rows } }: { panel: Panel }) 
   if (typeof note === "string") return <p className="py-6 text-center text-sm text-soft">{note}</p>;
   if (typeof svg === "string")
     return (
-      <div className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000]">
+      // In the dark the drawing's white is turned into the page's ground, and its colours keep their hues.
+      <div className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000] in-data-[theme=dark]:hue-rotate-180 in-data-[theme=dark]:invert-91 print:filter-none">
         <Drawing svg={svg} label={title} />
       </div>
     );

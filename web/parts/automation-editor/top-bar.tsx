@@ -93,7 +93,7 @@ export function TopBar(props: Props) {
         </Button>
       )}
       {mayChange && (
-        <>
+        <span className="flex">
           <IconButton
             icon={Undo2}
             label={past.length > 0 ? t("Undo: {label}", { label: past.at(-1)?.label ?? "" }) : t("Undo")}
@@ -106,7 +106,7 @@ export function TopBar(props: Props) {
             disabled={future.length === 0}
             onClick={props.onRedo}
           />
-        </>
+        </span>
       )}
       <fieldset className="inline-flex rounded-md border border-strong-line p-0.5">
         <legend className="sr-only">{t("View")}</legend>
@@ -125,11 +125,11 @@ export function TopBar(props: Props) {
         ))}
       </fieldset>
       <Button icon={HistoryIcon} onClick={props.onVersions}>
-        {t("Versions")}
+        <span className="max-sm:sr-only">{t("Versions")}</span>
       </Button>
       {mayChange && (
         <Button icon={Play} onClick={props.onTest}>
-          {t("Test|verb")}
+          <span className="max-sm:sr-only">{t("Test|verb")}</span>
         </Button>
       )}
       {mayChange && (

@@ -3,6 +3,7 @@ import { t } from "../../texts/text.ts";
 import { triggerIcon } from "../canvas/kinds.ts";
 import type { TriggerCard } from "../canvas/nodes.ts";
 import type { Values } from "../form/form.tsx";
+import { cronInWords } from "./cron-words.ts";
 
 const NAMES: Readonly<Record<Automation["triggerType"], string>> = {
   manual: t("Started manually"),
@@ -11,6 +12,9 @@ const NAMES: Readonly<Record<Automation["triggerType"], string>> = {
   schedule: t("Schedule"),
   event: t("Event"),
 };
+
+/** `Europe/Zurich` as people say it. */
+const cityOf = (zone: string) => zone.replace(/^.*\//, "").replaceAll("_", " ");
 
 /** What starts an automation, as its card on the canvas says it. */
 export function triggerCard(type: Automation["triggerType"], config: Values): TriggerCard {
@@ -22,7 +26,9 @@ export function triggerCard(type: Automation["triggerType"], config: Values): Tr
   };
   const summary =
     type === "schedule"
-      ? [schedule?.cron, schedule?.timezone ?? "UTC"].filter(Boolean).join(", ")
+      ? [cronInWords(schedule?.cron ?? "") ?? schedule?.cron, cityOf(schedule?.timezone ?? "UTC")]
+          .filter(Boolean)
+          .join(", ")
       : type === "webhook"
         ? `POST /${path ?? ""}`
         : type === "event"

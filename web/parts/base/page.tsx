@@ -24,7 +24,7 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
   }, [title]);
   return (
     <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-      <div className="min-w-0 grow basis-64">
+      <div className="min-w-0 grow basis-80">
         {from.length > 0 && (
           <nav aria-label={t("Breadcrumb")} className="mb-0.5 flex items-center gap-1 text-xs text-soft">
             {from.map(([href, name]) => (
@@ -43,7 +43,11 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
           </h1>
           {beside}
         </div>
-        {about && <div className="mt-1 max-w-prose text-sm text-soft [overflow-wrap:anywhere]">{about}</div>}
+        {about && (
+          <div className="mt-1 max-w-prose text-sm text-pretty text-soft [overflow-wrap:anywhere]">
+            {about}
+          </div>
+        )}
       </div>
       {children && <div className="flex flex-wrap items-center gap-2 print:hidden">{children}</div>}
     </header>
@@ -86,7 +90,7 @@ export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
         <Icon size={20} aria-hidden />
       </div>
       <p className="font-medium">{title}</p>
-      {children && <div className="mt-1 max-w-md text-sm text-soft">{children}</div>}
+      {children && <div className="mt-1 max-w-md text-sm text-balance text-soft">{children}</div>}
       {action && <div className="mt-4 flex flex-wrap justify-center gap-2">{action}</div>}
     </div>
   );

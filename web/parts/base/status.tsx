@@ -153,7 +153,16 @@ export function StatusIcon({ status, size = 15 }: { status: StatusWord; size?: n
 }
 
 /** A status in words, with its colour and shape. */
-export function Status({ status, label }: { status: StatusWord; label?: string | undefined }) {
+export function Status({
+  status,
+  label,
+  isShort = false,
+}: {
+  status: StatusWord;
+  label?: string | undefined;
+  /** On a phone its shape alone is seen, where the words would push other columns out. */
+  isShort?: boolean;
+}) {
   const { icon: Icon, tone, label: known } = styleOf(status);
   const moves = status === "running" || status === "processing" || status === "streaming";
   return (
@@ -161,7 +170,9 @@ export function Status({ status, label }: { status: StatusWord; label?: string |
       className={`inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${INK[tone]} ${FILL[tone]}`}
     >
       <Icon size={13} aria-hidden className={`shrink-0 ${moves ? "spin" : ""}`} />
-      {label === undefined ? known : runStatusName(label)}
+      <span className={isShort ? "max-sm:sr-only" : ""}>
+        {label === undefined ? known : runStatusName(label)}
+      </span>
     </span>
   );
 }

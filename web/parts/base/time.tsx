@@ -33,7 +33,7 @@ const exact = dateFormat({ dateStyle: "medium", timeStyle: "long" });
 const short = dateFormat({
   month: "short",
   day: "numeric",
-  hour: "2-digit",
+  hour: "numeric",
   minute: "2-digit",
   second: "2-digit",
 });

@@ -89,8 +89,10 @@ function BigNumber({ spec, columns, rows }: Omit<DrawnProps, "height">) {
   const value = numberOf(spec, columns, rows);
   const { goal } = spec;
   return (
-    <div className="flex h-full min-h-16 flex-col items-center justify-center">
-      <p className="text-4xl font-semibold tracking-tight tabular-nums">{formatted(value, spec)}</p>
+    <div className="@container flex h-full min-h-16 flex-col items-center justify-center text-center">
+      <p className="text-[clamp(1.25rem,13cqw,2.25rem)] leading-tight font-semibold tracking-tight tabular-nums">
+        {formatted(value, spec)}
+      </p>
       {goal !== undefined && (
         <p className={`mt-1 text-sm ${value !== null && value >= goal ? "text-good" : "text-soft"}`}>
           {t("Goal: {formatted}", { formatted: formatted(goal, spec) })}

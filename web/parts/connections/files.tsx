@@ -172,7 +172,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
                       spec={`${names}/${item.name}`.replace(/^\/+/, "")}
                     />
                   )}
-                  <span className="text-xs text-soft tabular-nums">{sized(item.size)}</span>
+                  <span className="w-16 text-right text-xs text-soft tabular-nums">{sized(item.size)}</span>
                   <span className="w-28 text-right text-xs text-soft max-sm:hidden">
                     <When at={item.modifiedAt} empty="" />
                   </span>

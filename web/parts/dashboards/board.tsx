@@ -128,7 +128,7 @@ export function PanelBody({
     return (
       <p
         role="alert"
-        className="h-full overflow-auto p-4 text-sm whitespace-pre-wrap text-bad [overflow-wrap:anywhere]"
+        className="h-full overflow-auto p-4 font-mono text-xs whitespace-pre-wrap text-bad [overflow-wrap:anywhere]"
       >
         {data.error.message}
       </p>

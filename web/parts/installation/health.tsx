@@ -69,12 +69,7 @@ export function InstallationHealth() {
             </ul>
           </Section>
           <Section title={t("Details")}>
-            <Facts
-              of={[
-                [t("Status"), status],
-                [t("Version"), meta.data?.version ?? "–"],
-              ]}
-            />
+            <Facts of={[[t("Version"), meta.data?.version ?? "–"]]} />
           </Section>
         </>
       )}

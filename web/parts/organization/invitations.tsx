@@ -9,6 +9,7 @@ import { TextField } from "../base/labelled.tsx";
 import { useNew } from "../base/new.ts";
 import { Section } from "../base/page.tsx";
 import { RoleField } from "../base/role.tsx";
+import { roleName } from "../base/role-name.ts";
 import { ShownOnce } from "../base/shown-once.tsx";
 import { Tag } from "../base/status.tsx";
 import { useNow, When } from "../base/time.tsx";
@@ -29,7 +30,7 @@ export function Invitations() {
   const invitations = useOlder("GET /api/v1/organizations/invitations", {});
   const columns: readonly Column<Invitation>[] = [
     { name: t("Email"), isWide: true, cell: ({ email }) => <Named name={email} /> },
-    { name: t("Role"), cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> },
+    { name: t("Role"), cell: ({ roleSlug }) => <Tag>{roleName(roleSlug as Role)}</Tag> },
     {
       name: t("Expires"),
       isRight: true,

@@ -41,7 +41,7 @@ const columns: readonly Column<Row>[] = [
   },
   {
     name: t("Status"),
-    cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} />,
+    cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} isShort />,
   },
   {
     name: t("Trigger"),
@@ -112,7 +112,6 @@ function Found({ page }: { page: Page }) {
   const selection = useSelection(page.runs, ({ automationName, id }) => `${automationName} ${id.slice(-12)}`);
   return (
     <>
-      {may && <Bulk selection={selection} />}
       <Table
         label={t("Automation runs")}
         columns={may ? [selection.column, ...columns] : columns}
@@ -120,6 +119,7 @@ function Found({ page }: { page: Page }) {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/automation-runs/${id}`}
       />
+      {selection.chosen.length > 0 && <Bulk selection={selection} />}
       <Pager {...page} shown={page.runs.length} />
     </>
   );
@@ -129,7 +129,7 @@ const TOUCHES = ["/automation-runs", "/action-runs", "/automations", "/overview"
 
 /** What can be done with the runs that are chosen. */
 function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }) {
-  const { chosen, clear, all } = selection;
+  const { chosen, clear } = selection;
   const [isCancelling, setCancelling] = useState(false);
   const retry = useBulk(
     retryRun,
@@ -151,31 +151,23 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
   const active = chosen.filter(({ status }) => !isOver(status));
   const cancelLabel = plural(active.length, { one: "Cancel # run", other: "Cancel # runs" });
   return (
-    <div className="flex min-h-11 flex-wrap items-center gap-2 border-b border-line px-3 py-1.5 sm:px-4">
-      {chosen.length === 0 ? (
-        <Button kind="quiet" onClick={all}>
-          {t("Select all on this page")}
+    <div className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5 sm:px-4">
+      <span className="text-sm tabular-nums" role="status">
+        {plural(chosen.length, { one: "# selected", other: "# selected" })}
+      </span>
+      {broken.length > 0 && (
+        <Button icon={RotateCcw} busy={retry.isBusy} onClick={() => void retry.run(broken).then(clear)}>
+          {plural(broken.length, { one: "Retry # run", other: "Retry # runs" })}
         </Button>
-      ) : (
-        <>
-          <span className="text-sm tabular-nums" role="status">
-            {plural(chosen.length, { one: "# selected", other: "# selected" })}
-          </span>
-          {broken.length > 0 && (
-            <Button icon={RotateCcw} busy={retry.isBusy} onClick={() => void retry.run(broken).then(clear)}>
-              {plural(broken.length, { one: "Retry # run", other: "Retry # runs" })}
-            </Button>
-          )}
-          {active.length > 0 && (
-            <Button kind="bad" icon={Ban} busy={cancel.isBusy} onClick={() => setCancelling(true)}>
-              {cancelLabel}
-            </Button>
-          )}
-          <Button kind="quiet" onClick={clear}>
-            {t("Clear selection")}
-          </Button>
-        </>
       )}
+      {active.length > 0 && (
+        <Button kind="bad" icon={Ban} busy={cancel.isBusy} onClick={() => setCancelling(true)}>
+          {cancelLabel}
+        </Button>
+      )}
+      <Button kind="quiet" onClick={clear}>
+        {t("Clear selection")}
+      </Button>
       {isCancelling && (
         <Dialog
           title={`${cancelLabel}?`}

@@ -25,14 +25,16 @@ export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
       isWide: true,
       cell: (run) => {
         const title = titleOf(run.kind);
-        const known = keys.get(run.id) ?? run.actionName ?? title;
+        const known = keys.get(run.id) ?? run.actionName ?? run.stepKey ?? title;
         const name = hidesAction ? run.id.slice(-12) : known;
         const whose = keys.has(run.id) ? title : (run.automationName ?? title);
         const why = (run.error as { message?: string } | null)?.message ?? progressOf(run);
-        return <Named name={name} below={[whose === name ? null : whose, why].filter(Boolean).join(" · ")} />;
+        const kind = run.stepKey === known && whose !== title ? title : null;
+        const below = [whose === name ? null : whose, why ?? kind];
+        return <Named name={name} below={below.filter(Boolean).join(" · ")} />;
       },
     },
-    { name: t("Status"), cell: (run) => <Status status={run.status} label={run.displayStatus} /> },
+    { name: t("Status"), cell: (run) => <Status status={run.status} label={run.displayStatus} isShort /> },
     {
       name: t("Trigger"),
       isMinor: true,

@@ -36,8 +36,14 @@ function useSeconds(isLive: boolean): number {
   return isLive ? now : Date.now();
 }
 
+interface Props {
+  run: AutomationRun;
+  /** Of a step, by its key. */
+  nameOf: (key: string) => string;
+}
+
 /** A bar for each step of a run on one axis of time, live while the run is under way. */
-function Waterfall({ run, runs }: { run: AutomationRun; runs: readonly ListedRun[] }) {
+function Waterfall({ run, runs, nameOf }: Props & { runs: readonly ListedRun[] }) {
   const now = useSeconds(!isOver(run.status));
   const { from, to } = spanOf(run, now);
   const byId = new Map(runs.map((each) => [each.id, each]));
@@ -75,7 +81,16 @@ function Waterfall({ run, runs }: { run: AutomationRun; runs: readonly ListedRun
         {run.steps.map((step) => {
           const action = byId.get(step.actionRunId ?? "");
           const times = timesOf(step, action, from, now);
-          return <Row key={step.key} step={step} action={action} times={times} placeOf={placeOf} />;
+          return (
+            <Row
+              key={step.key}
+              step={step}
+              name={nameOf(step.key)}
+              action={action}
+              times={times}
+              placeOf={placeOf}
+            />
+          );
         })}
       </ol>
       <Legend />
@@ -85,12 +100,13 @@ function Waterfall({ run, runs }: { run: AutomationRun; runs: readonly ListedRun
 
 interface RowProps {
   step: StepState;
+  name: string;
   action: ListedRun | undefined;
   times: StepTimes;
   placeOf: (at: number) => string;
 }
 
-function Row({ step, action, times: { segments, seconds, isKept }, placeOf }: RowProps) {
+function Row({ step, name, action, times: { segments, seconds, isKept }, placeOf }: RowProps) {
   const { tone } = styleOf(step.status);
   const first = segments[0];
   const last = segments.at(-1);
@@ -104,11 +120,11 @@ function Row({ step, action, times: { segments, seconds, isKept }, placeOf }: Ro
               href={`/runs/${step.actionRunId}`}
               className="truncate font-medium hover:text-accent hover:underline"
             >
-              <span dir="auto">{step.key}</span>
+              <span dir="auto">{name}</span>
             </Link>
           ) : (
             <span className="truncate font-medium" dir="auto">
-              {step.key}
+              {name}
             </span>
           )}
         </span>
@@ -210,11 +226,11 @@ const Legend = () => (
 );
 
 /** The steps of a run over time, with what is known of the run of each. */
-export function RunWaterfall({ run }: { run: AutomationRun }) {
+export function RunWaterfall({ run, nameOf }: Props) {
   const runs = useApi(
     "GET /api/v1/action-runs",
     { query: { automation_run_id: run.id, limit: 100 } },
     isOver(run.status) ? {} : { refetchMs: 2000 },
   );
-  return <Waterfall run={run} runs={runs.data?.runs ?? []} />;
+  return <Waterfall run={run} runs={runs.data?.runs ?? []} nameOf={nameOf} />;
 }

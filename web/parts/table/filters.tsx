@@ -40,7 +40,7 @@ export function SearchField({ value, onChange, label }: SearchProps) {
     return () => clearTimeout(timer);
   }, [text, value]);
   return (
-    <div className="relative w-60 max-w-full">
+    <div className="relative w-60 max-w-full max-sm:w-full">
       <Search size={14} aria-hidden className="absolute top-2.25 left-2.5 text-faint" />
       <input
         type="search"

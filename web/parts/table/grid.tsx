@@ -63,7 +63,7 @@ export function Grid({ columns, rows, label, height = 420, picking, isPlain = fa
           {columns.map(({ name, dataType }) => (
             <span
               key={name}
-              className={`truncate px-3 py-1 ${isPlain && isNumber(dataType) ? "text-right" : ""}`}
+              className={`truncate px-3 py-1 ${isNumber(dataType) ? "text-right" : ""}`}
               title={`${name} ${dataType}`}
             >
               <span className="block truncate font-semibold">{name}</span>

@@ -15,6 +15,15 @@ export function useSelection<T extends { id: string }>(rows: readonly T[], nameO
   const column: Column<T> = {
     name: t("Select"),
     isUntitled: true,
+    head: (
+      <input
+        type="checkbox"
+        className="block size-4 accent-accent"
+        aria-label={t("Select all on this page")}
+        checked={rows.length > 0 && chosen.length === rows.length}
+        onChange={({ target: { checked } }) => setIds(new Set(checked ? rows.map(({ id }) => id) : []))}
+      />
+    ),
     cell: (row) => (
       <input
         type="checkbox"
@@ -29,6 +38,5 @@ export function useSelection<T extends { id: string }>(rows: readonly T[], nameO
     chosen,
     column,
     clear: () => setIds(new Set()),
-    all: () => setIds(new Set(rows.map(({ id }) => id))),
   };
 }

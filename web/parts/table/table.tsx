@@ -17,6 +17,8 @@ export interface Column<T> {
   isWide?: boolean;
   /** Its name is for those who don't see what is in it, such as buttons and check boxes. */
   isUntitled?: boolean;
+  /** Stands in the head in place of the name. */
+  head?: ReactNode;
 }
 
 interface Props<T> {
@@ -38,13 +40,13 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
       <table aria-label={label} className="w-full border-collapse text-sm">
         <thead>
           <tr className="text-left text-xs text-soft">
-            {columns.map(({ name, isRight, isMinor, isWide, isUntitled }) => (
+            {columns.map(({ name, isRight, isMinor, isWide, isUntitled, head }) => (
               <th
                 key={name}
                 scope="col"
                 className={`h-8 px-3 font-medium sm:px-4 whitespace-nowrap ${isRight ? "text-right" : ""} ${isMinor ? "max-md:hidden" : ""} ${isWide ? "w-full" : ""}`}
               >
-                {isUntitled ? <span className="sr-only">{name}</span> : name}
+                {head ?? (isUntitled ? <span className="sr-only">{name}</span> : name)}
               </th>
             ))}
           </tr>
