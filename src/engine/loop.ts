@@ -14,6 +14,8 @@ export async function drive(
   loop: Loop,
   options: {
     idleMs: number;
+    /** As many rest `idleMs` in turn: each then rests that many times as long. */
+    sharers?: () => number;
     signal: AbortSignal;
     cut?: AbortSignal;
     clock: Clock;
@@ -22,13 +24,13 @@ export async function drive(
     rest?: (ms: number, signal: AbortSignal) => Promise<void>;
   },
 ): Promise<void> {
-  const { idleMs, signal, cut = signal, clock, report, rest = clock.sleep } = options;
+  const { idleMs, sharers = () => 1, signal, cut = signal, clock, report, rest = clock.sleep } = options;
   while (!signal.aborted) {
     const state = await loop.tick(cut).catch((error: unknown) => {
       report(error);
       return "failed" as const;
     });
-    if (state === "idle") await rest(idleMs, signal);
+    if (state === "idle") await rest(idleMs * sharers(), signal);
     if (state === "failed") await clock.sleep(idleMs, signal);
   }
 }

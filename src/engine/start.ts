@@ -62,9 +62,10 @@ export async function startEngine(app: App): Promise<Engine> {
   const keeper = timekeeper(app);
   for (const loop of [rescue, chat, keeper]) await begin(app, loop, signal);
 
-  const turn = (loop: Loop, idleMs: number, until: AbortSignal, wakenBy?: string) =>
+  const turn = (loop: Loop, idleMs: number, until: AbortSignal, wakenBy?: string, sharers = () => 1) =>
     drive(loop, {
       idleMs,
+      sharers,
       signal: until,
       cut: signal,
       clock,
@@ -72,19 +73,23 @@ export async function startEngine(app: App): Promise<Engine> {
       report: (error) => app.log.report(error, { loop: loop.name }),
     });
   const run = (loop: Loop, idleMs: number, wakenBy?: string) => turn(loop, idleMs, quiet.signal, wakenBy);
+  /** For work that any process may take up: several look for it no more often than one. */
+  const sharers = () => app.peers?.size ?? 1;
+  const share = (loop: Loop, idleMs: number, wakenBy?: string) =>
+    turn(loop, idleMs, quiet.signal, wakenBy, sharers);
   const renew = async () => {
     await worker.renew();
     beat(app);
     return "idle" as const;
   };
   const loops = [
-    turn(worker, WORKER_IDLE_MS, signal, RUNS_TOPIC),
+    turn(worker, WORKER_IDLE_MS, signal, RUNS_TOPIC, sharers),
     turn({ name: "renewer", tick: () => renew() }, RENEW_MS, signal),
     turn(peers(app), CHECK_MS, signal),
     run(rescue, RESCUE_MS, LOST_TOPIC),
-    run(chat, chatContinuer.restMs),
-    ...kinds.map((kind) => run(openLoop(kind, app), kind.restMs, kind.wakenBy)),
-    run(deliverer, DELIVER_MS, OUTBOUND_TOPIC),
+    share(chat, chatContinuer.restMs),
+    ...kinds.map((kind) => share(openLoop(kind, app), kind.restMs, kind.wakenBy)),
+    share(deliverer, DELIVER_MS, OUTBOUND_TOPIC),
     run(sweeper(app), SWEEP_MS),
     run(compactor(app, locks), COMPACT_MS),
     run(rekeyer(app), REKEY_MS),

@@ -118,6 +118,11 @@ export class Peers {
     return this.#all.every(({ id }) => id === this.#own.id);
   }
 
+  /** How many processes work on the database, this one included. */
+  get size(): number {
+    return Math.max(1, this.#living().length);
+  }
+
   /** True for the one of them that does what it is enough to do once. */
   isEldest(): boolean {
     return (this.#living()[0]?.id ?? this.#own.id) === this.#own.id;
