@@ -15,8 +15,9 @@ import {
   type ItemsState,
   type StepState,
 } from "../resources/automations/table.ts";
-import { webhookDeliveries } from "../resources/inbound/table.ts";
+import { type DeliveryRow, webhookDeliveries } from "../resources/inbound/table.ts";
 import { actionRuns, type RunError, type RunRow } from "../resources/runs/table.ts";
+import { gathered } from "../store/gathered.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { itemFailures } from "./item-failures.ts";
@@ -24,26 +25,43 @@ import { itemResults, itemScope } from "./item-results.ts";
 import { openTrigger, type StoredTrigger } from "./long-payload.ts";
 import { ALL_NAMES, type Names, namesIn, stepsIn } from "./names.ts";
 
-type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
+type Trigger = Pick<DeliveryRow, "payload" | "headers" | "query">;
 
-const seenById = prepared((db: ReadDb) =>
+interface Seen
+  extends Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps"> {
+  /** Its webhook delivery, if that was read with it. */
+  delivery?: Trigger | null;
+}
+
+const isAmong = sql`${automationRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`;
+
+const seenByIds = prepared((db: ReadDb) =>
   db
     .select({
+      id: automationRuns.id,
       automationId: automationRuns.automationId,
       scope: automationRuns.scope,
       input: automationRuns.input,
       deliveryId: automationRuns.deliveryId,
       steps: automationRuns.steps,
+      delivery: {
+        id: webhookDeliveries.id, // first: where it is null there is none
+        payload: webhookDeliveries.payload,
+        headers: webhookDeliveries.headers,
+        query: webhookDeliveries.query,
+      },
     })
     .from(automationRuns)
-    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .leftJoin(webhookDeliveries, eq(webhookDeliveries.id, automationRuns.deliveryId))
+    .where(isAmong)
     .prepare(),
 );
 
 /** The automation run without its long fields. */
-const slimById = prepared((db: ReadDb) =>
+const slimByIds = prepared((db: ReadDb) =>
   db
     .select({
+      id: automationRuns.id,
       automationId: automationRuns.automationId,
       scope: sql<JsonObject>`'{}'`.mapWith(automationRuns.scope),
       input: sql<Json>`null`,
@@ -51,9 +69,15 @@ const slimById = prepared((db: ReadDb) =>
       steps: automationRuns.steps,
     })
     .from(automationRuns)
-    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .where(isAmong)
     .prepare(),
 );
+
+const byId = <R extends { id: string }>(rows: readonly R[]) => new Map(rows.map((row) => [row.id, row]));
+
+/** Runs that begin together are read together. */
+const seenOf = gathered(async (db, ids) => byId(await seenByIds(db).all({ ids: JSON.stringify(ids) })));
+const slimOf = gathered(async (db, ids) => byId(await slimByIds(db).all({ ids: JSON.stringify(ids) })));
 
 /** A webhook's body is stored only in its delivery, since it is deleted after processing. */
 const deliveryById = prepared((db: ReadDb) =>
@@ -71,11 +95,13 @@ const deliveryById = prepared((db: ReadDb) =>
 /** Returns payload, headers and query of the trigger; empty if there is none, or it is no longer stored. */
 export async function triggerScope(
   db: ReadDb,
-  { scope, deliveryId }: Pick<Seen, "scope" | "deliveryId">,
+  { scope, deliveryId, delivery: known }: Pick<Seen, "scope" | "deliveryId" | "delivery">,
 ): Promise<StoredTrigger> {
   if (deliveryId === null || Object.keys(scope).length > 0) return scope;
-  const [delivery] = await deliveryById(db).all({ id: deliveryId });
-  return delivery && delivery.headers !== null ? { ...delivery } : {};
+  const [delivery] = known === undefined ? await deliveryById(db).all({ id: deliveryId }) : [known];
+  if (!delivery || delivery.headers === null) return {};
+  const { payload, headers, query } = delivery;
+  return { payload, headers, query };
 }
 
 /** Results of finished steps. A run that continues a failed one refers to that one's action runs. */
@@ -108,8 +134,8 @@ export async function stepScope(
   run: RunRow,
 ): Promise<{ scope: Scope; kept: StoredResult[]; bulk?: ItemsState }> {
   const names = namesIn(JSON.stringify(run.definition));
-  const read = names.trigger || names.input ? seenById : slimById;
-  const [seen] = await read(ctx.db).all({ id: run.automationRunId });
+  const read = names.trigger || names.input ? seenOf : slimOf;
+  const seen: Seen | undefined = await read(ctx.db, run.automationRunId ?? "");
   if (!seen) throw new AppError("internal", "The automation run of this step no longer exists.");
   const scope = await automationScope(ctx.db, seen, openTrigger, names);
   const state = seen.steps.find(({ key }) => key === run.stepKey);

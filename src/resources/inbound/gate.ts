@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Rate } from "../../base/limit.ts";
 import type { Signals } from "../../base/signals.ts";
 import type { App } from "../../context.ts";
+import { gathered } from "../../store/gathered.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
@@ -51,6 +52,17 @@ const webhookBy = (organization: typeof organizations.id | typeof organizations.
 
 const webhookById = webhookBy(organizations.id);
 const webhookBySlug = webhookBy(organizations.slug);
+
+/** Requests that arrive together are looked up together, by organization, path and trigger type. */
+const storedWebhook = gathered(async (db, keys) => {
+  const rows = keys.map(async (key) => {
+    const [organization = "", path, triggerType] = JSON.parse(key) as string[];
+    const statement = UUID.test(organization) ? webhookById : webhookBySlug;
+    const [row] = await statement(db).all({ organization, path, triggerType });
+    return row === undefined ? [] : [[key, row] as const];
+  });
+  return new Map((await Promise.all(rows)).flat());
+});
 
 /** An automation that is started by requests, signed ones or those of a form, as intake needs it. */
 export interface Webhook {
@@ -114,8 +126,7 @@ export async function findWebhook(
   const { generation } = cache;
   const now = app.clock.monotonic();
   if (known && now - known.at < WEBHOOK_MAX_AGE_MS) return known.webhook;
-  const statement = UUID.test(organization) ? webhookById : webhookBySlug;
-  const [row] = await statement(app.store.db).all({ organization, path, triggerType });
+  const row = await storedWebhook(app.store.db, JSON.stringify([organization, path, triggerType]));
   if (!row) throw new AppError("not_found", `No active ${triggerType} at this URL.`);
   const { sealedSecret, sealedAuth, timestampRule, ...rest } = row;
   const config = row.config as AutomationConfig;

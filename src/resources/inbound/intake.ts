@@ -11,6 +11,7 @@ import type { StoredTrigger } from "../../flows/long-payload.ts";
 import { automationRunTopic } from "../../flows/save.ts";
 import { startAutomationRun } from "../../flows/start.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
+import { gathered } from "../../store/gathered.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
@@ -205,8 +206,22 @@ function headersOf(webhook: Webhook, headers: Headers): JsonObject {
   return Object.fromEntries([...headers].map(([name, value]) => [name, isHidden(name) ? "***" : value]));
 }
 
+const runsById = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(automationRuns)
+    .where(sql`${automationRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`)
+    .prepare(),
+);
+
+/** Runs that end together are answered together. */
+const currentRun = gathered(async (db, ids) => {
+  const rows = await runsById(db).all({ ids: JSON.stringify(ids) });
+  return new Map(rows.map((row) => [row.id, row]));
+});
+
 async function runNow({ store }: App, id: string): Promise<AutomationRunRow> {
-  const [run] = await runById(store.db).all({ id });
+  const run = await currentRun(store.db, id);
   if (!run) throw new AppError("internal", "The run of an accepted webhook no longer exists.");
   return run;
 }

@@ -1,16 +1,22 @@
-import { eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { type Egress, type EgressOptions, openEgress } from "../../base/egress.ts";
+import { gathered } from "../../store/gathered.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb, Store } from "../../store/store.ts";
 import { organizations } from "./table.ts";
 
-const allowOf = prepared((db: ReadDb) =>
+const allowedBy = prepared((db: ReadDb) =>
   db
-    .select({ allow: organizations.egressAllow })
+    .select({ id: organizations.id, allow: organizations.egressAllow })
     .from(organizations)
-    .where(eq(organizations.id, sql.placeholder("organizationId")))
+    .where(sql`${organizations.id} in (select value from json_each(${sql.placeholder("ids")}))`)
     .prepare(),
 );
+
+const allowOf = gathered(async (db, ids) => {
+  const rows = await allowedBy(db).all({ ids: JSON.stringify(ids) });
+  return new Map(rows.map(({ id, allow }) => [id, allow]));
+});
 
 /** Each has a cache of names. */
 const MAX_OPEN = 100;
@@ -26,13 +32,13 @@ export function openOrganizationEgress(
 ): (organizationId: string) => Egress {
   const opened = new Map<string, Egress>();
   const of = async (organizationId: string): Promise<Egress> => {
-    const [row] = await allowOf(db).all({ organizationId });
-    if (!row?.allow?.length) return base;
-    const key = JSON.stringify(row.allow);
+    const allowed = await allowOf(db, organizationId);
+    if (!allowed?.length) return base;
+    const key = JSON.stringify(allowed);
     const known = opened.get(key);
     if (known) return known;
     if (opened.size >= MAX_OPEN) opened.clear();
-    const egress = openEgress({ ...options, allow: [...options.allow, ...row.allow] });
+    const egress = openEgress({ ...options, allow: [...options.allow, ...allowed] });
     opened.set(key, egress);
     return egress;
   };
