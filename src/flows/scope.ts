@@ -27,8 +27,7 @@ import { ALL_NAMES, type Names, namesIn, stepsIn } from "./names.ts";
 
 type Trigger = Pick<DeliveryRow, "payload" | "headers" | "query">;
 
-interface Seen
-  extends Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps"> {
+interface Seen extends Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps"> {
   /** Its webhook delivery, if that was read with it. */
   delivery?: Trigger | null;
 }

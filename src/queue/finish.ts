@@ -23,7 +23,7 @@ import { actionRuns, type RunProgress, type RunRow } from "../resources/runs/tab
 import { changing, prepared } from "../store/prepared.ts";
 import type { WriteDb } from "../store/store.ts";
 import { endRun, notifyChanged, type Outcome, recordOutcome, recordProgress } from "./end.ts";
-import { appendLogs, type NewLog } from "./logs.ts";
+import { appendLogs, appendLogsOf, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
 import { beginWait } from "./waits.ts";
 
@@ -191,6 +191,7 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
     const held = new Map(tokens.map((row) => [row.id, row]));
     const own = (run: RunRow) => inside({ ...contextForRun(app, run), actor: SYSTEM });
     const rows: RunRow[] = [];
+    const lines: Parameters<typeof appendLogsOf>[1][number][] = [];
     for (const { run, outcome, left } of ends) {
       if (run.leaseToken === null || held.get(run.id)?.leaseToken !== run.leaseToken) continue;
       const tx = own(run);
@@ -198,13 +199,14 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
       const logs = [...left.logs, ...failureLine(outcome, now)];
       const [result, error] = outcome.status === "completed" ? [outcome.result, null] : [null, outcome.error];
       await updateEndedUnseen(db, valuesOf(tx, run, { now, outcome, result, left: { ...left, logs } }));
-      await appendLogs(db, run.id, logs);
+      lines.push({ runId: run.id, lines: logs });
       if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
       const row: RunRow = { ...run, result, error, status: outcome.status, completedAt: now };
       await recordOutcome(tx, row, outcome);
       notifyChanged(tx, row);
       rows.push(row);
     }
+    await appendLogsOf(db, lines);
     for (const [id, ended] of Map.groupBy(rows, ({ automationRunId }) => automationRunId)) {
       const [first] = ended;
       if (!first || id === null) continue;

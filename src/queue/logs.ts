@@ -13,21 +13,51 @@ export interface NewLog {
 /** Number of lines per statement: the largest that fits what is left. */
 const CHUNKS = [128, 16, 4, 1];
 
+const INTO = "insert into run_logs (run_id, seq, timestamp, level, message)";
+const LAST = "coalesce((select max(seq) from run_logs where run_id = ?), 0)";
+
+/** One line of each of so many runs. */
+const ofEach = (runs: number) =>
+  `${INTO} values ${Array.from({ length: runs }, () => `(?, ${LAST} + 1, ?, ?, ?)`).join(", ")}`;
+
 /**
  * Written out, since drizzle can't select from values. Numbers of a run's lines continue. A single line takes half the
  * time.
  */
 const textOf = (lines: number) => {
-  const into = "insert into run_logs (run_id, seq, timestamp, level, message)";
-  const last = "coalesce((select max(seq) from run_logs where run_id = ?), 0)";
-  if (lines === 1) return `${into} values (?, ${last} + 1, ?, ?, ?)`;
+  if (lines === 1) return ofEach(1);
   const rows = Array.from({ length: lines }, (_, index) => `(${index + 1}, ?, ?, ?)`).join(", ");
-  return `${into} select ?, ${last} + column1, column2, column3, column4 from (values ${rows})`;
+  return `${INTO} select ?, ${LAST} + column1, column2, column3, column4 from (values ${rows})`;
 };
 
 const inserts = prepared(
   (db: WriteDb) => new Map(CHUNKS.map((lines) => [lines, db.statement(textOf(lines))])),
 );
+
+/** Runs of one line each that share a statement. */
+const TOGETHER = [16, 4, 1];
+
+const insertsOfEach = prepared(
+  (db: WriteDb) => new Map(TOGETHER.map((runs) => [runs, db.statement(ofEach(runs))])),
+);
+
+/** Appends lines to the logs of different runs. Most have one line. */
+export async function appendLogsOf(
+  db: WriteDb,
+  logs: readonly { runId: string; lines: readonly NewLog[] }[],
+): Promise<void> {
+  const single: string[][] = [];
+  for (const { runId, lines } of logs) {
+    const [line] = lines;
+    if (line && lines.length === 1) single.push([runId, runId, line.timestamp, line.level, line.message]);
+    else await appendLogs(db, runId, lines);
+  }
+  for (let at = 0; at < single.length; ) {
+    const size = TOGETHER.find((each) => each <= single.length - at) ?? 1;
+    await insertsOfEach(db).get(size)?.(single.slice(at, at + size).flat());
+    at += size;
+  }
+}
 
 /** Appends lines to a run's log. Nobody waits for them before the commit. */
 export async function appendLogs(db: WriteDb, runId: string, lines: readonly NewLog[]): Promise<void> {

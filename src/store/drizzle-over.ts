@@ -1,7 +1,7 @@
 import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
 import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-proxy";
 import { asyncDialect } from "./dialect.ts";
-import type { Database } from "./store.ts";
+import type { Database, Merging } from "./store.ts";
 
 /** How a statement's result comes back: the number of changed rows, rows as arrays, or rows as objects. */
 export type ResultForm = "run" | "values" | "all";
@@ -11,13 +11,13 @@ export interface Driver {
   /** `isKept`: the statement was built once, to run again and again. */
   run(sql: string, how: ResultForm, values: unknown[], isKept: boolean): Promise<unknown>;
   /** A statement that nobody waits for, where the driver can do without. */
-  leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined;
+  leave(sql: string, values: readonly unknown[], merging?: Merging): Promise<unknown> | undefined;
 }
 
 export function drizzleOver({ run, leave }: Driver): Database {
   const session = new DriverSession(run);
   const drizzle = new BaseSQLiteDatabase("async", asyncDialect, session, undefined);
-  const statement: Database["statement"] = (sql) => (values) => leave(sql, values);
+  const statement: Database["statement"] = (sql, merging) => (values) => leave(sql, values, merging);
   return Object.assign(drizzle, { statement }) as unknown as Database;
 }
 

@@ -2,7 +2,8 @@ import { AppError } from "../base/errors.ts";
 import { drizzleOver, type ResultForm } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
 import { checkValues, isLost, type PostgresClient } from "./postgres-driver.ts";
-import type { WriteDb } from "./store.ts";
+import { LeftStatements } from "./postgres-left.ts";
+import type { Merging, WriteDb } from "./store.ts";
 import { OptimisticFailure, type Transaction, TransactionLost, type Writer } from "./write-queue.ts";
 
 /** Advisory lock that each transaction of work holds to its end: one writes at a time, in all processes together. */
@@ -33,7 +34,7 @@ export class PostgresWriter implements Writer {
     };
     this.db = drizzleOver({
       run: (sql, how, values) => current().perform(sql, how, values),
-      leave: (sql, values) => current().leave(sql, values),
+      leave: (sql, values, merging) => current().leave(sql, values, merging),
     });
   }
 
@@ -57,6 +58,7 @@ class PostgresTransaction implements Transaction {
   /** The first failure of what nobody waited for. */
   #failure: unknown = null;
   #sent: Promise<unknown>[] = [];
+  readonly #left = new LeftStatements();
   /** The previous statement, if the transaction isn't optimistic. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -96,6 +98,7 @@ class PostgresTransaction implements Transaction {
   async #perform(sql: string, how: ResultForm, values: unknown[]): Promise<unknown> {
     if (this.#lost !== null) throw this.#lost;
     this.#open(isChange(sql));
+    this.#sendLeft();
     // a refused statement ends a transaction of PostgreSQL, and in SQLite a work may go on after it
     if (!this.#isOptimistic) this.#control("SAVEPOINT statement");
     try {
@@ -118,16 +121,21 @@ class PostgresTransaction implements Transaction {
   }
 
   /** A statement that is taken to succeed; where it does not, the queue does its group again, one by one. */
-  leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined {
+  leave(sql: string, values: readonly unknown[], merging?: Merging): Promise<unknown> | undefined {
     if (!this.#isOptimistic) return this.perform(sql, "run", [...values]);
     if (this.#lost !== null) throw this.#lost;
     checkValues(values);
     this.#open(true);
-    this.#note(this.#client.perform(sql, "run", values));
+    this.#left.add(sql, values, merging);
+  }
+
+  #sendLeft(): void {
+    for (const { sql, values } of this.#left.take()) this.#note(this.#client.perform(sql, "run", values));
   }
 
   async commit(): Promise<void> {
     if (!this.#isOpen) return;
+    this.#sendLeft();
     const failed = await this.#client.simple(COMMIT).then(
       () => null,
       (error: unknown) => ({ error }),

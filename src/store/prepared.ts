@@ -1,4 +1,4 @@
-import { Column, getTableColumns, is, Placeholder, type Query, sql } from "drizzle-orm";
+import { Column, getTableColumns, getTableName, is, Placeholder, type Query, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { SqlValue, WriteDb } from "./store.ts";
 
@@ -64,14 +64,21 @@ export function insertInto<
     }));
   const runners = prepared((_: WriteDb) => new Map<number, ReturnType<WriteDb["statement"]>>());
 
-  const build = (db: WriteDb, count: number) => {
-    const placeholders = Object.fromEntries(columns.map(({ name }) => [name, sql.placeholder(name)]));
+  const placeholders = Object.fromEntries(columns.map(({ name }) => [name, sql.placeholder(name)]));
+  const texts = new Map<number, string>();
+  const textOf = (db: WriteDb, count: number): string => {
+    const known = texts.get(count);
+    if (known !== undefined) return known;
     const { sql: text } = db
       .insert(table)
       .values(Array.from({ length: count }, () => placeholders) as T["$inferInsert"][])
       .toSQL();
-    return db.statement(text);
+    texts.set(count, text);
+    return text;
   };
+  const kind = `insert into ${getTableName(table)} ${without.join()}`;
+  const build = (db: WriteDb, count: number) =>
+    db.statement(textOf(db, count), { kind, width: columns.length, textFor: (rows) => textOf(db, rows) });
 
   return async (db, ...rows) => {
     const known = runners(db);

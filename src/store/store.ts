@@ -17,8 +17,18 @@ export interface RunResult {
 /** Drizzle over the local file, or over a PostgreSQL or libSQL server. Callers `await` either way. */
 export type Database = BaseSQLiteDatabase<"async", RunResult> & {
   /** One statement for the hottest paths, which drizzle only built: runs it with its values in order. */
-  statement(sql: string): (values: readonly SqlValue[]) => Promise<unknown> | unknown;
+  statement(sql: string, merging?: Merging): (values: readonly SqlValue[]) => Promise<unknown> | unknown;
 };
+
+/** How a statement goes together with others of its kind that follow in the same transaction, where that is worth it. */
+export interface Merging {
+  /** Names the kind. */
+  readonly kind: string;
+  /** How many of the statement's values stand for one row. */
+  readonly width: number;
+  /** The statement for so many rows; without it, the last statement of the same first value takes the place of those before. */
+  readonly textFor?: (rows: number) => string;
+}
 
 export type SqlValue = string | number | null;
 

@@ -153,6 +153,23 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(Math.max(...runs)).toBeLessThanOrEqual(2);
   });
 
+  test("keeps the order of changes that nobody waits for, within works and from work to work", async () => {
+    await using store = await openAt(make);
+    const row = (n: number) => ({ id: `n${n}`, someTitle: null, count: 0, ratio: null, body: null });
+    await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        store.write(async (db) => {
+          await insertNote(db, row(2 * n), row(2 * n + 1));
+          if (n % 10 === 9) await db.statement("update notes set count = count + 1")([]);
+        }),
+      ),
+    );
+    const rows = await store.db.select().from(notes);
+    expect(rows.length).toBe(100);
+    const number = ({ id }: { id: string }) => Number(id.slice(1));
+    for (const one of rows) expect(one.count).toBe(5 - Math.floor(number(one) / 20));
+  });
+
   test("goes on after a refused insert with works that came while it was being saved", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => insertNote(db, note("first", "taken")));
