@@ -30,6 +30,7 @@ const LOCK_MS = 8_000;
 const STATEMENT_MS = 30_000;
 /** A connection that nothing is heard of for longer than the server lets a statement run is lost. */
 const SILENT_MS = STATEMENT_MS + 5_000;
+const WATCH_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Connections to one PostgreSQL database. Outside of transactions that say otherwise they only read. */
@@ -39,8 +40,9 @@ export class PostgresClient {
   readonly #prepared = new Set<string>();
   #sql: Sql;
   #silentMs = SILENT_MS;
-  /** Rejects what waits for connections that are lost: the client leaves some of it waiting for ever. */
-  #gone = goneOf();
+  /** What waits for an answer, and until when; the client leaves some of it waiting for ever where a connection is lost. */
+  readonly #unanswered = new Map<(error: unknown) => void, number>();
+  #watch: Timer | null = null;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -78,37 +80,45 @@ export class PostgresClient {
 
   /** Lets go of all connections at once; what is asked next gets new ones. */
   async reset(): Promise<void> {
-    const [old, gone] = [this.#sql, this.#gone];
+    const [old, gone] = [this.#sql, [...this.#unanswered.keys()]];
     this.#sql = connect(this.#options);
-    this.#gone = goneOf();
-    gone.reject(new ConnectionLost("the connection was lost"));
+    for (const fail of gone) fail(new ConnectionLost("the connection was lost"));
     await old.end({ timeout: 0 });
   }
 
-  close(): Promise<void> {
-    return this.#sql.end({ timeout: 2 });
+  async close(): Promise<void> {
+    await this.#sql.end({ timeout: 2 });
+    clearInterval(this.#watch ?? undefined);
+    this.#watch = null;
   }
 
-  async #answer<T>(query: PromiseLike<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new ConnectionLost("no response in time")), this.#silentMs);
+  #answer<T>(query: PromiseLike<T>): Promise<T> {
     const sql = this.#sql;
-    try {
-      return await Promise.race([query, late.promise, this.#gone.promise]);
-    } catch (error) {
+    const answered = Promise.withResolvers<T>();
+    const fail = (error: unknown) => {
+      this.#unanswered.delete(fail);
       const fault = faultOf(error);
       if (isLost(fault) && sql === this.#sql) this.reset().catch(() => undefined); // they are gone already
-      throw fault;
-    } finally {
-      clearTimeout(timer);
-    }
+      answered.reject(fault);
+    };
+    this.#unanswered.set(fail, performance.now() + this.#silentMs);
+    this.#watch ??= setInterval(() => this.#expire(), WATCH_MS);
+    query.then((value) => {
+      this.#unanswered.delete(fail);
+      answered.resolve(value);
+    }, fail);
+    return answered.promise;
   }
-}
 
-function goneOf() {
-  const gone = Promise.withResolvers<never>();
-  gone.promise.catch(() => undefined); // nothing may be waiting
-  return gone;
+  /** One timer for all: one for each took longer than the rest of a statement. */
+  #expire(): void {
+    const now = performance.now();
+    for (const [fail, untilMs] of this.#unanswered)
+      if (untilMs <= now) fail(new ConnectionLost("no response in time"));
+    if (this.#unanswered.size > 0) return;
+    clearInterval(this.#watch ?? undefined);
+    this.#watch = null;
+  }
 }
 
 export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token" | "ca"> {

@@ -108,6 +108,18 @@ test("a work begins while the commit before is unanswered, and both are saved on
   await relay[Symbol.asyncDispose]();
 });
 
+test("keeps nothing of what it has answered", async () => {
+  await using store = await openAt(postgresPlace);
+  const ask = async () => {
+    for (let n = 0; n < 100; n++) await store.db.all(sql`select repeat('x', 100000) as x, ${n} as n`);
+    Bun.gc(true);
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await ask();
+  await ask();
+  expect(((await ask()) - before) / 1e6).toBeLessThan(5); // 20 MB were asked for
+});
+
 test("what may not be deleted may not be truncated, and a trigger without its counterpart counts as missing", async () => {
   await using store = await openAt(postgresPlace);
   await store.write(async (db) => db.insert(trail).values({ seq: 1, what: "kept" }));
