@@ -70,7 +70,7 @@ test("merge updates what differs, adds what is new and counts nothing else", asy
   expect(await write("select 1 as id, v from (values ('x'), ('y')) t(v)", merge)).toMatchObject({
     rows: 1,
     output: { inserted: 0, updated: 1 },
-    warnings: ["1 rows had the key of a later one and were left out."],
+    warnings: ["1 row had the key of a later one and was left out."],
   });
   expect(await fails("select null::int as id, 'x' as v", merge)).toMatchObject({
     code: "schema_contract_violation",

@@ -6,7 +6,7 @@ import type { SqlFile, SqlJob, SqlTable } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import type { Done } from "../contract.ts";
 import { type Change, changeOf, type Output } from "./change.ts";
-import { asJson, endWarnings, newRows, rowsOf, testRows, type Work } from "./work.ts";
+import { asJson, endWarnings, laterRowsWon, newRows, rowsOf, testRows, type Work } from "./work.ts";
 
 /** Each partition is at least one file, and every reader of the table has to open it. */
 const MAX_PARTITIONS = 1_000;
@@ -52,6 +52,7 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
     ctx.progress({ phase: "store", current: add.length, total: change.files.length, unit: "files" });
   }
   const { inserted, updated, deduplicated, remove } = change;
+  if (deduplicated > 0) warnings.push(laterRowsWon(deduplicated));
   const bytes = add.reduce((sum, file) => sum + file.bytes, 0);
   ctx.log(
     "info",

@@ -12,6 +12,7 @@ import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { copyInto, parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { RunContext } from "../contract.ts";
 import { ahead } from "../extract/ahead.ts";
+import { laterRowsWon } from "./work.ts";
 
 export const TableOutput = object(
   {
@@ -127,7 +128,7 @@ async function distinct(
   if (lost === 0) return files;
   const last = `SELECT * EXCLUDE weir_row FROM (SELECT *, row_number() OVER () AS weir_row ${from}) QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY weir_row DESC) = 1`;
   const written = await session.run(copyInto(last, join(folder, "distinct"), { isPassing: true }));
-  warn(`${lost} rows had the key of a later one and were left out.`);
+  warn(laterRowsWon(lost));
   return written.map(({ filename, count, file_size_bytes: bytes }) => ({
     path: String(filename),
     rows: Number(count),

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { plural } from "../../base/plural.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { lakeJob } from "../../lake/views.ts";
 import type { Column, SqlFile, SqlJob, SqlTable, WriteOptions } from "../../sql/contract.ts";
@@ -50,6 +51,10 @@ export function endWarnings({ log }: RunContext, rows: number, maxRows: number |
   log("warn", warning);
   return [warning];
 }
+
+/** Says that a merge takes one of several rows with the same key. */
+export const laterRowsWon = (lost: number): string =>
+  `${plural(lost, { one: "row", other: "rows" })} had the key of a later one and ${lost === 1 ? "was" : "were"} left out.`;
 
 export const rowsOf = ({ files }: { files: readonly SqlFile[] }): number =>
   files.reduce((sum, file) => sum + file.rows, 0);
