@@ -11,6 +11,7 @@ import type { Link, Provider } from "../../src/providers/contract.ts";
 import { testContext } from "../../test/support/run-context.ts";
 import { openTestSql } from "../../test/support/sql.ts";
 import { atEnd, tempFolder } from "./ending.ts";
+import { median } from "./load.ts";
 import { childrenOf, rssMb } from "./process.ts";
 
 /** So many threads has DuckDB on either side: as many as Weir gives it. */
@@ -62,8 +63,41 @@ export function openLoads() {
       rmSync(work, { recursive: true, force: true });
       return { ms, done };
     },
+    /** The milliseconds of an extract of one resource that replaces its table; throws where not all rows came. */
+    async replace(provider: Provider, link: Link, resource: JsonObject, expected: number): Promise<number> {
+      const definition = { dataset: "bench", resources: [{ ...resource, writeDisposition: "replace" }] };
+      const { ms, done } = await this.extract({ provider, link }, definition);
+      const tables = done.result.tables as { rows: number }[];
+      if (tables[0]?.rows !== expected) throw new Error(`${tables[0]?.rows} of ${expected} rows came.`);
+      return ms;
+    },
     close: () => duck[Symbol.asyncDispose](),
   };
+}
+
+/** A statement that writes rows to a file as Weir does. */
+export const copyTo = (path: string, select: string): string =>
+  `COPY (${select}) TO '${path}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)`;
+
+/** Interleaved rounds after one to warm up; the medians of their times to ours. */
+export async function compare(
+  rounds: number,
+  what: string,
+  theirs: Record<string, () => Promise<number>>,
+  ours: () => Promise<number>,
+) {
+  const ratios: Record<string, number[]> = {};
+  for (let round = 0; round <= rounds; round++) {
+    const ms = await ours();
+    const told = [`dlt_extract ${ms.toFixed(0)} ms`];
+    for (const [name, run] of Object.entries(theirs)) {
+      const theirMs = await run();
+      if (round > 0) ratios[name] = [...(ratios[name] ?? []), theirMs / ms];
+      told.push(`${name} ${theirMs.toFixed(0)} ms`);
+    }
+    if (round > 0) console.log(`  round ${round}: ${what}: ${told.join(", ")}`);
+  }
+  return Object.values(ratios).map(median);
 }
 
 /** DuckDB itself, in this process, with its library loaded and its instance open. */

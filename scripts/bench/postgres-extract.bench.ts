@@ -134,7 +134,7 @@ try {
       `  round ${round}: psql ${copyMs.toFixed(0)} ms, dlt_extract ${extracted.value.toFixed(0)} ms, memory ${extracted.peakMb.toFixed(0)} MB (idle ${idleMb.toFixed(0)})`,
     );
   }
-  tell(`PostgreSQL → Parquet, ${rows / 1e6} M × 10, against psql \\copy to CSV`, median(ratios), 0.7, 0.9);
+  tell(`PostgreSQL → Parquet, ${rows / 1e6} M × 10, against psql \\copy to CSV`, median(ratios), 0.8, 0.95);
   tell("memory of the extract above idle, DuckDB's included", peakMb - idleMb, 300, 300, "MB", true);
 
   await fill("wider", rows * TIMES);
