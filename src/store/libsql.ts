@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { asyncDialect } from "./dialect.ts";
 import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
-import type { Database, RunResult } from "./store.ts";
+import type { Database, Merging, RunResult, SqlValue } from "./store.ts";
 
 export interface Statement {
   sql: string;
@@ -27,17 +27,29 @@ export function refuseChange({ sql }: Statement): void {
   throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
 }
 
+/** Takes a statement that nobody waits for. False where it can't do without an answer. */
+export type Leave = (sql: string, values: readonly SqlValue[], merging: Merging | undefined) => boolean;
+
 /** Drizzle over whatever runs one statement on a libSQL server. Its errors are those of `run`, bare. */
-export function drizzleOver(run: (statement: Statement) => Promise<ResultSet>): Database {
+export function drizzleOver(
+  run: (statement: Statement) => Promise<ResultSet>,
+  leave: Leave = () => false,
+): Database {
   const execute = async ({ sql, args }: Statement): Promise<Result> => {
-    const result = await run({ sql, args: args.map(toSent) });
+    const result = await run(sent(sql, args));
     return Object.assign(result, { changes: result.rowsAffected });
   };
   const session = new RemoteSession({ execute } as unknown as Client, asyncDialect, undefined, {}, undefined);
   const drizzle = new BaseSQLiteDatabase("async", asyncDialect, session, undefined);
-  const statement: Database["statement"] = (sql) => (values) => execute({ sql, args: [...values] });
+  const statement: Database["statement"] = (sql, merging) => (values) =>
+    leave(sql, values, merging) ? undefined : execute({ sql, args: [...values] });
   return Object.assign(drizzle, { statement }) as unknown as Database;
 }
+
+export const sent = (sql: string, values: readonly unknown[]): Statement => ({
+  sql,
+  args: values.map((value) => toSent(value as InValue)),
+});
 
 /**
  * The client sends every number as a float; SQLite then keeps 1 as 1.0 where no column type says otherwise. And the server
@@ -83,22 +95,22 @@ export class RemoteTransaction {
   }
 
   /**
-   * Runs `control` and `statements` in one round trip, up to the first that fails, and gives the results of
-   * `statements`. Another writer is waited for: the server ends its transaction after 5 s. Throws a `storeFault`.
+   * Runs `before` and `statements` in one round trip, up to the first that fails, and gives the results of
+   * `statements`. One of `before` is expected to succeed. Another writer is waited for: the server ends its transaction after 5 s. Throws a `storeFault`.
    */
-  async run(control: readonly string[], statements: readonly Statement[]): Promise<ResultSet[]> {
-    const all = [...control.map((sql) => ({ sql, args: [] })), ...statements];
+  async run(before: readonly Statement[], statements: readonly Statement[]): Promise<ResultSet[]> {
+    const all = [...before, ...statements];
     try {
       const results = await (this.#open === null
         ? this.#begin(all)
         : within(this.#open.batch(all), REPLY_LIMIT_MS));
-      return results.slice(control.length);
+      return results.slice(before.length);
     } catch (error) {
       const fault = faultOf(error);
       const { statementIndex = -1 } = error as { statementIndex?: number };
       // a statement that SQLite refused leaves the transaction whole; anything else does not, for all we know
       const whole =
-        fault instanceof StoreError && statementIndex >= control.length && this.#open?.closed === false;
+        fault instanceof StoreError && statementIndex >= before.length && this.#open?.closed === false;
       if (!whole && !(error instanceof RangeError)) this.#broken = true;
       throw fault;
     }

@@ -1,8 +1,8 @@
 import { AppError } from "../base/errors.ts";
 import { drizzleOver, type ResultForm } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
+import { LeftStatements } from "./left-statements.ts";
 import { checkValues, isLost, type PostgresClient } from "./postgres-driver.ts";
-import { LeftStatements } from "./postgres-left.ts";
 import type { Merging, WriteDb } from "./store.ts";
 import { OptimisticFailure, type Transaction, TransactionLost, type Writer } from "./write-queue.ts";
 

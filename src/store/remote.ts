@@ -4,17 +4,26 @@ import { trustingFetch } from "../base/egress-trust.ts";
 import { AppError } from "../base/errors.ts";
 import { isStoreAway, StoreError } from "./faults.ts";
 import { waitUntilUnused } from "./in-use.ts";
+import { LeftStatements } from "./left-statements.ts";
 import {
   drizzleOver,
   RemoteTransaction,
   refuseChange,
   type Statement,
+  sent,
   translated,
   within,
 } from "./libsql.ts";
 import { type MigrationTarget, migrate } from "./migrate.ts";
 import type { ReadDb, RemoteStoreOptions, Store, WriteDb } from "./store.ts";
-import { type Transaction, TransactionLost, WriteQueue, type Writer } from "./write-queue.ts";
+import {
+  OptimisticFailure,
+  type Transaction,
+  TransactionLost,
+  WriteQueue,
+  type Writer,
+} from "./write-queue.ts";
+import { refuseUnknown } from "./writer.ts";
 
 const GROUP_WRITES = 256;
 /** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
@@ -117,16 +126,20 @@ function clientOf(url: string, token: string | undefined, ca: string | undefined
 }
 
 /**
- * The transaction that the queue has open on the server. Savepoints travel with the statement that follows
- * them, so that a write of one statement takes two round trips: one to begin and run it, one to commit.
+ * The transaction that the queue has open on the server. Statements that nobody waits for travel with the next one that
+ * somebody does, and so do savepoints.
  */
 class RemoteWriter implements Writer, Transaction {
   readonly db: WriteDb;
   readonly #client: Client;
   readonly #clock: Clock;
   #transaction: RemoteTransaction | null = null;
+  #isOptimistic = false;
+  /** Whether the current work has changed something. */
+  #isWorkChanging = false;
   /** Control statements that the server has not heard of yet. */
   #pending: string[] = [];
+  readonly #left = new LeftStatements();
   /** True once the server has heard of the current work's savepoint. */
   #marked = false;
   #lost: unknown = null;
@@ -136,11 +149,20 @@ class RemoteWriter implements Writer, Transaction {
   constructor(client: Client, clock: Clock, check: () => void) {
     this.#client = client;
     this.#clock = clock;
-    this.db = drizzleOver((statement) => {
+    const run = (statement: Statement) => {
       check();
       const result = this.#turn.then(() => this.#execute(statement));
       this.#turn = result.catch(() => undefined); // the caller gets the error
       return result;
+    };
+    this.db = drizzleOver(run, (sql, values, merging) => {
+      check();
+      if (!this.#isOptimistic) return false;
+      if (this.#lost !== null) throw this.#lost;
+      for (const value of values) refuseUnknown(value);
+      this.#isWorkChanging = true;
+      this.#left.add(sql, values, merging);
+      return true;
     });
   }
 
@@ -149,31 +171,41 @@ class RemoteWriter implements Writer, Transaction {
     return isStoreAway(this.#lost) ? new TransactionLost(this.#lost) : this.#lost;
   }
 
-  begin(): Transaction {
+  begin(isOptimistic: boolean): Transaction {
     this.#transaction = null;
+    this.#isOptimistic = isOptimistic;
     this.#pending = [];
+    this.#left.take();
     this.#lost = null;
     return this;
   }
 
   savepoint(): void {
+    this.#isWorkChanging = false;
+    if (this.#isOptimistic) return;
     this.#marked = false;
     this.#pending.push("SAVEPOINT work");
   }
 
   release(): void {
+    if (this.#isOptimistic) return;
     if (this.#marked) this.#pending.push("RELEASE work");
     else this.#pending.pop();
   }
 
+  /** Works that throw after a change are rare: their group is done again, one by one. */
   rollbackTo(): void {
-    if (this.#marked) this.#pending.push("ROLLBACK TO work", "RELEASE work");
+    if (this.#isOptimistic) {
+      if (this.#isWorkChanging)
+        this.#lost ??= new OptimisticFailure(new Error("A work failed after a change."));
+    } else if (this.#marked) this.#pending.push("ROLLBACK TO work", "RELEASE work");
     else this.#pending.pop();
   }
 
   async commit(): Promise<void> {
     try {
-      if (this.#pending.includes("ROLLBACK TO work")) await this.#send([]);
+      const left = this.#takeLeft();
+      if (left.length > 0 || this.#pending.includes("ROLLBACK TO work")) await this.#send(left, []);
       await this.#transaction?.commit();
     } catch (error) {
       throw this.lost ?? (wasOver(error) ? new TransactionLost(error) : error);
@@ -188,20 +220,26 @@ class RemoteWriter implements Writer, Transaction {
 
   async #execute(statement: Statement) {
     if (this.#lost !== null) throw this.#lost;
-    const [result] = await this.#send([statement]);
+    if (!/^[\s(]*select\b/i.test(statement.sql)) this.#isWorkChanging = true;
+    const [result] = await this.#send(this.#takeLeft(), [statement]);
     if (!result) throw new AppError("internal", "The libSQL server returned no result for a statement.");
     return result;
   }
 
-  async #send(statements: Statement[]) {
+  #takeLeft(): Statement[] {
+    return this.#left.take().map(({ sql, values }) => sent(sql, values));
+  }
+
+  async #send(left: readonly Statement[], statements: readonly Statement[]) {
     this.#transaction ??= new RemoteTransaction(this.#client, this.#clock);
-    const control = this.#pending;
+    const control = this.#pending.map((sql) => ({ sql, args: [] }));
     this.#pending = [];
     this.#marked = true;
     try {
-      return await this.#transaction.run(control, statements);
+      return await this.#transaction.run([...control, ...left], statements);
     } catch (error) {
-      if (this.#transaction?.broken) this.#lost ??= error;
+      const isRefused = left.length > 0 && error instanceof StoreError && error.code.startsWith("SQLITE_");
+      if (this.#transaction?.broken) this.#lost ??= isRefused ? new OptimisticFailure(error) : error;
       throw error;
     }
   }
