@@ -19,7 +19,7 @@ export const README: readonly Shot[] = [
   {
     name: "automation",
     path: "/automations/AUTOMATION",
-    first: (page) => page.getByRole("button", { name: /^Completed transform/ }).click(),
+    first: (page) => page.locator("[data-step=transform]").click(),
   },
   {
     name: "sql",
