@@ -1,6 +1,7 @@
 import { Cable } from "lucide-react";
 import type { Connection } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { Monogram } from "../parts/base/monogram.tsx";
 import { named } from "../parts/base/named.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
@@ -25,7 +26,8 @@ const columnsOf = (titleOf: (provider: string) => string): readonly Column<Conne
     name: t("Provider"),
     isMinor: true,
     cell: ({ provider, isDefault }) => (
-      <span className="space-x-1.5 text-soft">
+      <span className="flex items-center gap-2 text-soft">
+        <Monogram name={titleOf(provider)} of={provider} />
         <span className="whitespace-nowrap">{titleOf(provider)}</span>
         {isDefault && <Tag>{t("default")}</Tag>}
       </span>

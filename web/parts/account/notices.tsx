@@ -8,21 +8,32 @@ import { FormFrame, faultsOf } from "../form/frame.tsx";
 
 type Preferences = Reply<"GET /api/v1/users/me/notices">;
 
+const choices = <T extends string>(title: string, of: readonly (readonly [T, string, string?])[]) => ({
+  title,
+  anyOf: of.map(([value, name, description]) => ({
+    const: value,
+    title: name,
+    ...(description === undefined ? {} : { description }),
+  })),
+});
+
 const SCHEMA = {
   type: "object",
   properties: {
-    approvals: {
-      title: t("Approvals"),
-      description: t("all: every approval you can decide. assigned: only approvals assigned to you."),
-      enum: ["all", "assigned", "none"] satisfies Preferences["approvals"][],
-    },
-    failures: {
-      title: t("Failures"),
-      description: t(
-        "mine: alerts addressed to you, and alerts without recipients of automations you created. all: alerts of all automations.",
-      ),
-      enum: ["mine", "all", "none"] satisfies Preferences["failures"][],
-    },
+    approvals: choices<Preferences["approvals"]>(t("Approvals"), [
+      ["all", t("All"), t("Every approval you can decide.")],
+      ["assigned", t("Assigned to me"), t("Only approvals assigned to you.")],
+      ["none", t("None")],
+    ]),
+    failures: choices<Preferences["failures"]>(t("Failures"), [
+      [
+        "mine",
+        t("Mine"),
+        t("Alerts addressed to you, and alerts without recipients of automations you created."),
+      ],
+      ["all", t("All"), t("Alerts of all automations.")],
+      ["none", t("None")],
+    ]),
   },
   required: ["approvals", "failures"],
 };

@@ -21,6 +21,7 @@ import type { Shaped } from "../../../src/base/chart-shape.ts";
 import type { ChartSpec } from "../../../src/base/chart-spec.ts";
 import { t } from "../../texts/text.ts";
 import { useShade } from "../../theme.ts";
+import { dateFormat } from "../base/formats.ts";
 import type { Cell } from "../table/picks.ts";
 import { formatted } from "./format.ts";
 
@@ -99,6 +100,17 @@ export default function Canvas({ spec, shaped, height, onPick }: Props) {
   );
 }
 
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const thisYear = dateFormat({ day: "numeric", month: "short", timeZone: "UTC" });
+const anyYear = dateFormat({ day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+/** Days as the person writes them, without a year that is the same for all. */
+function inDays(labels: readonly string[]): string[] {
+  if (!labels.every((label) => DAY.test(label))) return [...labels];
+  const isOne = new Set(labels.map((label) => label.slice(0, 4))).size === 1;
+  return labels.map((label) => (isOne ? thisYear : anyYear)().format(Date.parse(label)));
+}
+
 type Config = ChartConfiguration<"line" | "bar" | "scatter" | "pie">;
 
 /** Options by which marks are clicked: the mark itself tells its series, its place on the axis only the x value. */
@@ -137,7 +149,7 @@ function configOf(spec: ChartSpec, shaped: Shaped): Config {
   return {
     type: isPie ? "pie" : spec.kind === "bar" ? "bar" : isPlane ? "scatter" : "line",
     data: {
-      ...(isPlane ? {} : { labels: [...shaped.labels] }),
+      ...(isPlane ? {} : { labels: inDays(shaped.labels) }),
       datasets: isPie ? [slices(shaped, ink)] : datasetsOf(spec, shaped, ink, isPlane),
     } as Config["data"],
     options: {

@@ -200,7 +200,7 @@ function useWords() {
       case "dashboard":
         return { name, about: t("Dashboard") };
       case "step":
-        return { name, about: `${stepKey} · ${title}` };
+        return { name: stepKey ?? name, about: `${name} · ${title}` };
       case "run":
         return { name: title, about: t("Run") };
       case "action":

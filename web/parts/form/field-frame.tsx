@@ -45,7 +45,7 @@ export function Frame({
       tabIndex={-1}
     >
       <legend className="sr-only">{title}</legend>
-      <div className="flex min-h-9 items-center justify-between gap-2 px-3 text-sm">
+      <div className="flex min-h-9 items-center justify-between gap-2 px-3 py-1 text-sm">
         <span>
           <span className="font-medium">{title}</span>
           {about && <span className="ml-2 text-xs text-soft">{about}</span>}

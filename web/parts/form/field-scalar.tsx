@@ -66,7 +66,9 @@ export function Scalar({
                 <option value="">{hint ? t("{value} (default)", { value: hint }) : "–"}</option>
               )}
               {drawn.options.map((option) => (
-                <option key={option.value}>{option.value}</option>
+                <option key={option.value} value={option.value}>
+                  {option.name ?? option.value}
+                </option>
               ))}
             </select>
           );

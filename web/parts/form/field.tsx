@@ -136,9 +136,7 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: the items have nothing else to be known by
             <li key={at} className="rounded-md border border-line p-3">
               <div className="mb-2 flex items-center justify-between text-xs text-soft">
-                <span>
-                  {titleOf(name, schema)} {at + 1}
-                </span>
+                <span>{at + 1}</span>
                 <IconButton
                   icon={Trash2}
                   label={t("Remove {name} {at}", { name: titleOf(name, schema), at: at + 1 })}

@@ -2,7 +2,7 @@ import type { Schema } from "../../calls.ts";
 
 /** How a field of a JSON Schema is drawn. */
 export type Drawn =
-  | { as: "choice"; options: readonly { value: string; about?: string }[] }
+  | { as: "choice"; options: readonly { value: string; name?: string; about?: string }[] }
   | { as: "yes" }
   | { as: "number" }
   | { as: "text"; isSecret: boolean; isLong: boolean }
@@ -68,8 +68,9 @@ function drawnUnion(members: readonly Schema[]): Drawn {
   if (members.every(({ const: value }) => typeof value === "string")) {
     return {
       as: "choice",
-      options: members.map(({ const: value, description }) => ({
+      options: members.map(({ const: value, title, description }) => ({
         value: String(value),
+        ...(typeof title === "string" ? { name: title } : {}),
         ...(typeof description === "string" ? { about: description } : {}),
       })),
     };
