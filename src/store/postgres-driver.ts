@@ -297,6 +297,12 @@ function lostOf(error: Error, code: string): AppError {
   });
 }
 
+/** True where another transaction kept a lock for too long. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof AppError &&
+  error.cause instanceof ConnectionLost &&
+  error.cause.message.startsWith("55P03");
+
 /** True where the transaction is gone rather than refused. */
 export const isLost = (error: unknown): boolean =>
   error instanceof AppError && error.code === "unavailable" && error.cause instanceof ConnectionLost;

@@ -2,7 +2,7 @@ import { AppError } from "../base/errors.ts";
 import { drizzleOver, type ResultForm } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
 import { LeftStatements } from "./left-statements.ts";
-import { checkValues, isLost, type PostgresClient } from "./postgres-driver.ts";
+import { checkValues, isLockTimeout, isLost, type PostgresClient } from "./postgres-driver.ts";
 import type { Merging, WriteDb } from "./store.ts";
 import { OptimisticFailure, type Transaction, TransactionLost, type Writer } from "./write-queue.ts";
 
@@ -11,6 +11,14 @@ const WRITER_LOCK = "7301";
 const BEGIN = `BEGIN READ WRITE; SELECT pg_advisory_xact_lock(${WRITER_LOCK})`;
 /** A COMMIT outside of a transaction succeeds with a warning; a savepoint there doesn't. */
 const COMMIT = "SAVEPOINT whole; COMMIT";
+/**
+ * A process that stands still between two messages of one statement isn't idle to PostgreSQL, and would keep the lock
+ * until the statement's own limit.
+ */
+const DISCONNECT_HOLDER = `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+  WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${WRITER_LOCK}
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND a.wait_event = 'ClientRead' AND a.state_change < clock_timestamp() - interval '5 s'`;
 const TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS id";
 /** How long a commit whose outcome is unknown is asked after. */
 const STATUS_ATTEMPTS = 20;
@@ -59,6 +67,8 @@ class PostgresTransaction implements Transaction {
   #failure: unknown = null;
   #sent: Promise<unknown>[] = [];
   readonly #left = new LeftStatements();
+  /** It never began, since another transaction kept the lock for too long. */
+  #hasNoLock = false;
   /** The previous statement, if the transaction isn't optimistic. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -146,6 +156,7 @@ class PostgresTransaction implements Transaction {
       return;
     }
     const { error } = failed;
+    if (this.#hasNoLock) throw new TransactionLost(error);
     if (this.#failure !== null && !isLost(this.#failure)) throw lostBy(this.#failure, this.#isOptimistic);
     if (!isLost(error) && !isOutside(error)) throw error;
     // only where nobody heard the server's answer it may have committed
@@ -184,7 +195,7 @@ class PostgresTransaction implements Transaction {
   #open(isChange: boolean): void {
     if (!this.#isOpen) {
       this.#isOpen = true;
-      this.#control(BEGIN);
+      this.#note(this.#client.simple(BEGIN).catch((error) => this.#notBegun(error)));
     }
     if (!isChange) return;
     this.#isWorkChanging = true;
@@ -195,6 +206,13 @@ class PostgresTransaction implements Transaction {
         this.#id = String(row?.id);
       }),
     );
+  }
+
+  /** The works of a transaction that didn't get the lock are done again, by when whoever hangs has lost it. */
+  async #notBegun(error: unknown): Promise<never> {
+    this.#hasNoLock = isLockTimeout(error);
+    if (this.#hasNoLock) await this.#reader.simple(DISCONNECT_HOLDER).catch(() => undefined); // its own limit ends it
+    throw error;
   }
 
   #control(sql: string): void {

@@ -108,6 +108,24 @@ test("a work begins while the commit before is unanswered, and both are saved on
   await relay[Symbol.asyncDispose]();
 });
 
+test("a process that stands still in the middle of a statement loses the lock to others, and writes later", async () => {
+  const { url } = await makeDatabase();
+  const server = await sharedPostgres();
+  const relay = await startRelay(server.port);
+  const through = url.replace(`:${server.port}/`, `:${relay.port}/`);
+  const still = await openRemoteStore({ url: `${through}?sslmode=disable`, migrations: MIGRATIONS });
+  const other = await openRemoteStore({ url: `${url}?sslmode=disable`, migrations: MIGRATIONS });
+  const held = relay.at("a value that is on its way", "hold"); // the server knows the statement's text by then
+  const write = still.write((db) => db.insert(notes).values(note("a value that is on its way")));
+  await held;
+  await other.write(async (db) => insertNote(db, note("other")));
+  await write;
+
+  expect(await other.db.$count(notes)).toBe(2);
+  await Promise.all([still.close(), other.close()]);
+  await relay[Symbol.asyncDispose]();
+});
+
 test("keeps nothing of what it has answered", async () => {
   await using store = await openAt(postgresPlace);
   const ask = async () => {
