@@ -1,6 +1,6 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
-import { LONG_WORK_MS, lowerPriority, lowestPriority, PRIORITIES } from "./priority.ts";
+import { lowerPriority, lowerWhenLong, PRIORITIES } from "./priority.ts";
 import { residentBytes } from "./resident.ts";
 import { envFor, type ReachablePaths } from "./walls.ts";
 
@@ -59,9 +59,9 @@ export async function doChoreOnBytes(
   });
   lowerPriority(spawned.pid, PRIORITIES.chore);
   let isTooLarge = false;
-  let checks = 0;
+  const lower = lowerWhenLong(spawned.pid);
   const watch = setInterval(() => {
-    if (++checks === LONG_WORK_MS / WATCH_MS) lowestPriority(spawned.pid);
+    lower();
     if (residentBytes(spawned.pid) <= chore.maxResidentBytes) return;
     isTooLarge = true;
     spawned.kill("SIGKILL");

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
-import { LONG_WORK_MS, lowerPriority, lowestPriority, PRIORITIES } from "../base/priority.ts";
+import { lowerPriority, lowerWhenLong, PRIORITIES } from "../base/priority.ts";
 import { residentBytes } from "../base/resident.ts";
 import { envFor, type ReachablePaths } from "../base/walls.ts";
 import type { FromChild, StatementResult, ToChild } from "./protocol.ts";
@@ -54,13 +54,14 @@ interface Waiting {
 
 /** Starts a child that loads DuckDB while nobody waits for it. */
 export function startChild(options: ChildOptions): Child {
-  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir, mayLayDown, paths } = options;
+  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir } = options;
   for (const path of [folder, cacheDir]) mkdirSync(path, { recursive: true, mode: 0o700 });
   let waiting: Waiting | null = null;
   let death: AppError | null = null;
   let isAlive = true;
   let isReady = false;
   const loaded = Promise.withResolvers<boolean>();
+  let lower: (() => void) | null = null;
   let complaint = "";
   let watch: ReturnType<typeof setInterval> | null = null;
 
@@ -74,23 +75,13 @@ export function startChild(options: ChildOptions): Child {
 
   const spawned = Bun.spawn([...self], {
     cwd: folder,
-    // Nothing of ours but what the child needs: no keys, no tokens, no proxies.
-    env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
-      HOME: folder,
-      TMPDIR: folder,
-      WEIR_CACHE_DIR: cacheDir,
-      TZ: "UTC",
-      ...envFor({
-        read: [...paths.read, cacheDir],
-        write: [...paths.write, folder, ...(mayLayDown ? [cacheDir] : [])],
-      }),
-    },
+    env: environmentOf(options),
     stdio: ["ignore", "ignore", "pipe"],
     serialization: "advanced",
     ipc(message: FromChild) {
       if (message.kind === "ready") {
         isReady = true;
+        lower = lowerWhenLong(spawned.pid); // what it took to start is not the statement's
         loaded.resolve(true);
       }
       if (message.kind === "rows") waiting?.onRows(message.text);
@@ -123,7 +114,7 @@ export function startChild(options: ChildOptions): Child {
 
   let checks = 0;
   const check = () => {
-    if (checks === LONG_WORK_MS / WATCH_MS) lowestPriority(spawned.pid);
+    lower?.();
     const used = residentBytes(spawned.pid);
     if (used > memoryBytes * 1.25 + BASE_BYTES) {
       kill(new AppError("sql_memory", `The SQL needed more memory than its limit of ${memory}.`));
@@ -152,6 +143,19 @@ export function startChild(options: ChildOptions): Child {
     gone: spawned.exited.then(() => clear(folder)),
   };
 }
+
+/** Nothing of ours but what the child needs: no keys, no tokens, no proxies. */
+const environmentOf = ({ folder, cacheDir, mayLayDown, paths }: ChildOptions) => ({
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  HOME: folder,
+  TMPDIR: folder,
+  WEIR_CACHE_DIR: cacheDir,
+  TZ: "UTC",
+  ...envFor({
+    read: [...paths.read, cacheDir],
+    write: [...paths.write, folder, ...(mayLayDown ? [cacheDir] : [])],
+  }),
+});
 
 const CRASHED = "The SQL ended its process: it is nested too deeply, or too large for one statement.";
 const NOT_STARTED = "The process that runs SQL did not start.";

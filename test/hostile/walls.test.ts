@@ -102,15 +102,35 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
 
   test("lets all others go first with all of its threads, where it works for long", async () => {
     await using weir = await startApp({ engine: false });
-    const asking = weir.owner("POST", "/api/v1/query", { sql: "SELECT sleep_ms(60000)" });
+    const sql = "SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)";
+    const asking = weir.owner("POST", "/api/v1/query", { sql });
     asking.catch(() => undefined); // the server goes before the answer comes
-    const isLast = (pid: string) =>
-      readdirSync(`/proc/${pid}/task`).every((thread) => getPriority(Number(thread)) === 19);
+    const isLast = (pid: string) => prioritiesOf(pid).every((priority) => priority === 19);
     const last = async (): Promise<string> => sqlChildren().find(isLast) ?? Bun.sleep(20).then(last);
     // Linux weighs processes of one session alone against each other.
     expect(sessionOf(await last())).toBe(sessionOf("self"));
   }, 120_000);
 });
+
+test.skipIf(process.platform !== "linux")(
+  "what only waits, for the processor too, goes on before work that is long",
+  async () => {
+    await using weir = await startApp({ engine: false });
+    const asking = weir.owner("POST", "/api/v1/query", { sql: "SELECT sleep_ms(2000) IS NULL AS a" });
+    const seen = new Set<number>();
+    const look = setInterval(() => {
+      for (const pid of sqlChildren()) for (const priority of prioritiesOf(pid)) seen.add(priority);
+    }, 50);
+    expect((await asking).status).toBe(200);
+    clearInterval(look);
+    expect(seen).toContain(5);
+    expect(seen).not.toContain(19);
+  },
+);
+
+/** Of each thread of a process. */
+const prioritiesOf = (pid: string) =>
+  readdirSync(`/proc/${pid}/task`).map((thread) => getPriority(Number(thread)));
 
 /** The session that a process belongs to. */
 const sessionOf = (pid: string) =>
