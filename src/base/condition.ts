@@ -26,8 +26,14 @@ export function conditionFault(text: string): string | null {
     return null;
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    return `Invalid condition ${shown(text)}: ${reasonOf(error, text)}.`;
+    return `Invalid condition ${shown(text)}: ${bracesIn(text) ?? reasonOf(error, text)}.`;
   }
+}
+
+/** That a condition is written like a template, as people do who know only those; null where it isn't. */
+function bracesIn(text: string): string | null {
+  const bare = text.replace(/\{\{(.*?)\}\}/gs, (_, inner: string) => inner.trim());
+  return bare === text ? null : `write it without braces, as in ${bare.slice(0, 200)}`;
 }
 
 /**

@@ -48,6 +48,16 @@ describe("a condition", () => {
     expect(holds("size(payload.tags) == 2", scope)).toBe(true);
   });
 
+  test("that is written like a template says how to write it", () => {
+    for (const [text, bare] of [
+      ["{{payload.amount}} > 100", "payload.amount > 100"],
+      ["{{ payload.amount > 100 }}", "payload.amount > 100"],
+    ] as const)
+      expect(conditionFault(text)).toBe(
+        `Invalid condition ${JSON.stringify(text)}: write it without braces, as in ${bare}.`,
+      );
+  });
+
   test("that Couldn't evaluate the condition says why", () => {
     expect(reason("payload.missing > 1")).toBe(
       'Couldn\'t evaluate the condition "payload.missing > 1": an object has no "missing" (at character 9, "missing > 1").',

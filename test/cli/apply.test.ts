@@ -579,10 +579,19 @@ actions:
       ["weir: 1\nactions: [\n", "standard input:"],
       ["weir: 2\n", "must start with weir: 1"],
       ["- a\n", "A file must contain sections"],
+      [
+        "weir: 1\nactions:\n  - body: {{payload.id}}\n",
+        "input:3: A key must be text. Put quotes around a template",
+      ],
+      [
+        "weir: 1\nactions:\n  - slug: a: b\n",
+        "input:3: Nested mappings are not allowed in compact mappings. Check the",
+      ],
       ["weir: 1\nactions: 5\n", "actions must be a list."],
     ] as const) {
       const refused = await shell.give(bad);
       expect([bad, refused.code, refused.err]).toEqual([bad, 1, expect.stringContaining(sentence)]);
+      expect(refused.err.split("\n").filter((line) => line.includes("standard input:"))).toHaveLength(1);
     }
     expect((await shell.apply("-f", join(here.path, "nowhere.yaml"))).err).toContain("Couldn't read ");
     const linked = join(here.path, "linked");

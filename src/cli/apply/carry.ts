@@ -53,7 +53,10 @@ export async function carryOutPlan(
     if (!(error instanceof AppError)) throw error;
     const { code, retryable } = error;
     const message = await takeBack(undos, lasting);
-    throw new AppError(code, `${under}: ${error.message} ${message}`, { retryable, cause: error });
+    throw new AppError(code, `${under}: ${error.message.replace(/\.?$/, ".")}\n${message}`, {
+      retryable,
+      cause: error,
+    });
   } finally {
     report("");
   }

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Document, LineCounter } from "yaml";
+import type { Document, LineCounter, YAMLError } from "yaml";
 import { ConfigError } from "../../base/config-error.ts";
 import { codeOf } from "../../base/disk.ts";
 import { fileReason } from "../../base/file-error.ts";
@@ -93,16 +93,19 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     version: "1.2",
     uniqueKeys: true,
     strict: true,
+    stringKeys: true,
     prettyErrors: false,
   } as const;
   const found = parseAllDocuments(text, { ...options, lineCounter });
   const documents: readonly Document[] = Array.isArray(found) ? found : [];
   const at = (line: number) => `${name}:${line}`;
   return documents.flatMap((document): Source[] => {
-    const problems = [...document.errors, ...document.warnings];
-    for (const { pos, message } of problems)
-      faults.push(`${at(lineCounter.linePos(pos[0]).line)}: ${message}`);
-    if (problems.length > 0) return [];
+    const [problem] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+    if (problem) {
+      // What follows the first problem is mostly its consequence.
+      faults.push(`${at(lineCounter.linePos(problem.pos[0]).line)}: ${sentenceOf(problem)}`);
+      return [];
+    }
     const first = lineCounter.linePos(document.contents?.range?.[0] ?? 0).line;
     const value = contentOf(document);
     if (value === undefined) faults.push(`${at(first)}: ${TOO_MANY_ALIASES}`);
@@ -115,6 +118,24 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     return [{ root: value, file: name, ...rest, at: place }];
   });
 }
+
+/** What is wrong with the YAML, and what to do about the mistakes that people make most. */
+function sentenceOf({ code, message }: YAMLError): string {
+  if (code === "NON_STRING_KEY")
+    return 'A key must be text. Put quotes around a template, such as "{{payload.id}}".';
+  const advice = LAYOUT.has(code)
+    ? ' Check the indentation here and above, and put quotes around text with ": " in it.'
+    : "";
+  return `${message.replace(/\.?$/, ".")}${advice}`;
+}
+
+const LAYOUT: ReadonlySet<YAMLError["code"]> = new Set([
+  "BAD_INDENT",
+  "BLOCK_AS_IMPLICIT_KEY",
+  "BLOCK_IN_FLOW",
+  "MISSING_CHAR",
+  "MULTILINE_IMPLICIT_KEY",
+]);
 
 const TOO_MANY_ALIASES = `The aliases unfold to too much. Use at most ${MAX_ALIASES}, none within its own anchor.`;
 
