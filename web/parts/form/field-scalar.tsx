@@ -49,7 +49,11 @@ export function Scalar({
     <Labelled
       label={title}
       isRequired={isRequired}
-      about={drawn.as === "lines" ? [about, t("One per line.")].filter(Boolean).join(" ") : about}
+      about={
+        drawn.as === "lines"
+          ? [about?.replace(/\.?$/, "."), t("One per line.")].filter(Boolean).join(" ")
+          : about
+      }
       fault={messagesOf(faults)}
     >
       {/* biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each kind of field */}
