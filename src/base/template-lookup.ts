@@ -78,12 +78,16 @@ function own(value: Json, key: string): Json | undefined {
 
 function missing({ source, path }: Template, depth: number, holder: Json): AppError {
   const part = path[depth] ?? "";
-  const reason =
-    depth === 0 ? `unknown name ${part}` : `${written(path.slice(0, depth))} ${lacks(holder, part)}`;
+  const reason = depth === 0 ? absent(part) : `${written(path.slice(0, depth))} ${lacks(holder, part)}`;
   const message = `Template ${source} has no value: ${reason}.`;
   return new AppError("template_error", message, {
     details: { template: source, missing: written(path.slice(0, depth + 1)) },
   });
+}
+
+function absent(name: string): string {
+  if (name === "payload") return "this run has no payload, because no webhook, form or event started it";
+  return `unknown name ${name}`;
 }
 
 function lacks(holder: Json, part: string): string {

@@ -98,6 +98,9 @@ describe("a template", () => {
       path: ["url", "1"],
     });
     expect(failure(() => one("{{paylaod.a}}")).message).toContain("unknown name paylaod");
+    expect(failure(() => resolveTemplates("{{payload.a}}", {})).message).toContain(
+      "this run has no payload, because no webhook",
+    );
     expect(failure(() => one("{{payload.nothing.x}}")).message).toContain(
       'payload.nothing is null and has no "x"',
     );
