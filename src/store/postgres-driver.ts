@@ -4,7 +4,6 @@ import { AppError, invalid } from "../base/errors.ts";
 import type { ResultForm } from "./drizzle-over.ts";
 import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
 import { translateMigration } from "./postgres-migrations.ts";
-import { socketsTo } from "./postgres-socket.ts";
 import { Translator } from "./postgres-sql.ts";
 import { jsonOf, storedText, textOf } from "./postgres-text.ts";
 import type { RemoteStoreOptions } from "./store.ts";
@@ -152,12 +151,10 @@ export function connect({ url, token, ca, max, plansOnce = false }: PostgresOpti
     idle_in_transaction_session_timeout: IDLE_MS,
     ...(plansOnce ? { plan_cache_mode: "force_generic_plan" } : {}),
   };
-  const ssl = securityOf(mode, address.hostname, ca);
   return postgres(address.href, {
     max,
-    ...(typeof ssl === "object" ? {} : { socket: socketsTo() as never }), // TLS has a socket of its own
     ...(token === undefined ? {} : { password: token }),
-    ssl,
+    ssl: securityOf(mode, address.hostname, ca),
     onnotice: () => undefined,
     ...heard,
     connect_timeout: CONNECT_SECONDS,
