@@ -76,9 +76,14 @@ function own(value: Json, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
+/** What a step that exists may be missing for. */
+const UNSEEN = ", since that step was skipped or isn't among the dependsOn of this one";
+
 function missing({ source, path }: Template, depth: number, holder: Json): AppError {
   const part = path[depth] ?? "";
-  const reason = depth === 0 ? absent(part) : `${written(path.slice(0, depth))} ${lacks(holder, part)}`;
+  const unseen = depth === 1 && path[0] === "steps" ? UNSEEN : "";
+  const reason =
+    depth === 0 ? absent(part) : `${written(path.slice(0, depth))} ${lacks(holder, part)}${unseen}`;
   const message = `Template ${source} has no value: ${reason}.`;
   return new AppError("template_error", message, {
     details: { template: source, missing: written(path.slice(0, depth + 1)) },

@@ -107,6 +107,22 @@ describe("an expression in a definition", () => {
     });
   });
 
+  test("that reads a step which need not have run says where to name it", async () => {
+    await using app = await startApp();
+    const first = {
+      key: "first",
+      kind: "conditional_branch",
+      definition: branch("a"),
+      dependsOn: ["second"],
+    };
+    const reads = { key: "second", ...post("http://127.0.0.1:9", "{{steps.first.result.branch}}") };
+    const flow = await makeAutomation(app.owner, { steps: [reads, first] });
+    const run = await flowToEnd(app.owner, flow.id);
+    expect(run.error.message).toBe(
+      'body: Template {{steps.first.result.branch}} has no value: steps has no "first", since that step was skipped or isn\'t among the dependsOn of this one.',
+    );
+  });
+
   test("that takes long is evaluated in a child, and one that takes too long fails", async () => {
     await using app = await startApp();
     await using receiver = echo();
