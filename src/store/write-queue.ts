@@ -61,6 +61,8 @@ interface PendingWrite {
   /** How often its transaction was lost, and when for the first time. */
   losses: number;
   lostAtMs?: number;
+  /** True once it has failed after a change: it is done again in a transaction of its own. */
+  isAlone?: boolean;
   work(db: WriteDb, group: object): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -105,6 +107,8 @@ export class WriteQueue {
   #running: PendingWrite | null = null;
   #group: object = {};
   #startedMs = 0;
+  /** Number of commits on their way. */
+  #commits = 0;
   #abandon: (error: unknown) => void = () => {};
   #arrived: () => void = () => {};
   #idle: Promise<void> | null = null;
@@ -152,8 +156,11 @@ export class WriteQueue {
           pause ??= this.#options.afterCommit?.();
         }
         if (ended?.again) {
-          await this.#doAgain([...ended.again, ...(open?.writes ?? [])], open);
+          await this.#undo(open);
+          const again = [...ended.again, ...(open?.writes ?? [])];
           open = null;
+          if (again.some(isKnownToFail)) this.#waiting.unshift(...again);
+          else await this.#doAgain(again);
         }
         if (open && !commit) {
           commit = this.#commit(open); // before those of the one before are answered: that keeps this thread busy
@@ -164,9 +171,9 @@ export class WriteQueue {
           await pause();
           pause = undefined;
         }
-        const mayRun = !pause && this.#hasRoom(open) && (runsAhead || !commit);
+        const mayRun = !pause && this.#takesNext(open) && (runsAhead || !commit);
         if (mayRun && this.#waiting.length > 0) {
-          open ??= await this.#begin(true);
+          open ??= await this.#begin(!this.#waiting[0]?.isAlone);
           await this.#runWorks(open);
           if (!commit) continue;
         }
@@ -188,6 +195,13 @@ export class WriteQueue {
     );
   }
 
+  /** Whether the work that waits longest may join `group`; null is one that hasn't begun. */
+  #takesNext(group: Group | null): boolean {
+    if (!this.#hasRoom(group)) return false;
+    const isApart = this.#waiting[0]?.isAlone || group?.isOptimistic === false;
+    return !isApart || group === null || group.writes.length === 0;
+  }
+
   /** Resolves the next time a write is queued. */
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
@@ -204,7 +218,7 @@ export class WriteQueue {
   async #runWorks(group: Group): Promise<void> {
     const { clock, groupMs } = this.#options;
     const endMs = clock.monotonic() + groupMs;
-    while (this.#hasRoom(group) && clock.monotonic() <= endMs) {
+    while (this.#takesNext(group) && clock.monotonic() <= endMs) {
       const write = this.#waiting.shift();
       if (!write) return;
       group.writes.push(write);
@@ -213,8 +227,10 @@ export class WriteQueue {
   }
 
   #commit(group: Group): Commit {
+    this.#commits++;
     const commit: Commit = {
       ended: this.#end(group).then((again) => {
+        this.#commits--;
         commit.again = again;
         commit.isEnded = true;
       }),
@@ -245,10 +261,14 @@ export class WriteQueue {
     }
   }
 
-  /** Does each in a transaction of its own, and takes nothing for granted. `open` counted on what has failed. */
-  async #doAgain(writes: readonly PendingWrite[], open: Group | null): Promise<void> {
+  /** Leaves nothing of a group that counted on what has failed. */
+  async #undo(open: Group | null): Promise<void> {
     await open?.transaction.rollback();
     this.#group = {};
+  }
+
+  /** Does each in a transaction of its own, and takes nothing for granted. */
+  async #doAgain(writes: readonly PendingWrite[]): Promise<void> {
     for (const write of writes) {
       let again: readonly PendingWrite[] | null;
       do {
@@ -283,7 +303,10 @@ export class WriteQueue {
     } catch (error) {
       result = { write, error: storeFault(error) };
     }
-    if ("error" in result && transaction.lost === null) await transaction.rollbackTo();
+    if ("error" in result && transaction.lost === null) {
+      await transaction.rollbackTo();
+      write.isAlone = transaction.lost !== null;
+    }
     return result;
   }
 
@@ -304,12 +327,17 @@ export class WriteQueue {
   }
 
   #expire(): void {
+    if (this.#commits > 0) this.#startedMs = this.#options.clock.monotonic(); // its statements may wait behind the commit
     if (this.#running === null || this.#options.clock.monotonic() - this.#startedMs < WORK_LIMIT_MS) return;
     this.#abandon(
       new AppError("internal", `A write took longer than ${WORK_LIMIT_MS / 1000} s and was rolled back.`),
     );
   }
 }
+
+/** Whether a work of a group is known as the one that failed, so that the others can share transactions again. */
+const isKnownToFail = ({ isAlone, lostAtMs }: PendingWrite): boolean =>
+  isAlone === true && lostAtMs === undefined;
 
 function resolveAll({ results }: Group): void {
   for (const result of results) {

@@ -153,6 +153,28 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(Math.max(...runs)).toBeLessThanOrEqual(2);
   });
 
+  test("has the others share their transactions again where one work fails after a change", async () => {
+    await using store = await openAt(make);
+    const groups = new Set<object>();
+    const runs: number[] = [];
+    const settled = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, n) =>
+        store.write(async (db, group) => {
+          groups.add(group);
+          runs[n] = (runs[n] ?? 0) + 1;
+          await insertNote(db, note(`n${n}`, `title ${n}`));
+          if (n === 30) throw new Error("no");
+          return n;
+        }),
+      ),
+    );
+
+    expect(settled.flatMap(({ status }, n) => (status === "rejected" ? [n] : []))).toEqual([30]);
+    expect(await store.db.$count(notes)).toBe(39);
+    expect(Math.max(...runs)).toBeLessThanOrEqual(2);
+    expect(groups.size).toBeLessThanOrEqual(5);
+  });
+
   test("keeps the order of changes that nobody waits for, within works and from work to work", async () => {
     await using store = await openAt(make);
     const row = (n: number) => ({ id: `n${n}`, someTitle: null, count: 0, ratio: null, body: null });
