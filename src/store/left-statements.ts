@@ -29,7 +29,7 @@ export class LeftStatements {
     if (merging === undefined) this.#open.clear();
     else {
       const isRows = merging.textFor !== undefined;
-      const kind = isRows ? merging.kind : `${merging.kind} ${String(values[0])}`;
+      const kind = `${merging.kind} ${isRows ? shapeOf(values) : String(values[0])}`;
       const known = this.#open.get(kind);
       if (known) {
         if (isRows) for (const value of values) known.values.push(value);
@@ -49,6 +49,15 @@ export class LeftStatements {
     return all.flatMap((left) => split(left));
   }
 }
+
+/** Which values are absent or no whole numbers: to PostgreSQL, rows of another shape are another statement to prepare. */
+const shapeOf = (values: readonly unknown[]): string =>
+  values
+    .map((value) => {
+      if (value === null || value === undefined) return "0";
+      return typeof value === "number" && !Number.isSafeInteger(value) ? "2" : "1";
+    })
+    .join("");
 
 function split({ sql, values, merging }: Left): Statement[] {
   const { width = 1, textFor } = merging ?? {};
