@@ -19,7 +19,9 @@ const DISCONNECT_HOLDER = `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JO
   WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${WRITER_LOCK}
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND a.wait_event = 'ClientRead' AND a.state_change < clock_timestamp() - interval '5 s'`;
-const TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS id";
+/** Outside of a transaction of work, on a new connection, there is none to ask after. */
+const TRANSACTION_ID =
+  "SELECT CASE current_setting('transaction_read_only') WHEN 'off' THEN pg_current_xact_id()::text END AS id";
 /** How long a commit whose outcome is unknown is asked after. */
 const STATUS_ATTEMPTS = 20;
 const STATUS_PAUSE_MS = 250;
@@ -203,7 +205,7 @@ class PostgresTransaction implements Transaction {
     this.#hasChanges = true;
     this.#note(
       this.#client.simple(TRANSACTION_ID).then(([row]) => {
-        this.#id = String(row?.id);
+        this.#id = typeof row?.id === "string" ? row.id : null;
       }),
     );
   }

@@ -50,7 +50,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
     await close();
     throw error;
   }
-  const writer: PostgresWriter = new PostgresWriter(writing, reading, () => queue.check());
+  const writer: PostgresWriter = new PostgresWriter(writing, steady, () => queue.check());
   const queue = new WriteQueue(writer, {
     clock,
     isAlone: false,
@@ -59,7 +59,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
     groupMs: GROUP_MS,
   });
 
-  const { channel, close: endChannel } = openChannel({ ...options, max: 1 }, reading);
+  const { channel, close: endChannel } = openChannel({ ...options, max: 1 }, steady);
 
   return {
     db: readOver(reading, steady),
