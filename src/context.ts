@@ -243,13 +243,16 @@ export class DoFirst extends Error {
   }
 }
 
-/** One transaction for several organizations' work: `inside` moves each context into it. */
-export async function writeFor<T>(app: App, work: Work<T>): Promise<T> {
+/**
+ * One transaction for several organizations' work: `inside` moves each context into it. Throws `DoFirst` where they may
+ * not wait for what one of them needs first.
+ */
+export async function writeFor<T>(app: App, work: Work<T>, mayWait: () => boolean = () => true): Promise<T> {
   for (;;) {
     try {
       return await writeOnce(app, work);
     } catch (error) {
-      if (!(error instanceof DoFirst)) throw error;
+      if (!(error instanceof DoFirst) || !mayWait()) throw error;
       await error.work();
     }
   }

@@ -18,8 +18,19 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Number of ends in one transaction, since much may follow from the end of a step. */
+/** Number of ends in one transaction, and of automation runs that go on in it: much may follow from the end of a step. */
 const MAX_TOGETHER = 32;
+const MAX_AUTOMATION_RUNS = 8;
+
+/** How many of those that wait longest are written in one transaction. */
+function countTogether(waiting: readonly Waiting[]): number {
+  const automationRuns = new Set<string | null>();
+  for (const [count, { end }] of waiting.slice(0, MAX_TOGETHER).entries()) {
+    automationRuns.add(end.run.automationRunId);
+    if (automationRuns.size > MAX_AUTOMATION_RUNS) return count;
+  }
+  return MAX_TOGETHER;
+}
 
 /** Runs that end with nothing but a result or an error are written together with those that end meanwhile. */
 export function openEndings(app: App): Endings {
@@ -29,7 +40,7 @@ export function openEndings(app: App): Endings {
     let taken: Waiting[] | null = null;
     const take = () => {
       if (taken === null) {
-        taken = waiting.splice(0, MAX_TOGETHER);
+        taken = waiting.splice(0, countTogether(waiting));
         if (waiting.length > 0) void flush();
       }
       return taken;

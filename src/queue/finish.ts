@@ -8,7 +8,6 @@ import {
   type App,
   type Context,
   contextForRun,
-  DoFirst,
   type OpenRun,
   SYSTEM,
   type WriteContext,
@@ -180,46 +179,46 @@ const leaseTokens = prepared((db: WriteDb) =>
  * them has to be stored by itself.
  */
 export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<void> {
-  return writeFor(app, async (inside, db) => {
-    const ends = take();
-    const ids = JSON.stringify(ends.map(({ run }) => run.id));
-    const steps = ends.filter(({ isItem }) => !isItem).map(({ run }) => run);
-    const [tokens, open] = await Promise.all([
-      leaseTokens(db).all({ ids }),
-      app.runFollowers.open({ db }, steps),
-    ]);
-    const held = new Map(tokens.map((row) => [row.id, row]));
-    const own = (run: RunRow) => inside({ ...contextForRun(app, run), actor: SYSTEM });
-    const rows: RunRow[] = [];
-    const lines: Parameters<typeof appendLogsOf>[1][number][] = [];
-    for (const { run, outcome, left } of ends) {
-      if (run.leaseToken === null || held.get(run.id)?.leaseToken !== run.leaseToken) continue;
-      const tx = own(run);
-      const now = timestamp(tx.clock);
-      const logs = [...left.logs, ...failureLine(outcome, now)];
-      const [result, error] = outcome.status === "completed" ? [outcome.result, null] : [null, outcome.error];
-      await updateEndedUnseen(db, valuesOf(tx, run, { now, outcome, result, left: { ...left, logs } }));
-      lines.push({ runId: run.id, lines: logs });
-      if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
-      const row: RunRow = { ...run, result, error, status: outcome.status, completedAt: now };
-      await recordOutcome(tx, row, outcome);
-      notifyChanged(tx, row);
-      rows.push(row);
-    }
-    await appendLogsOf(db, lines);
-    for (const [id, ended] of Map.groupBy(rows, ({ automationRunId }) => automationRunId)) {
-      const [first] = ended;
-      if (!first || id === null) continue;
-      const requestCorrelationId = held.get(first.id)?.cancelRequest?.correlationId;
-      await app.runFollowers
-        .ended({ ...own(first), requestCorrelationId }, ended, open.get(id))
-        .catch((error: unknown) => {
-          if (error instanceof DoFirst && ends.length > 1)
-            throw new Error("The others don't wait for what this one needs first.", { cause: error });
-          throw error;
-        });
-    }
-  });
+  const mayWait = () => take().length <= 1; // else all would wait for what one of them needs first
+  return writeFor(
+    app,
+    async (inside, db) => {
+      const ends = take();
+      const ids = JSON.stringify(ends.map(({ run }) => run.id));
+      const steps = ends.filter(({ isItem }) => !isItem).map(({ run }) => run);
+      const [tokens, open] = await Promise.all([
+        leaseTokens(db).all({ ids }),
+        app.runFollowers.open({ db }, steps),
+      ]);
+      const held = new Map(tokens.map((row) => [row.id, row]));
+      const own = (run: RunRow) => inside({ ...contextForRun(app, run), actor: SYSTEM });
+      const rows: RunRow[] = [];
+      const lines: Parameters<typeof appendLogsOf>[1][number][] = [];
+      for (const { run, outcome, left } of ends) {
+        if (run.leaseToken === null || held.get(run.id)?.leaseToken !== run.leaseToken) continue;
+        const tx = own(run);
+        const now = timestamp(tx.clock);
+        const logs = [...left.logs, ...failureLine(outcome, now)];
+        const [result, error] =
+          outcome.status === "completed" ? [outcome.result, null] : [null, outcome.error];
+        await updateEndedUnseen(db, valuesOf(tx, run, { now, outcome, result, left: { ...left, logs } }));
+        lines.push({ runId: run.id, lines: logs });
+        if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
+        const row: RunRow = { ...run, result, error, status: outcome.status, completedAt: now };
+        await recordOutcome(tx, row, outcome);
+        notifyChanged(tx, row);
+        rows.push(row);
+      }
+      await appendLogsOf(db, lines);
+      for (const [id, ended] of Map.groupBy(rows, ({ automationRunId }) => automationRunId)) {
+        const [first] = ended;
+        if (!first || id === null) continue;
+        const requestCorrelationId = held.get(first.id)?.cancelRequest?.correlationId;
+        await app.runFollowers.ended({ ...own(first), requestCorrelationId }, ended, open.get(id));
+      }
+    },
+    mayWait,
+  );
 }
 
 /** A run with a cancellation request isn't retried and doesn't wait. */
