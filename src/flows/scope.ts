@@ -34,15 +34,19 @@ interface Seen extends Pick<AutomationRunRow, "automationId" | "scope" | "input"
 
 const isAmong = sql`${automationRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`;
 
+const inputFields = {
+  id: automationRuns.id,
+  automationId: automationRuns.automationId,
+  scope: automationRuns.scope,
+  input: automationRuns.input,
+  deliveryId: automationRuns.deliveryId,
+  steps: automationRuns.steps,
+};
+
 const seenByIds = prepared((db: ReadDb) =>
   db
     .select({
-      id: automationRuns.id,
-      automationId: automationRuns.automationId,
-      scope: automationRuns.scope,
-      input: automationRuns.input,
-      deliveryId: automationRuns.deliveryId,
-      steps: automationRuns.steps,
+      ...inputFields,
       delivery: {
         id: webhookDeliveries.id, // first: where it is null there is none
         payload: webhookDeliveries.payload,
@@ -56,16 +60,18 @@ const seenByIds = prepared((db: ReadDb) =>
     .prepare(),
 );
 
+/** The automation run without its webhook's payload. */
+const inputByIds = prepared((db: ReadDb) =>
+  db.select(inputFields).from(automationRuns).where(isAmong).prepare(),
+);
+
 /** The automation run without its long fields. */
 const slimByIds = prepared((db: ReadDb) =>
   db
     .select({
-      id: automationRuns.id,
-      automationId: automationRuns.automationId,
+      ...inputFields,
       scope: sql<JsonObject>`'{}'`.mapWith(automationRuns.scope),
       input: sql<Json>`null`,
-      deliveryId: automationRuns.deliveryId,
-      steps: automationRuns.steps,
     })
     .from(automationRuns)
     .where(isAmong)
@@ -76,6 +82,7 @@ const byId = <R extends { id: string }>(rows: readonly R[]) => new Map(rows.map(
 
 /** Runs that begin together are read together. */
 const seenOf = gathered(async (db, ids) => byId(await seenByIds(db).all({ ids: JSON.stringify(ids) })));
+const inputOf = gathered(async (db, ids) => byId(await inputByIds(db).all({ ids: JSON.stringify(ids) })));
 const slimOf = gathered(async (db, ids) => byId(await slimByIds(db).all({ ids: JSON.stringify(ids) })));
 
 /** A webhook's body is stored only in its delivery, since it is deleted after processing. */
@@ -133,8 +140,11 @@ export async function stepScope(
   run: RunRow,
 ): Promise<{ scope: Scope; kept: StoredResult[]; bulk?: ItemsState }> {
   const names = namesIn(JSON.stringify(run.definition));
-  const read = names.trigger || names.input ? seenOf : slimOf;
-  const seen: Seen | undefined = await read(ctx.db, run.automationRunId ?? "");
+  const withoutTrigger = names.input ? inputOf : slimOf;
+  const seen: Seen | undefined = await (names.trigger ? seenOf : withoutTrigger)(
+    ctx.db,
+    run.automationRunId ?? "",
+  );
   if (!seen) throw new AppError("internal", "The automation run of this step no longer exists.");
   const scope = await automationScope(ctx.db, seen, openTrigger, names);
   const state = seen.steps.find(({ key }) => key === run.stepKey);
