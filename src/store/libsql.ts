@@ -6,6 +6,7 @@ import { AppError } from "../base/errors.ts";
 import { asyncDialect } from "./dialect.ts";
 import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
 import type { Database, Merging, RunResult, SqlValue } from "./store.ts";
+import { refuseUnknown } from "./writer.ts";
 
 export interface Statement {
   sql: string;
@@ -56,6 +57,7 @@ export const sent = (sql: string, values: readonly unknown[]): Statement => ({
  * refuses a whole request with half of a surrogate pair in it.
  */
 const toSent = (value: InValue): InValue => {
+  refuseUnknown(value);
   if (typeof value === "string") return value.toWellFormed();
   return Number.isSafeInteger(value) ? BigInt(value as number) : value;
 };
@@ -108,10 +110,11 @@ export class RemoteTransaction {
     } catch (error) {
       const fault = faultOf(error);
       const { statementIndex = -1 } = error as { statementIndex?: number };
-      // a statement that SQLite refused leaves the transaction whole; anything else does not, for all we know
+      // a statement that SQLite refused leaves the transaction whole; anything else does not, for all we know: of a request
+      // that is too long, or a result that can't be read, the client doesn't tell what became of the statements before it
       const whole =
         fault instanceof StoreError && statementIndex >= before.length && this.#open?.closed === false;
-      if (!whole && !(error instanceof RangeError)) this.#broken = true;
+      if (!whole) this.#broken = true;
       throw fault;
     }
   }
@@ -164,7 +167,7 @@ export async function translated<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What is neither SQLite's nor the protocol's comes from the network, save for a value that cannot be sent. */
+/** What is neither SQLite's nor the protocol's comes from the network, save for what can't be sent or read. */
 function faultOf(error: unknown): unknown {
   const fault = storeFault(error);
   if (

@@ -239,7 +239,9 @@ class RemoteWriter implements Writer, Transaction {
       return await this.#transaction.run([...control, ...left], statements);
     } catch (error) {
       const isRefused = left.length > 0 && error instanceof StoreError && error.code.startsWith("SQLITE_");
-      if (this.#transaction?.broken) this.#lost ??= isRefused ? new OptimisticFailure(error) : error;
+      // its group is done again, one by one: only the work whose request or result is too large is to fail
+      const isOfOne = isRefused || (this.#isOptimistic && error instanceof RangeError);
+      if (this.#transaction?.broken) this.#lost ??= isOfOne ? new OptimisticFailure(error) : error;
       throw error;
     }
   }

@@ -215,6 +215,29 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     ]);
   });
 
+  test("saves the changes of works whose neighbour asks with a value that can't be sent", async () => {
+    await using store = await openAt(make);
+    const ask = (db: ReadDb, ratio: number) => db.select().from(notes).where(eq(notes.ratio, ratio));
+    const settled = await Promise.allSettled([
+      store.write(async (db) => insertNote(db, note("first", "one"))),
+      store.write(async (db) => ask(db, Number.POSITIVE_INFINITY)),
+      store.write(async (db) => insertNote(db, note("second", "two"))),
+      store.write(async (db) => {
+        await insertNote(db, note("third", "three"));
+        await thrownBy(async () => ask(db, Number.NaN));
+      }),
+      store.write(async (db) => insertNote(db, note("fourth", "four"))),
+    ]);
+
+    expect(settled.map(({ status }) => status === "fulfilled")).toEqual([true, false, true, true, true]);
+    expect((await store.db.select().from(notes)).map(({ id }) => id).sort()).toEqual([
+      "first",
+      "fourth",
+      "second",
+      "third",
+    ]);
+  });
+
   test("does not show a write to readers before it is committed", async () => {
     await using store = await openAt(make);
     const seen = await store.write(async (db) => {

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { isStoreAway } from "../../src/store/faults.ts";
 import { migrations } from "../../src/store/migrations.ts";
-import { openRemoteStore, type RemoteStoreOptions, type Store } from "../../src/store/store.ts";
+import { openRemoteStore, type RemoteStoreOptions, type Store, type WriteDb } from "../../src/store/store.ts";
 import { startHranaRelay } from "../support/hrana-relay.ts";
 import { deepTest } from "../support/scale.ts";
 import { startSqld } from "../support/sqld.ts";
@@ -147,6 +147,25 @@ deepTest(
     await store.close();
   },
 );
+
+test("works beside one that reads a number too large are saved once, and it alone is rejected", async () => {
+  await using place = await heardPlace();
+  const store = await place.open();
+  const insert = (db: WriteDb, id: string) => db.statement("INSERT INTO notes (id) VALUES (?)")([id]);
+  const settled = await Promise.allSettled([
+    store.write(async (db) => insert(db, "first")),
+    store.write(async (db) => {
+      await insert(db, "rejected");
+      await db.all(sql`SELECT 9007199254740993`);
+    }),
+    store.write(async (db) => insert(db, "second")),
+  ]);
+
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  const rows = await store.db.select({ id: notes.id }).from(notes).orderBy(notes.id);
+  expect(rows.map(({ id }) => id)).toEqual(["first", "second"]);
+  await store.close();
+});
 
 test("a commit that is not answered rejects its works, and the next write goes through", async () => {
   await using place = await heardPlace();
