@@ -12,6 +12,7 @@ import { type App, type Context, contextFor, write } from "../context.ts";
 import { requireScope, scopeOf } from "../resources/access-tokens/scopes.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
 import { isOperator } from "../resources/users/service.ts";
+import { admission } from "./admission.ts";
 import { readJson } from "./body.ts";
 import { requireFreshSignIn } from "./fresh.ts";
 import { once, onceAtEnd } from "./idempotency.ts";
@@ -83,7 +84,7 @@ async function answer(
   const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
   if (!ctx) return handle({ app, visit, ...input });
 
-  visit.isStillAdmitted = admission(app, operation, visit);
+  if (identity) visit.isStillAdmitted = admissionOf(app, operation, visit, identity);
   const given = { app, visit, identity, ...input };
   if (!operation.idempotent) return handle({ ...given, ctx });
   const key = visit.request.headers.get("idempotency-key");
@@ -141,23 +142,16 @@ function count(app: App, visit: Visit, key: string, rate: Rate): number {
   return retryAfterSeconds;
 }
 
-/** Streams outlast what let them in: credentials end, and people leave. Looked up at most this often. */
-const ADMISSION_MS = 1_000;
-
-function admission(app: App, operation: Operation, visit: Visit): () => Promise<boolean> {
-  let checkedAt = app.clock.monotonic();
-  return async () => {
-    if (app.clock.monotonic() - checkedAt < ADMISSION_MS) return true;
-    checkedAt = app.clock.monotonic();
-    try {
-      const identity = await identify(app, visit.request.headers, operation.iceberg !== undefined);
-      if (identity) await contextOf(app, operation, identity, visit);
-      return identity !== null;
-    } catch (error) {
-      if (error instanceof AppError && ["unauthenticated", "forbidden"].includes(error.code)) return false;
-      throw error;
-    }
-  };
+/** Looks up again whether the caller may use the operation, for what goes on after the reply has begun. */
+function admissionOf(app: App, operation: Operation, visit: Visit, { credentialId }: Identity) {
+  const { method, path, iceberg } = operation;
+  const organization = visit.request.headers.get("x-organization-id");
+  const key = JSON.stringify([credentialId, organization, method, iceberg ? visit.url.pathname : path]);
+  return admission(app, key, async () => {
+    const identity = await identify(app, visit.request.headers, iceberg !== undefined);
+    if (identity) await contextOf(app, operation, identity, visit);
+    return identity !== null;
+  });
 }
 
 /** Counts against the limit for each address. Throws `rate_limited`. */

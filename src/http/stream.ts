@@ -22,7 +22,7 @@ type Source<T> = (signal: AbortSignal) => AsyncIterable<T>;
 
 /**
  * Server-sent events from `source`, with a comment line whenever it is quiet for 8 s. When the client
- * goes or may not follow any more, or the process ends, `signal` aborts and the source's `finally` runs.
+ * goes or may not follow any more, something throws, or the process ends, `signal` aborts and the source's `finally` runs.
  */
 export const eventStream = (visit: Visit, source: Source<ServerEvent>): Reply =>
   textStream(visit, source, {
@@ -65,33 +65,41 @@ function textStream<T>(
   if (visit.closing.aborted) end();
   const source = make(gone.signal)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  const leave = async () => {
+    end();
+    await source.return?.();
+  };
   let next: Promise<IteratorResult<T>> | null = null;
+  const nextOrQuiet = async () => {
+    next ??= source.next();
+    let timer: Timer | undefined;
+    const quiet = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), HEARTBEAT_MS);
+    });
+    return await Promise.race([next, quiet]).finally(() => clearTimeout(timer));
+  };
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(opening)),
     async pull(controller) {
-      next ??= source.next();
-      let timer: Timer | undefined;
-      const quiet = new Promise<null>((resolve) => {
-        timer = setTimeout(() => resolve(null), HEARTBEAT_MS);
-      });
-      const step = await Promise.race([next, quiet]).finally(() => clearTimeout(timer));
-      if ((await visit.isStillAdmitted?.()) === false) {
-        end();
-        await source.return?.();
-        return controller.close();
+      try {
+        const step = await nextOrQuiet();
+        if ((await visit.isStillAdmitted?.()) === false) {
+          await leave();
+          return controller.close();
+        }
+        if (step === null) return controller.enqueue(encoder.encode(heartbeat));
+        next = null;
+        if (step.done) {
+          end();
+          return controller.close();
+        }
+        controller.enqueue(encoder.encode(write(step.value)));
+      } catch (error) {
+        await leave(); // Bun then tells neither the stream nor the request that it is over
+        throw error;
       }
-      if (step === null) return controller.enqueue(encoder.encode(heartbeat));
-      next = null;
-      if (step.done) {
-        end();
-        return controller.close();
-      }
-      controller.enqueue(encoder.encode(write(step.value)));
     },
-    async cancel() {
-      end();
-      await source.return?.();
-    },
+    cancel: leave,
   });
   return new Reply(200, body, headers);
 }

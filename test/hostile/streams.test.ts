@@ -1,13 +1,57 @@
 import { expect, test } from "bun:test";
+import { type Operation, operation } from "../../src/http/operation.ts";
+import { eventStream } from "../../src/http/stream.ts";
 import { startApp } from "../support/app.ts";
+import { startHranaRelay } from "../support/hrana-relay.ts";
 import { join } from "../support/people.ts";
+import { KEY } from "../support/several.ts";
+import { startSqld } from "../support/sqld.ts";
 import { created, makeAction } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
+/** Streams of what a test tells, which ask no database. */
+function startFeed() {
+  const told: unknown[] = [];
+  let more = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  const feed = operation({
+    method: "GET",
+    path: "/api/v1/feed",
+    audience: "viewer",
+    tag: "Feed",
+    summary: "Follow what a test tells",
+    produces: "text/event-stream",
+    async handle({ visit }) {
+      let at = told.length;
+      return eventStream(visit, async function* (signal) {
+        const gone = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        try {
+          while (!signal.aborted) {
+            if (at < told.length) yield { event: "message", data: told[at++] };
+            else await Promise.race([more.promise, gone]);
+          }
+        } finally {
+          ended.resolve();
+        }
+      });
+    },
+  });
+  return {
+    operations: [feed] as readonly Operation[],
+    tell(data: unknown) {
+      told.push(data);
+      more.resolve();
+      more = Promise.withResolvers();
+    },
+    /** Resolves once the source of a stream has ended. */
+    ended: ended.promise,
+  };
+}
+
 /** Follows the events of the organization; `rest` is all that comes until the stream ends. */
-async function follow({ origin }: Started, token: string) {
-  const reply = await fetch(`${origin}/api/v1/events/stream`, {
+async function follow({ origin }: Started, token: string, path = "/api/v1/events/stream") {
+  const reply = await fetch(origin + path, {
     headers: { authorization: `Bearer ${token}` },
   });
   const reader = reply.body?.getReader();
@@ -58,4 +102,57 @@ test("a stream goes on for as long as it may", async () => {
   await makeAction(app.owner, { name: "Second" });
   expect(await stream.next()).toContain("Second");
   await stream.close();
+});
+
+test("a stream goes on while the database is away for a while", async () => {
+  await using database = await startSqld();
+  const feed = startFeed();
+  await using app = await startApp({
+    env: { WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: KEY },
+    engine: false,
+    operations: feed.operations,
+  });
+  const stream = await follow(app, app.token, "/api/v1/feed");
+  await database.kill();
+  for (const word of ["during", "still"]) {
+    app.clock.turn(2_000);
+    feed.tell(word);
+    expect(await stream.next()).toContain(word);
+  }
+  await database.start();
+  app.clock.turn(2_000);
+  feed.tell("after");
+  expect(await stream.next()).toContain("after");
+  await stream.close();
+  await feed.ended;
+});
+
+test("the source of a stream ends when the stream fails", async () => {
+  const feed = startFeed();
+  await using app = await startApp({ engine: false, operations: feed.operations });
+  const stream = await follow(app, app.token, "/api/v1/feed");
+  feed.tell(1n); // JSON has none
+  await stream.rest().catch(() => undefined); // however the client hears of it
+  await feed.ended;
+});
+
+test("many streams of one credential look it up once", async () => {
+  await using database = await startSqld();
+  await using relay = startHranaRelay(database);
+  const feed = startFeed();
+  await using app = await startApp({
+    env: { WEIR_DATABASE_URL: relay.url, WEIR_SECRET_KEY: KEY },
+    engine: false,
+    stands: true,
+    operations: feed.operations,
+  });
+  const streams = await Promise.all(Array.from({ length: 8 }, () => follow(app, app.token, "/api/v1/feed")));
+  for (const word of ["first", "second"]) {
+    relay.log.length = 0;
+    app.clock.turn(2_000);
+    feed.tell(word);
+    for (const stream of streams) expect(await stream.next()).toContain(word);
+    expect(relay.log.filter((text) => text.includes('from "access_tokens"'))).toHaveLength(1);
+  }
+  for (const stream of streams) await stream.close();
 });
