@@ -12,9 +12,11 @@ import type { Column } from "./contract.ts";
 import { readExactly } from "./driver.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
+import { refuseNames } from "./names.ts";
+import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
-import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
+import { checkKind, lastText, statementsOf } from "./statements.ts";
 import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 
@@ -96,8 +98,12 @@ function pathsOf(job: Job): string[] {
 async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<StatementResult> {
   const { statement } = await advance(connection, job, []);
   if (![StatementType.SELECT, StatementType.EXPLAIN].includes(statement.statementType)) throw notSelect();
-  return sendRows(statement, job, sendText);
+  if (statement.statementType !== StatementType.EXPLAIN) return sendRows(statement, job, sendText);
+  return sendRows(statement, job, (text) => sendText(withoutPaths(withoutFiles(text), job)));
 }
+
+const withoutPaths = (text: string, job: Job): string =>
+  pathsOf(job).reduce((shown, path) => shown.replaceAll(path, "…"), text);
 
 async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Promise<StatementResult> {
   const { statement, count } = await advance(connection, job, []);
@@ -107,7 +113,7 @@ async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Pro
   bindNamed(explained, job.parameters);
   const rows = (await explained.runAndReadAll()).getRowObjects();
   const plan = rows.map((row) => String(row.explain_value)).join("\n");
-  return { plan: pathsOf(job).reduce((text, path) => text.replaceAll(path, "…"), plan) };
+  return { plan: withoutPaths(plan, job) };
 }
 
 /** Runs all statements but the last, which comes back bound. */

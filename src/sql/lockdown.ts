@@ -43,7 +43,7 @@ export async function lock(
 }
 
 /**
- * Makes each table a view of its name. Throws `dataset_changed` (retryable) when a file is gone, as after
+ * Makes each table a view of its name, over a macro: the text of a view can be read, and would name the files. Throws `dataset_changed` (retryable) when a file is gone, as after
  * a load that replaced it.
  */
 export async function makeViews(connection: DuckDBConnection, tables: readonly SqlTable[]): Promise<void> {
@@ -53,7 +53,9 @@ export async function makeViews(connection: DuckDBConnection, tables: readonly S
     if (table.columns.length === 0) continue;
     try {
       const select = await selectOf(connection, table);
-      await connection.run(`CREATE VIEW ${quoteName(table.layer)}.${quoteName(table.name)} AS ${select}`);
+      const rows = `main.${quoteName(`${table.layer}.${table.name}`)}()`;
+      await connection.run(`CREATE MACRO ${rows} AS TABLE ${select}`);
+      await connection.run(`CREATE VIEW ${quoteName(table.layer)}.${quoteName(table.name)} AS FROM ${rows}`);
     } catch (cause) {
       if (!(cause instanceof Error) || !/^IO Error/.test(cause.message)) throw cause;
       throw new AppError(

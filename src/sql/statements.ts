@@ -5,7 +5,6 @@ import {
   StatementType,
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
-import { tokensOf } from "./tokens.ts";
 
 const ALLOWED: ReadonlySet<StatementType> = new Set([
   StatementType.SELECT,
@@ -18,29 +17,8 @@ const ALLOWED: ReadonlySet<StatementType> = new Set([
   StatementType.ALTER,
 ]);
 
-/** Functions and objects that a SELECT or CREATE could name and that act on the process instead of on rows. */
-const REFUSED_NAMES = /\b(enable_logging|enable_profil\w*|json_execute_serialized_sql)\b/i;
-
-/** Over the words alone, since comments may stand between them. */
-const CREATE_SECRET = /\bcreate (?:or replace )?(?:(?:persistent|temporary|temp) )?secret\b/;
-
 /** How many statements a tenant's SQL may have. */
 const MAX_STATEMENTS = 1000;
-
-/** Throws `sql_error` naming what is not allowed. */
-export function refuseNames(sql: string): void {
-  const tokens = tokensOf(sql);
-  const words = tokens.map(({ kind, text }) => (kind === "word" ? text.toLowerCase() : "."));
-  const name = CREATE_SECRET.test(words.join(" ")) ? "CREATE SECRET" : REFUSED_NAMES.exec(sql)?.[1];
-  if (name) throw new AppError("sql_error", `${name} can't be used here.`);
-  for (const [at, { text }] of tokens.entries()) {
-    if (!/^"?query"?$/i.test(text) || tokens[at + 1]?.text !== "(") continue;
-    const [inner, end] = [tokens[at + 2], tokens[at + 3]];
-    if (inner?.kind !== "text" || !inner.text.startsWith("'") || end?.text !== ")")
-      throw new AppError("sql_error", "query(…) can't be used here with anything but a plain text.");
-    refuseNames(inner.text.slice(1, -1).replaceAll("''", "'"));
-  }
-}
 
 /** The statements of `sql` as DuckDB counts them. Throws `sql_error` for none, or too many. */
 export async function statementsOf(

@@ -45,6 +45,23 @@ export function tokensOf(sql: string): Token[] {
   return tokens;
 }
 
+/** What a name or a text stands for; the text of any other piece. */
+export function meaningOf({ kind, text }: Token): string {
+  if (kind === "quoted") return text.slice(1, -1).replaceAll('""', '"');
+  if (kind !== "text") return text;
+  if (text.startsWith("$"))
+    return text.slice(text.indexOf("$", 1) + 1, text.lastIndexOf("$", text.length - 2));
+  if (text.startsWith("'")) return text.slice(1, -1).replaceAll("''", "'");
+  return text.slice(2, -1).replaceAll(ESCAPE, (found, hex?: string, octal?: string) => {
+    if (found === "''") return "'";
+    const code = hex ? Number.parseInt(hex, 16) : octal ? Number.parseInt(octal, 8) : null;
+    return code === null ? (CONTROLS[found[1] ?? ""] ?? found.slice(1)) : String.fromCharCode(code & 0xff);
+  });
+}
+
+const ESCAPE = /''|\\(?:x([\da-f]{1,2})|([0-7]{1,3})|[\s\S])/gi;
+const CONTROLS: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
 /** Comments of this kind may stand in each other. */
 function endOfComment(sql: string, start: number): number {
   let depth = 0;

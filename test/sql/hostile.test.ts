@@ -108,6 +108,73 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
     expect(readdirSync(duck.folder).filter((name) => /log|profile/.test(name))).toEqual([]);
   });
 
+  test("no setting and no server's path to be read", async () => {
+    const outcomes = await attempt([
+      "FROM duckdb_settings()",
+      'FROM system.main."duckdb_settings" /* */ ()',
+      "FROM pg_settings",
+      "FROM pg_catalog.pg_settings",
+      "FROM 'pg_settings'",
+      "FROM 'pg_'\n'settings'",
+      "FROM E'pg\\x5fsett\\151ngs'",
+      "FROM $a$pg_settings$a$",
+      "FROM query_table('pg_' || 'settings')",
+      "FROM query_table('pg_settings')",
+      "FROM query('FROM pg_settings')",
+      "CREATE VIEW v AS FROM pg_settings; FROM v",
+      "CREATE MACRO m(t) AS TABLE FROM query_table(t); FROM m('pg_settings')",
+      "SUMMARIZE pg_settings",
+      "SELECT current_setting('allowed_paths')",
+      "SELECT CURRENT_SETTING ('temp_directory')",
+      "SELECT current_query()",
+      "SELECT json_serialize_plan('FROM raw.mine', optimize := true)",
+      "FROM duckdb_functions()",
+      "FROM pg_proc",
+      "FROM duckdb_databases()",
+      "FROM duckdb_databases",
+      "FROM duckdb_secrets()",
+      "FROM duckdb_extensions()",
+      "FROM duckdb_external_file_cache()",
+      "FROM sql_auto_complete('FROM ''/et')",
+      "FROM pragma_database_size()",
+      "FROM pragma_database_list",
+      "PRAGMA database_list",
+      "SELECT 1; PRAGMA functions",
+    ]);
+    const refused = expect.stringMatching(/can't be used here/);
+    for (const { sql, code, message } of outcomes)
+      expect([sql, code, message]).toEqual([sql, "sql_error", refused]);
+  });
+
+  test("the catalog, its own tables and plans are read without paths", async () => {
+    const file = (mine.files[0] ?? "").split("/").pop() ?? "";
+    const texts = [
+      "FROM information_schema.tables",
+      "FROM information_schema.views",
+      "FROM information_schema.columns",
+      "FROM duckdb_views()",
+      "FROM duckdb_tables()",
+      "FROM sqlite_master",
+      "FROM pg_catalog.pg_views",
+      "SHOW ALL TABLES",
+      "SUMMARIZE raw.mine",
+      "EXPLAIN FROM raw.mine",
+      "EXPLAIN ANALYZE FROM raw.mine",
+      "EXPLAIN ANALYZE FROM raw.mine AS a JOIN raw.mine AS b ON a.id = b.id + 0",
+      "EXPLAIN (ANALYZE, FORMAT json) FROM raw.mine",
+    ];
+    for (const sql of texts) {
+      const rows = JSON.stringify(await duck.rows(sql, [mine]));
+      const shown = [duck.folder, file, "weir-sql", ".parquet"].filter((part) => rows.includes(part));
+      expect([sql, shown]).toEqual([sql, []]);
+    }
+    expect(await duck.rows("SELECT table_name FROM information_schema.tables", [mine])).toEqual([
+      { table_name: "mine" },
+    ]);
+    const named = await duck.table("raw", "pg_settings", "SELECT 1 AS pg_settings_of");
+    expect(await duck.rows("FROM raw.pg_settings", [named])).toEqual([{ pg_settings_of: 1 }]);
+  });
+
   test("no network", async () => {
     let calls = 0;
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(String(++calls)) });
