@@ -14,7 +14,7 @@ export async function drive(
   loop: Loop,
   options: {
     idleMs: number;
-    /** As many rest `idleMs` in turn: each then rests that many times as long. */
+    /** As many processes do the same: each then rests that many times as long on average, at random. */
     sharers?: () => number;
     signal: AbortSignal;
     cut?: AbortSignal;
@@ -30,7 +30,11 @@ export async function drive(
       report(error);
       return "failed" as const;
     });
-    if (state === "idle") await rest(idleMs * sharers(), signal);
+    if (state === "idle") await rest(restOf(idleMs, sharers()), signal);
     if (state === "failed") await clock.sleep(idleMs, signal);
   }
 }
+
+/** From half to one and a half times the average, so that processes that start together don't check together. */
+const restOf = (idleMs: number, sharers: number): number =>
+  sharers === 1 ? idleMs : idleMs * sharers * (0.5 + Math.random());
