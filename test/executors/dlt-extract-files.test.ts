@@ -115,10 +115,13 @@ describe("CSV files", () => {
     );
   });
 
-  test("with nothing in them load nothing", async () => {
+  test("with nothing in them load nothing, and say so", async () => {
     await using world = openWorld();
     const { result, done } = await load(world, "a.csv", { "a.csv": "" });
-    expect(result).toMatchObject({ rows: 0, warnings: [] });
+    expect(result).toMatchObject({
+      rows: 0,
+      warnings: ["a.csv has no bytes, and no rows came of it. Was it written to its end?"],
+    });
     expect(done.load?.tables).toEqual([]);
   });
 

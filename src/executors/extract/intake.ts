@@ -300,6 +300,8 @@ class LooseReader {
         if (bytes === 0) throw emptyFile(name, "Parquet");
         this.#normaliser.skip(await this.#tabular.parquet(path, limit));
       } else {
+        if (bytes === 0)
+          options.warn(`${name} has no bytes, and no rows came of it. Was it written to its end?`);
         const style = csvStyleOf(options.file);
         const delimiter = format === "tsv" ? { delimiter: "\t" } : {};
         this.#normaliser.skip(await this.#tabular.csv(path, name, limit, { ...delimiter, ...style }));
