@@ -15,6 +15,6 @@ export const expressionOperations = [
     response: ExpressionValue,
     takesData: true,
     example: { value: 84, error: null },
-    handle: async ({ body }) => evaluateText(body),
+    handle: ({ ctx, body }) => evaluateText(ctx, body),
   }),
 ];
