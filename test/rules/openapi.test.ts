@@ -61,6 +61,22 @@ test("If-Match stands where it is taken, and 410 where a cursor may be too old",
   expect(told("GET", "/api/v1/action-runs/{run_id}/logs")).toEqual(["410"]);
 });
 
+test("304 stands where If-None-Match is taken, and downloads have any media type", () => {
+  const told = (path: string) => {
+    const operation = read.operations.find((each) => each.method === "GET" && each.path === path);
+    return operation?.responses["304"] !== undefined;
+  };
+  expect(told("/api/v1/automations/{automation_id}")).toBe(true);
+  expect(told("/api/v1/automations/{automation_id}/draft")).toBe(true);
+  expect(told("/api/v1/automations")).toBe(false);
+  const { paths } = JSON.parse(read.text);
+  const automation = paths["/api/v1/automations/{automation_id}"];
+  const takes = (method: string) => JSON.stringify(automation[method].parameters).includes("IfNoneMatch");
+  expect([takes("get"), takes("patch")]).toEqual([true, false]);
+  const content = paths["/api/v1/artifacts/{artifact_id}/content"].get.responses["200"].content;
+  expect(Object.keys(content)).toEqual(["*/*"]);
+});
+
 test("every example fits the schema that it stands beside", () => {
   let count = 0;
   for (const { method, path, requestBody, responses } of read.operations) {
@@ -113,7 +129,7 @@ test("the things of the interface are schemas with names, and no reply holds one
   expect(JSON.stringify(document.paths["/api/v1/connections"]?.get?.responses["200"])).toContain(
     '"#/components/schemas/ConnectionPage"',
   );
-  expect(text.length).toBeLessThan(1_100_000);
+  expect(text.length).toBeLessThan(1_110_000);
 });
 
 test("every room of the wire is known to the document", async () => {

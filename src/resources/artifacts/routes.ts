@@ -76,7 +76,7 @@ export const artifactOperations = [
     summary: "Download an artifact",
     description: "In the artifact's media type: JSON, plain text, or the file's own.",
     params,
-    produces: "application/octet-stream",
+    produces: "*/*",
     errors: [410],
     async handle({ ctx, params }) {
       const row = await findArtifact(ctx, params.artifact_id);

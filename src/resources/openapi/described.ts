@@ -25,6 +25,8 @@ export interface Described {
   readonly limited?: "address";
   /** Changes a resource that can be read by itself: it accepts `If-Match`. */
   readonly matches?: boolean;
+  /** Reads such a resource: its reply has an `ETag`, and it accepts `If-None-Match`. */
+  readonly tagged?: boolean;
   readonly errors?: readonly number[];
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
   readonly example?: unknown;

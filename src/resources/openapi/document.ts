@@ -8,7 +8,7 @@ import type { Described } from "./described.ts";
 import { exampleOf, requestExampleOf } from "./example.ts";
 import { meaningOf } from "./meanings.ts";
 import { operationIdOf } from "./operation-id.ts";
-import { bodies, type ErrorCodes, errorsOf, problems } from "./replies.ts";
+import { bodies, type ErrorCodes, errorsOf, problems, unchangedOf } from "./replies.ts";
 import { type Mode, type Refer, toSchema } from "./schema.ts";
 
 const IN: Mode = { direction: "in" };
@@ -34,7 +34,8 @@ export function openApiDocument(operations: readonly Described[], codes: ErrorCo
     const item = paths[operation.path] ?? {};
     const { path, guards } = operation;
     const isMatched = guards !== undefined || (mayChange(operation) && isRead(readPathOf(path)));
-    const described = { ...operation, matches: isMatched };
+    const isTagged = operation.method === "GET" && guards === undefined && isRead(readPathOf(path));
+    const described = { ...operation, matches: isMatched, tagged: isTagged };
     paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(described, schemas.refer) };
   }
   const tags = [...new Set(operations.map(({ tag }) => tag))].sort();
@@ -123,6 +124,7 @@ function describe(operation: Described, refer: Refer): JsonObject {
     ...requestOf(operation, refer),
     responses: {
       ...successOf(operation, refer),
+      ...unchangedOf(operation),
       ...errorsOf(operation),
       ...otherRepliesOf(operation, refer),
     },
@@ -154,6 +156,7 @@ function parametersOf(operation: Described): Json[] {
     ...(isInside ? ["OrganizationId"] : []),
     ...(idempotent ? ["IdempotencyKey"] : []),
     ...(operation.matches ? ["IfMatch"] : []),
+    ...(operation.tagged ? ["IfNoneMatch"] : []),
     ...(produces === "text/event-stream" && path.endsWith("/stream") ? ["LastEventId"] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...named, ...asked, ...headers];
@@ -209,6 +212,14 @@ const PARAMETERS: JsonObject = {
     required: false,
     description:
       "The `ETag` of the resource when you read it. If it has changed since, nothing is changed (412).",
+    schema: { type: "string" },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description:
+      "The `ETag` of the response that you have. If the response is the same, it is 304, without a body.",
     schema: { type: "string" },
   },
   LastEventId: {

@@ -208,6 +208,7 @@ export function problems(codes: ErrorCodes): JsonObject {
     },
   ]);
   return {
+    NotModified: NOT_MODIFIED,
     ...Object.fromEntries(responses),
     UnprocessableOrRefused: {
       description: "Invalid input, or a blocked address.",
@@ -222,7 +223,16 @@ export function problems(codes: ErrorCodes): JsonObject {
   };
 }
 
+const NOT_MODIFIED: JsonObject = {
+  description: "The response is still the one with the `ETag` in `If-None-Match`. No body.",
+  headers: { ETag: { description: "Of the response.", schema: { type: "string" } } },
+};
+
 const json = (content: JsonObject): JsonObject => ({ content: { "application/json": content } });
+
+/** What an operation returns where the caller has its reply already. */
+export const unchangedOf = ({ tagged }: Described): JsonObject =>
+  tagged ? { 304: { $ref: "#/components/responses/NotModified" } } : {};
 
 /** Returns the errors that an operation can return: its own, and those of its type. */
 export function errorsOf(operation: Described): JsonObject {
