@@ -149,7 +149,7 @@ describe("access", () => {
       weir.anonymous(method, "/api/v1/actions", method === "GET" ? undefined : {}, { "x-api-key": key });
     expect([(await asked("GET")).status, (await asked("POST")).status]).toEqual([200, 403]);
     await shown.getByRole("button", { name: "Done" }).click();
-    await page.getByRole("row", { name: /Nightly import.*viewer/ }).waitFor();
+    await page.getByRole("row", { name: /Nightly import.*Viewer/ }).waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("button", { name: "Revoke Nightly import" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
