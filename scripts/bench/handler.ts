@@ -54,6 +54,7 @@ const webhook = openOperation({
   audience: "signature",
   tag: "Webhooks in",
   summary: "Answers a webhook and forgets it",
+  consumes: "application/json",
   async handle({ visit }) {
     const body = await readBytes(app, visit.request);
     checkAddress(hook, visit.address);
