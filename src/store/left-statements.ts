@@ -9,6 +9,8 @@ interface Left {
   readonly sql: string;
   values: unknown[];
   readonly merging: Merging | undefined;
+  /** Of its rows, if it has any. */
+  readonly shape: string | null;
 }
 
 /** Each number of rows is a statement that the server has to be told of once. */
@@ -16,8 +18,8 @@ const ROWS = [16, 8, 4, 2, 1];
 
 /**
  * Statements of a transaction that nobody waits for. Rows of works that follow each other go into a table together: 16
- * rows cost the server and this process half of what 16 statements do. A statement that can't be merged keeps its
- * place between those before and after it.
+ * rows cost the server and this process half of what 16 statements do. The rows of a table keep their order, since the
+ * database may number them. A statement that can't be merged keeps its place between those before and after it.
  */
 export class LeftStatements {
   #all: Left[] = [];
@@ -25,20 +27,15 @@ export class LeftStatements {
   #open = new Map<string, Left>();
 
   add(sql: string, values: readonly unknown[], merging: Merging | undefined): void {
-    const left: Left = { sql, values: [...values], merging };
-    if (merging === undefined) this.#open.clear();
+    if (merging === undefined) {
+      this.#open.clear();
+      this.#all.push({ sql, values: [...values], merging, shape: null });
+    } else if (merging.textFor === undefined) this.#replace(sql, values, merging);
     else {
-      const isRows = merging.textFor !== undefined;
-      const kind = `${merging.kind} ${isRows ? shapeOf(values) : String(values[0])}`;
-      const known = this.#open.get(kind);
-      if (known) {
-        if (isRows) for (const value of values) known.values.push(value);
-        else known.values = left.values;
-        return;
-      }
-      this.#open.set(kind, left);
+      const { width } = merging;
+      for (let at = 0; at < values.length; at += width)
+        this.#addRow(sql, values.slice(at, at + width), merging);
     }
-    this.#all.push(left);
   }
 
   /** All of them in order, which are then no longer here. */
@@ -48,11 +45,31 @@ export class LeftStatements {
     this.#open.clear();
     return all.flatMap((left) => split(left));
   }
+
+  /** Only the last of those with the same key counts. */
+  #replace(sql: string, values: readonly unknown[], merging: Merging): void {
+    const kind = `${merging.kind} ${String(values[0])}`;
+    const known = this.#open.get(kind);
+    if (known) known.values = [...values];
+    else this.#push(kind, { sql, values: [...values], merging, shape: null });
+  }
+
+  #addRow(sql: string, row: unknown[], merging: Merging): void {
+    const shape = shapeOf(row);
+    const known = this.#open.get(merging.kind);
+    if (known?.shape === shape) for (const value of row) known.values.push(value);
+    else this.#push(merging.kind, { sql, values: row, merging, shape });
+  }
+
+  #push(kind: string, left: Left): void {
+    this.#open.set(kind, left);
+    this.#all.push(left);
+  }
 }
 
-/** Which values are absent or no whole numbers: to PostgreSQL, rows of another shape are another statement to prepare. */
-const shapeOf = (values: readonly unknown[]): string =>
-  values
+/** Which values are absent or no whole numbers: to PostgreSQL, a row of another shape is another statement to prepare. */
+const shapeOf = (row: readonly unknown[]): string =>
+  row
     .map((value) => {
       if (value === null || value === undefined) return "0";
       return typeof value === "number" && !Number.isSafeInteger(value) ? "2" : "1";

@@ -238,6 +238,21 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     ]);
   });
 
+  test("numbers the rows of works in the order of the works, however many each adds", async () => {
+    await using store = await openAt(make);
+    const add = insertInto(trail, ["seq"]);
+    const wanted: string[] = [];
+    await Promise.all(
+      Array.from({ length: 30 }, (_, n) => {
+        const rows = Array.from({ length: 1 + (n % 3) }, (_, at) => ({ what: `${n}.${at}` }));
+        wanted.push(...rows.map(({ what }) => what));
+        return store.write(async (db) => add(db, ...rows));
+      }),
+    );
+    const rows = await store.db.select().from(trail).orderBy(asc(trail.seq));
+    expect(rows.map(({ what }) => what)).toEqual(wanted);
+  });
+
   test("does not show a write to readers before it is committed", async () => {
     await using store = await openAt(make);
     const seen = await store.write(async (db) => {
