@@ -144,7 +144,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Nothing of ours but what the child needs: no keys, no tokens, no proxies. */
+/** Only what the child needs: no keys, tokens or proxies. */
 const environmentOf = ({ folder, cacheDir, mayLayDown, paths }: ChildOptions) => ({
   PATH: "/usr/local/bin:/usr/bin:/bin",
   HOME: folder,

@@ -210,7 +210,7 @@ class PostgresTransaction implements Transaction {
     );
   }
 
-  /** The works of a transaction that didn't get the lock are done again, by when whoever hangs has lost it. */
+  /** A transaction that didn't get the lock is repeated, after its holder was disconnected if it stands still. */
   async #notBegun(error: unknown): Promise<never> {
     this.#hasNoLock = isLockTimeout(error);
     if (this.#hasNoLock) await this.#reader.simple(DISCONNECT_HOLDER).catch(() => undefined); // its own limit ends it

@@ -159,7 +159,7 @@ export class WriteQueue {
           await this.#undo(open);
           const again = [...ended.again, ...(open?.writes ?? [])];
           open = null;
-          if (again.some(isKnownToFail)) this.#waiting.unshift(...again);
+          if (ended.again.some(isKnownToFail)) this.#waiting.unshift(...again);
           else await this.#doAgain(again);
         }
         if (open && !commit) {
