@@ -41,7 +41,7 @@ describe("the list of events", () => {
       durationSeconds: 2,
     });
     await tell(ctx, "connection.created", "c1");
-    await tell(ctx, "action.created", "a2");
+    await tell(ctx, "action.created", "a2", { name: 'Load "Ünits" 100% of_it' });
   });
   afterAll(() => weir[Symbol.asyncDispose]());
 
@@ -64,7 +64,7 @@ describe("the list of events", () => {
           timestamp: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
           entity: { type: "action", id: "a2" },
           actor: ADA,
-          data: {},
+          data: { name: 'Load "Ünits" 100% of_it' },
           metadata: { correlationId: "test-chain", organizationId: weir.ids.organizationId },
           hash: expect.stringMatching(/^[0-9a-f]{64}$/),
         },
@@ -103,12 +103,28 @@ describe("the list of events", () => {
     expect(await typesOf("entityId=nobody")).toEqual([]);
   });
 
+  test("finds text in the data, the actor and the ID of the resource, whatever its case", async () => {
+    const found = (q: string, more = "") => typesOf(`q=${encodeURIComponent(q)}${more}`);
+    expect(await found('load "ünits"')).toEqual(["action.created a2"]);
+    expect(await found("100% of_")).toEqual(["action.created a2"]);
+    expect(await found("100%_of_")).toEqual([]);
+    expect(await found("HTTP_request")).toEqual(["action.created a1"]);
+    expect(await found("ADA@example", "&type=action.*")).toContain("action.created a2");
+    expect(await found("a1", "&actorType=system&order=asc")).toEqual([
+      "action.started a1",
+      "action.completed a1",
+    ]);
+    expect(await found("ada@example", "&entityId=c1")).toEqual(["connection.created c1"]);
+    expect(await found("nothing has this")).toEqual([]);
+  });
+
   test.each([
     ["type=action.exploded", ["query", "type"], "enum"],
     ["type=weather.*", ["query", "type"], "enum"],
     ["actorType=ghost", ["query", "actorType"], "enum"],
     ["limit=201", ["query", "limit"], "less_than_equal"],
     ["order=up", ["query", "order"], "enum"],
+    ["q=", ["query", "q"], "string_too_short"],
     ["since=yesterday", ["query", "since"], "date-time_parsing"],
     ["entity_id=a1", ["query", "entity_id"], "extra_forbidden"],
     ["cursor=made-up", ["query", "cursor"], "cursor_invalid"],
@@ -145,6 +161,8 @@ describe("the list of events", () => {
     const shapes: (Partial<Stretch> & { index: string })[] = [
       { filter: {}, index: "events_by_organization" },
       { filter: { actorId: "ada" }, index: "events_by_organization" },
+      { filter: { q: "ada" }, index: "events_by_organization" },
+      { filter: { q: "ada", type: "action.*" }, index: "events_by_type" },
       { filter: { type: "action.created" }, index: "events_by_type" },
       { filter: { type: "action.*" }, index: "events_by_type" },
       { filter: { entityId: "a1", type: "action.*" }, index: "events_by_entity" },
@@ -212,7 +230,7 @@ test("since and until bound the events, both ends included", async () => {
   ]);
 });
 
-test("events of a rare actor are found over the pages of a long trail, none of which looks at too much", async () => {
+test("events of a rare actor or with a rare text are found over the pages of a long trail, none of which looks at too much", async () => {
   await using weir = await startApp({ engine: false, stands: true });
   const ctx = contextOf(weir);
   await tell({ ...ctx, actor: WORKER }, "action.failed", "rare");
@@ -224,6 +242,10 @@ test("events of a rare actor are found over the pages of a long trail, none of w
   const second = (await weir.owner("GET", `/api/v1/events?actorId=worker&cursor=${first.nextCursor}`)).body;
   expect(second.items).toMatchObject([{ type: "action.failed", entity: { id: "rare" } }]);
   expect(second.hasMore).toBe(false);
+  const nothing = (await weir.owner("GET", "/api/v1/events?q=rare")).body;
+  expect(nothing).toMatchObject({ items: [], hasMore: true });
+  const rest = (await weir.owner("GET", `/api/v1/events?q=rare&cursor=${nothing.nextCursor}`)).body;
+  expect(rest.items).toMatchObject([{ entity: { id: "rare" } }]);
 });
 
 describe("the trail", () => {

@@ -1,67 +1,43 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Radio, ScrollText, ShieldCheck } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Radio, ScrollText, SearchX, ShieldCheck } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+import { useSearch } from "wouter";
 import { call } from "../api.ts";
 import type { AuditEvent } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { onEvent } from "../live.ts";
 import { Button } from "../parts/base/button.tsx";
-import { named } from "../parts/base/named.ts";
 import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
+import { EventFilters, eventQueryOf, fits } from "../parts/events/filters.tsx";
 import { EventRow } from "../parts/events/row.tsx";
 import { Story, WholeEvent } from "../parts/events/whole.tsx";
 import { folded, useSubjects } from "../parts/events/words.ts";
-import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { useFilters } from "../parts/table/table.tsx";
 import { t } from "../texts/text.ts";
 
-const ACTORS = named<AuditEvent["actor"]["type"]>({
-  user: t("Users"),
-  api: t("API keys"),
-  automation: t("Automations"),
-  system: "Weir",
-});
 const LIMIT = 50;
 /** Live events beyond these are found by asking for the list anew. */
 const MOST_LIVE = 500;
 
-/** Filters that links set. */
-const LINKED = [
-  ["entityType", t("Resource type")],
-  ["entityId", t("Resource ID")],
-  ["actorId", t("Actor ID")],
-  ["correlationId", t("Correlation ID")],
-] as const;
-
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one page, from its filters to its list
 export default function Events() {
   const filters = useFilters();
   const subjects = useSubjects();
-  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
   const [isLive, setLive] = useState(true);
   const [fresh, setFresh] = useState<readonly AuditEvent[]>([]);
   const [opened, setOpened] = useState<AuditEvent | null>(null);
   const correlationId = filters.get("correlationId");
-  const given = {
-    type: filters.get("type"),
-    actorType: filters.get("actorType"),
-    entityType: filters.get("entityType"),
-    entityId: filters.get("entityId"),
-    actorId: filters.get("actorId"),
-    correlationId,
-  };
-  const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "")) as Partial<
-    typeof given
-  >;
+  const address = useSearch();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a span begins when it is chosen, or each minute would ask anew
+  const query = useMemo(() => eventQueryOf(filters), [address]);
   const key = JSON.stringify(query);
   const list = useInfiniteQuery({
     queryKey: ["events-list", key],
     queryFn: ({ signal, pageParam }) =>
       call(
         "GET /api/v1/events",
-        { query: { ...(query as object), limit: LIMIT, ...(pageParam ? { cursor: pageParam } : {}) } },
+        { query: { ...query, limit: LIMIT, ...(pageParam ? { cursor: pageParam } : {}) } },
         { signal },
       ),
     initialPageParam: "",
@@ -78,7 +54,6 @@ export default function Events() {
   const old = list.data?.pages.flatMap(({ items }) => items) ?? [];
   const known = new Set(old.map(({ id }) => id));
   const items = [...fresh.filter((event) => !known.has(event.id) && fits(event, query)), ...old];
-  const groups = [...new Set((meta.data?.eventTypes ?? []).map((type) => type.split(".")[0] ?? ""))];
   return (
     <>
       <PageHead
@@ -96,43 +71,24 @@ export default function Events() {
         </Button>
       </PageHead>
       <div className="card">
-        <FilterBar onClear={filters.isAny && filters.clear}>
-          <Choice
-            label={t("Type")}
-            value={filters.get("type")}
-            options={groups.flatMap((group) => [
-              [`${group}.*`, `${group}: all`] as const,
-              ...(meta.data?.eventTypes ?? [])
-                .filter((type) => type.startsWith(`${group}.`))
-                .map((type) => [type, type] as const),
-            ])}
-            onChange={(value) => filters.set("type", value)}
-          />
-          <Choice
-            label={t("Actor")}
-            value={filters.get("actorType")}
-            options={ACTORS}
-            onChange={(value) => filters.set("actorType", value)}
-          />
-          {LINKED.map(
-            ([name, title]) =>
-              filters.get(name) && (
-                <Chip
-                  key={name}
-                  name={title}
-                  value={filters.get(name)}
-                  onDrop={() => filters.set(name, "")}
-                />
-              ),
-          )}
-        </FilterBar>
+        <EventFilters filters={filters} subjects={subjects} />
         {correlationId && <Story id={correlationId} />}
         {list.isPending ? (
           <Loading rows={8} />
         ) : list.error ? (
           <Failed error={list.error} again={() => void list.refetch()} />
         ) : items.length === 0 ? (
-          filters.isAny ? (
+          list.hasNextPage ? (
+            <Empty
+              icon={SearchX}
+              title={t("No matches among the newest events")}
+              action={
+                <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+                  {t("Search older events")}
+                </Button>
+              }
+            />
+          ) : filters.isAny ? (
             <NoMatches title={t("No events match these filters")} onClear={filters.clear} />
           ) : (
             <Empty icon={ScrollText} title={t("No events yet")} />
@@ -144,7 +100,7 @@ export default function Events() {
             ))}
           </ol>
         )}
-        {list.hasNextPage && (
+        {list.hasNextPage && items.length > 0 && (
           <div className="border-t border-line p-2 text-center">
             <Button kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
               {t("Load more")}
@@ -154,22 +110,6 @@ export default function Events() {
       </div>
       {opened && <WholeEvent event={opened} onClose={() => setOpened(null)} />}
     </>
-  );
-}
-
-/** Whether an event that just happened belongs to the list as it is filtered. */
-function fits(event: AuditEvent, query: Readonly<Record<string, string | undefined>>): boolean {
-  const { type, entityType, entityId, actorType, actorId, correlationId } = query;
-  const isType =
-    !type || type === event.type || (type.endsWith("*") && event.type.startsWith(type.slice(0, -1)));
-  const same = (wanted: string | undefined, is: string) => !wanted || wanted === is;
-  return (
-    isType &&
-    same(entityType, event.entity.type) &&
-    same(entityId, event.entity.id) &&
-    same(actorType, event.actor.type) &&
-    same(actorId, event.actor.id) &&
-    same(correlationId, event.metadata.correlationId)
   );
 }
 

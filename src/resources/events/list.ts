@@ -2,6 +2,7 @@ import { and, asc, desc, eq, gt, gte, inArray, lt, lte, type SQL, sql } from "dr
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { prepared } from "../../store/prepared.ts";
+import { contains } from "../../store/search.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { typesMatching } from "./matching.ts";
 import { firstSince } from "./position.ts";
@@ -66,10 +67,10 @@ export async function listEvents(
 const normal = (instant: string) => new Date(instant).toISOString();
 
 /** Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log. */
-const hasIndex = ({ entityId, correlationId, entityType, actorType, actorId }: EventFilter) =>
+const hasIndex = ({ entityId, correlationId, entityType, actorType, actorId, q }: EventFilter) =>
   entityId !== undefined ||
   correlationId !== undefined ||
-  (entityType === undefined && actorType === undefined && actorId === undefined);
+  [entityType, actorType, actorId, q].every((filter) => filter === undefined);
 
 /** Returns the rows of a range, at most `limit`. Each form of filter uses an index, in order. */
 export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, limit: number) {
@@ -110,7 +111,7 @@ function conditions(
   organizationId: string,
   { filter, from, to, since, until }: Stretch,
 ): (SQL | undefined)[] {
-  const { entityType, entityId, actorType, actorId, correlationId } = filter;
+  const { entityType, entityId, actorType, actorId, correlationId, q } = filter;
   return [
     eq(events.organizationId, organizationId),
     entityId === undefined ? undefined : eq(events.entityId, entityId),
@@ -122,8 +123,12 @@ function conditions(
     to === null ? undefined : lte(events.seq, to),
     since === undefined ? undefined : gte(events.timestamp, since),
     until === undefined ? undefined : lte(events.timestamp, until),
+    q === undefined ? undefined : contains(asInJson(q), events.data, events.actor, events.entityId),
   ];
 }
+
+/** A text as it is written within a JSON string. */
+const asInJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /** Returns where a scan of the range has to stop for this page. Null if it can go to the end. */
 async function rimOf(ctx: Context, { from, to, order }: Stretch): Promise<number | null> {

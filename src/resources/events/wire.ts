@@ -23,6 +23,7 @@ const filters = {
   actorType: optional(oneOf(ACTOR_TYPES, { description: "Only events of this type of actor." })),
   actorId: text("ID of the actor."),
   correlationId: text("Only events with this correlation ID, which have one cause."),
+  q: text("Text in the event's data, its actor, or the ID of the resource. Ignores case."),
 };
 
 export const EventFilter = object(filters);

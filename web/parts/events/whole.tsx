@@ -70,6 +70,14 @@ export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () 
               ) : (
                 event.entity.id
               )}
+              {" · "}
+              <Link
+                href={`/events?entityType=${event.entity.type}&entityId=${encodeURIComponent(event.entity.id)}`}
+                className="text-accent hover:underline"
+                onClick={onClose}
+              >
+                {t("View its events")}
+              </Link>
             </span>,
           ],
           [t("Actor"), `${who(event, subjects)}${event.actor.ip ? ` (${event.actor.ip})` : ""}`],

@@ -5,9 +5,10 @@ import { useActionKinds } from "../base/action-kinds.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Empty, Shown } from "../base/page.tsx";
 import { Choice, FilterBar } from "../table/filters.tsx";
+import { LinkedChip } from "../table/linked-chip.tsx";
 import { NoMatches } from "../table/no-matches.tsx";
 import { Pager, useFilters } from "../table/table.tsx";
-import { LinkedChip, runQueryOf, StatusChoice, TriggerAndTime } from "./filters.tsx";
+import { runQueryOf, StatusChoice, TriggerAndTime } from "./filters.tsx";
 import { RunTable } from "./table.tsx";
 
 const LIMIT = 50;

@@ -3,8 +3,8 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { stepsIn } from "../canvas/steps-config.ts";
 import { Choice } from "../table/filters.tsx";
+import { LinkedChip } from "../table/linked-chip.tsx";
 import type { Filters } from "../table/table.tsx";
-import { LinkedChip } from "./filters.tsx";
 
 /** So many are offered while one types. */
 const OFFERED = 20;

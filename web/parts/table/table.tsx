@@ -110,17 +110,22 @@ export function useFilters() {
     offset: Math.max(Number(search.get("offset") ?? 0) || 0, 0),
     /** Sets one filter, or clears it; the list begins anew. */
     set(name: string, value: string | readonly string[]) {
+      this.setAll({ [name]: value });
+    },
+    /** Sets several filters at once. */
+    setAll(values: Readonly<Record<string, string | readonly string[]>>) {
       setSearch(
         (before) => {
           const after = new URLSearchParams(before);
-          after.delete(name);
-          if (name !== "offset") after.delete("offset");
-          for (const each of typeof value === "string" ? [value] : value) {
-            if (each !== "") after.append(name, each);
+          if (!("offset" in values)) after.delete("offset");
+          for (const [name, value] of Object.entries(values)) {
+            after.delete(name);
+            for (const each of typeof value === "string" ? [value] : value)
+              if (each !== "") after.append(name, each);
           }
           return after;
         },
-        { replace: name !== "offset" },
+        { replace: !("offset" in values) },
       );
     },
     /** Of the tab that is open; which one that is stays. */
