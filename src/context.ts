@@ -187,6 +187,8 @@ export interface WriteContext extends Context {
   readonly group: object;
   /** What this transaction adds to the audit trail: rows that are written together at its end. */
   readonly trail: Trail;
+  /** Automation runs that this transaction has ended early, by id: what was read of them before is out of date. */
+  readonly endedEarly: Set<string>;
   /** Runs `next` inside the transaction after the current work; only the first of each `key`. */
   afterWork(key: string, next: () => Promise<unknown>): void;
   /** Runs `last` inside the transaction, when all of its work is done. */
@@ -273,6 +275,7 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
       writing: true as const,
       group,
       trail: { rows: [], heads: new Map<string, TrailHead>(), before },
+      endedEarly: new Set<string>(),
       afterCommit: (effect: () => void) => void effects.push(effect),
       afterWork: (key: string, next: () => Promise<unknown>) => {
         if (!agenda.has(key)) agenda.set(key, next);

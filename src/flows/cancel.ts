@@ -53,6 +53,7 @@ export async function endEarly(
     return { ...step, ...(items ? { items } : {}), status: hasBegun ? "cancelled" : "skipped", completedAt };
   });
   const ended = { ...run, status, error, steps, dueAt: null, completedAt };
+  tx.endedEarly.add(run.id);
   await save(tx, ended, starting);
   for (const id of await openRunsOf(tx, run)) {
     // Cancelling a run can make room in a queue, and another run can then end immediately.

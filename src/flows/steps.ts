@@ -42,7 +42,7 @@ const isOfItems = (steps: readonly StepState[], ended: readonly RunRow[]): boole
 /** Does the same for an automation run that was read before, if none of the runs belongs to an item. */
 async function runEnded(tx: WriteContext, ended: readonly RunRow[], open: OpenRun): Promise<void> {
   const { run } = open;
-  if (isEnded(run.status)) return;
+  if (isEnded(run.status) || tx.endedEarly.has(run.id)) return;
   const steps = run.steps.map((state) => afterRun(state, ended));
   if (steps.some((step, index) => isEnded(step.status) && step !== run.steps[index])) {
     const results = new Map(ended.map(({ id, result }) => [id, result]));

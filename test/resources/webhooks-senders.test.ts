@@ -102,24 +102,27 @@ describe("a signature", () => {
     expect(await stored(app)).toBe(1);
   });
 
-  test.each(["the rate limit", "the quota of queued runs"])("that %s refuses is still good", async (limit) => {
-    await using app = await startApp({ stands: true, engine: false });
-    created(await make(app, { secret: SECRET, waitSeconds: 0, action: http }));
-    const allow = (queuedRuns: number | null) =>
-      app.owner("PATCH", `/api/v1/installation/organizations/${app.ids.organizationId}`, {
-        quotas: { queuedRuns },
-      });
-    const isRate = limit === "the rate limit";
-    if (!isRate) await allow(1);
-    for (let n = 0; n < (isRate ? 10 : 1); n++)
-      expect((await send(app, `${n}`, stamped(`${n}`, SECRET, now(app)))).status).toBe(202);
-    const headers = stamped(body, SECRET, now(app));
-    expect((await send(app, body, headers)).status).toBe(429);
-    if (isRate) app.clock.turn(60_000);
-    else await allow(null);
-    expect((await send(app, body, headers)).status).toBe(202);
-    expect((await send(app, body, headers)).status).toBe(401);
-  });
+  test.each(["the rate limit", "the quota of queued runs"])(
+    "that %s refuses is still good",
+    async (limit) => {
+      await using app = await startApp({ stands: true, engine: false });
+      created(await make(app, { secret: SECRET, waitSeconds: 0, action: http }));
+      const allow = (queuedRuns: number | null) =>
+        app.owner("PATCH", `/api/v1/installation/organizations/${app.ids.organizationId}`, {
+          quotas: { queuedRuns },
+        });
+      const isRate = limit === "the rate limit";
+      if (!isRate) await allow(1);
+      for (let n = 0; n < (isRate ? 10 : 1); n++)
+        expect((await send(app, `${n}`, stamped(`${n}`, SECRET, now(app)))).status).toBe(202);
+      const headers = stamped(body, SECRET, now(app));
+      expect((await send(app, body, headers)).status).toBe(429);
+      if (isRate) app.clock.turn(60_000);
+      else await allow(null);
+      expect((await send(app, body, headers)).status).toBe(202);
+      expect((await send(app, body, headers)).status).toBe(401);
+    },
+  );
 
   test("is remembered as long as its time is good, and then forgotten", async () => {
     await using app = await startApp({ stands: true, engine: false });
