@@ -77,3 +77,29 @@ deepTest(
   },
   120_000,
 );
+
+test("the pages of sign-in are in the language of the browser, or in the one chosen on the page", async () => {
+  await using app = await startApp({ engine: false });
+  const browser = await openBrowser();
+  try {
+    const { page, faults } = await browser.open(app.origin, { locale: "de-DE" });
+    await page.goto(`${app.origin}/login`);
+    await page.getByRole("heading", { name: "Bei Weir anmelden" }).waitFor();
+    expect(await page.locator("html").getAttribute("lang")).toBe("de");
+    expect(await page.title()).toBe("Bei Weir anmelden");
+    await page.getByLabel("E-Mail").fill("ada@example.com");
+    await page.getByLabel("Passwort").fill("wrong password 1");
+    await page.getByRole("button", { name: "Anmelden" }).click();
+    await page.getByText("E-Mail oder Passwort ist falsch.").waitFor();
+    await page.goto(`${app.origin}/reset`);
+    await page.getByText("Öffnen Sie diese Seite über den Link in Ihrer E-Mail.").waitFor();
+
+    await page.evaluate(() => localStorage.setItem("weir.language", "en"));
+    await page.goto(`${app.origin}/login`);
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    expect(await page.locator("html").getAttribute("lang")).toBe("en");
+    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 120_000);

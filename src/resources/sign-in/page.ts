@@ -1,5 +1,6 @@
 import type { App } from "../../context.ts";
 import { fileOperation, logo } from "../../http/page.ts";
+import german from "./pages/de.json" with { type: "json" };
 import deviceScript from "./pages/device.page.js" with { type: "text" };
 import loginScript from "./pages/login.page.js" with { type: "text" };
 import style from "./pages/page.css" with { type: "text" };
@@ -105,6 +106,12 @@ export const signInPageOperations = [
   fileOperation("/device", "Get the device authorization page", device, "text/html"),
   fileOperation("/sign-in/page.css", "Get the sign-in stylesheet", style, "text/css"),
   fileOperation("/sign-in/shared.js", "Get the shared sign-in script", sharedScript, "text/javascript"),
+  fileOperation(
+    "/sign-in/de.js",
+    "Get the German texts of the sign-in pages",
+    `export default ${JSON.stringify(german)};\n`,
+    "text/javascript",
+  ),
   fileOperation("/sign-in/setup.js", "Get the setup script", setupScript, "text/javascript"),
   fileOperation("/sign-in/login.js", "Get the sign-in script", loginScript, "text/javascript"),
   fileOperation("/sign-in/device.js", "Get the device authorization script", deviceScript, "text/javascript"),

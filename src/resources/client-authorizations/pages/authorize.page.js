@@ -1,10 +1,10 @@
 // Asks whether an MCP client may act for the person: sign in, check, decide. Runs in their browser.
-import { ask, onSubmit, part, show, signIn, tell, whoIsHere } from "/sign-in/shared.js";
+import { ask, onSubmit, part, show, signIn, t, tell, whoIsHere } from "/sign-in/shared.js";
 
 const SCOPES = {
-  read: "read data and configuration",
-  run: "run actions and automations",
-  write: "create and change configuration",
+  read: t("read data and configuration"),
+  run: t("run actions and automations"),
+  write: t("create and change configuration"),
 };
 
 const here = location.pathname + location.search;
@@ -14,21 +14,21 @@ async function showClient() {
   const asked = await ask("GET", `/api/v1/auth/clients/request${location.search}`);
   if (!asked.isGood) {
     show("done");
-    part("outcome").textContent = "This request can't be approved.";
+    part("outcome").textContent = t("This request can't be approved.");
     return tell(asked.body?.error_description ? [asked.body.error_description] : asked.problem);
   }
   const places = await ask("GET", "/api/v1/users/me/memberships");
   if (!places.isGood) return tell(places.problem);
   const { clientName, clientHost, redirectHost, scopes } = asked.body;
   part("client").textContent = clientName;
-  part("host").textContent = clientHost ?? "itself; nobody has verified its name";
+  part("host").textContent = clientHost ?? t("itself; nobody has verified its name");
   part("target").textContent = redirectHost;
   part("scopes").textContent = scopes.map((scope) => SCOPES[scope]).join(", ");
   const choice = part("organization");
   choice.replaceChildren(
     ...places.body.items.map(
       ({ organization, role, isCurrent }) =>
-        new Option(`${organization.name} (${role})`, organization.id, isCurrent, isCurrent),
+        new Option(`${organization.name} (${t(role)})`, organization.id, isCurrent, isCurrent),
     ),
   );
   choice.disabled = places.body.items.length < 2;
@@ -48,8 +48,8 @@ onSubmit(part("confirm"), async (_fields, button) => {
     return tell(decided.body?.error_description ? [decided.body.error_description] : decided.problem);
   show("done");
   part("outcome").textContent = approve
-    ? "Approved. You can close this page."
-    : "Denied. You can close this page.";
+    ? t("Approved. You can close this page.")
+    : t("Denied. You can close this page.");
   location.assign(decided.body.redirectTo);
 });
 

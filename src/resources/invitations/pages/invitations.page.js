@@ -1,5 +1,5 @@
 // Shows a person the invitations of their address, and takes an answer to each. Runs in their browser.
-import { ask, base, part, placeToGo, show, tell } from "/sign-in/shared.js";
+import { ask, base, part, placeToGo, show, t, tell } from "/sign-in/shared.js";
 
 part("go-on").href = placeToGo();
 
@@ -19,19 +19,25 @@ async function answer(id, verb) {
 
 function row({ id, organization, roleSlug, invitedBy }) {
   const item = document.createElement("li");
-  const inviter = invitedBy ? nameOf(invitedBy) : "An API key";
-  const text = element("p", `${inviter} invites you to join `);
-  text.append(element("strong", organization.name), ` (${organization.slug}) as ${roleSlug}.`);
+  const inviter = invitedBy ? nameOf(invitedBy) : t("An API key");
+  const text = element("p", "");
+  // the organization's name stands where the sentence has it
+  const [before, after] = t("{inviter} invites you to join {organization} as {role}.", {
+    inviter,
+    role: t(roleSlug),
+  }).split("{organization}");
+  text.append(before, element("strong", organization.name), ` (${organization.slug})${after}`);
   const buttons = [
-    element("button", "Accept", { type: "button", onclick: () => answer(id, "accept") }),
-    element("button", "Decline", {
+    element("button", t("Accept"), { type: "button", onclick: () => answer(id, "accept") }),
+    element("button", t("Decline"), {
       type: "button",
       className: "quiet",
       onclick: () => answer(id, "decline"),
     }),
   ];
-  for (const [at, button] of buttons.entries())
-    button.setAttribute("aria-label", `${["Accept", "Decline"][at]} invitation to ${organization.name}`);
+  const { name } = organization;
+  buttons[0].setAttribute("aria-label", t("Accept invitation to {name}", { name }));
+  buttons[1].setAttribute("aria-label", t("Decline invitation to {name}", { name }));
   item.append(text, ...buttons);
   return item;
 }

@@ -1,5 +1,5 @@
 // Accepts an invitation: as the person who is signed in, as a user there is, or as a new one. Runs in their browser.
-import { ask, base, onSubmit, part, show, tell, whoIsHere } from "/sign-in/shared.js";
+import { ask, base, onSubmit, part, show, t, tell, whoIsHere } from "/sign-in/shared.js";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 part("elsewhere").href = `${base}/login?return_to=${encodeURIComponent(location.pathname + location.search)}`;
@@ -19,7 +19,7 @@ onSubmit(part("come-in"), accept);
 part("another").addEventListener("click", () => show("come-in"));
 
 const person = token === "" ? null : await whoIsHere();
-if (token === "") tell(["Open this page with your invitation link."]);
+if (token === "") tell([t("Open this page with your invitation link.")]);
 else if (person) {
   part("who").textContent = person.email;
   show("join");

@@ -1,5 +1,5 @@
 // Sets a new password by the token of the mailed link. Runs in a person's browser.
-import { ask, onSubmit, part, show, tell } from "/sign-in/shared.js";
+import { ask, onSubmit, part, show, t, tell } from "/sign-in/shared.js";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
@@ -9,4 +9,4 @@ onSubmit(part("reset"), async (fields) => {
   show("set");
 });
 
-if (token === "") tell(["Open this page with the link from your email."]);
+if (token === "") tell([t("Open this page with the link from your email.")]);

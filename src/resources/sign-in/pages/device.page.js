@@ -1,5 +1,5 @@
 // Asks a person whether a client may act for them: sign in, enter the code, look, decide. Runs in their browser.
-import { ask, onSubmit, part, show, signIn, tell, whoIsHere } from "/sign-in/shared.js";
+import { ask, onSubmit, part, show, signIn, t, tell, whoIsHere } from "/sign-in/shared.js";
 
 const given = new URLSearchParams(location.search).get("user_code") ?? "";
 
@@ -19,15 +19,15 @@ onSubmit(part("code"), async ({ userCode }) => {
 
 function showClient(client, memberships) {
   part("client").textContent = client.clientId;
-  part("address").textContent = client.ipAddress ?? "unknown";
-  part("program").textContent = client.userAgent ?? "unknown";
+  part("address").textContent = client.ipAddress ?? t("unknown");
+  part("program").textContent = client.userAgent ?? t("unknown");
   part("asked-at").textContent = new Date(client.createdAt).toLocaleString();
   part("shown-code").textContent = client.userCode;
   const choice = part("organization");
   choice.replaceChildren(
     ...memberships.map(
       ({ organization, role, isCurrent }) =>
-        new Option(`${organization.name} (${role})`, organization.id, isCurrent, isCurrent),
+        new Option(`${organization.name} (${t(role)})`, organization.id, isCurrent, isCurrent),
     ),
   );
   choice.disabled = memberships.length < 2;
@@ -50,8 +50,8 @@ onSubmit(part("confirm"), async (_fields, button) => {
   if (!decided.isGood) return tell(decided.problem);
   show("done");
   part("outcome").textContent = approve
-    ? "Device approved. You can close this page."
-    : "Device denied. You can close this page.";
+    ? t("Device approved. You can close this page.")
+    : t("Device denied. You can close this page.");
 });
 
 if (await whoIsHere()) askForCode();

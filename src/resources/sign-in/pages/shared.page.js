@@ -3,6 +3,34 @@
 /** The path that Weir stands below, such as `/weir`; empty where it has its host for itself. */
 export const base = document.documentElement.dataset.base ?? "";
 
+/** The language that the person chose on the page, that of who was last here, or the browser's (web/texts/language.ts). */
+const language =
+  localStorage.getItem("weir.language") ?? localStorage.getItem("weir.language.last") ?? navigator.language;
+
+/** Texts by their English one. Without those of another language the page stays in English. */
+const texts = language.startsWith("de")
+  ? await import(`${base}/sign-in/de.js`).then(
+      (file) => file.default,
+      () => null,
+    )
+  : null;
+
+/** A text in the language of the page, with its values. */
+export const t = (english, values = {}) =>
+  (texts?.[english] ?? english).replace(/\{(\w+)\}/g, (name, key) => values[key] ?? name);
+
+/** Puts what stands on the page into its language. */
+function translate() {
+  document.documentElement.lang = "de";
+  document.title = t(document.title);
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const english = node.data.trim();
+    node.data = node.data.replace(english, () => t(english));
+  }
+}
+if (texts) translate();
+
 /** Where `return_to` leads, as a path of this Weir; anything else leads to the start. */
 export function placeToGo() {
   const asked = new URLSearchParams(location.search).get("return_to") ?? "";
@@ -34,7 +62,9 @@ export async function ask(method, path, body, headers = {}) {
 function problemOf(reply, answer) {
   if (reply?.ok) return [];
   const detail = answer?.detail ?? "Couldn't reach the server. Check that it is running.";
-  return Array.isArray(detail) ? detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`) : [detail];
+  return Array.isArray(detail)
+    ? detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${t(msg)}`)
+    : [t(detail)];
 }
 
 /** Says something below the form; `isGood` tells whether it is good news. */
@@ -93,11 +123,11 @@ export async function signIn(returnTo, then) {
   show("sign-in");
   if (!methods) return tell(problem);
   if (methods.setupRequired) {
-    return tell(["Weir isn't set up yet. Open the setup link from the server log."]);
+    return tell([t("Weir isn't set up yet. Open the setup link from the server log.")]);
   }
   if (methods.oidc) {
     const link = part("oidc");
-    link.textContent = `Sign in with ${methods.oidc.name}`;
+    link.textContent = t("Sign in with {name}", { name: methods.oidc.name });
     link.href = `${base}/api/v1/auth/oidc/start?return_to=${encodeURIComponent(returnTo)}`;
     link.hidden = false;
   }
