@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Json } from "../base/json.ts";
 import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
-import { copyInto, parquet, quoteName, quoteText, scanOf } from "../sql/text.ts";
+import { copyInto, type Layout, parquet, quoteName, quoteText, scanOf } from "../sql/text.ts";
 
 /** A file that the table already has; `path` is absolute. */
 export interface ExistingFile {
@@ -110,7 +110,7 @@ export async function mergeFiles(
     session,
     touched.files.length === 0 ? complete : `${kept} UNION ALL ${complete}`,
     out,
-    partitionBy,
+    { partitionBy },
   );
   await session.run("DROP TABLE weir_keys");
   return {
@@ -192,9 +192,9 @@ export async function writeRows(
   session: SqlSession,
   select: string,
   out: string,
-  partitionBy: readonly string[] = [],
+  layout: Layout = {},
 ): Promise<SqlFile[]> {
-  const rows = await session.run(copyInto(select, out, { partitionBy }));
+  const rows = await session.run(copyInto(select, out, layout));
   return rows.map(writtenFile(out)).filter((file) => file.rows > 0);
 }
 

@@ -159,10 +159,11 @@ const hasComma = (text: string) =>
 const withPoint = (text: string) => `replace(replace(${text}, '.', ''), ',', '.')`;
 
 /** A reading of numbers with a comma before the fraction, and maybe points between thousands. */
-const withComma = ({ type, guard, cast }: Reading): Reading => ({
+const withComma = ({ type, attempt, guard, cast }: Reading): Reading => ({
   type,
-  guard: (text) => `${hasComma(text)} AND ${guard(withPoint(text))}`,
-  cast: (text) => cast(withPoint(text)),
+  ...(attempt ? { attempt: (text) => attempt(withPoint(text)) } : {}),
+  guard: (text, value) => `${hasComma(text)} AND ${guard(withPoint(text), value)}`,
+  cast: (text, value) => cast(withPoint(text), value),
 });
 
 /** Days or instants in a format of the file's own; what the format would write in another way is none. */
@@ -176,11 +177,12 @@ function formatted(format: string): Reading {
   const parsed = (text: string) => `try_strptime(${text}, ${pattern})`;
   return {
     type,
-    guard: (text) =>
+    attempt: parsed,
+    guard: (text, value = parsed(text)) =>
       type === "TIMESTAMP WITH TIME ZONE"
-        ? `${parsed(text)} >= TIMESTAMPTZ '0001-01-02 00:00:00+00' AND regexp_matches(${text}, '${ZONE_IN_TEXT}')`
-        : `strftime(${parsed(text)}, ${pattern}) = ${text} AND ${parsed(text)} >= TIMESTAMP '0001-01-01'`,
-    cast: (text) => `CAST(${parsed(text)} AS ${type})`,
+        ? `${value} >= TIMESTAMPTZ '0001-01-02 00:00:00+00' AND regexp_matches(${text}, '${ZONE_IN_TEXT}')`
+        : `strftime(${value}, ${pattern}) = ${text} AND ${value} >= TIMESTAMP '0001-01-01'`,
+    cast: (text, value = parsed(text)) => `CAST(${value} AS ${type})`,
   };
 }
 

@@ -47,21 +47,28 @@ export function parquet(files: readonly string[], pathColumn?: string): string {
   return `read_parquet(${quoteList(files)}, union_by_name = true, hive_partitioning = false${named})`;
 }
 
+export interface Layout {
+  partitionBy?: readonly string[];
+  isPassing?: boolean;
+  isQuick?: boolean;
+}
+
 /**
  * Our own COPY of `select` into the folder `into`, which gives back a row for each file: `filename`,
  * `count`, `file_size_bytes`. With `partitionBy` a file holds rows of one value only; with `isPassing` files are small,
- * and written in half the time.
+ * and written in half the time. With `isQuick` files are compressed less: compaction rewrites small ones anyway.
  */
 export function copyInto(
   select: string,
   into: string,
-  { partitionBy = [], isPassing = false }: { partitionBy?: readonly string[]; isPassing?: boolean } = {},
+  { partitionBy = [], isPassing = false, isQuick = false }: Layout = {},
 ): string {
   const layout =
     partitionBy.length > 0
       ? `PARTITION_BY (${partitionBy.map(quoteName).join(", ")}), WRITE_PARTITION_COLUMNS true`
       : `FILE_SIZE_BYTES ${isPassing ? PASSING_FILE_BYTES : FILE_BYTES}`;
-  const speed = isPassing ? "COMPRESSION lz4, DICTIONARY_SIZE_LIMIT 1" : "COMPRESSION zstd";
+  const level = isQuick ? ", COMPRESSION_LEVEL 1" : "";
+  const speed = isPassing ? "COMPRESSION lz4, DICTIONARY_SIZE_LIMIT 1" : `COMPRESSION zstd${level}`;
   // The line break ends a comment that the SELECT may end with.
   return `COPY (${select}\n) TO ${quoteText(into)} (FORMAT parquet, ${speed}, RETURN_STATS true, ${layout})`;
 }

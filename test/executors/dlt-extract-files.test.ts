@@ -42,6 +42,55 @@ describe("CSV files", () => {
     ]);
   });
 
+  test("of one pattern keep all values where a later file adds columns, changes a type or leaves columns out", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const { result } = await load(world, "*", {
+      "a.csv": "id,n,gone\n1,1,x\n2,2,\n",
+      "b.csv": "id,n,more\n3,3,2026-01-01\n",
+      "c.csv": "id,n,late\n4,many,0.5\n",
+    });
+    expect(result.tables[0]).toMatchObject({ rowsRead: 4, rows: 4 });
+    const values =
+      "SELECT id, CAST(n AS VARCHAR) AS n, gone, CAST(more AS VARCHAR) AS more, late FROM raw.shop__t";
+    expect(await world.query(`${values} ORDER BY id`)).toEqual([
+      { id: 1, n: "1", gone: "x", more: null, late: null },
+      { id: 2, n: "2", gone: null, more: null, late: null },
+      { id: 3, n: "3", gone: null, more: "2026-01-01", late: null },
+      { id: 4, n: "many", gone: null, more: null, late: "0.5" },
+    ]);
+    expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 4 }]);
+  });
+
+  test("count rejected records and number rows on where later files only add columns", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const files = { "a.csv": "id,n\n1,1\n2,2,2\n", "b.csv": "id,n,more\n3,3,true\n4\n" };
+    const { result } = await load(world, "*", files, { file: { onBadRow: "reject" } });
+    expect(result.tables[0]).toMatchObject({ rowsRead: 4, rows: 2, rejected: 2 });
+    expect(await world.query("SELECT id, n, more FROM raw.shop__t ORDER BY id")).toEqual([
+      { id: 1, n: 1, more: null },
+      { id: 3, n: 3, more: true },
+    ]);
+    expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 2 }]);
+  });
+
+  test("keep decimals of any width and sign to the last digit", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const texts = [
+      "0.12345678901234567",
+      "-0.5",
+      "-12.00000000000000001",
+      "10",
+      "999999999999999999999.1",
+      "0.0",
+    ];
+    await load(world, "a.csv", { "a.csv": `id,x\n${texts.map((text, at) => `${at},${text}`).join("\n")}\n` });
+    const rows = await world.query(
+      "SELECT rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.') AS x FROM raw.shop__t ORDER BY id",
+    );
+    expect(world.columns("t").x).toBe("DECIMAL(38,17)");
+    expect(rows.map(({ x }) => x)).toEqual([...texts.slice(0, 5), "0"]);
+  });
+
   test("whose later rows are not of the type of the first are read as texts", async () => {
     await using world = openWorld();
     const lines = Array.from({ length: 30_000 }, (_, i) => `${i},${i === 29_999 ? "many" : i}`);

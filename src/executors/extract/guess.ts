@@ -1,14 +1,16 @@
 import { unlink } from "node:fs/promises";
 import type { SqlFile } from "../../sql/contract.ts";
+import { parquet, quoteName } from "../../sql/text.ts";
 import type { Intake } from "./intake.ts";
 import { addedTable, knownColumns, type Landed, type LandedTable, metaTargets, type Site } from "./land.ts";
-import { type Resolution, resolve, type SchemaContract, selectOf } from "./resolve.ts";
+import { type Resolution, resolve, type SchemaContract, selectOf, type Target } from "./resolve.ts";
 import type { Sheet } from "./sheet.ts";
-import { readChunk } from "./staging.ts";
+import { readText, type Staging } from "./staging.ts";
+import { refusal } from "./typed.ts";
 
 /**
- * The end of a JSON source usually looks like its beginning, and a plain load drops nothing. So each piece is written
- * optimistically as the table's own file while it is read, and at the end only those are rewritten that a later row has
+ * The end of a source usually looks like its beginning, and a plain load drops nothing. So each piece is written
+ * optimistically as the table's own files while it is read, and at the end only those are rewritten that a later row has
  * proved wrong. Returns whether a load is plain enough for that.
  */
 export const isGuessable = ({ plan, dryRun, where }: Site): boolean =>
@@ -16,10 +18,11 @@ export const isGuessable = ({ plan, dryRun, where }: Site): boolean =>
 
 interface Guess {
   resolution: Resolution;
-  select: string;
+  /** All of the table's columns, with those that the load adds itself. */
+  targets: Target[];
 }
 
-/** Returns what creates the table's rows, from what is known of the sheet. Null if the rows have to be read first. */
+/** Returns the table's columns, from what is known of the sheet. Null if the rows have to be read first. */
 export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null> {
   const root = site.existing(site.plan.table);
   const existing = site.existing(sheet.table);
@@ -41,10 +44,7 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
   });
   if (needsRows || resolution.refusals.length > 0) return null;
   if (isNewChild) resolution.changes.unshift(addedTable(sheet.table));
-  return {
-    resolution,
-    select: selectOf([...resolution.targets, ...metaTargets(site, sheet)]),
-  };
+  return { resolution, targets: [...resolution.targets, ...metaTargets(site, sheet)] };
 }
 
 const unfrozen = ({ tables, columns, dataType }: SchemaContract): SchemaContract => ({
@@ -53,8 +53,14 @@ const unfrozen = ({ tables, columns, dataType }: SchemaContract): SchemaContract
   dataType: dataType === "freeze" ? "discard_row" : dataType,
 });
 
-/** Finishes an optimistic load. Null if it needs the staged rows after all, which then exist. */
-export async function landGuessed(site: Site, { sheets }: Intake): Promise<Landed | null> {
+/**
+ * Finishes an optimistic load. Null if it needs the staged rows after all, which then exist. Throws a refusal
+ * (`isRefusal`) if the source has to be read again for that.
+ */
+export async function landGuessed(
+  site: Site,
+  { sheets, rejects, furtherSheets = [] }: Intake,
+): Promise<Landed | null> {
   const guesses = new Map<Sheet, Guess>();
   for (const sheet of sheets) {
     const guess = sheet.files.length > 0 ? null : await guessSheet(site, sheet);
@@ -65,18 +71,18 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
     guesses.set(sheet, guess);
   }
   const tables: LandedTable[] = [];
-  for (const [sheet, { resolution, select }] of guesses) {
+  for (const [sheet, { resolution, targets }] of guesses) {
     const isChild = sheet.parent !== null;
-    const files = await filesOf(site, sheet, select);
+    const files = await filesOf(site, sheet, targets);
     tables.push({
       table: sheet.table,
       isChild,
       existing: site.existing(sheet.table),
-      targets: [...resolution.targets, ...metaTargets(site, sheet)],
-      rowsRead: sheet.rows,
+      targets,
+      rowsRead: sheet.rows + sheet.rejected,
       rows: files.reduce((sum, file) => sum + file.rows, 0),
       deduplicated: 0,
-      rejected: 0,
+      rejected: sheet.rejected,
       files,
       changes: resolution.changes,
       split: resolution.split,
@@ -88,34 +94,63 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
     tables,
     cursor: null,
     state: null,
-    rejects: [],
-    furtherSheets: [],
+    rejects,
+    furtherSheets,
     key: { columns: [], match: [], field: null, parts: [] },
     dedupeBy: undefined,
   };
 }
 
-async function filesOf({ staging }: Site, sheet: Sheet, select: string): Promise<SqlFile[]> {
+async function filesOf({ staging }: Site, sheet: Sheet, targets: readonly Target[]): Promise<SqlFile[]> {
+  const select = selectOf(targets);
   const files: SqlFile[] = [];
-  for (const chunk of sheet.chunks) {
-    const missing = sheet.slots
-      .slice(chunk.slots.length)
-      .map(({ name, type }) => `, CAST(NULL AS ${type}) AS ${name}`);
-    const rows = `SELECT *${missing.join("")} FROM ${readChunk(chunk)}`;
-    const isRight = chunk.file !== null && chunk.select === select;
-    files.push(
-      isRight && chunk.file ? chunk.file : await staging.writeFinal(`SELECT ${select} FROM (${rows})`),
-    );
-    await unlink(chunk.csv);
+  for (const { text, targets: guessed, files: written } of sheet.chunks) {
+    if (written && selectOf(guessed) === select) files.push(...written);
+    else if (text === null) files.push(...(await widened(staging, guessed, written ?? [], targets)));
+    else {
+      const missing = sheet.slots
+        .slice(text.slots.length)
+        .map(({ name, type }) => `, CAST(NULL AS ${type}) AS ${name}`);
+      const rows = `SELECT *${missing.join("")} FROM ${readText(text)}`;
+      files.push(await staging.writeFinal(`SELECT ${select} FROM (${rows})`));
+    }
+    if (text) await unlink(text.csv);
   }
   return files;
 }
 
+/** Rewrites files with the columns that later rows have added. Throws a refusal if those rows changed others. */
+async function widened(
+  staging: Staging,
+  before: readonly Target[],
+  files: readonly SqlFile[],
+  now: readonly Target[],
+): Promise<SqlFile[]> {
+  const old = new Map(before.map((target) => [target.name, target]));
+  const isKept = ({ name, type, sql }: Target) => {
+    const known = old.get(name);
+    return known === undefined || (known.type === type && known.sql === sql);
+  };
+  const names = new Set(now.map(({ name }) => name));
+  if (!now.every(isKept) || !before.every(({ name }) => names.has(name))) throw refusal();
+  const values = now.map(({ name, type }) => ({
+    name,
+    type,
+    sql: old.has(name) ? quoteName(name) : `CAST(NULL AS ${type})`,
+  }));
+  const written = await staging.writeLarge(
+    `SELECT ${selectOf(values)} FROM ${parquet(files.map(({ path }) => path))}`,
+  );
+  for (const { path } of files) await unlink(path);
+  return written;
+}
+
 async function stageAll({ staging }: Site, sheets: readonly Sheet[]): Promise<void> {
   for (const sheet of sheets) {
-    for (const chunk of sheet.chunks.splice(0)) {
+    for (const { text } of sheet.chunks.splice(0)) {
+      if (text === null) throw refusal();
       const parquet = staging.path("parquet");
-      await staging.stage(chunk, parquet);
+      await staging.stage(text, parquet);
       sheet.files.push(parquet);
     }
   }

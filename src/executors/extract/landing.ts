@@ -127,7 +127,7 @@ async function land(
     }
   }
   const isGuessed = isGuessable(site);
-  if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;
+  if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.targets ?? null;
   const taken = await takeLoose(extraction, staging, intake);
   // Others know their columns, and reject what they don't have.
   if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);

@@ -3,6 +3,7 @@ import type { KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
 import { Names, normaliseName } from "./naming.ts";
+import type { Target } from "./resolve.ts";
 import type { TextType } from "./types.ts";
 
 /** One column of the staged files: values of one type of one column of the table. */
@@ -45,15 +46,21 @@ export class SheetColumn {
   }
 }
 
-/** Lines of a sheet that lie on disk as text, and the table's Parquet file that was made of them on trust. */
-export interface Chunk {
+/** Lines of a sheet as text on disk. */
+export interface Text {
   csv: string;
   /** Bytes of the longest line, or more. */
   longest: number;
   slots: readonly Slot[];
-  /** What the file was made by. */
-  select: string;
-  file: SqlFile | null;
+}
+
+/** Rows of a sheet that were written optimistically as the table's own Parquet files. */
+export interface Chunk {
+  /** Null if the files are all there is: the source would have to be read again. */
+  text: Text | null;
+  /** The table's columns that the files have. */
+  targets: readonly Target[];
+  files: readonly SqlFile[] | null;
 }
 
 /** Where the rows of one table stand until the load knows what all of them look like. */
@@ -62,7 +69,7 @@ export class Sheet {
   readonly slots: Slot[] = [];
   /** Parquet files in the work folder, in the order of their rows. */
   readonly files: string[] = [];
-  /** Only of a load whose tables are guessed while it goes on. */
+  /** Only of a load whose tables are guessed while it reads. */
   readonly chunks: Chunk[] = [];
   /** Rows that the source gave so far. */
   rows = 0;

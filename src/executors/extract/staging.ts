@@ -1,11 +1,13 @@
 import { stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { writeRows } from "../../lake/merge.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { Conveyor } from "./conveyor.ts";
 import type { Lines } from "./lines.ts";
 import { FilePool, type RecordFile } from "./records.ts";
-import { type Chunk, SEQUENCE, type Sheet, type Slot } from "./sheet.ts";
+import { selectOf, type Target } from "./resolve.ts";
+import { type Chunk, SEQUENCE, type Sheet, type Slot, type Text } from "./sheet.ts";
 
 /** DuckDB's own limit for a line; longer ones have to be announced. */
 const USUAL_LINE_BYTES = 1_900_000;
@@ -19,8 +21,8 @@ const ROW_GROUP_ROWS = 30_720;
 export class Staging {
   readonly conveyor = new Conveyor();
   readonly pool: FilePool;
-  /** What would make the table's rows of a sheet as it looks now; null where that can't be told yet. */
-  guess: ((sheet: Sheet) => Promise<string | null>) | null = null;
+  /** Returns the table's columns over a sheet as it looks now. Null if only its rows can tell. */
+  guess: ((sheet: Sheet) => Promise<Target[] | null>) | null = null;
   #number = 0;
 
   constructor(
@@ -46,6 +48,11 @@ export class Staging {
     return { path, rows, bytes: (await stat(path)).size };
   }
 
+  /** Runs a `select` of many rows into Parquet files that are meant to stay. */
+  async writeLarge(select: string): Promise<SqlFile[]> {
+    return writeRows(this.session, select, this.path("out"), { isQuick: true });
+  }
+
   async #copy(select: string, path: string, compression: string): Promise<number> {
     const [row] = await this.session.run(
       `COPY (${select}\n) TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${compression})`,
@@ -61,25 +68,25 @@ export class Staging {
     const slots = sheet.slots.slice(0, lines.cells.length);
     const csv = this.path("csv");
     await writeFile(csv, bytes, { mode: 0o600 });
-    const piece = { csv, longest, slots };
-    const select = await this.guess?.(sheet);
-    if (select) {
-      const chunk: Chunk = { ...piece, select, file: null };
+    const text = { csv, longest, slots };
+    const targets = await this.guess?.(sheet);
+    if (targets) {
+      const chunk: Chunk = { text, targets, files: null };
       sheet.chunks.push(chunk);
       await this.conveyor.put(async () => {
-        chunk.file = await this.writeFinal(`SELECT ${select} FROM ${readChunk(piece)}`);
+        chunk.files = [await this.writeFinal(`SELECT ${selectOf(targets)} FROM ${readText(text)}`)];
       });
       return;
     }
     const parquet = this.path("parquet");
     sheet.files.push(parquet);
-    await this.conveyor.put(() => this.stage(piece, parquet));
+    await this.conveyor.put(() => this.stage(text, parquet));
   }
 
   /** Turns lines into a staged file; the text goes. */
-  async stage(piece: Pick<Chunk, "csv" | "longest" | "slots">, parquet: string): Promise<void> {
-    await this.write(`SELECT * FROM ${readChunk(piece)}`, parquet);
-    await unlink(piece.csv);
+  async stage(text: Text, parquet: string): Promise<void> {
+    await this.write(`SELECT * FROM ${readText(text)}`, parquet);
+    await unlink(text.csv);
   }
 
   /** Takes what has gathered to disk where it is enough; `all` for what is left at the end. */
@@ -92,8 +99,7 @@ export class Staging {
   }
 }
 
-export const readChunk = ({ csv, longest, slots }: Pick<Chunk, "csv" | "longest" | "slots">): string =>
-  readCsv({ path: csv, longest }, slots);
+export const readText = ({ csv, longest, slots }: Text): string => readCsv({ path: csv, longest }, slots);
 
 /** The table function for CSV text of ours or of a source, which has no header and whose NULL is an unquoted nothing. */
 export function readCsv(

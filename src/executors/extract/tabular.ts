@@ -12,6 +12,7 @@ import type { Choice } from "./chosen.ts";
 import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
+import { selectOf, type Target } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
@@ -30,6 +31,14 @@ export interface TabularOptions {
   /** Whether the first rows may decide types, which ends in a refusal at a later row that is not of them. */
   isTrusting: boolean;
   warn(text: string): void;
+}
+
+/** SQL of one slot over the rows of a file. */
+interface Value {
+  slot: Slot;
+  sql: string;
+  /** What the SQL needs more than once, as a column of the rows that it is over. */
+  attempt?: string;
 }
 
 /** Stages files that DuckDB reads itself into a sheet. */
@@ -141,45 +150,70 @@ export class Tabular {
       const reading = this.#readings.get(column);
       const slot = this.sheet.slotOf(column, reading?.type ?? "VARCHAR");
       if (!reading) this.#empty.set(column, slot);
-      return `${trusted(raw, reading)} AS ${slot.name}`;
+      return { slot, ...trusted(raw, reading) };
     });
-    return this.#write(source.relation(), wanted, values, limit);
+    return this.#write(source.relation(), wanted, values, { limit, isTyped: true });
   }
 
   async #untyped(source: CsvSource, limit: number | null): Promise<number> {
     const wanted = this.#wanted(source.names);
     const values = wanted.map(({ column, raw }) => {
       this.#texts.add(column);
-      return `${raw} AS ${this.sheet.slotOf(column, "VARCHAR").name}`;
+      return { slot: this.sheet.slotOf(column, "VARCHAR"), sql: raw };
     });
-    return this.#write(source.relation(), wanted, values, limit);
+    return this.#write(source.relation(), wanted, values, { limit, isTyped: false });
   }
 
   async #write(
     relation: string,
     wanted: readonly { column: SheetColumn; raw: string }[],
-    values: readonly string[],
-    limit: number | null,
+    values: readonly Value[],
+    reading: { limit: number | null; isTyped: boolean },
   ): Promise<number> {
     const pairs = wanted.map(({ column, raw }) => fingerprintPair(column.name, raw));
-    return this.#stage(relation, [...values], pairs, limit);
+    return this.#stage(relation, values, pairs, reading);
   }
 
-  async #stage(relation: string, values: string[], pairs: string[], limit: number | null): Promise<number> {
+  /** With `isTyped` the slots have the types of their columns, and the rows may go to the table's files at once. */
+  async #stage(
+    relation: string,
+    values: readonly Value[],
+    pairs: readonly string[],
+    { limit, isTyped }: { limit: number | null; isTyped: boolean },
+  ): Promise<number> {
     const { sheet, staging, options } = this;
-    const picked = [`row_number() OVER () + ${sheet.rows} AS ${SEQUENCE.name}`, ...values];
+    const picked = [
+      `row_number() OVER () + ${sheet.rows} AS ${SEQUENCE.name}`,
+      ...values.map(({ slot, sql }) => `${sql} AS ${slot.name}`),
+    ];
     if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
     const room = limit === null ? "" : ` LIMIT ${limit}`;
+    const attempts = values.flatMap(({ attempt }) => (attempt === undefined ? [] : [`, ${attempt}`]));
+    const from = `FROM (SELECT *${attempts.join("")} FROM ${relation}${room})`;
+    const targets = isTyped && options.isTrusting ? await staging.guess?.(sheet) : null;
+    if (targets) {
+      const given = new Set([SEQUENCE, ...values.map(({ slot }) => slot)]);
+      const missing = sheet.slots.filter((slot) => !given.has(slot));
+      picked.push(...missing.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${name}`));
+      return this.#land(`SELECT ${picked.join(", ")} ${from}`, targets);
+    }
     const staged = staging.path("parquet");
-    const rows = await staging.write(
-      `SELECT ${picked.join(", ")} FROM (SELECT * FROM ${relation}${room})`,
-      staged,
-    );
+    const rows = await staging.write(`SELECT ${picked.join(", ")} ${from}`, staged);
     if (rows === 0) {
       await unlink(staged);
       return 0;
     }
     sheet.files.push(staged);
+    sheet.rows += rows;
+    return rows;
+  }
+
+  /** Writes rows to the table's files. */
+  async #land(select: string, targets: readonly Target[]): Promise<number> {
+    const { sheet, staging } = this;
+    const files = await staging.writeLarge(`SELECT ${selectOf(targets)} FROM (${select})`);
+    const rows = files.reduce((sum, file) => sum + file.rows, 0);
+    if (rows > 0) sheet.chunks.push({ text: null, targets, files });
     sheet.rows += rows;
     return rows;
   }
@@ -190,16 +224,16 @@ export class Tabular {
     const relation = parquet([path]);
     const described = await parquetColumns(staging.session, path);
     const wanted = described.filter(({ name }) => options.only?.has(name) ?? true);
-    const values: string[] = [];
+    const values: Value[] = [];
     const pairs: string[] = [];
     for (const { name: source, type, sql } of wanted) {
       const column = sheet.columnOf(source, options.warn);
       if (column.slots.length === 0) column.texts = "VARCHAR";
-      values.push(`${sql} AS ${sheet.slotOf(column, type).name}`);
+      values.push({ slot: sheet.slotOf(column, type), sql });
       pairs.push(fingerprintPair(column.name, quoteName(source)));
     }
     await this.#countOdd(relation, wanted, limit);
-    return this.#stage(relation, values, pairs, limit);
+    return this.#stage(relation, values, pairs, { limit, isTyped: true });
   }
 
   async #countOdd(relation: string, columns: readonly ParquetColumn[], limit: number | null): Promise<void> {
@@ -220,15 +254,15 @@ export class Tabular {
     const values = wanted.map(({ column, raw }) => {
       const { type } = columns[Number(raw.slice(1))] ?? { type: "VARCHAR" };
       if (type !== "number")
-        return `${castText(typeName(type), raw)} AS ${this.sheet.slotOf(column, typeName(type)).name}`;
+        return { slot: this.sheet.slotOf(column, typeName(type)), sql: castText(typeName(type), raw) };
       this.#texts.add(column);
-      return `${raw} AS ${this.sheet.slotOf(column, "VARCHAR").name}`;
+      return { slot: this.sheet.slotOf(column, "VARCHAR"), sql: raw };
     });
     for (const { column, reason, count, examples } of odd)
       this.odd.addAll({ column, what: reason.replace(/^(.+) (became .+)$/, "$2: $1"), count, examples });
     if (columns.length === 0) return 0;
     const slots = columns.map((_, at) => ({ name: `c${at}`, type: "VARCHAR" }));
-    return this.#write(readCsv({ path, longest }, slots), wanted, values, limit);
+    return this.#write(readCsv({ path, longest }, slots), wanted, values, { limit, isTyped: false });
   }
 
   /** Finds the types of the columns that were staged as texts, from all of their values, and stages them so. */
@@ -273,10 +307,15 @@ export class Tabular {
 }
 
 /** A text as `reading` takes it, or a refusal; without a reading only NULL is taken. */
-function trusted(raw: string, reading: Reading | undefined): string {
-  if (reading?.type === "VARCHAR") return raw;
-  const taken = reading ? ` WHEN ${reading.guard(raw)} THEN ${reading.cast(raw)}` : "";
-  return `CASE WHEN ${raw} IS NULL THEN NULL${taken} ELSE ${refuse} END`;
+function trusted(raw: string, reading: Reading | undefined): Omit<Value, "slot"> {
+  if (reading?.type === "VARCHAR") return { sql: raw };
+  const name = `as_${raw}`;
+  const [value, attempt] = reading?.attempt ? [name, `${reading.attempt(raw)} AS ${name}`] : [];
+  const taken = reading ? ` WHEN ${reading.guard(raw, value)} THEN ${reading.cast(raw, value)}` : "";
+  return {
+    sql: `CASE WHEN ${raw} IS NULL THEN NULL${taken} ELSE ${refuse} END`,
+    ...(attempt === undefined ? {} : { attempt }),
+  };
 }
 
 const castText = (type: string, text: string): string =>

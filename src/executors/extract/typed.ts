@@ -14,9 +14,12 @@ type Typed = Extraction & { kind: "csv" };
 /** Stands in the message of a statement that met a value which does not read as the type that was assumed. */
 const REFUSAL = "weir: another type";
 
-/** True where a statement ended since a value was not of the type that was assumed from the first ones. */
+/** True if a load ended because a value was not of the type that was assumed from the first ones. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof Error && error.message.includes(REFUSAL);
+
+/** Ends a load whose files were written for columns that later rows have changed. */
+export const refusal = (): Error => new Error(REFUSAL);
 
 /** What ends a statement at a value of another type. */
 export const refuse = `error('${REFUSAL}')`;
