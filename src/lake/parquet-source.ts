@@ -33,7 +33,9 @@ export async function parquetColumns(session: SqlSession, path: string): Promise
   }));
   const fine = await withNanoseconds(session, relation, columns);
   return columns.map(({ name, type }) => {
-    const stored = type !== NANOSECONDS ? storedType(type) : fine.has(name) ? "VARCHAR" : "TIMESTAMP";
+    const stored = !isNanos(type)
+      ? storedType(type)
+      : type.replace(NANOSECONDS, fine.has(name) ? "VARCHAR" : "TIMESTAMP");
     const value = quoteName(name);
     const isJson = stored === "JSON" && type !== "JSON";
     if (isJson && /\b(?:FLOAT|DOUBLE)\b/.test(type)) return { name, type: stored, ...jsonWithReals(value) };
@@ -43,6 +45,7 @@ export async function parquetColumns(session: SqlSession, path: string): Promise
 }
 
 const NANOSECONDS = "TIMESTAMP_NS";
+const isNanos = (type: string): boolean => type === NANOSECONDS || type === `${NANOSECONDS}[]`;
 
 /** Columns with instants that a column of microseconds would change. */
 async function withNanoseconds(
@@ -50,9 +53,15 @@ async function withNanoseconds(
   relation: string,
   columns: readonly { name: string; type: string }[],
 ): Promise<Set<string>> {
-  const fine = columns.filter(({ type }) => type === NANOSECONDS);
+  const fine = columns.filter(({ type }) => isNanos(type));
   if (fine.length === 0) return new Set();
-  const asked = fine.map(({ name }, at) => `bool_or(epoch_ns(${quoteName(name)}) % 1000 <> 0) AS n${at}`);
+  const asked = fine.map(({ name, type }, at) => {
+    const value = quoteName(name);
+    const isFine = type.endsWith("[]")
+      ? `len(list_filter(${value}, lambda t: epoch_ns(t) % 1000 <> 0)) > 0`
+      : `epoch_ns(${value}) % 1000 <> 0`;
+    return `bool_or(${isFine}) AS n${at}`;
+  });
   const [row = {}] = await session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
   return new Set(fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name));
 }

@@ -17,6 +17,7 @@ import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
+import { castOf, exactType, type Fit, instantType, storedType, widerFit } from "./stored.ts";
 import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 
@@ -185,12 +186,14 @@ async function materialize(
     ? columnsOf(statement)
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
-  try {
-    return await write(connection, job, text, columns, "BIGINT");
-  } catch (error) {
-    const tooGreat = error instanceof Error && /INT128/.test(error.message);
-    if (!tooGreat || !columns.some((column) => column.dataType === "HUGEINT")) throw error;
-    return write(connection, job, text, columns, "DECIMAL(38,0)");
+  for (let fit: Fit = { whole: "BIGINT", fine: [] }, attempt = 0; ; attempt++) {
+    try {
+      return await write(connection, job, text, columns, { fit, folder: String(attempt) });
+    } catch (error) {
+      const next = error instanceof Error ? widerFit(fit, columns, error.message) : null;
+      if (next === null) throw error;
+      fit = next;
+    }
   }
 }
 
@@ -220,34 +223,34 @@ async function typesOf(
   }
 }
 
-/** Parquet has no HUGEINT, which is the type of a sum: it is stored as `whole`, where DuckDB would take a DOUBLE. */
 async function write(
   connection: DuckDBConnection,
   job: JobOf<"materialize">,
   text: string,
   columns: readonly Column[],
-  whole: "BIGINT" | "DECIMAL(38,0)",
+  { fit, folder }: { fit: Fit; folder: string },
 ): Promise<StatementResult> {
-  const { partitionBy = [], stamp = [], limit, isPassing = false } = job.options;
+  const { partitionBy = [], stamp = [], limit, isPassing = false, table = null } = job.options;
   const named = distinctNames(columns);
   const known = new Set(named.map((column) => column.name.toLowerCase()));
   const stamped = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
-  const stored = named.map(({ name, dataType }) => ({
-    name,
-    dataType: isPassing ? exactType(name, dataType, whole) : storedType(dataType, whole),
+  const stored = named.map((column, at) => ({
+    name: column.name,
+    dataType: isPassing
+      ? exactType(column.name, column.dataType, fit.whole)
+      : (instantType(column, table, fit.fine.includes(at)) ?? storedType(column.dataType, fit.whole)),
     nullable: true,
   }));
-  const picked = stored.map(({ name, dataType }, at) => {
-    const column = dataType === columns[at]?.dataType ? `c${at}` : `CAST(c${at} AS ${dataType})`;
-    return `${column} AS ${quoteName(name)}`;
-  });
+  const picked = stored.map(
+    ({ name, dataType }, at) => `${castOf(at, columns[at]?.dataType ?? "", dataType)} AS ${quoteName(name)}`,
+  );
   for (const { name, sql } of stamped) picked.push(`${sql} AS ${quoteName(name)}`);
   const from = `FROM (${text}\n) AS q(${columns.map((_, at) => `c${at}`).join(", ")})`;
   const rows = `SELECT ${picked.join(", ")} ${from}${limit === undefined ? "" : ` LIMIT ${limit}`}`;
 
   const written = await copy(
     connection,
-    copyInto(rows, join(job.into, whole.slice(0, 3)), { partitionBy, isPassing }),
+    copyInto(rows, join(job.into, folder), { partitionBy, isPassing }),
     job.parameters,
   );
   const files = written
@@ -319,32 +322,6 @@ function asCell(column: string, type: string): string {
 
 /** Decimals without a digit before the point, which would not be JSON; not what is quoted. */
 const QUOTED_OR_DECIMAL = /"(?:[^"]|"")*"|DECIMAL\((\d+),(\d+)\)/g;
-
-/** The type to store where Parquet has none of the kind. */
-function storedType(type: string, whole: string): string {
-  if (type === "HUGEINT" || type === "UHUGEINT") return whole;
-  if (type.includes("NULL")) return "INTEGER"; // SELECT NULL
-  if (/^(ENUM\(.*|UNION\(.*|BIT|BIGNUM|TIME WITH TIME ZONE|TIME_NS)$/s.test(type)) return "VARCHAR";
-  return type.replaceAll(QUOTED_OR_LENGTH, (found) => (found.startsWith("[") ? "[]" : found));
-}
-
-/** Types within others that Parquet changes. */
-const CHANGED_WITHIN = /\b(HUGEINT|UHUGEINT|BIGNUM|BIT|INTERVAL|TIME WITH TIME ZONE|TIME_NS|UNION)\b/;
-
-function exactType(name: string, type: string, whole: string): string {
-  if (type === "INTERVAL") return "VARCHAR";
-  const inner = /[[(]/.test(type)
-    ? CHANGED_WITHIN.exec(type.replaceAll(QUOTED_OR_LENGTH, ""))?.[1]
-    : undefined;
-  if (inner === undefined || /^(ENUM|UNION)\(/.test(type)) return storedType(type, whole);
-  throw new AppError(
-    "sql_error",
-    `The column "${name}" is ${type}, whose ${inner} would not arrive as it is. Cast it.`,
-  );
-}
-
-/** The length of a list: where a list of one length is NULL, other readers of Parquet lose the rows behind it. */
-const QUOTED_OR_LENGTH = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\[\d+\]/g;
 
 const notSelect = () => new AppError("sql_error", "The last statement must be a SELECT.");
 

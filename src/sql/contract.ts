@@ -59,6 +59,11 @@ export interface WriteOptions {
    * its text (intervals), or throws `sql_error` naming the column (in structs, maps and lists).
    */
   isPassing?: boolean;
+  /**
+   * The columns of the lake's table that the rows are added to, of which other engines read all types but nanoseconds:
+   * these become microseconds, or text where a value has more digits. Nanoseconds stay where it is absent.
+   */
+  table?: readonly Column[];
 }
 
 /** Rows as JSON. */

@@ -8,6 +8,7 @@ import { startApp } from "../support/app.ts";
 import { checkTable, fieldIds, loadMetadata, pathOf, readAvro, readRows } from "../support/iceberg.ts";
 import { loadTable } from "../support/lake.ts";
 import { join as joinIn, neighbour } from "../support/people.ts";
+import { runToEnd } from "../support/work.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
 
@@ -124,6 +125,58 @@ describe("what other engines read of the lake", () => {
       s: list(21, "string"),
     });
     expect(await readRows(metadata)).toHaveLength(1);
+  });
+
+  test("have nanoseconds as microseconds where these are exact, else as text", async () => {
+    const select = (instant: string) =>
+      `SELECT TIMESTAMP_NS '2026-01-02 03:04:05.123456' AS coarse, TIMESTAMP_NS '${instant}' AS fine,
+        [TIMESTAMP_NS '2026-01-02', NULL] AS coarses, [TIMESTAMP_NS '${instant}', NULL] AS fines`;
+    const nanos = select("2026-01-02 03:04:05.123456789");
+    const run = async (dataset: string, sql: string, writeDisposition: string) => {
+      const output = { layer: "raw", dataset, writeDisposition };
+      const definition = { sql, output };
+      const action = { name: "Nanoseconds", kind: "duckdb_transform", definition };
+      const { body } = await weir.owner("POST", "/api/v1/actions", action);
+      return runToEnd(weir.owner, body.id);
+    };
+    const shown = async (dataset: string) => {
+      const { metadata } = await load(dataset);
+      await checkTable(metadata);
+      const types = metadata.schemas
+        .at(-1)
+        .fields.slice(0, 4)
+        .map(({ type }: { type: { element?: string } }) => type.element ?? type);
+      const rows = await readRows(metadata);
+      return { types, fine: rows.map(({ fine }) => fine).sort(), fines: rows[0]?.fines };
+    };
+    const asText = {
+      types: ["timestamp", "string", "timestamp", "string"],
+      fine: ["2026-01-02 03:04:05.123456789"],
+      fines: ["2026-01-02 03:04:05.123456789", null],
+    };
+
+    expect(await run("nanos", nanos, "replace")).toMatchObject({ status: "completed" });
+    expect(await shown("nanos")).toEqual(asText);
+    expect(await run("nanos", select("2026-01-02"), "append")).toMatchObject({ status: "completed" });
+    expect(await shown("nanos")).toMatchObject({
+      types: asText.types,
+      fine: ["2026-01-02 00:00:00", "2026-01-02 03:04:05.123456789"],
+    });
+    expect(await run("coarse", select("2026-01-02"), "replace")).toMatchObject({ status: "completed" });
+    expect((await shown("coarse")).types).toEqual(["timestamp", "timestamp", "timestamp", "timestamp"]);
+    const { error } = await run("coarse", nanos, "append");
+    expect(error).toMatchObject({ code: "schema_contract_violation", details: { column: "fine" } });
+
+    const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ sql: nanos }),
+    });
+    const bytes = Buffer.from(await file.arrayBuffer());
+    const path = "/api/v1/datasets/raw/uploaded/upload?format=parquet";
+    const uploaded = await weir.owner("PUT", path, bytes, { "content-type": "application/octet-stream" });
+    expect(uploaded.status).toBe(201);
+    expect(await shown("uploaded")).toEqual(asText);
   });
 
   test("keep a column's id while its type widens, and give another to one whose type becomes a different one", async () => {

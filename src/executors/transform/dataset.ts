@@ -22,7 +22,10 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
     { name: "_dlt_load_id", sql: quoteText(loadId) },
   ];
   const limit = maxRows === undefined ? {} : { limit: maxRows };
-  const made = await ctx.sql.materialize(job, join(folder, "rows"), { partitionBy, stamp, ...limit });
+  const isOutput = (t: LakeTable) => t.layer === layer && t.dataset === dataset && t.table === dataset;
+  const existing = tables.find(isOutput) ?? null;
+  const table = output.writeDisposition === "replace" ? [] : (existing?.columns ?? []);
+  const made = await ctx.sql.materialize(job, join(folder, "rows"), { partitionBy, stamp, table, ...limit });
   const rows = rowsOf(made);
   const warnings = endWarnings(ctx, rows, maxRows);
   const columns = made.columns.map((c) => ({
@@ -37,8 +40,6 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
     );
   }
 
-  const isOutput = (t: LakeTable) => t.layer === layer && t.dataset === dataset && t.table === dataset;
-  const existing = tables.find(isOutput) ?? null;
   const change = await changeOf(ctx, output, existing, columns, made.files);
   const others = tables.filter((table) => !isOutput(table));
   await testRows(work, others, [newRows(made), await afterwards(work, output, existing, change)]);
