@@ -14,24 +14,26 @@ type Scalar = string | number | boolean | null;
 const REFUSED_HEADERS =
   /^(host|content-length|transfer-encoding|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect)$/i;
 
-/** What is wrong with the name of a header; null for nothing. */
-export function headerFault(name: string): string | null {
+/** What is wrong with a header, as far as its value holds no template; null for nothing. */
+export function headerFault(name: string, value: unknown = null): string | null {
   if (REFUSED_HEADERS.test(name)) return `Weir sets the header ${name} itself.`;
-  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) ? null : `${JSON.stringify(name)} is not a valid header name.`;
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `${JSON.stringify(name)} is not a valid header name.`;
+  return typeof value === "string" && !value.includes("{{") ? valueFault(name, value) : null;
 }
+
+const valueFault = (name: string, value: string): string | null =>
+  /[^\t\x20-\x7e\x80-\xff]/.test(value.trim())
+    ? `The value of the header ${name} contains characters that aren't allowed, such as a line break.`
+    : null;
 
 /** Headers as they are sent, names in lower case; those that are null are left out. */
 export function headersOf(given: Readonly<Record<string, Scalar>>): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === null) continue;
-    const fault = headerFault(name);
-    if (fault) throw new AppError("definition_invalid", fault);
     const text = String(value).trim();
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) {
-      const message = `The value of the header ${name} contains characters that aren't allowed, such as a line break.`;
-      throw new AppError("definition_invalid", message);
-    }
+    const fault = headerFault(name) ?? valueFault(name, text);
+    if (fault) throw new AppError("definition_invalid", fault);
     headers[name.toLowerCase()] = text;
   }
   return headers;

@@ -135,6 +135,11 @@ function endpointOf(
   }
   for (const [header, value] of request.headers) {
     if (PASSED_OVER.test(header) || isSecretName(header) || headerFault(header)) continue;
+    const fault = headerFault(header, value);
+    if (fault !== null) {
+      warn(`${fault} It is left out.`);
+      continue;
+    }
     inputs.headers[header] = value.replaceAll("{{", '{{"{{"}}');
   }
   if (request.body && method !== "GET" && method !== "HEAD") readBody(inputs, request.body, warn);

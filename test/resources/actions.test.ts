@@ -7,6 +7,7 @@ import { connect, localFiles } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
 import {
   ACTIONS,
+  AUTOMATIONS,
   branch,
   chainOf,
   created,
@@ -23,6 +24,29 @@ const trail = async (app: Awaited<ReturnType<typeof startApp>>, id: string) =>
   app.app.store.db.select().from(events).where(eq(events.entityId, id)).orderBy(events.seq);
 
 describe("creating an action", () => {
+  test("refuses a header with a line break in its text, also in a step, and leaves templates to the run", async () => {
+    await using app = await startApp({ engine: false });
+    const step = (value: string) => ({
+      kind: "http_request",
+      definition: { url: "https://shop.example/", headers: { "X-Note": value } },
+    });
+    const make = (value: string) => app.owner("POST", ACTIONS, { name: "Call", ...step(value) });
+    const makeFlow = (value: string) =>
+      app.owner("POST", AUTOMATIONS, { name: "Flow", config: { action: step(value) } });
+    for (const value of ["a\nb", "a\r\nX-Other: 1", "a\u0001", "日"]) {
+      const refused = await make(value);
+      expect(faultsOf(refused)).toEqual(["body.definition.headers.X-Note value_error"]);
+      expect(refused.body.detail[0].msg).toContain("such as a line break");
+      expect(faultsOf(await makeFlow(value))).toEqual([
+        "body.config.action.definition.headers.X-Note value_error",
+      ]);
+    }
+    for (const value of ["plain", "at its end\n", "{{input.note}}\n{{input.other}}"]) {
+      expect((await make(value)).status).toBe(201);
+      expect((await makeFlow(value)).status).toBe(201);
+    }
+  });
+
   test("answers 201 with all of it", async () => {
     await using app = await startApp();
     const made = created(

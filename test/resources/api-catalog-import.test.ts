@@ -518,7 +518,11 @@ describe("importing without a model", () => {
       request: {
         method,
         url,
-        headers: [{ name: "Cookie", value: "session=secret" }],
+        headers: [
+          { name: "Cookie", value: "session=secret" },
+          { name: "X-Channel", value: "web" },
+          { name: "X-Note", value: "a\nb" },
+        ],
         ...(postData ? { postData } : {}),
       },
       response: { content: { mimeType } },
@@ -548,6 +552,8 @@ describe("importing without a model", () => {
     ).toEqual(["har GET /api/orders/{orders_id}", "har POST /api/orders"]);
     expect(body.endpoints[1].bodyTemplate).toEqual({ item: "{{input.item}}" });
     expect(text).not.toContain("session=secret");
+    expect(body.endpoints[0].headers).toEqual({ "X-Channel": "web" });
+    expect(text).toContain("The value of the header X-Note contains characters that aren't allowed");
   });
 
   test("a collection of Postman becomes endpoints, with its variables and folders", async () => {

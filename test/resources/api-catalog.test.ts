@@ -130,7 +130,7 @@ describe("adding an HTTP API", () => {
         endpoints: [
           endpoint("a", {
             method: "FETCH",
-            headers: { Authorization: "Bearer abc", Host: "x" },
+            headers: { Authorization: "Bearer abc", Host: "x", "X-Note": "a\nb" },
             queryTemplate: { q: "{{input.q" },
             inputSchema: { type: "nothing" },
             responseExtract: "a[",
@@ -140,6 +140,7 @@ describe("adding an HTTP API", () => {
     ).toEqual([
       "body.endpoints.0.headers.Authorization value_error",
       "body.endpoints.0.headers.Host value_error",
+      "body.endpoints.0.headers.X-Note value_error",
       "body.endpoints.0.inputSchema.type schema_invalid",
       "body.endpoints.0.method enum",
       "body.endpoints.0.queryTemplate.q template_error",

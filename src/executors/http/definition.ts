@@ -159,8 +159,8 @@ export function definitionFaults(definition: Definition): { path: string[]; mess
   const url = definition.url === undefined ? null : urlFault(definition.url);
   if (url) faults.push({ path: ["url"], message: url });
   faults.push(...apiFaults(definition));
-  for (const name of Object.keys(definition.headers ?? {})) {
-    const message = headerFault(name);
+  for (const [name, value] of Object.entries(definition.headers ?? {})) {
+    const message = headerFault(name, value);
     if (message) faults.push({ path: ["headers", name], message });
   }
   const body = bodyFault(definition);

@@ -323,11 +323,11 @@ function headersFaults(definition: HttpTemplate): PathFault[] {
       : ["none", "query", "path"].includes(auth.type)
         ? ""
         : "authorization";
-  return Object.keys(headers).flatMap((name) => {
+  return Object.entries(headers).flatMap(([name, value]) => {
     const isCarrier = name.toLowerCase() === carrier.toLowerCase();
     const message = isCarrier
       ? `The header ${name} carries the credentials, as auth says.`
-      : headerFault(name);
+      : headerFault(name, value);
     return message ? [{ path: ["headers", name], message }] : [];
   });
 }

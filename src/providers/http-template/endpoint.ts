@@ -204,8 +204,8 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
   const faults: PathFault[] = [];
   const { method = "GET", headers, body, bodyType, paginator, incremental, params } = endpoint;
   const say = (path: string[], message: string) => faults.push({ path, message });
-  for (const name of Object.keys(isObject(headers) ? headers : {})) {
-    const message = headerFault(name);
+  for (const [name, value] of Object.entries(isObject(headers) ? headers : {})) {
+    const message = headerFault(name, value);
     if (message) say(["headers", name], message);
   }
   const isGet = method === "GET";

@@ -57,8 +57,8 @@ function endpointFaults(raw: Json, loc: Loc): Fault[] {
       add(["path"], "A path begins with / and has no address, parameters or spaces");
     if (path.includes("{{")) add(["path"], "A path takes {x} for input.x, and no other template");
   }
-  for (const name of isObject(headers) ? Object.keys(headers) : []) {
-    const fault = headerFault(name);
+  for (const [name, value] of Object.entries(isObject(headers) ? headers : {})) {
+    const fault = headerFault(name, value);
     if (fault) add(["headers", name], fault);
     else if (isSecretName(name))
       add(["headers", name], "Don't put credentials here. Use a connection instead");
