@@ -55,10 +55,6 @@ const byKey = (uses: TextUse[]): Map<string, TextUse> =>
     uses.sort((a, b) => (a.key < b.key ? -1 : 1)).map((use) => [`${use.isPlural ? "#" : ""}${use.key}`, use]),
   );
 
-/** Each text that the page shows once, sorted: its own, and those of the server that it translates. */
-export const textsShown = (sources: Sources): Map<string, TextUse> =>
-  byKey([...textsOf(sources).values(), ...serverTexts()]);
-
 /** Each text of the page once, sorted. */
 export function textsOf(sources: Sources): Map<string, TextUse> {
   const uses = [...sources]
@@ -117,14 +113,17 @@ export function readSources(root: string): Sources {
   return new Map(paths.map((path) => [path, readFileSync(`${root}/${path}`, "utf8")]));
 }
 
-export const LANGUAGE_FILES = ["web/texts/de.json"];
+/** The translations, and the texts that each has. */
+export const languageFiles = (sources: Sources): [path: string, texts: ReadonlyMap<string, TextUse>][] => [
+  ["web/texts/de.json", textsOf(sources)],
+  ["web/texts/de-server.json", serverTexts()],
+];
 
 if (import.meta.main) {
   const root = `${import.meta.dir}/..`;
   const sources = readSources(root);
-  const texts = textsShown(sources);
   const breaches = breachesIn(sources);
-  for (const path of LANGUAGE_FILES) {
+  for (const [path, texts] of languageFiles(sources)) {
     const translations = (await Bun.file(`${root}/${path}`).json()) as Translations;
     if (process.argv.includes("--write"))
       await Bun.write(`${root}/${path}`, `${JSON.stringify(updated(translations, texts), null, 2)}\n`);

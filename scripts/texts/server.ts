@@ -1,8 +1,35 @@
 import { executors } from "../../src/executors/registry.ts";
-import type { TextUse } from "./uses.ts";
+import { providers } from "../../src/providers/registry.ts";
+import { describeKinds } from "../../src/resources/actions/kinds.ts";
+import { describeProviders } from "../../src/resources/connections/providers.ts";
+import { translatedSchema } from "../../web/texts/schema.ts";
+import { namesIn, type TextUse } from "./uses.ts";
 
-/** Texts that the server gives and the page translates: titles and descriptions of the kinds of actions. */
-export const serverTexts = (): TextUse[] =>
-  Object.values(executors)
-    .flatMap(({ title, description }) => [title, description])
-    .map((key) => ({ key, names: [], isPlural: false, line: 0, isAtLoad: false }));
+/**
+ * Texts that the server gives and the page translates, sorted: titles and descriptions of the kinds of actions, of
+ * providers, and of the fields of both.
+ */
+export function serverTexts(): Map<string, TextUse> {
+  const keys = new Set<string>();
+  const collect = (text: string) => {
+    keys.add(text);
+    return text;
+  };
+  const parts = { executors, providers };
+  for (const { title, description, definitionSchema } of describeKinds(parts)) {
+    collect(title);
+    collect(description);
+    translatedSchema(definitionSchema, collect);
+  }
+  for (const { title, description, configSchema, credentialsSchema } of describeProviders(parts)) {
+    collect(title);
+    collect(description);
+    translatedSchema(configSchema, collect);
+    translatedSchema(credentialsSchema, collect);
+  }
+  return new Map(
+    [...keys]
+      .sort()
+      .map((key) => [key, { key, names: namesIn(key, false), isPlural: false, line: 0, isAtLoad: false }]),
+  );
+}

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { gate } from "../support/decisions.ts";
 import { openAs } from "../support/hands.ts";
 import { fillRuns } from "../support/many.ts";
 import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
@@ -109,6 +110,28 @@ test("automations, their canvas, their editor and its messages are in German too
   await page.getByText("Seitdem geändert: 1 Schritt").waitFor();
   await noEnglish("its versions");
   expect(english).toEqual([]);
+  expect([...faults, ...foreign]).toEqual([]);
+});
+
+test("the fields of providers and of kinds of actions are in German, as their forms show them", async () => {
+  await using weir = await startApp({ engine: false });
+  await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
+  const { page, faults, foreign } = seen;
+  await page.goto(`${weir.origin}/connections/new`);
+  await page.getByText("Tabellen und Views einer PostgreSQL-Datenbank.").click();
+  await page.getByLabel("Datenbank").fill("shop");
+  await page.getByText("Name der Datenbank.").waitFor();
+  await page.getByLabel("Passwort").waitFor();
+  await page
+    .getByText("Ob TLS verwendet wird, mit den Modi von libpqs sslmode.")
+    .waitFor({ state: "attached" });
+
+  const wait = await makeAction(weir.owner, {
+    kind: "approval_gate",
+    definition: gate(),
+  });
+  await page.goto(`${weir.origin}/actions/${wait.id}`);
+  await page.getByText("Die Frage in einer Zeile").waitFor();
   expect([...faults, ...foreign]).toEqual([]);
 });
 

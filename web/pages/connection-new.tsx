@@ -5,6 +5,7 @@ import type { ListedTemplate, Provider } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Monogram } from "../parts/base/monogram.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { useProviders } from "../parts/base/providers.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { sourceOf } from "../parts/connections/from-template.ts";
 import { NewConnectionForm } from "../parts/connections/new.tsx";
@@ -21,7 +22,7 @@ const ABILITIES = [
 
 export default function NewConnection() {
   const [search] = useSearchParams();
-  const providers = useApi("GET /api/v1/connection-providers", {}, { isFixed: true });
+  const providers = useProviders();
   const template = search.get("template");
   return (
     <>

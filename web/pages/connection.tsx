@@ -4,6 +4,7 @@ import { useApi, useChange } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Menu } from "../parts/base/menu.tsx";
 import { Loading, Shown } from "../parts/base/page.tsx";
+import { useProviders } from "../parts/base/providers.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Files } from "../parts/connections/files.tsx";
@@ -17,7 +18,7 @@ import { t } from "../texts/text.ts";
 
 export default function ConnectionPage({ id }: { id: string }) {
   const connection = useApi("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });
-  const providers = useApi("GET /api/v1/connection-providers", {}, { isFixed: true });
+  const providers = useProviders();
   return (
     <Shown of={connection}>
       {(data) => (

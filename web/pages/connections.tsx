@@ -3,6 +3,7 @@ import type { Connection } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Monogram } from "../parts/base/monogram.tsx";
 import { named } from "../parts/base/named.ts";
+import { useProviders } from "../parts/base/providers.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage } from "../parts/layout/list-page.tsx";
@@ -45,7 +46,7 @@ const columnsOf = (titleOf: (provider: string) => string): readonly Column<Conne
 
 export default function Connections() {
   const filters = useFilters();
-  const providers = useApi("GET /api/v1/connection-providers", {}, { isFixed: true });
+  const providers = useProviders();
   const titles = new Map(providers.data?.providers.map(({ id, title }) => [id, title]));
   const connections = useApi(
     "GET /api/v1/connections",

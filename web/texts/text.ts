@@ -4,6 +4,8 @@ import { type Language, openedLanguage } from "./language.ts";
 type Texts = Readonly<Record<string, string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>>>;
 
 let texts: Texts | null = null;
+/** Those of the server. */
+let served: Readonly<Record<string, string>> | null = null;
 let rules = new Intl.PluralRules("en");
 
 /** The language that the page speaks: English where the texts of another couldn't be fetched. */
@@ -15,10 +17,16 @@ export const language = (): Language => (texts === null ? "en" : openedLanguage(
  */
 export async function loadTexts(): Promise<void> {
   if (openedLanguage() === "de") {
-    texts = await import("./de.json").then(
-      (file) => file.default,
-      () => null,
-    );
+    [texts, served] = await Promise.all([
+      import("./de.json").then(
+        (file) => file.default,
+        () => null,
+      ),
+      import("./de-server.json").then(
+        (file) => file.default,
+        () => null,
+      ),
+    ]);
   }
   rules = new Intl.PluralRules(language());
   document.documentElement.lang = language();
@@ -44,10 +52,7 @@ export function textOf(english: string): string {
 }
 
 /** A text of the server in the page's language, where its translation is known. */
-export function known(english: string): string {
-  const text = texts?.[english];
-  return typeof text === "string" ? text : english;
-}
+export const known = (english: string): string => (texts && served?.[english]) || english;
 
 /** A text with its placeholders filled in; those without a value stay. */
 export const filled = (text: string, values: Readonly<Record<string, string | number>> = {}): string =>

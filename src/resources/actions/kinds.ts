@@ -20,7 +20,7 @@ export const KindPage = object({
 });
 
 /** The kinds that this version carries out; schemas are JSON Schema. */
-export const describeKinds = (app: App) =>
+export const describeKinds = (app: Pick<App, "executors" | "providers">) =>
   Object.values(app.executors).map((executor) => ({
     kind: executor.kind,
     title: executor.title,

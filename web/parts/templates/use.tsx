@@ -1,9 +1,10 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Template } from "../../calls.ts";
-import { useApi, useChange } from "../../data.ts";
+import { useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { useActionKinds } from "../base/action-kinds.ts";
+import { useProviders } from "../base/providers.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { sourceOf } from "../connections/from-template.ts";
 import { NewConnectionForm } from "../connections/new.tsx";
@@ -19,7 +20,7 @@ export function TemplateUse({ template }: { template: Template }) {
 }
 
 function NewConnection({ template }: { template: Template }) {
-  const providers = useApi("GET /api/v1/connection-providers", {}, { isFixed: true });
+  const providers = useProviders();
   return (
     <NewConnectionForm
       source={sourceOf(template)}
