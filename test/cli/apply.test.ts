@@ -487,6 +487,43 @@ describe("weir export and weir apply", () => {
     expect((await shell.export()).out).toBe(file);
   });
 
+  test("bring what was made of a deprecated template that has a draft of its next version", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const template = created(
+      await app.owner("POST", "/api/v1/templates", {
+        slug: "old-call",
+        displayName: "Old call",
+        templateType: "action",
+        kind: "http_request",
+        definition: { url: "https://shop.example/" },
+      }),
+    );
+    const place = `/api/v1/templates/${template.id}`;
+    await app.owner("POST", `${place}/publish`);
+    created(
+      await app.owner("POST", "/api/v1/actions", {
+        name: "Call",
+        kind: "http_request",
+        templateId: template.id,
+      }),
+    );
+    const draft = await app.owner("PUT", place, { displayName: "New call" });
+    expect(draft.body).toMatchObject({ version: 2, status: "draft" });
+    await app.owner("POST", `${place}/deprecate`);
+    const { out: file, err } = await terminal(join(here.path, "one"), app).export();
+    expect(err).toContain("Left out: version 2 of template old-call.");
+    await using other = await startApp({ engine: false });
+    const shell = terminal(join(here.path, "two"), other);
+    const applied = await shell.give(file);
+    expect([applied.err, applied.code]).toEqual(["", 0]);
+    expect((await shell.export()).out).toBe(file);
+    const { body } = await other.owner("GET", "/api/v1/actions/slug/call");
+    expect((await other.owner("GET", `/api/v1/templates/${body.templateId}`)).body.displayName).toBe(
+      "Old call",
+    );
+  });
+
   test("take back what was done when a later step fails", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -22,6 +22,8 @@ export interface State {
   things: readonly There[];
   /** The sorts that the person at the terminal may not read. */
   unread: ReadonlySet<Noun>;
+  /** Drafts of templates that have another version in `things`. */
+  drafts: readonly { slug: string; version: number }[];
   find(noun: Noun, key: string): There | null;
   /** Whether a connection of this provider works without this one of its credentials. */
   isOptional(provider: string, credential: string): boolean;
@@ -37,21 +39,30 @@ const referencesOf = (lists: Readonly<Record<string, JsonObject[]>>): ReadonlyMa
     ),
   );
 
-/** Reads all that an organization has of what files may hold. */
-export async function readState(api: Api): Promise<State> {
+/** All that the API has, by section, with all versions of templates beside it. */
+async function readLists(api: Api, webhooks: JsonObject[] | null) {
   const versions = await all(api, "/api/v1/templates", "templates");
-  const webhooks = await webhooksOf(api);
+  const connections = await all(api, "/api/v1/connections", "connections");
+  const actions = await all(api, "/api/v1/actions", "actions");
+  const used = new Set([...connections, ...actions].map(({ templateId }) => templateId ?? null));
   const lists = {
-    templates: newestOnly(versions),
-    connections: await all(api, "/api/v1/connections", "connections"),
+    templates: newestOnly(versions, used),
+    connections,
     apis: await all(api, "/api/v1/api-catalog", "items"),
     agents: await all(api, "/api/v1/agents/specs", "specs"),
-    actions: await all(api, "/api/v1/actions", "actions"),
+    actions,
     automations: await all(api, "/api/v1/automations", "automations"),
     queries: await all(api, "/api/v1/queries", "queries"),
     dashboards: await all(api, "/api/v1/dashboards", "dashboards"),
     webhooks: webhooks ?? [],
   };
+  return { versions, lists };
+}
+
+/** Reads all that an organization has of what files may hold. */
+export async function readState(api: Api): Promise<State> {
+  const webhooks = await webhooksOf(api);
+  const { versions, lists } = await readLists(api, webhooks);
   const references = referencesOf(lists);
   const referenceOf = (id: string) => references.get(id) ?? null;
   const keyOfReference = (id: Json | undefined) =>
@@ -123,8 +134,14 @@ export async function readState(api: Api): Promise<State> {
     );
     add("webhook", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: true, key });
   }
+  const kept = new Set(lists.templates);
   return {
     things,
+    drafts: versions.flatMap((row) =>
+      row.status === "draft" && !kept.has(row)
+        ? { slug: String(row.slug), version: Number(row.version) }
+        : [],
+    ),
     unread: new Set(webhooks === null ? (["webhook"] as const) : []),
     find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null,
     isOptional: (provider, name) =>
@@ -170,9 +187,13 @@ async function all(api: Api, path: string, field: string): Promise<JsonObject[]>
   }
 }
 
-/** Of each slug what the API would take for it: the newest published version, else the draft, else the newest. */
-function newestOnly(versions: readonly JsonObject[]): JsonObject[] {
-  const rank = ({ status }: JsonObject) => ["published", "draft", "deprecated"].indexOf(String(status));
+/**
+ * Of each slug the newest published version, else the newest deprecated one that something was made of, since nothing
+ * can be made of a draft; else the draft, else the newest.
+ */
+function newestOnly(versions: readonly JsonObject[], used: ReadonlySet<Json>): JsonObject[] {
+  const rank = ({ id, status }: JsonObject) =>
+    status === "published" ? 0 : status === "draft" ? 2 : used.has(id ?? null) ? 1 : 3;
   const best = new Map<string, JsonObject>();
   for (const row of versions) {
     const slug = String(row.slug);
