@@ -56,7 +56,7 @@ const webhook = openOperation({
   summary: "Answers a webhook and forgets it",
   consumes: "application/json",
   async handle({ visit }) {
-    const body = await readBytes(app, visit.request);
+    const body = await readBytes(app, visit);
     checkAddress(hook, visit.address);
     checkSender(app, hook, { headers: visit.request.headers, body });
     checkRate(app, hook);

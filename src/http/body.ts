@@ -2,21 +2,29 @@ import { AppError, invalid } from "../base/errors.ts";
 import { type Json, parseJsonInSlices } from "../base/json.ts";
 import { sizeText } from "../base/size.ts";
 import type { App } from "../context.ts";
+import { BODY_MEMORY } from "./body-memory.ts";
+import type { Visit } from "./operation.ts";
 
 /** A body must be here within this time (docs/decisions/http-conventions.md). */
 const BODY_DEADLINE_MS = 30_000;
+/** Larger bodies are counted as they come: their senders may announce more than they send. */
+const SMALL_BYTES = 64 * 1024;
 
 /** The raw bytes of a body, at most `WEIR_MAX_BODY_BYTES`; past that nothing more is read. */
-export async function readBytes(app: App, request: Request): Promise<Uint8Array> {
+export async function readBytes(app: App, visit: Visit): Promise<Uint8Array> {
+  const { request } = visit;
   const { maxBodyBytes } = app.config;
   checkAnnounced(request, maxBodyBytes);
   if (!request.body) return new Uint8Array();
   const arrived = new AbortController();
   const late = app.clock.limit(BODY_DEADLINE_MS, arrived.signal).then(() => null);
+  const memory = app.memory.of(BODY_MEMORY);
+  const hold = (bytes: number) => memory.take(visit, bytes, maxBodyBytes);
   try {
-    // a body whose length was told can be no longer than that, and comes cheaper in one piece
-    const isTold = request.headers.has("content-length");
-    return await (isTold ? inOnePiece(request, late) : gather(request.body, maxBodyBytes, late));
+    const announced = Number(request.headers.get("content-length") ?? Number.POSITIVE_INFINITY);
+    if (announced > SMALL_BYTES) return await gather(request.body, maxBodyBytes, late, hold);
+    hold(announced);
+    return await inOnePiece(request, late); // cheaper than piece by piece
   } finally {
     arrived.abort();
   }
@@ -52,6 +60,7 @@ async function gather(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
   late: Promise<null>,
+  hold: (bytes: number) => void,
 ): Promise<Uint8Array> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -63,6 +72,7 @@ async function gather(
       if (step.done) break;
       length += step.value.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
+      hold(step.value.length);
       chunks.push(step.value);
     }
   } catch (error) {
@@ -88,8 +98,8 @@ export interface BodyKind {
 }
 
 /** The JSON body; undefined for an empty one. Throws `unsupported_media_type`, `invalid`. */
-export async function readJson(app: App, request: Request, kind: BodyKind = {}): Promise<Json | undefined> {
-  return parseBody(request, await readBytes(app, request), kind);
+export async function readJson(app: App, visit: Visit, kind: BodyKind = {}): Promise<Json | undefined> {
+  return parseBody(visit.request, await readBytes(app, visit), kind);
 }
 
 /** As `readJson`, of bytes that are there already. */

@@ -2,6 +2,7 @@ import { sourceOf } from "../base/cidr.ts";
 import { AppError } from "../base/errors.ts";
 import { type FairSlots, openFairSlots } from "../base/fair-slots.ts";
 import type { App } from "../context.ts";
+import { BODY_MEMORY } from "./body-memory.ts";
 import type { Operation, Visit } from "./operation.ts";
 import { problemResponse } from "./serve.ts";
 
@@ -29,6 +30,7 @@ export function openFairness(app: App) {
     try {
       return visit.request.signal.aborted ? refuse() : await work();
     } finally {
+      app.memory.of(BODY_MEMORY).release(visit);
       leave();
     }
   };

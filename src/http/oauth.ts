@@ -4,6 +4,7 @@ import { isObject, type Json } from "../base/json.ts";
 import { read } from "../base/shape.ts";
 import type { App } from "../context.ts";
 import { decodeText, parseBody, readBytes } from "./body.ts";
+import type { Visit } from "./operation.ts";
 
 /** OAuth requests aren't longer, and anyone can send one. */
 const MAX_BYTES = 64 * 1024;
@@ -14,9 +15,10 @@ const FORM = /^application\/x-www-form-urlencoded\b/i;
  * The parameters of an OAuth request, as a form or as JSON. Those that `shape` doesn't know are passed over, and empty
  * ones are as good as absent (RFC 6749, section 3.2). Throws `OAuthError` for what doesn't fit.
  */
-export async function readOAuth<T extends TSchema>(app: App, request: Request, shape: T): Promise<Static<T>> {
+export async function readOAuth<T extends TSchema>(app: App, visit: Visit, shape: T): Promise<Static<T>> {
   const names = Object.keys(shape.properties ?? {});
-  const bytes = await readBytes(app, request);
+  const { request } = visit;
+  const bytes = await readBytes(app, visit);
   if (bytes.length > MAX_BYTES) throw refused("Request body too large.");
   const isForm = FORM.test(request.headers.get("content-type") ?? "");
   const given = isForm ? fieldsOf(decodeText(bytes), names) : await parseBody(request, bytes);

@@ -229,11 +229,11 @@ async function readInput(
     : {};
   let body: unknown;
   if (!operation.body && !operation.consumes && operation.method !== "GET") {
-    take(read(NO_FIELDS, (await readJson(app, visit.request)) ?? {}, ["body"]));
+    take(read(NO_FIELDS, (await readJson(app, visit)) ?? {}, ["body"]));
   } else if (operation.body && operation.oauth) {
-    body = await readOAuth(app, visit.request, operation.body);
+    body = await readOAuth(app, visit, operation.body);
   } else if (operation.body) {
-    const raw = await readJson(app, visit.request, operation);
+    const raw = await readJson(app, visit, operation);
     if (raw !== undefined && !operation.takesData) await readExpressions(raw);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });

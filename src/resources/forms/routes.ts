@@ -127,7 +127,7 @@ export const formOperations = [
       const { ctx, person } = await enterForm(app, visit, form);
       checkRate(app, form);
       const { headers } = visit.request;
-      const body = await readBytes(app, visit.request);
+      const body = await readBytes(app, visit);
       const accepted = await submit(ctx, form, {
         answers: await payloadOf({ headers, body }),
         isText: /^(multipart\/form-data|application\/x-www-form-urlencoded)/i.test(

@@ -23,7 +23,7 @@ async function admit(
 ): Promise<{ webhook: Webhook; body: Uint8Array; stamp: Stamp | null }> {
   return counted(app, visit, async () => {
     const webhook = await findWebhook(app, ...targetOf(visit.url));
-    const body = await readBytes(app, visit.request);
+    const body = await readBytes(app, visit);
     checkAddress(webhook, visit.address);
     const stamp = checkSender(app, webhook, { headers: visit.request.headers, body });
     if (stamp !== null) await refuseReplayed(app, webhook, stamp, visit.request.headers);

@@ -32,7 +32,7 @@ export const mcpOperationsOver = (serverFor: typeof weirServer) => [
       ]),
     ),
     async handle({ app, ctx, visit, identity }) {
-      const text = new TextDecoder().decode(await readBytes(app, visit.request));
+      const text = new TextDecoder().decode(await readBytes(app, visit));
       const body = await parseJsonInSlices(text, { maxValues: MAX_VALUES });
       visit.keepOpen();
       const { headers, method, signal, url } = visit.request;

@@ -16,7 +16,7 @@ import { Linked, LinkPreview, LinkQuery } from "./wire.ts";
 const tag = "Slack";
 
 async function slackBody(app: App, visit: Visit): Promise<Uint8Array> {
-  const body = await readBytes(app, visit.request);
+  const body = await readBytes(app, visit);
   checkSlack(app, visit.request.headers, body);
   return body;
 }
