@@ -2,7 +2,7 @@ import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
 import type { Call, CallInput, Reply } from "./calls.ts";
 import { forgetTags, rememberTag, type Stamped, tagOf } from "./tags.ts";
-import { t } from "./texts/text.ts";
+import { serverSentence, t } from "./texts/text.ts";
 
 /** One fault of an input, with its place: `["body", "definition", "url"]`. */
 export interface Fault {
@@ -24,7 +24,9 @@ export class ApiError extends Error {
 
   constructor(status: number, body: unknown, correlationId: string | null) {
     const detail = (body as { detail?: unknown } | null)?.detail;
-    const faults = Array.isArray(detail) ? (detail as Fault[]) : [];
+    const faults = Array.isArray(detail)
+      ? (detail as Fault[]).map((fault) => ({ ...fault, msg: serverSentence(fault.msg) }))
+      : [];
     const messages = faults
       .map(({ loc, msg }) => `${loc.slice(1).join(".") || t("Input")}: ${msg}`)
       .join("; ");
@@ -35,7 +37,7 @@ export class ApiError extends Error {
             "Someone else changed this while you were working on it. Try again to apply your change to the current version.",
           )
         : typeof detail === "string"
-          ? detail
+          ? serverSentence(detail)
           : messages || t("The server returned {status}.", { status }),
     );
     this.status = status;
@@ -228,7 +230,7 @@ export interface Message {
 /** The last message of a stream of chunks, which is the event `done`: it says that nothing is missing. */
 const LAST = "[DONE]";
 
-/** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is told once it stands. */
+/** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is serverSentence once it stands. */
 export async function* follow<K extends Call>(
   name: K,
   input: CallInput<K>,

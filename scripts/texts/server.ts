@@ -3,11 +3,12 @@ import { providers } from "../../src/providers/registry.ts";
 import { describeKinds } from "../../src/resources/actions/kinds.ts";
 import { describeProviders } from "../../src/resources/connections/providers.ts";
 import { translatedSchema } from "../../web/texts/schema.ts";
+import { SENTENCES } from "./sentences.ts";
 import { namesIn, type TextUse } from "./uses.ts";
 
 /**
  * Texts that the server gives and the page translates, sorted: titles and descriptions of the kinds of actions, of
- * providers, and of the fields of both.
+ * providers and of the fields of both, and sentences that it refuses with.
  */
 export function serverTexts(): Map<string, TextUse> {
   const keys = new Set<string>();
@@ -27,6 +28,7 @@ export function serverTexts(): Map<string, TextUse> {
     translatedSchema(configSchema, collect);
     translatedSchema(credentialsSchema, collect);
   }
+  for (const sentence of SENTENCES) collect(sentence);
   return new Map(
     [...keys]
       .sort()

@@ -126,13 +126,20 @@ test("the fields of providers and of kinds of actions are in German, as their fo
     .getByText("Ob TLS verwendet wird, mit den Modi von libpqs sslmode.")
     .waitFor({ state: "attached" });
 
+  await page.getByRole("textbox", { name: /^Name/ }).fill("Shop");
+  await page.getByRole("textbox", { name: /^Host(?!-)/ }).fill("db.example.com");
+  await page.getByLabel(/^Port/).fill("70000");
+  await page.getByRole("textbox", { name: /^Benutzer/ }).fill("weir");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("Eingabe darf höchstens 65535 sein").first().waitFor();
+
   const wait = await makeAction(weir.owner, {
     kind: "approval_gate",
     definition: gate(),
   });
   await page.goto(`${weir.origin}/actions/${wait.id}`);
   await page.getByText("Die Frage in einer Zeile").waitFor();
-  expect([...faults, ...foreign]).toEqual([]);
+  expect([...faults.filter((fault) => !fault.includes("422")), ...foreign]).toEqual([]);
 });
 
 test("a language that is chosen comes before the browser's, and one that can't be loaded leaves the page in English", async () => {

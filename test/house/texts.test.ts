@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SENTENCES } from "../../scripts/texts/sentences.ts";
 import { breachesIn, breachesOf, languageFiles, readSources, textsOf, updated } from "../../scripts/texts.ts";
 
 const project = join(import.meta.dir, "..", "..");
@@ -15,6 +17,19 @@ test("every language has each text of the page and of the server, with its place
     expect(texts.size).toBeGreaterThan(500);
     expect(breachesOf(path, await Bun.file(join(project, path)).json(), texts)).toEqual([]);
   }
+});
+
+test("the server says each sentence that the page translates as one of the server's", () => {
+  const source = [...new Bun.Glob("src/**/*.ts").scanSync(project)]
+    .map((path) => readFileSync(join(project, path), "utf8"))
+    .join("\n");
+  const isSaid = (sentence: string) => {
+    const noun = / not found\.$/.test(sentence) && sentence.slice(0, -" not found.".length);
+    if (noun) return source.includes(`notFound("${/^API/.test(noun) ? noun : noun.toLowerCase()}")`);
+    const parts = sentence.split(/\{\w+\}/).map(RegExp.escape);
+    return new RegExp(`["\`]${parts.join("\\$\\{[^}]+\\}")}["\`]`).test(source);
+  };
+  expect(SENTENCES.filter((sentence) => !isSaid(sentence))).toEqual([]);
 });
 
 test("a language is held to the texts: missing, unused, empty, with other placeholders or without forms", () => {

@@ -54,6 +54,29 @@ export function textOf(english: string): string {
 /** A text of the server in the page's language, where its translation is known. */
 export const known = (english: string): string => (texts && served?.[english]) || english;
 
+/** Sentences of the server that have values in them, by what they look like. */
+const patterns = once(() =>
+  Object.entries(served ?? {}).flatMap(([english, translation]) => {
+    const names = [...english.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
+    if (names.length === 0) return [];
+    const fixed = english.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return [{ translation, names, pattern: new RegExp(`^${fixed.join("(.+)")}$`, "s") }];
+  }),
+);
+
+/** A sentence of the server in the page's language, with its values, where its translation is known. */
+export function serverSentence(english: string): string {
+  if (texts === null || served === null) return english;
+  const text = served[english];
+  if (text !== undefined) return text;
+  for (const { translation, names, pattern } of patterns()) {
+    const found = pattern.exec(english);
+    if (found)
+      return filled(translation, Object.fromEntries(names.map((name, at) => [name, found[at + 1] ?? ""])));
+  }
+  return english;
+}
+
 /** A text with its placeholders filled in; those without a value stay. */
 export const filled = (text: string, values: Readonly<Record<string, string | number>> = {}): string =>
   text.replace(PLACEHOLDER, (name, key: string) => String(values[key] ?? name));

@@ -1,4 +1,4 @@
-import { t } from "../../texts/text.ts";
+import { serverSentence, t } from "../../texts/text.ts";
 /** Message and code of an error as deliveries and runs keep it. */
 export function ErrorText({ of }: { of: unknown }) {
   if (typeof of !== "object" || of === null) return <span className="text-faint">–</span>;
@@ -6,7 +6,7 @@ export function ErrorText({ of }: { of: unknown }) {
   return (
     <span className="[overflow-wrap:anywhere]">
       <span dir="auto" className="text-bad">
-        {message ?? t("Unknown error")}
+        {message === undefined ? t("Unknown error") : serverSentence(message)}
       </span>
       {code && <code className="ml-2 font-mono text-xs text-soft">{code}</code>}
     </span>
@@ -15,4 +15,6 @@ export function ErrorText({ of }: { of: unknown }) {
 
 /** An error's message as one line of a list. */
 export const errorLine = (error: unknown): string | null =>
-  typeof error === "object" && error !== null && "message" in error ? String(error.message) : null;
+  typeof error === "object" && error !== null && "message" in error
+    ? serverSentence(String(error.message))
+    : null;

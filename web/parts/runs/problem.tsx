@@ -1,5 +1,5 @@
 import type { Run } from "../../calls.ts";
-import { t } from "../../texts/text.ts";
+import { serverSentence, t } from "../../texts/text.ts";
 import { Tree } from "../base/tree.tsx";
 
 /** Why a run failed. */
@@ -14,7 +14,7 @@ export function Problem({ run: { error } }: { run: Run }) {
   return (
     <div role="alert" className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm">
       <p className="font-medium text-bad [overflow-wrap:anywhere]" dir="auto">
-        {message}
+        {message !== undefined && serverSentence(message)}
       </p>
       <p className="mt-0.5 text-xs text-soft">
         <code className="font-mono">{code}</code>
