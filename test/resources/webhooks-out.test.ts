@@ -560,6 +560,7 @@ describe("a dead letter of a subscription", () => {
       },
       replayCount: 0,
       status: "dead",
+      eventType: row.eventType,
     });
     expect((await app.owner("GET", `${LETTERS}?automation_id=${id}`)).body.items).toEqual([]);
     expect((await trailOf(app, letter.id))[0]).toEqual([

@@ -1,9 +1,11 @@
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, inArray, lt } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { record } from "../events/service.ts";
-import { deadLetters } from "./table.ts";
+import type { EventType } from "../events/table.ts";
+import { outboundDeliveries } from "../webhooks/table.ts";
+import { type DeadLetterRow, deadLetters } from "./table.ts";
 import { type DeadLetterQuery, toDeadLetter } from "./wire.ts";
 
 /** The letters of an automation, or of a webhook. */
@@ -39,8 +41,24 @@ export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
     .limit(limit + 1);
   const items = rows.slice(0, limit);
   const last = items.at(-1);
-  const page = { items: items.map(toDeadLetter) };
+  const types = await eventTypesOf(ctx, items);
+  const page = { items: items.map((row) => toDeadLetter(row, types.get(row.deliveryId))) };
   return rows.length > limit && last ? { ...page, nextCursor: makeCursor(ctx, scope, last.id) } : page;
+}
+
+/** The types of the events that outgoing deliveries carry, by the delivery's ID. */
+async function eventTypesOf(
+  ctx: Context,
+  rows: readonly DeadLetterRow[],
+): Promise<ReadonlyMap<string, EventType>> {
+  const ids = rows.filter(({ source }) => source === "outbound").map(({ deliveryId }) => deliveryId);
+  if (ids.length === 0) return new Map();
+  const { id, eventType, organizationId } = outboundDeliveries;
+  const found = await ctx.db
+    .select({ id, eventType })
+    .from(outboundDeliveries)
+    .where(and(eq(organizationId, ctx.organizationId), inArray(id, ids)));
+  return new Map(found.map((delivery) => [delivery.id, delivery.eventType as EventType]));
 }
 
 /** The delivery itself stays. */

@@ -10,6 +10,7 @@ import {
   optional,
   uuid,
 } from "../../base/shape.ts";
+import type { EventType } from "../events/table.ts";
 import { DEAD_LETTER_STATUSES, type DeadLetterRow } from "./table.ts";
 
 export const DeadLetter = object({
@@ -23,6 +24,13 @@ export const DeadLetter = object({
   error: nullable(jsonObject()),
   replayCount: Type.Integer(),
   status: oneOf(DEAD_LETTER_STATUSES),
+  eventType: optional(
+    Type.Unsafe<EventType>(
+      Type.String({
+        description: "Type of the event that an outgoing delivery carries. Omitted for incoming deliveries",
+      }),
+    ),
+  ),
 });
 
 export const DeadLetterQuery = object({
@@ -45,11 +53,11 @@ export const ReplayMany = requestObject({
 });
 export type ReplayMany = Static<typeof ReplayMany>;
 
-export const toDeadLetter = ({
-  organizationId: _,
-  error,
-  ...row
-}: DeadLetterRow): Static<typeof DeadLetter> => ({
+export const toDeadLetter = (
+  { organizationId: _, error, ...row }: DeadLetterRow,
+  eventType: EventType | undefined,
+): Static<typeof DeadLetter> => ({
   ...row,
   error: error ? { ...error } : null,
+  ...(eventType === undefined ? {} : { eventType }),
 });

@@ -151,13 +151,18 @@ function Row({ step, name, action, times: { segments, seconds, isKept }, placeOf
           {seconds === null ? "–" : inWords(seconds)}
         </span>
       </div>
-      <Below step={step} action={action} isKept={isKept} />
+      <Below step={step} name={name} action={action} isKept={isKept} />
     </li>
   );
 }
 
 /** What a bar can't say: how far the step is, why it failed, what it has written. */
-function Below({ step, action, isKept }: Pick<RowProps, "step" | "action"> & { isKept: boolean }) {
+function Below({
+  step,
+  name,
+  action,
+  isKept,
+}: Pick<RowProps, "step" | "name" | "action"> & { isKept: boolean }) {
   const { message } = (step.error ?? {}) as { message?: string };
   const links = action ? linksOf(action) : [];
   const progress = action ? progressOf(action) : null;
@@ -188,7 +193,7 @@ function Below({ step, action, isKept }: Pick<RowProps, "step" | "action"> & { i
           className="h-1.5 w-24 accent-accent"
           value={percent}
           max={100}
-          aria-label={t("Progress of {key}", { key: step.key })}
+          aria-label={t("Progress of {name}", { name })}
         />
       )}
       {message && (
