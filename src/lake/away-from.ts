@@ -4,7 +4,7 @@ import { type EgressOptions, openEgress } from "../base/egress.ts";
 import { toOwn } from "../base/egress-gate.ts";
 import { type Away, openAway } from "./away.ts";
 
-/** Settings of the bucket for backups, as `Config` and `Secrets` have them. */
+/** Settings of the backup bucket, with the names they have in `Config` and `Secrets`. */
 export interface AwaySettings {
   backupEndpoint: string | null;
   backupRegion: string | null;
@@ -19,7 +19,7 @@ interface Means {
   signal: AbortSignal;
 }
 
-/** Opens `s3://BUCKET/PREFIX` with the keys that are set. Throws `ConfigError` where there are none. */
+/** Opens `s3://BUCKET/PREFIX` with the configured keys. Throws `ConfigError` if there are none. */
 export function awayFrom(url: string, settings: AwaySettings, { egress, clock, signal }: Means): Away {
   const { backupEndpoint: endpointUrl, backupRegion: region } = settings;
   const { backupAccessKeyId: accessKeyId, backupSecretAccessKey: secretAccessKey } = settings;

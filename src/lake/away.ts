@@ -9,20 +9,20 @@ import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../provi
 import { upload } from "../providers/s3/upload.ts";
 import { download, removeObject } from "./bucket.ts";
 
-/** A folder of a bucket that whole files are put into. */
+/** A folder in a bucket that holds complete files. */
 export interface Away {
-  /** As people write it, `s3://BUCKET/PREFIX`. */
+  /** Its address as people write it, `s3://BUCKET/PREFIX`. */
   readonly name: string;
-  /** Copies a file of this machine there, under its own name unless another is given; whole or not at all. */
+  /** Uploads a local file, under its own name by default. The upload is atomic. */
   put(path: string, name?: string): Promise<void>;
-  /** Copies a file from there to a path of this machine. Throws `not_found`. */
+  /** Downloads a file to a local path. Throws `not_found`. */
   fetch(name: string, into: string): Promise<void>;
-  /** All that lie there, in order. */
+  /** Lists all files, in order. */
   names(): Promise<string[]>;
   remove(name: string): Promise<void>;
 }
 
-/** S3's own limit for one object. */
+/** S3's limit for one object. */
 const MAX_BYTES = 5 * 1024 ** 4;
 
 /** Failures are `unavailable`, with the bucket's name and the reason. */

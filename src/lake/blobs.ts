@@ -4,7 +4,7 @@ import { diskFull, syncFolder } from "../base/disk.ts";
 import type { BlobStore } from "./contract.ts";
 import { filesBelow } from "./leftovers.ts";
 
-/** A blob store in a folder of this machine. */
+/** A blob store in a local folder. */
 export const openFolderBlobs = (root: string): BlobStore => ({
   put: (path, content) => writeDurably(join(root, path), content),
   async open(path) {
@@ -15,7 +15,7 @@ export const openFolderBlobs = (root: string): BlobStore => ({
   list: (before) => filesBelow(root, before),
 });
 
-/** Writes a new file and waits until the disk has it and its name. */
+/** Writes a new file and syncs the file and its folder entry to disk. */
 async function writeDurably(target: string, content: string | Uint8Array | Blob): Promise<void> {
   try {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });

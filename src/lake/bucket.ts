@@ -19,46 +19,46 @@ import { checkPath, folderOf } from "./names.ts";
 export interface BucketOptions {
   config: S3Config;
   credentials: S3Credentials;
-  /** Absolute; work folders and copies of files lie in it. */
+  /** Absolute path of the folder for work folders and cached files. */
   folder: string;
-  /** What the copies may take. */
+  /** Maximum size of the cache. */
   cacheBytes: number;
-  /** Milliseconds that a copy stays at least once it was given to somebody. */
+  /** Milliseconds that a cached file stays at least after its last use. */
   graceMs: number;
   egress: Egress;
   clock: Clock;
-  /** Ends what is on its way. */
+  /** Aborts requests in progress. */
   signal: AbortSignal;
   ids?: Ids;
 }
 
 export interface BucketLake extends Lake {
   /**
-   * Sees that the bucket can be read and written and belongs to the installation `id`; one that belongs to nobody
-   * yet becomes its own, unless `mayTake` throws. Throws `unavailable` with the reason, and `conflict` where the
-   * bucket is another's.
+   * Checks that the bucket is readable and writable and belongs to the installation `id`. Claims a bucket without an
+   * owner, unless `mayTake` throws. Throws `unavailable` with the reason, and `conflict` if the bucket belongs to
+   * another installation.
    */
   claim(id: string, mayTake?: () => Promise<void>): Promise<void>;
   /** Whether a file is in the bucket. */
   has(path: string): Promise<boolean>;
-  /** A blob store in the folder `name` beside the datasets. */
+  /** A blob store in the folder `name` next to the datasets. */
   blobs(name: string): BlobStore;
 }
 
-/** Below the lake's root: says whose it is, so that no other installation takes its files for leftovers. */
+/** File below the lake's root that names the owner, so that no other installation deletes its files as leftovers. */
 export const MARKER = ".weir";
 const MAX_MARKER_BYTES = 1_000;
 
-/** Files on their way at once. */
+/** Maximum number of concurrent transfers. */
 const TRANSFERS = 8;
-/** A download that breaks off is begun anew so many times. */
+/** Maximum number of attempts for an interrupted download. */
 const MAX_READS = 3;
-/** S3's own limit for one object. */
+/** S3's limit for one object. */
 const MAX_FILE_BYTES = 5 * 1024 ** 4;
 
 /**
- * A lake in a bucket of S3 or a store that speaks its protocol. Files never change once they are there, so those
- * that are read are kept as copies on this machine, the ones used last.
+ * A lake in a bucket of S3 or a compatible store. Files never change, so the most recently used ones are cached
+ * locally.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the bucket and the cache
 export function openBucketLake(options: BucketOptions): BucketLake {
@@ -139,7 +139,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
       yield* local.list(before);
       try {
         await giveUpUploads(link, before).catch((error: unknown) => {
-          // Some stores can't list them, and some keys may not: files are to be found all the same.
+          // Some stores can't list unfinished uploads, and some keys may not. Listing files must work anyway.
           if (!(error instanceof AppError)) throw error;
         });
         for await (const { entries } of listPages(link, root)) {
@@ -174,7 +174,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
             await cache.get(key, (into) => transfer(() => download(link, `${root}${key}`, into))),
           );
         } catch (error) {
-          if (error instanceof AppError && error.code === "dataset_changed") return null; // there is no such file
+          if (error instanceof AppError && error.code === "dataset_changed") return null; // file not found
           throw error;
         }
       },
@@ -194,7 +194,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
 
 const isWork = (path: string) => path.startsWith(".work/");
 
-/** What is not of a form that we write is left to whoever has put it there. */
+/** Ignores files whose names Weir doesn't write: they belong to someone else. */
 const isPath = (path: string) =>
   /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/([^/]+\.parquet|metadata\/(version-hint\.text|[^/]+(\.avro|\.metadata\.json)))$/.test(
     path,
@@ -233,7 +233,7 @@ export async function removeObject(link: S3Link, key: string): Promise<void> {
   }
 }
 
-/** Parts of files that were never finished are seen by nobody, and paid for. */
+/** Parts of unfinished uploads are invisible but cost money. */
 async function giveUpUploads(link: S3Link, before: Date): Promise<void> {
   const reply = await readReply(
     await send(link, { method: "GET", key: "", query: { uploads: "", prefix: rootOf(link.config) } }),
@@ -262,7 +262,7 @@ async function claim(link: S3Link, id: string, mayTake?: () => Promise<void>): P
   await response.body.cancel();
 }
 
-/** The installation that the lake below the root belongs to; null where it belongs to none yet. */
+/** The installation that owns the lake below the root, or null if there is none yet. */
 export async function readMarker(link: S3Link, key: string): Promise<string | null> {
   try {
     const { bytes } = await (await send(link, { method: "GET", key })).bytes(MAX_MARKER_BYTES);
@@ -273,7 +273,7 @@ export async function readMarker(link: S3Link, key: string): Promise<string | nu
   }
 }
 
-/** Failures of the bucket, as those who read and write datasets have to know them. */
+/** Maps failures of the bucket to the errors that readers and writers of datasets handle. */
 function explained({ bucket }: S3Config, error: unknown): unknown {
   if (!(error instanceof AppError) || ["conflict", "cancelled", "disk_full"].includes(error.code))
     return error;

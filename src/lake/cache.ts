@@ -6,28 +6,28 @@ import { codeOf, diskFull } from "../base/disk.ts";
 import type { Ids } from "../base/ids.ts";
 
 export interface CacheOptions {
-  /** Absolute; this cache's alone. */
+  /** Absolute path, used by this cache only. */
   folder: string;
-  /** What the files may take together. More is kept only while it is in use. */
+  /** Maximum total size of the files. Files in use may exceed it. */
   maxBytes: number;
-  /** A file that somebody was given stays for so long at least. */
+  /** Minimum time that a file stays after its last use. */
   graceMs: number;
   clock: Clock;
   ids: Ids;
 }
 
-/** Copies of files that never change, by their paths below the folder. */
+/** Local copies of immutable files, by their paths below the folder. */
 export interface FileCache {
   /**
-   * The absolute path of a copy; `fetch` writes it where there is none, once however many ask at the same time.
-   * `hold` is called before the file could go, and what it is given lets go of it.
+   * Returns the absolute path of a copy. Calls `fetch` if there is no copy, once even for concurrent requests. Calls
+   * `hold` before the file could be evicted, with a function that releases it.
    */
   get(
     path: string,
     fetch: (into: string) => Promise<void>,
     hold?: (release: () => void) => void,
   ): Promise<string>;
-  /** Takes over a file that is finished. */
+  /** Moves a finished file into the cache. */
   put(path: string, source: string): Promise<void>;
   drop(path: string): Promise<void>;
 }
@@ -38,14 +38,14 @@ interface Entry {
   holders: number;
 }
 
-/** Below the folder: files that are being fetched. */
+/** Folder below the cache's own for files that are being fetched. */
 const PARTS = ".parts";
 
-/** Opens the cache; what earlier processes have fetched is there, what they were fetching is not. */
+/** Opens the cache. Keeps what earlier processes fetched, and deletes their unfinished files. */
 export function openCache({ folder, maxBytes, graceMs, clock, ids }: CacheOptions): FileCache {
   rmSync(join(folder, PARTS), { recursive: true, force: true });
   mkdirSync(join(folder, PARTS), { recursive: true, mode: 0o700 });
-  const entries = new Map<string, Entry>(); // the one that was used longest ago first
+  const entries = new Map<string, Entry>(); // least recently used first
   const fetching = new Map<string, Promise<void>>();
   let total = 0;
   for (const { path, bytes } of filesBelow(folder)) {
@@ -65,7 +65,7 @@ export function openCache({ folder, maxBytes, graceMs, clock, ids }: CacheOption
   const forget = (path: string, { bytes }: Entry) => {
     entries.delete(path);
     total -= bytes;
-    rmSync(join(folder, path), { force: true }); // at once: it may be fetched anew a moment later
+    rmSync(join(folder, path), { force: true }); // synchronous: it may be fetched again a moment later
   };
 
   const makeRoom = () => {
@@ -76,7 +76,7 @@ export function openCache({ folder, maxBytes, graceMs, clock, ids }: CacheOption
     }
   };
 
-  /** Gives a finished part its name. */
+  /** Renames a finished part to its final name. */
   const keep = async (path: string, part: string) => {
     const target = join(folder, path);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -141,7 +141,7 @@ async function moveTo(source: string, target: string): Promise<void> {
   }
 }
 
-/** A copy that a power cut has emptied would be read as the file. */
+/** After a power failure a copy can be empty. It must not be read as the file. */
 async function sync(path: string): Promise<void> {
   const file = await open(path, "r+");
   try {

@@ -5,27 +5,30 @@ import { scanOf } from "../sql/text.ts";
 import type { LakeFile } from "./contract.ts";
 import { writeRows } from "./merge.ts";
 
-/** Larger files are left as they are: opening them costs little beside reading them. */
+/** Larger files are left alone: opening them costs little compared to reading them. */
 export const SMALL_FILE_BYTES = 32 * 1024 * 1024;
 
-/** With more files than so many that need not be, a table is put together. As the index `lake_tables_crowded` has it. */
+/** A table with more small files than this is compacted. The index `lake_tables_crowded` has the same number. */
 export const MAX_SPARE_FILES = 31;
 
-/** So many of a table's largest small files may stay, so that they are not written anew for each handful of rows. */
+/**
+ * Number of a table's largest small files that may stay, so that a few new rows don't cause all of them to be
+ * rewritten.
+ */
 const KEPT_FILES = 7;
 
-/** What is read for one commit: a few seconds' work, which a load may have to wait for. */
+/** Maximum bytes to read for one commit: a few seconds of work that a load may have to wait for. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Small files of one partition that are to become one. */
+/** Small files of one partition to be merged into one. */
 export interface Batch {
   part: string | null;
   files: LakeFile[];
 }
 
 /**
- * The small files of a table that are worth putting together, the smallest first, so that a row is written anew as
- * often as the logarithm of the table's size and not with each load. Files of two partitions never come together.
+ * The small files of a table worth merging, the smallest first. A row is rewritten as often as the logarithm of the
+ * table's size, not with each load. Files of different partitions are never merged.
  */
 export function pickBatches(files: readonly LakeFile[]): Batch[] {
   const parts = new Map<string | null, LakeFile[]>();
@@ -55,8 +58,8 @@ export function pickBatches(files: readonly LakeFile[]): Batch[] {
 }
 
 /**
- * Writes the rows of files as few files below `out`, in the order in which they came. `paths` are those of the files
- * on this machine. Throws `row_count_mismatch` where the rows are not those that the files should have.
+ * Writes the rows of several files to fewer files below `out`, in their original order. `paths` are the files' local
+ * paths. Throws `row_count_mismatch` if the number of rows differs from the files' recorded counts.
  */
 export async function rewriteFiles(
   session: SqlSession,

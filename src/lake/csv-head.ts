@@ -2,21 +2,21 @@ import { open } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
 import type { CsvStyle } from "./csv-style.ts";
 
-/** Longer first lines are no headers. */
+/** A first line longer than this isn't a header. */
 const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 
 const DELIMITERS = [",", ";", "\t", "|"] as const;
 
-/** The first record of CSV text in UTF-8, and what its fields are parted by. */
+/** The first record of CSV text in UTF-8, and the delimiter of its fields. */
 export interface CsvHead {
   delimiter: string;
   fields: string[];
 }
 
 /**
- * Reads the first record behind what is passed over. The delimiter is that of the four which parts it most often, unless
- * the style says another; DuckDB's own guess passes over lines that don't fit it. Throws `sql_error` for a file without a
- * line, and for a quoted field that does not end.
+ * Reads the first record after the skipped lines. Unless the style names the delimiter, it is the most frequent of
+ * the four candidates: DuckDB's own detection skips lines that don't match. Throws `sql_error` for a file without
+ * lines, and for a quoted field that doesn't end.
  */
 export async function readHead(
   path: string,
@@ -47,7 +47,7 @@ async function beginning(path: string): Promise<string> {
   }
 }
 
-/** Up to the first line break that is not quoted, behind the lines that are passed over; null where a quote stays open. */
+/** Returns the text up to the first unquoted line break after the skipped lines, or null if a quote stays open. */
 function recordOf(
   text: string,
   { quote, skipRows, comment }: { quote: string; skipRows: number; comment: string },
@@ -94,12 +94,12 @@ const [QUOTE, LINE_FEED, RETURN] = [0x22, 0x0a, 0x0d];
 const READ_BYTES = 256 * 1024;
 
 /**
- * Throws `sql_error` for a record of more than `maxBytes`. DuckDB says nothing of one that does not fit into its
- * buffer where it is the last, and leaves it out.
+ * Throws `sql_error` for a record of more than `maxBytes`. DuckDB silently drops the last record if it doesn't fit
+ * its buffer.
  */
 export async function refuseLongRecords(path: string, delimiter: string, maxBytes: number): Promise<void> {
   const scan = recordScanner(delimiter.charCodeAt(0), maxBytes);
-  const buffer = new Uint8Array(READ_BYTES); // one for all reads: chunks of a stream stay until they are collected
+  const buffer = new Uint8Array(READ_BYTES); // reused for all reads: chunks of a stream stay in memory until they are collected
   await using file = await open(path, "r");
   for (;;) {
     const { bytesRead } = await file.read(buffer, 0, READ_BYTES);
@@ -114,16 +114,17 @@ export async function refuseLongRecords(path: string, delimiter: string, maxByte
   }
 }
 
-/** Returns a function that takes the file piece by piece and returns the number of a record that is too long, or null. */
+/** Returns a function that takes the file in chunks and returns the number of a record that is too long, or null. */
 function recordScanner(comma: number, maxBytes: number) {
   let state = { isQuoted: false, mayOpen: true, before: LINE_FEED, length: 0, record: 1 };
   return (bytes: Uint8Array, end: number): number | null => {
-    let { isQuoted, mayOpen, before, length, record } = state; // locals are twice as fast as what a closure shares
+    let { isQuoted, mayOpen, before, length, record } = state; // locals are twice as fast as variables of the closure
     for (let at = 0; at < end; at++) {
       const byte = bytes[at] as number;
       length++;
       if (byte === QUOTE) {
-        // It opens a value at its begin, or one that has just closed, where it is doubled; elsewhere it is a letter.
+        // A quote opens a value only at its start, or right after a closing quote (doubled). Elsewhere it is an
+        // ordinary character.
         const wasQuoted = isQuoted;
         isQuoted = !isQuoted && mayOpen;
         mayOpen = wasQuoted;

@@ -3,12 +3,12 @@ import { createReadStream, createWriteStream } from "node:fs";
 import type { CsvStyle } from "./csv-style.ts";
 
 const [LINE_FEED, RETURN] = [0x0a, 0x0d];
-/** Of UTF-8, at the start of a file. */
+/** The UTF-8 byte order mark. */
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /**
- * Follows the quotes of CSV bytes. A quote opens a value where one begins, or one that has just closed, where it is
- * doubled; elsewhere it is a letter.
+ * Tracks the quotes of CSV bytes. A quote opens a value only at its start, or right after a closing quote (doubled).
+ * Elsewhere it is an ordinary character.
  */
 class Quotes {
   isQuoted = false;
@@ -16,14 +16,14 @@ class Quotes {
 
   constructor(readonly quote: number) {}
 
-  /** Takes the next byte; true where it is a line break between records. */
+  /** Takes the next byte. Returns true for a line break between records. */
   isBreak(byte: number): boolean {
     if (byte === this.quote) {
       [this.isQuoted, this.#mayOpen] = [!this.isQuoted && this.#mayOpen, this.isQuoted];
       return false;
     }
     const isBreak = byte === LINE_FEED || byte === RETURN;
-    // Anything that may be a delimiter: letters and digits are none.
+    // Any byte that can be a delimiter, so no letters and digits.
     this.#mayOpen = isBreak || !isLetter(byte);
     return isBreak && !this.isQuoted;
   }
@@ -37,7 +37,7 @@ const isLetter = (byte: number) =>
 
 const quoteByte = (quote: string) => (quote === "" ? -1 : quote.charCodeAt(0));
 
-/** How many records a file has, and the bytes of the longest. */
+/** The number of records in a file, and the size of the longest in bytes. */
 export async function recordsOf(path: string, quote: string): Promise<{ records: number; longest: number }> {
   const quotes = new Quotes(quoteByte(quote));
   let records = 0;
@@ -55,7 +55,10 @@ export async function recordsOf(path: string, quote: string): Promise<{ records:
   return { records: records + (length > 0 ? 1 : 0), longest: Math.max(longest, length) };
 }
 
-/** Writes a file anew with a line feed behind each record; values keep their line breaks. False where that changes nothing. */
+/**
+ * Rewrites a file with a line feed after each record. Line breaks within values stay. Returns false if that changes
+ * nothing.
+ */
 export async function oneLineEnd(path: string, to: string, quote: string): Promise<boolean> {
   const quotes = new Quotes(quoteByte(quote));
   const out = createWriteStream(to, { mode: 0o600 });
@@ -80,8 +83,8 @@ export async function oneLineEnd(path: string, to: string, quote: string): Promi
 }
 
 /**
- * Writes a file anew without the lines that begin with `comment`, behind those that are passed over. False where no other
- * line has that sign outside of quotes.
+ * Rewrites a file without the lines that begin with `comment`, except skipped ones. Returns false if no other line
+ * has that character outside quotes.
  */
 export async function withoutComments(
   path: string,
@@ -108,7 +111,7 @@ export async function withoutComments(
         continue;
       }
       bom = [];
-      const isEnd = byte === LINE_FEED && before === RETURN && isStart; // the second half of a line break
+      const isEnd = byte === LINE_FEED && before === RETURN && isStart; // second byte of CRLF
       if (isStart && !isEnd) isComment = left === 0 && byte === sign;
       if (!isComment) made[length++] = byte;
       const isOwn = isComment || left > 0;

@@ -6,22 +6,22 @@ import { readHead } from "./csv-head.ts";
 import { oneLineEnd, recordsOf, withoutComments } from "./csv-records.ts";
 import type { CsvStyle } from "./csv-style.ts";
 
-/** A CSV file in UTF-8 as DuckDB is to read it, every column a text. */
+/** A CSV file in UTF-8 as DuckDB reads it, with all columns as text. */
 export interface CsvSource {
-  /** Names of the columns as they stand in the file; `column_1` … where there is no header, or a name is missing. */
+  /** Column names from the file, or `column_1` … if there is no header or a name is missing. */
   names: string[];
-  /** The table function; its columns are `c0`, `c1` …. */
+  /** The table function. Its columns are `c0`, `c1` …. */
   relation(more?: string): string;
 }
 
-/** DuckDB's own limit for a record; longer ones have to be announced. */
+/** DuckDB's default limit for a record. Longer records need an explicit limit. */
 const USUAL_RECORD_BYTES = 1_900_000;
-/** A value of half a gigabyte is the most that DuckDB holds. */
+/** DuckDB's values are limited to half a gigabyte. */
 const MAX_RECORD_BYTES = 512 * 1024 * 1024;
 
 /**
- * Looks at a CSV file: its delimiter, the names of its columns, and how long its records are. Null for a file without a
- * line. Throws `sql_error` for a quoted field that does not end, and for a record that is too long.
+ * Inspects a CSV file: delimiter, column names and record lengths. Returns null for a file without lines. Throws
+ * `sql_error` for a quoted field that doesn't end, and for a record that is too long.
  */
 async function csvSource(path: string, style: CsvStyle): Promise<CsvSource | null> {
   if ((await stat(path)).size === 0) return null;
@@ -35,7 +35,7 @@ async function csvSource(path: string, style: CsvStyle): Promise<CsvSource | nul
     `nullstr = ${quoteList(["", ...(nullText ?? [])])}, allow_quoted_nulls = ${nullText === undefined}`,
   ].join(", ");
   let size = "";
-  // DuckDB says nothing of a last record that its buffer does not hold, and leaves it out.
+  // DuckDB silently drops the last record if it doesn't fit its buffer.
   if ((await lastRecordBytes(path, quote)) > USUAL_RECORD_BYTES) size = await sizeFor(path, quote);
   return {
     names,
@@ -55,8 +55,8 @@ async function sizeFor(path: string, quote: string): Promise<string> {
 }
 
 /**
- * Runs `work` over a file, and again where its lines end in several ways, or a record is long: both are mended once
- * they are met, since most files have neither.
+ * Runs `work` over a file, and again after fixing mixed line breaks or raising the limit for long records. Both are
+ * rare, so they are handled only when they occur.
  */
 export async function withCsv<T>(
   path: string,
@@ -85,7 +85,7 @@ export async function withCsv<T>(
   }
 }
 
-/** The style, without comments where the file has been freed of them: DuckDB also ends a value where it finds the sign. */
+/** The style without `comment` if comments were already removed: DuckDB also ends a value at that character. */
 async function withOwnComments(path: string, style: CsvStyle): Promise<CsvStyle> {
   const { comment = "" } = style;
   if (comment === "") return style;
@@ -96,7 +96,7 @@ async function withOwnComments(path: string, style: CsvStyle): Promise<CsvStyle>
   return hasOthers ? { ...style, comment: "" } : style;
 }
 
-/** Bytes of the last record, or one more than usual where they are not known. */
+/** Length of the last record in bytes, or one more than usual if unknown. */
 async function lastRecordBytes(path: string, quote: string): Promise<number> {
   const file = await open(path, "r");
   try {
@@ -116,7 +116,7 @@ async function lastRecordBytes(path: string, quote: string): Promise<number> {
   }
 }
 
-/** True where a statement over all columns of the relation finds no fault. */
+/** Copies the first rows of a relation to the temporary table `weir_sample`. */
 export const sampleRows = async (session: SqlSession, relation: string, rows: number): Promise<void> => {
   await session.run(`CREATE OR REPLACE TEMP TABLE weir_sample AS SELECT * FROM ${relation} LIMIT ${rows}`);
 };

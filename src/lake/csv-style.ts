@@ -1,15 +1,15 @@
-/** How CSV text is written. */
+/** The format of CSV text. */
 export interface CsvStyle {
-  /** Found from the first record where absent. */
+  /** Detected from the first record if omitted. */
   delimiter?: string;
-  /** One character, or "" for none; `"` where absent. */
+  /** One character, or "" for none. Default: `"`. */
   quote?: string;
-  /** False where the first record is a row already. */
+  /** False if the first record is data. */
   header?: boolean;
-  /** Lines that are passed over first. */
+  /** Number of lines to skip first. */
   skipRows?: number;
-  /** What lines begin with that are passed over. */
+  /** Prefix of lines to skip. */
   comment?: string;
-  /** Texts that stand for NULL beside an unquoted nothing; without it an empty quoted field is NULL too. */
+  /** Texts that mean NULL, in addition to an unquoted empty field. If omitted, a quoted empty field is NULL too. */
   nullText?: readonly string[];
 }

@@ -8,29 +8,30 @@ const PATH_COLUMN = "__weir_path";
 const DELETED = quoteName("_dlt_deleted_at");
 
 /**
- * Takes out the rows whose keys are not in the file `keys`, or marks them with `_dlt_deleted_at`; a mark goes where the
- * key is there again. Rows that have a NULL in their key stay. Only files with such rows are written anew.
+ * Deletes the rows whose keys are not in the file `keys`, or marks them with `_dlt_deleted_at`. Removes the mark if
+ * the key is there again. Rows with NULL in their key stay. Rewrites only files with affected rows.
  *
- * Throws `too_many_deletes` where `keys` is empty although there are rows, or more than `maxPercent` of them are gone.
+ * Throws `too_many_deletes` if `keys` is empty although there are rows, or if more than `maxPercent` of them would
+ * be deleted.
  */
 export async function deleteRows(
   session: SqlSession,
   deletion: {
     table: string;
     existing: readonly ExistingFile[];
-    /** All of the table's columns, `_dlt_deleted_at` too where rows are marked. */
+    /** All of the table's columns, with `_dlt_deleted_at` if rows are marked. */
     columns: readonly Column[];
     key: readonly string[];
-    /** Columns that say whether a row has a key. */
+    /** Columns that show whether a row has a key. */
     known: readonly string[];
-    /** A Parquet file that has the key's columns in the table's types. */
+    /** A Parquet file with the key columns in the table's types. */
     keys: string;
     isHard: boolean;
-    /** What marks are set to, an ISO instant. */
+    /** The time to mark rows with, in ISO 8601. */
     at: string;
     maxPercent: number;
     out: string;
-    /** A file to write: Parquet with the one column `_dlt_id`, of the rows that were taken out. */
+    /** A file to write: Parquet with the one column `_dlt_id`, the deleted rows. */
     goneIds: string;
   },
 ): Promise<{ add: SqlFile[]; remove: string[]; deleted: number }> {
@@ -71,7 +72,7 @@ export async function deleteRows(
   return { add, remove: touched.map(({ id }) => id), deleted };
 }
 
-/** A right that was lost, or another condition, looks just like rows that were deleted. */
+/** A lost permission or a changed filter looks exactly like deleted rows. */
 function checkCount(counts: {
   table: string;
   deleted: number;

@@ -7,10 +7,10 @@ import type { Lake, LakeFile } from "./contract.ts";
 import { entriesOf, filesBelow, touchedAt } from "./leftovers.ts";
 import { checkId, checkPath, folderOf } from "./names.ts";
 
-/** Below the root: folders of runs that are at work, on the same disk as the files. */
+/** Below the root: work folders of active runs, on the same disk as the files. */
 export const WORK = ".work";
 
-/** A lake on a folder of this machine; the folder is made where it is missing. */
+/** A lake in a local folder, which is created if missing. */
 export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
   const home = resolve(root);
 
@@ -18,7 +18,7 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
   const numbers = new Numbers();
 
   return {
-    // Other engines take it as it stands, so nothing in it is percent-encoded.
+    // Other engines take the URL literally, so nothing in it is percent-encoded.
     home: `file://${home}`,
 
     async workFolder(runId) {
@@ -85,12 +85,15 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
   };
 }
 
-/** The only way from a relative path to one on disk. Throws `bad_request` for one that would leave the root. */
+/**
+ * The only function that turns a relative path into one on disk. Throws `bad_request` for a path that would leave
+ * the root.
+ */
 function insideOf(home: string, path: string): string {
   return join(home, ...checkPath(path));
 }
 
-/** Throws `not_found` where a part of the path below the root is a symbolic link: it could lead anywhere. */
+/** Throws `not_found` if part of the path below the root is a symbolic link, which could lead anywhere. */
 async function refuseLinks(home: string, absolute: string): Promise<void> {
   for (let end = home.length; end !== -1; end = absolute.indexOf("/", end + 1)) {
     const next = absolute.indexOf("/", end + 1);
@@ -99,17 +102,17 @@ async function refuseLinks(home: string, absolute: string): Promise<void> {
     try {
       if (!(await lstat(part)).isSymbolicLink()) continue;
     } catch (error) {
-      if (codeOf(error) === "ENOENT") return; // what is not there leads nowhere; whoever opens it will say so
+      if (codeOf(error) === "ENOENT") return; // a missing path leads nowhere, and opening it fails anyway
       throw error;
     }
     throw new AppError("not_found", "This file of the lake is not where it should be.");
   }
 }
 
-/** So many loads at once are remembered; any other looks for a free number from 1 on. */
+/** Number of concurrent loads to remember. All others look for a free number from 1. */
 const MAX_NUMBERED = 1000;
 
-/** Where the numbers of a load's files go on, so that a load of many files need not try all those it took. */
+/** The next file number of each load, so that a load of many files doesn't try all numbers it has used. */
 class Numbers {
   readonly #last = new Map<string, number>();
 
@@ -126,8 +129,8 @@ class Numbers {
 }
 
 /**
- * Moves the file to `LOAD-N.parquet` with the next N that is free, and syncs all folders on the way. A
- * name is taken by making it, so that a file that is there is never written over.
+ * Moves the file to `LOAD-N.parquet` with the next free N, and syncs all folders on the path. Reserves the name by
+ * creating it, so that an existing file is never overwritten.
  */
 async function moveInto(
   home: string,
@@ -147,7 +150,7 @@ async function moveInto(
     } catch (error) {
       if (codeOf(error) === "EEXIST") continue;
       if (codeOf(error) === "ENOENT") {
-        n--; // the folder was empty and has just been tidied away
+        n--; // the empty folder was removed in between
         continue;
       }
       throw diskError(error);
@@ -177,7 +180,7 @@ async function moveOver(source: string, target: string): Promise<void> {
   }
 }
 
-/** Puts a file where it belongs once the disk has all of it, whether one of its name is there or not. */
+/** Syncs a file and moves it to its final path, replacing an existing file. */
 async function writeOver(path: string, bytes: Uint8Array, ids: Ids): Promise<void> {
   const aside = `${path}.${ids.uuid()}`;
   const file = await open(aside, "wx", 0o600);
@@ -190,7 +193,7 @@ async function writeOver(path: string, bytes: Uint8Array, ids: Ids): Promise<voi
   await rename(aside, path);
 }
 
-/** Makes missing folders, each one durably. */
+/** Creates missing folders, each durably. */
 async function makeFolders(home: string, folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -199,7 +202,7 @@ async function makeFolders(home: string, folder: string): Promise<void> {
   }
 }
 
-/** Gives the file to its owner alone, and waits until the disk has it. */
+/** Restricts the file to its owner and syncs it to disk. */
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r+");
   try {
@@ -215,18 +218,18 @@ async function syncFile(path: string): Promise<void> {
 const diskError = (cause: unknown): unknown =>
   diskFull(cause, "The disk of the lake is full. Free some space and try again.") ?? cause;
 
-/** Removes folders that have become empty, up to the root. */
+/** Removes empty folders, up to the root. */
 async function removeEmpty(home: string, folder: string): Promise<void> {
   for (let each = folder; each.length > home.length; each = dirname(each)) {
     try {
       await rmdir(each);
     } catch {
-      return; // something is in it, or somebody else was faster
+      return; // not empty, or another process was faster
     }
   }
 }
 
-/** Files of a run whose folder nobody has written to since; one that is at work keeps its old files too. */
+/** Files of runs whose work folder hasn't been written to since. An active run keeps its old files too. */
 async function* abandonedWork(home: string, before: Date): AsyncIterable<string> {
   for (const entry of await entriesOf(join(home, WORK))) {
     const files = await Array.fromAsync(filesBelow(home, new Date(8.64e15), `${WORK}/${entry.name}`));

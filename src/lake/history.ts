@@ -14,19 +14,19 @@ import {
 } from "./merge.ts";
 
 interface Merged extends Rewritten {
-  /** Keys whose row took the place of another. */
+  /** Number of keys whose row was replaced. */
   updated: number;
-  /** New rows that were left out: they say nothing new, or lost to another of their key. */
+  /** Number of new rows left out, because they are unchanged or another row of their key was kept. */
   deduplicated: number;
 }
 
 interface Incoming extends Rewrite {
   key: readonly string[];
-  /** Of several new rows of one key the first in this order stays; without it the one that was read last. */
+  /** Of several new rows with one key, the first in this order is kept. Default: the one read last. */
   dedupeBy?: string;
 }
 
-/** One row of each key, and its number among the new rows; a temporary table for the statements that follow. */
+/** One row for each key, with its position among the new rows: a temporary table for the statements that follow. */
 async function stageWinners(
   session: SqlSession,
   { incoming, columns, key, dedupeBy }: Incoming,
@@ -39,11 +39,11 @@ async function stageWinners(
   return countOf(session, `SELECT count(*) FROM (${fresh})`);
 }
 
-/** Ids of the new rows that do not come into the table. */
+/** IDs of the new rows that are left out. */
 const leftOut = ({ incoming, columns }: Incoming, kept: string): string =>
   `SELECT "_dlt_id" FROM (${scanOf(incoming, columns)}) t ANTI JOIN (${kept}) k ON t."_dlt_id" = k."_dlt_id"`;
 
-/** Adds the rows whose keys the table does not have; those that are there stay as they are. Throws `sql_error`. */
+/** Adds the rows whose keys the table doesn't have yet. Existing rows don't change. Throws `sql_error`. */
 export async function insertNew(session: SqlSession, insert: Incoming): Promise<Merged> {
   const { existing, columns, key, out, goneIds } = insert;
   const read = await stageWinners(session, insert);
@@ -62,11 +62,12 @@ const FROM = quoteName("_dlt_valid_from");
 const TO = quoteName("_dlt_valid_to");
 
 /**
- * Adds a version for each row that is new or differs from the one that holds, and ends the one before: dlt's scd2.
+ * Adds a version for each row that is new or differs from the current one, and ends the previous version, as dlt's
+ * scd2 does.
  *
- * The version that holds has no `_dlt_valid_to`. `at` is the instant, ISO 8601, from which the new versions hold.
- * With `isWhole` the new rows are all that there are, and the versions of keys that are not among them end too;
- * `deleted` counts those. Old versions stay; only files with versions that end are written anew. Throws `sql_error`.
+ * The current version has no `_dlt_valid_to`. `at` is the ISO 8601 time at which the new versions begin. With
+ * `isWhole` the new rows are the complete source, so current versions of other keys end too, and `deleted` counts
+ * those. Old versions stay. Rewrites only files with versions that end. Throws `sql_error`.
  */
 export async function keepVersions(
   session: SqlSession,

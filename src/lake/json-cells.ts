@@ -16,20 +16,20 @@ interface JsonFile {
   /** The CSV file to write. */
   to: string;
   maxColumns: number;
-  /** Of one row. */
+  /** Maximum bytes of one row. */
   maxBytes: number;
   signal: AbortSignal;
 }
 
 interface JsonCells {
   columns: JsonColumn[];
-  /** Bytes of the longest line, or more. */
+  /** Upper bound for the longest line, in bytes. */
   longest: number;
 }
 
 /**
- * Writes the rows of a JSON file as CSV: a number for each row, then each field's own JSON text, without those that the
- * row lacks at its end. Throws `sql_error` for what is no list of objects.
+ * Writes the rows of a JSON file as CSV: a row number, then the JSON text of each field, without trailing fields
+ * that the row lacks. Throws `sql_error` for anything but a list of objects.
  */
 export async function writeCells(file: JsonFile): Promise<JsonCells> {
   const columns = new Map<string, JsonColumn>();
@@ -93,18 +93,18 @@ function cellsOf(row: unknown, columns: Map<string, JsonColumn>, maxColumns: num
   return line;
 }
 
-/** A field of JSON rows, and of what kinds its values are. */
+/** A field of JSON rows, and the kinds of its values. */
 export class JsonColumn {
   #hasTexts = false;
   #hasNumbers = false;
   #hasBooleans = false;
   #hasNested = false;
-  /** Of the numbers: what keeps the widest of them. */
+  /** The type that holds the widest of the numbers. */
   #hasFractions = false;
-  /** Some number is none that a double holds as it is written. */
+  /** A number whose text a double can't hold exactly was seen. */
   #isBeyondDouble = false;
   #isBeyond64Bits = false;
-  /** Some number has an exponent, or is a negative zero. */
+  /** A number with an exponent, or a negative zero, was seen. */
   #isNoDecimal = false;
   #whole = 1;
   #scale = 0;
@@ -114,7 +114,7 @@ export class JsonColumn {
     readonly at: number,
   ) {}
 
-  /** The value as a field of CSV; nothing for NULL. */
+  /** The value as a CSV field, empty for NULL. */
   cell(value: unknown): string {
     if (value === null || value === undefined) return "";
     switch (typeof value) {
@@ -151,7 +151,7 @@ export class JsonColumn {
     return text;
   }
 
-  /** True where all values are texts, which may be days or instants. */
+  /** True if all values are strings, which may be dates or timestamps. */
   get isText(): boolean {
     return this.#hasTexts && this.#kinds === 1;
   }
@@ -160,7 +160,7 @@ export class JsonColumn {
     return [this.#hasTexts, this.#hasNumbers, this.#hasBooleans, this.#hasNested].filter(Boolean).length;
   }
 
-  /** SQL of the values in a type that keeps them all, over the field `cell`. */
+  /** SQL that reads `cell` as a type that holds all values. */
   sql(cell: string): string {
     if (this.#kinds === 0) return cell;
     if (this.#kinds > 1 || this.#hasNested) return `CAST(${cell} AS JSON)`;

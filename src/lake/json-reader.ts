@@ -4,17 +4,20 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { parseExact } from "../base/json-numbers.ts";
 import { type RepeatedKey, repeatedKeys } from "./repeated-keys.ts";
 
-/** Hears of each key that an object has more than once: all but the last of its values are lost. */
+/** Called for each key that an object repeats. All but its last value are lost. */
 export type OnRepeated = (key: RepeatedKey) => void;
 
-/** One row of JSON that is longer than this is no row. */
+/** Maximum size of one JSON row. */
 const MAX_ROW_BYTES = 64 * 1024 * 1024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
 
-/** The bytes of a JSONL file, some lines for each piece that was read, with a line break at their end. Throws `upstream` for a line that is too long, and for what is no UTF-8. */
+/**
+ * Reads the bytes of a JSONL file in chunks of complete lines. Throws `upstream` for a line that is too long, and
+ * for invalid UTF-8.
+ */
 export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const cutter = new LineCutter();
   for await (const chunk of bytes) {
@@ -29,8 +32,8 @@ export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>)
 }
 
 /**
- * The rows of lines, the first of which comes after `before` others; a list of rows is rows, a scalar is a row with
- * `value`. Throws `upstream` that names the line.
+ * Parses lines into rows; `before` is the number of lines before them. A list of rows becomes rows, a scalar becomes
+ * a row with `value`. Throws `upstream` with the line number.
  */
 export const parseLines = (
   name: string,
@@ -39,7 +42,7 @@ export const parseLines = (
   onRepeated: OnRepeated,
 ): JsonObject[] => rowsOf(parseTexts(name, "Line", texts, before, onRepeated));
 
-/** The row that an item of a list is; `before` others came before it. Throws as `parseLines` does. */
+/** Turns a list item into a row; `before` is the number of items before it. Throws like `parseLines`. */
 export const parseItem = (
   name: string,
   item: Uint8Array,
@@ -48,10 +51,12 @@ export const parseItem = (
 ): JsonObject[] => rowsOf(parseTexts(name, "Row", [withBom.decode(item)], before, onRepeated));
 
 /**
- * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
- * other. Lists of rows are rows; a scalar is a row with `value`. Numbers that no double holds come as `parseExact` has them.
+ * Reads the rows of a JSON file in batches, one for each chunk read: the items of one list, or consecutive values.
+ * Lists of rows become rows, a scalar becomes a row with `value`. Numbers that a double can't hold are represented
+ * as in `parseExact`.
  *
- * `onValue` hears that there was anything at all. Throws `upstream` that names the file and the value for text that is not JSON, and for what is no UTF-8.
+ * `onValue` is called once there is any value. Throws `upstream` with the filename and the value for invalid JSON,
+ * and for invalid UTF-8.
  */
 export async function* readJson(
   name: string,
@@ -65,7 +70,7 @@ export async function* readJson(
   }
 }
 
-/** The values of a JSON file as `readJson` cuts it, before they are made rows. */
+/** The values of a JSON file as `readJson` splits it, before they become rows. */
 export async function* readValues(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -88,7 +93,7 @@ export async function* readValues(
   yield parse(cutter.end());
 }
 
-/** The values of a JSONL file, one a line. Throws as `readLines` and `parseLines` do. */
+/** The values of a JSONL file, one per line. Throws like `readLines` and `parseLines`. */
 export async function* readLineValues(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -102,7 +107,7 @@ export async function* readLineValues(
   }
 }
 
-/** Two texts could become one, were the bytes that stand for nothing passed over. */
+/** Strict: dropping invalid bytes could make two different texts equal. */
 function checkText(name: string, bytes: Uint8Array): void {
   if (isUtf8(bytes)) return;
   throw new AppError("upstream", `${name} is no UTF-8, which JSON is written in: convert it first.`, {
@@ -144,7 +149,7 @@ const rowsOf = (values: readonly unknown[]): JsonObject[] =>
 
 const asRow = (value: unknown): JsonObject => (isObject(value) ? value : { value: value as string });
 
-/** Pieces of bytes become texts; what is not whole yet waits. */
+/** Splits a byte stream into texts, and buffers incomplete ones. */
 abstract class Cutter {
   #parts: Uint8Array[] = [];
   waiting = 0;
@@ -165,7 +170,7 @@ abstract class Cutter {
 }
 
 const decoder = new TextDecoder();
-const text = (bytes: Uint8Array): string => decoder.decode(bytes); // passes over a byte order mark
+const text = (bytes: Uint8Array): string => decoder.decode(bytes); // skips a byte order mark
 
 class LineCutter extends Cutter {
   push(chunk: Uint8Array): Uint8Array {
@@ -180,23 +185,23 @@ class LineCutter extends Cutter {
   }
 }
 
-/** The lines that are not blank; of a mark at the start nothing is left. */
+/** The lines that are not blank, from the start of a file: a byte order mark is dropped. */
 export const linesIn = (bytes: Uint8Array): string[] => filled(text(bytes).split("\n"));
 
-/** The lines that are not blank, from the middle of a file: a mark there is text. */
+/** The lines that are not blank, from the middle of a file: a byte order mark there is text. */
 export const lineIn = (bytes: Uint8Array): string[] => filled(withBom.decode(bytes).split("\n"));
 
 const withBom = new TextDecoder("utf-8", { ignoreBOM: true });
 const filled = (lines: string[]): string[] => lines.filter((line) => line.trim() !== "");
 
-/** Cuts at the items of an outermost list, else at the end of each outermost object. */
+/** Splits at the items of a top-level list, or else after each top-level object. */
 class ValueCutter extends Cutter {
   #depth = 0;
   #quoted = false;
   #escaped = false;
-  /** Whether the outermost value at hand is a list, which is cut into its items. */
+  /** Whether the current top-level value is a list, which is split into its items. */
   #list = false;
-  /** Whether an item has to come, since a comma stands before it. */
+  /** Whether an item must follow, because the last token was a comma. */
   #isOwed = false;
 
   constructor(readonly name: string) {

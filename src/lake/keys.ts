@@ -4,39 +4,40 @@ import { quoteName, quoteText, scanOf } from "../sql/text.ts";
 import { countOf, type ExistingFile, namesOf, pathsOf, sameKey, writeRows } from "./merge.ts";
 import { withoutZeros } from "./readings.ts";
 
-/** So many values are asked for at a time. */
+/** Number of values to request at a time. */
 const BATCH = 500;
 
 const PATH_COLUMN = "__weir_path";
 
-/** What stands for texts that are equal to the source though their bytes differ. */
+/** A column that identifies texts which the source considers equal although their bytes differ. */
 export interface KeyFill {
-  /** The column that it is in. */
+  /** The column that holds the value. */
   column: string;
-  /** The columns that it stands for. */
+  /** The columns it is computed from. */
   parts: readonly string[];
-  /** What each of its values begins with; a row whose value begins otherwise gets another. */
+  /** Prefix of each valid value. Rows with another prefix get a new value. */
   tag: string;
   of(rows: AsyncIterable<readonly (string | null)[][]>): AsyncGenerator<string[]>;
 }
 
-/** Which of several rows stays whose keys turn out to be one. */
+/** Which row to keep if several rows turn out to have one key. */
 export type Keep = "oldest" | "newest" | "all";
 
 /**
- * Writes files anew whose rows could not be found by the key as it is now: numbers of `digits` become texts without zeros at
- * the end of their fractions, and rows that have no value of `fill` get it. Of rows that have one key now, and had several,
- * those of one load stay, as `keep` says. The session must be allowed to read all files and to write to `out`; nothing of the lake is touched.
+ * Rewrites files whose rows don't match the current form of the key: numbers in `digits` become texts without
+ * trailing zeros in their fractions, and rows without a value in `fill` get one. If rows with different old keys now
+ * share one, those of one load stay, as `keep` says. The session must have permission to read all files and to write
+ * to `out`. Doesn't change the lake itself.
  */
 export async function rewriteKeys(
   session: SqlSession,
   tables: {
     existing: readonly ExistingFile[];
-    /** All of the table's columns, those of `digits` in the type that the files have. */
+    /** All of the table's columns, with those of `digits` in the type that the files have. */
     columns: readonly Column[];
     digits: readonly string[];
     fill: KeyFill | null;
-    /** What rows are told apart by from now on. */
+    /** The key columns from now on. */
     key: readonly string[];
     keep: Keep;
     out: string;
@@ -61,7 +62,7 @@ export async function rewriteKeys(
     if (!fill || filled === 0) return `(${from}) t`;
     return `(${from}) t LEFT JOIN weir_fill f ON ${sameKey(fill.parts, "t", "f")}`;
   };
-  // What equal keys may differ by in the files.
+  // Columns in which equal keys may differ in the files.
   const parts = [
     ...(filled > 0 ? (fill?.parts ?? []) : []),
     ...(trimmed > 0 ? texts.map(({ name }) => name) : []),
@@ -100,11 +101,11 @@ export async function rewriteKeys(
   return { add, remove: touched.map(({ id }) => id), filled, trimmed, deleted };
 }
 
-/** A text that is a number without needless zeros; every other text as it is. */
+/** Removes trailing zeros from a text that is a number. Other texts stay as they are. */
 const digitsOf = (text: string) =>
   `CASE WHEN regexp_full_match(${text}, '-?[0-9]+[.][0-9]+') THEN ${withoutZeros(text)} ELSE ${text} END`;
 
-/** Rows that have no value of `fill` for what they have in its parts, or one of another tag. */
+/** Rows without a value in `fill` although its parts have one, or with another prefix. */
 function isStale(table: string, fill: KeyFill | null): string {
   if (!fill) return "false";
   const value = `${table}.${quoteName(fill.column)}`;
@@ -112,7 +113,7 @@ function isStale(table: string, fill: KeyFill | null): string {
   return `(${parts}) AND (${value} IS NULL OR NOT starts_with(${value}, ${quoteText(fill.tag)}))`;
 }
 
-/** Asks for the values that rows lack, into the table `weir_fill`; how many rows lack one. */
+/** Requests the missing values into the table `weir_fill`, and returns the number of rows without one. */
 async function stageFill(session: SqlSession, scan: string, fill: KeyFill): Promise<number> {
   const stale = `FROM (${scan}) t WHERE ${isStale("t", fill)}`;
   const rows = await countOf(session, `SELECT count(*) ${stale}`);

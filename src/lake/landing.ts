@@ -13,33 +13,33 @@ import { provenReadings } from "./text-types.ts";
 export const FILE_FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** More columns would make one statement of more than DuckDB likes. */
+/** With more columns, the statement gets too large for DuckDB. */
 const MAX_COLUMNS = 2_000;
 
-/** One record of CSV, one object of JSON. */
+/** Maximum size of one CSV record or one JSON object. */
 const MAX_RECORD_BYTES = 8 * 1024 * 1024;
-/** What DuckDB takes at a time; it makes a buffer of so many bytes ready for a small file, too. */
+/** DuckDB's buffer size. It allocates that much for a small file too. */
 const BUFFER_BYTES = 4 * 1024 * 1024;
-/** One object of JSON becomes a line of CSV, in which quotes are doubled. */
+/** One JSON object becomes a line of CSV, in which quotes are doubled. */
 const MAX_LINE_BYTES = 2 * MAX_RECORD_BYTES;
 
 export interface LandingOptions {
   format: FileFormat;
-  /** Absolute; texts are UTF-8 without a byte order mark. */
+  /** Absolute. Texts are in UTF-8 without a byte order mark. */
   path: string;
-  /** Absolute; an empty folder that the session may write to. */
+  /** Absolute path of an empty folder that the session may write to. */
   folder: string;
-  /** False where the first line of CSV is a row already. */
+  /** False if the first line of CSV is data. */
   header: boolean;
   delimiter?: string;
-  /** Columns that the rows get where the file has none of the name; `sql` is a VARCHAR expression of ours. */
+  /** Columns to add unless the file has one of that name; `sql` is a VARCHAR expression from Weir's own code. */
   stamp: readonly { name: string; sql: string }[];
   signal: AbortSignal;
 }
 
 /**
- * Turns a file that somebody gave into Parquet files. Nothing is passed over and no value changes: what does not fit
- * is an error. Throws `sql_error` with a sentence that tells the position.
+ * Converts an uploaded file to Parquet files. No row is skipped and no value changes: invalid values are an error.
+ * Throws `sql_error` with the position.
  */
 export async function landFile(
   session: SqlSession,
@@ -86,7 +86,7 @@ interface SourceColumn {
   name: string;
   /** SQL of its values over the relation. */
   sql: string;
-  /** `csv`: texts whose type is to be found. `json`: texts that may be days or instants. `typed`: neither. */
+  /** `csv`: texts whose type is to be inferred. `json`: texts that may be dates or timestamps. `typed`: neither. */
   text: "csv" | "json" | "typed";
 }
 
@@ -114,7 +114,7 @@ async function readParquet(session: SqlSession, path: string): Promise<Source> {
   };
 }
 
-/** The text is staged first: it is looked at more than once, and Parquet is quicker to read. */
+/** Stages the text as Parquet first: it is scanned more than once, and Parquet is faster to read. */
 async function readCsv(
   session: SqlSession,
   { path, folder, header, delimiter }: LandingOptions,
@@ -167,7 +167,7 @@ function checkCount(count: number): void {
   throw new AppError("sql_error", `The file has ${count} columns; at most ${MAX_COLUMNS} can be loaded.`);
 }
 
-/** Names that tell columns apart, whatever their case; one that is missing is made up. */
+/** Makes column names unique regardless of case, and invents missing ones. */
 function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((given, at) => {
@@ -181,7 +181,7 @@ function distinct(names: readonly string[]): string[] {
 
 const TITLES = { csv: "CSV", tsv: "TSV", json: "JSON", jsonl: "lines of JSON", parquet: "Parquet" } as const;
 
-/** DuckDB's advice is for those who write its SQL; of what it says the position and the reason are of use. */
+/** Keeps the position and the reason of DuckDB's message. Its advice is for authors of SQL. */
 function told(error: unknown, format: FileFormat): unknown {
   if (!(error instanceof AppError)) return error;
   if (error.code === "upstream")

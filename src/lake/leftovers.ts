@@ -3,7 +3,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../base/disk.ts";
 
-/** Relative paths, with `/` between names, of files last touched before `limit`; only those in the folder `below`. */
+/** Relative paths, with `/` between names, of files last modified before `limit`, in the folder `below` only. */
 export async function* filesBelow(root: string, limit: Date, below = ""): AsyncGenerator<string> {
   for (const entry of await entriesOf(join(root, below))) {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
@@ -12,7 +12,7 @@ export async function* filesBelow(root: string, limit: Date, below = ""): AsyncG
   }
 }
 
-/** What lies in a folder; nothing where there is none. */
+/** The entries of a folder, or none if it doesn't exist. */
 export async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -22,7 +22,7 @@ export async function entriesOf(folder: string): Promise<Dirent[]> {
   }
 }
 
-/** Milliseconds since the epoch; a file that has just gone counts as new. */
+/** Milliseconds since the epoch. A file that was just deleted counts as new. */
 export async function touchedAt(path: string): Promise<number> {
   try {
     return (await lstat(path)).mtimeMs;

@@ -3,7 +3,7 @@ import type { Json } from "../base/json.ts";
 import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
 import { copyInto, type Layout, parquet, quoteName, quoteText, scanOf } from "../sql/text.ts";
 
-/** A file that the table already has; `path` is absolute. */
+/** A file that is already in the table; `path` is absolute. */
 export interface ExistingFile {
   id: string;
   path: string;
@@ -14,28 +14,28 @@ export interface Rewrite {
   existing: readonly ExistingFile[];
   /** Absolute paths of Parquet files with the new rows, in the order in which they were read. */
   incoming: readonly string[];
-  /** The table's columns after the load; each file that comes out has them all, in these types. */
+  /** The table's columns after the load. Each file written has all of them, in these types. */
   columns: readonly Column[];
-  /** A folder that is not there yet or empty, below a folder that the session may write to. */
+  /** A new or empty folder, below one that the session may write to. */
   out: string;
   /**
-   * A file to write, Parquet with the one column `_dlt_id`: the ids of all rows that are gone, replaced ones
-   * and those of `incoming` that lost to another of their key. Feed it to `pruneFiles` for child tables.
+   * A file to write, Parquet with the one column `_dlt_id`: the IDs of all rows removed, both replaced ones and
+   * duplicates in `incoming`. Pass it to `pruneFiles` for child tables.
    */
   goneIds?: string;
 }
 
 export interface Rewritten {
   add: SqlFile[];
-  /** Ids of the existing files that `add` takes the place of. */
+  /** IDs of the existing files that `add` replaces. */
   remove: string[];
-  /** Rows that were not there before. */
+  /** Number of rows with new keys. */
   inserted: number;
-  /** Rows that went away without another of their key taking their place. */
+  /** Number of rows removed and not replaced. */
   deleted: number;
 }
 
-/** How many rows of one statement of ours, which DuckDB counts as it goes. */
+/** The row count of a statement, which DuckDB keeps itself. */
 export const countOf = async (session: SqlSession, sql: string): Promise<number> => {
   const [row] = await session.run(sql);
   return Number(Object.values(row ?? {})[0] ?? 0);
@@ -43,7 +43,7 @@ export const countOf = async (session: SqlSession, sql: string): Promise<number>
 
 export const namesOf = (columns: readonly Column[]) => columns.map((c) => quoteName(c.name)).join(", ");
 
-/** Rows whose keys are both NULL count as equal, so that a second load of them adds nothing. */
+/** Rows whose keys are both NULL count as equal, so that loading them again adds nothing. */
 export const sameKey = (key: readonly string[], left: string, right: string) =>
   key.map((k) => `${left}.${quoteName(k)} IS NOT DISTINCT FROM ${right}.${quoteName(k)}`).join(" AND ");
 
@@ -51,15 +51,15 @@ const PATH_COLUMN = "__weir_path";
 export const ROW_COLUMN = "__weir_row";
 
 /**
- * Merges new rows into a table, file by file: only files that hold a replaced key are written anew.
+ * Merges new rows into a table, file by file. Rewrites only files that hold a replaced key.
  *
- * Both strategies put the new row in the place of every old one of its key; with `upsert` columns that
- * `incoming` does not have keep the old row's values, with `delete_insert` they become NULL. Of several
- * new rows of one key the first in the order `dedupeBy` stays (an ORDER BY text over the columns, such as
- * `"updated_at" DESC NULLS LAST`); without it the one that was read last. The session must be allowed to
- * read all files and to write to `out`; nothing of the lake is touched. Throws `sql_error`.
+ * Both strategies replace every existing row of the same key. For columns missing from `incoming`, `upsert` keeps
+ * the old values and `delete_insert` sets NULL. Of several new rows with one key, the first in the order `dedupeBy`
+ * is kept (an ORDER BY text over the columns, such as `"updated_at" DESC NULLS LAST`); without it, the one read
+ * last. The session must have permission to read all files and to write to `out`. Doesn't change the lake itself.
+ * Throws `sql_error`.
  *
- * Always: rows of `incoming` = inserted + updated + deduplicated.
+ * Invariant: rows of `incoming` = inserted + updated + deduplicated.
  */
 export async function mergeFiles(
   session: SqlSession,
@@ -67,7 +67,7 @@ export async function mergeFiles(
     key: readonly string[];
     strategy: "delete_insert" | "upsert";
     dedupeBy?: string;
-    /** Each file that comes out holds rows of one value of these columns only. */
+    /** Each file written holds rows of one value of these columns only. */
     partitionBy?: readonly string[];
   },
 ): Promise<Rewritten & { updated: number; deduplicated: number }> {
@@ -124,8 +124,8 @@ export async function mergeFiles(
 }
 
 /**
- * Takes rows out of a child table whose `column` (such as `_dlt_parent_id`) is among the ids in the file `ids`, and
- * adds those of `incoming` whose parent stays. Only files that hold such rows are written anew.
+ * Removes the rows of a child table whose `column` (such as `_dlt_parent_id`) is among the IDs in the file `ids`,
+ * and adds those of `incoming` whose parents stay. Rewrites only files that hold such rows.
  */
 export async function pruneFiles(
   session: SqlSession,
@@ -147,7 +147,7 @@ export async function pruneFiles(
 
 export const pathsOf = (files: readonly ExistingFile[]) => files.map((file) => file.path);
 
-/** Existing files with rows that `join` lets through, and how many such rows there are. */
+/** Existing files with rows that match `join`, and their number of such rows. */
 export async function touchedFiles(
   session: SqlSession,
   existing: readonly ExistingFile[],
@@ -166,7 +166,7 @@ export async function touchedFiles(
   };
 }
 
-/** The new rows, with the old rows' values in the columns that no incoming file has. */
+/** The new rows, with the old rows' values in columns that no incoming file has. */
 async function keepOldValues(
   session: SqlSession,
   merge: { incoming: readonly string[]; columns: readonly Column[]; key: readonly string[] },
@@ -187,7 +187,7 @@ async function keepOldValues(
 export const writeIds = (session: SqlSession, select: string, path: string): Promise<unknown> =>
   session.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet)`);
 
-/** Writes the rows as Parquet files below `out`; no rows, no files. */
+/** Writes the rows as Parquet files below `out`. No rows, no files. */
 export async function writeRows(
   session: SqlSession,
   select: string,

@@ -1,19 +1,19 @@
 import { AppError } from "../base/errors.ts";
 
-/** What a layer, a dataset and a table may be called. */
+/** Valid names of layers, datasets and tables. */
 export const LAKE_NAME_PATTERN = "^[a-z][a-z0-9_]*$";
 
-/** Longer names of tables would not fit into a file name. */
+/** A longer table name wouldn't fit a filename. */
 export const MAX_LAKE_NAME_CHARACTERS = 200;
 
 const NAME = new RegExp(LAKE_NAME_PATTERN);
-/** Tables are named by their source, and a name that began with a digit there has a _ before it. */
+/** Table names come from the source. A leading digit gets a `_` before it. */
 const TABLE = /^[a-z_][a-z0-9_]*$/;
 
-/** Names that DuckDB gives to things of its own, so that no layer can have them. */
+/** Names that DuckDB reserves, so no layer can have them. */
 const RESERVED_LAYERS = new Set(["information_schema", "memory", "pg_catalog", "system", "temp"]);
 
-/** What is wrong with a name, as a sentence; null where nothing is. */
+/** Describes what is wrong with a name in a sentence. Null if it is valid. */
 export function nameFault(noun: "layer" | "dataset" | "table", name: string): string | null {
   if (!(noun === "table" ? TABLE : NAME).test(name))
     return `A ${noun} is named with lower-case letters, digits and _, beginning with a letter.`;
@@ -31,15 +31,15 @@ function checkName(noun: "layer" | "dataset" | "table", name: string): void {
   if (fault) throw new AppError("bad_request", fault, { details: { name } });
 }
 
-/** Ids, as organizations, loads and runs have them. */
+/** IDs of organizations, loads and runs. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
-/** Throws `bad_request` for an id that can't be part of a path in the lake. */
+/** Throws `bad_request` for an ID that can't be part of a path in the lake. */
 export function checkId(noun: string, id: string): void {
   if (!ID.test(id)) throw new AppError("bad_request", `Invalid ID of a ${noun}.`, { details: { id } });
 }
 
-/** The folder of a table's files, below the lake's root. Throws `bad_request` for what can't be part of a path. */
+/** The folder of a table's files, below the lake's root. Throws `bad_request` for an invalid name or ID. */
 export function folderOf(at: {
   organizationId: string;
   layer: string;
@@ -63,12 +63,12 @@ export function checkPath(path: string): string[] {
   return parts;
 }
 
-/** What the `part` of a file begins with that came as a file: its path below the dataset follows. */
+/** Prefix of `part` for a synced file. Its path below the dataset follows. */
 const ARRIVED = "file:";
 
-/** The partition of a file that came as one, and stays itself: each is alone in its own. */
+/** The partition of a synced file: each has its own, so it is never merged with others. */
 export const arrivedPart = (path: string): string => `${ARRIVED}${path}`;
 
-/** The path below the dataset under which a file came; null for one that a load wrote. */
+/** The original path of a synced file below the dataset, or null for a file that a load wrote. */
 export const arrivedAt = (part: string | null | undefined): string | null =>
   part?.startsWith(ARRIVED) ? part.slice(ARRIVED.length) : null;

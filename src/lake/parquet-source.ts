@@ -3,18 +3,18 @@ import type { SqlSession } from "../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../sql/text.ts";
 import { storedType, typeName } from "./stored-types.ts";
 
-/** A column of a Parquet file, and what the lake keeps of it. */
+/** A column of a Parquet file, and how the lake stores it. */
 export interface ParquetColumn {
   name: string;
-  /** The type that it is kept in. */
+  /** The type it is stored in. */
   type: string;
-  /** Its values in that type. */
+  /** SQL of its values in that type. */
   sql: string;
-  /** Where a value is not quite that of the file, and its text; null where all of them are. */
+  /** SQL condition for values that change when stored, and their text. Null if none do. */
   odd: { what: string; where: string; text: string } | null;
 }
 
-/** Finds the columns of a Parquet file. Throws `sql_error` for those that DuckDB would read wrong. */
+/** Finds the columns of a Parquet file. Throws `sql_error` for those that DuckDB would misread. */
 export async function parquetColumns(session: SqlSession, path: string): Promise<ParquetColumn[]> {
   const wide = await session.run(
     `SELECT name FROM parquet_schema(${quoteText(path)}) WHERE converted_type = 'DECIMAL' AND precision > 38`,
@@ -47,7 +47,7 @@ export async function parquetColumns(session: SqlSession, path: string): Promise
 const NANOSECONDS = "TIMESTAMP_NS";
 const isNanos = (type: string): boolean => type === NANOSECONDS || type === `${NANOSECONDS}[]`;
 
-/** Columns with instants that a column of microseconds would change. */
+/** Columns with timestamps that microsecond precision would change. */
 async function withNanoseconds(
   session: SqlSession,
   relation: string,
@@ -69,7 +69,7 @@ async function withNanoseconds(
 const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
 const REALS = ["NaN", "Infinity", "-Infinity"].map(quoteText).join();
 
-/** DuckDB writes NaN and infinities into JSON as they stand, though JSON has no such numbers: texts take their place. */
+/** DuckDB writes NaN and infinity to JSON as bare words, which isn't valid JSON. Quotes them. */
 function jsonWithReals(value: string): Pick<ParquetColumn, "sql" | "odd"> {
   const text = `CAST(to_json(${value}) AS VARCHAR)`;
   const where = `regexp_matches(${text}, ${quoteText(`(?s)^(?:${STRING}|[^"NI])*(?:NaN|Infinity)`)})`;

@@ -7,19 +7,19 @@ import { listPages } from "../providers/s3/list.ts";
 import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
 import { MARKER, readMarker } from "./bucket.ts";
 
-/** What a look at a lake's bucket has found. */
+/** The result of checking a lake's bucket. */
 export interface Probe {
-  /** The installation that it belongs to; null where it belongs to none yet. */
+  /** The installation that owns it, or null if there is none yet. */
   owner: string | null;
-  /** How long a small object took to be written and removed again. */
+  /** How long it took to write and remove a small object. */
   tookMs: number;
-  /** How far the store's clock is ahead, to the second; null where it does not tell. */
+  /** How far the store's clock is ahead, in whole seconds. Null if the store doesn't report it. */
   aheadMs: number | null;
-  /** Bytes of what lies below the lake's root, by path. */
+  /** Sizes in bytes of the files below the lake's root, by path. */
   sizes: ReadonlyMap<string, number>;
 }
 
-/** Writes, lists and removes in the bucket as the server does, and leaves nothing behind. Throws what the store says. */
+/** Writes, lists and removes objects in the bucket as the server does, and cleans up. Throws the store's errors. */
 export async function probeBucket(options: {
   config: S3Config;
   credentials: S3Credentials;

@@ -17,21 +17,21 @@ export const ZONED = "TIMESTAMP WITH TIME ZONE";
 /** DuckDB's widest decimal. */
 export const MAX_DECIMAL_DIGITS = 38;
 
-/** The SQL of a number's digits without zeros at the end of its fraction: equal numbers become equal texts. */
+/** SQL of a number's digits without trailing zeros in its fraction: equal numbers become equal texts. */
 export const withoutZeros = (digits: string): string =>
   `CASE WHEN contains(${digits}, '.') THEN rtrim(rtrim(${digits}, '0'), '.') ELSE ${digits} END`;
 
 const matches = (text: string, pattern: string) => `regexp_full_match(${text}, ${quoteText(pattern)})`;
 const plainCast = (type: string) => (text: string) => `CAST(${text} AS ${type})`;
 
-/** Decimals and integers lose the sign of a negative zero, and doubles show it as another text. */
+/** Decimals and integers lose the sign of a negative zero, and doubles print it differently. */
 const NEGATIVE_ZERO = "-0([.]0+)?";
 /** Patterns are slow: only what begins with a sign is matched. */
 const isNoNegativeZero = (text: string) =>
   `CASE WHEN ${text} < '.' THEN NOT ${matches(text, NEGATIVE_ZERO)} ELSE true END`;
 const DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
 const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?";
-/** DuckDB also takes +25:00, and 24:00:00Z as the next day. */
+/** DuckDB also accepts +25:00, and 24:00:00Z as the next day. */
 const ZONE = "(Z|[+-](0[0-9]|1[0-5])(:?[0-5][0-9])?)";
 const FLOATING = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]{1,3})?";
 
@@ -47,7 +47,7 @@ const byCast = (type: string, guard: (text: string, attempt: string) => string):
 };
 
 const integer = (type: string): Reading =>
-  // The round trip refuses leading zeros, signs, blanks, hexadecimal digits, exponents and fractions.
+  // The round trip rejects leading zeros, signs, whitespace, hexadecimal digits, exponents and fractions.
   byCast(type, (text, value) => `CAST(${value} AS VARCHAR) = ${text}`);
 
 const floating = (type: string): Reading =>
@@ -57,7 +57,7 @@ const floating = (type: string): Reading =>
       `${matches(text, FLOATING)} AND ${isNoNegativeZero(text)} AND replace(replace(CAST(${value} AS VARCHAR), 'e+', 'e'), '.0', '') = replace(replace(lower(${text}), 'e+', 'e'), '.0', '')`,
   );
 
-/** A decimal of so many digits in all, so many of them behind the point. */
+/** A decimal of this precision and scale. */
 export function decimalReading(precision: number, scale: number): Reading {
   const type = `DECIMAL(${precision},${scale})`;
   const whole = precision - scale;
@@ -107,7 +107,7 @@ function decimalCast(text: string, precision: number, scale: number, value?: str
 }
 
 const instant = (type: string, pattern: string): Reading =>
-  // Most calendars have no year 0, and DuckDB would give it back as another text.
+  // Most calendars have no year 0, and DuckDB would print it differently.
   byCast(type, (text, value) => `${matches(text, pattern)} AND ${text} >= '0001' AND ${value} IS NOT NULL`);
 
 const BOOLEAN: Reading = {
@@ -165,7 +165,7 @@ const FIXED: readonly Reading[] = [
 ];
 const BY_TYPE: ReadonlyMap<string, Reading> = new Map(FIXED.map((reading) => [reading.type, reading]));
 
-/** Reads texts as values of a type by DuckDB's name; null where texts have no reading as it. */
+/** Reads texts as values of a type, by DuckDB's name. Null if texts can't be read as that type. */
 export function readingOf(type: string): Reading | null {
   const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/.exec(type) ?? [];
   return precision === undefined
@@ -176,7 +176,10 @@ export function readingOf(type: string): Reading | null {
 const some = (types: readonly string[]) =>
   types.map((type) => readingOf(type)).filter((reading) => reading !== null);
 
-/** What a column of texts may be, the narrowest first; decimals, whose scale the values tell, come behind BIGINT. */
+/**
+ * Candidate types for a column of texts, the narrowest first. Decimals come after BIGINT; their scale depends on the
+ * values.
+ */
 export const BEFORE_DECIMALS: readonly Reading[] = some(["BOOLEAN", "BIGINT"]);
 export const DAYS: readonly Reading[] = some(["DATE", "TIMESTAMP", ZONED]);
 export const AFTER_DECIMALS: readonly Reading[] = [...some(["DOUBLE"]), ...DAYS];

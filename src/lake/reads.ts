@@ -2,7 +2,7 @@ import { tokensOf } from "../sql/tokens.ts";
 import type { LakeRead, LakeTable } from "./contract.ts";
 import { sqlName } from "./views.ts";
 
-/** The datasets whose tables stand in SQL by their layers and names, in order. */
+/** The datasets whose tables a statement names by layer and name, in order. */
 export function readsOf(
   sql: string,
   tables: readonly Pick<LakeTable, "layer" | "dataset" | "table">[],

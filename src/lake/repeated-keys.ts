@@ -1,22 +1,22 @@
 import { isObject } from "../base/json.ts";
 
-/** A key that an object of JSON has twice, from the outermost object in, and the text of the value that is lost. */
+/** A key that occurs twice in a JSON object, as a path from the top-level object, and the text of the lost value. */
 export interface RepeatedKey {
   path: string;
   lost: string;
 }
 
 interface Level {
-  /** Where each key's value is; null in a list. */
+  /** Where each key's value is, or null in a list. */
   values: Map<string, { from: number; to: number }> | null;
-  /** The key of the value that is under way; null before the first one, and in a list. */
+  /** The key of the current value. Null before the first one, and in a list. */
   key: string | null;
   from: number;
 }
 
-/** The keys that some object of `text`, which is the JSON of `value`, has more than once. The last value of one counts. */
+/** The keys that an object in `text`, the JSON of `value`, has more than once. The last value wins. */
 export function repeatedKeys(text: string, value: unknown): RepeatedKey[] {
-  // As many colons after quotes as keys: none is there twice. More may also stand in texts.
+  // Quick check: with as many quoted colons as keys, none repeats. Texts may add more.
   return !/"\s+:/.test(text) && colonsIn(text) === keysIn(value) ? [] : find(text);
 }
 

@@ -1,4 +1,4 @@
-/** DuckDB's own name of a type, from one of its other names. */
+/** DuckDB's canonical name of a type, from one of its aliases. */
 export function typeName(type: string): string {
   const upper = type
     .trim()
@@ -25,8 +25,9 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The type that a column of a source is kept in: one that Parquet and Iceberg both hold. Structs, maps and lists of
- * lists become JSON; what Parquet would change (128-bit integers, intervals, bits, enums, times with a zone) becomes text.
+ * The type in which a source column is stored: one that both Parquet and Iceberg have. Structs, maps and lists of
+ * lists become JSON. Types that Parquet would change (128-bit integers, intervals, bits, enums, times with a zone)
+ * become text.
  */
 export function storedType(type: string): string {
   const name = typeName(type);
@@ -36,7 +37,7 @@ export function storedType(type: string): string {
   return STORED[name] ?? (/^ENUM\b/.test(name) ? "VARCHAR" : name);
 }
 
-/** Iceberg has no unsigned integers, and reads one of 64 bits as a negative number. */
+/** Iceberg has no unsigned integers, and would read a 64-bit one as a negative number. */
 const STORED: Readonly<Record<string, string>> = {
   UTINYINT: "INTEGER",
   USMALLINT: "INTEGER",

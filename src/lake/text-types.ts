@@ -11,46 +11,46 @@ import {
   readingOf,
 } from "./readings.ts";
 
-/** A column of texts whose type is to be found. */
+/** A column of texts whose type is to be inferred. */
 export interface TextColumn {
   /** SQL of its texts over the relation. */
   sql: string;
-  /** The type that it should have where all texts are of it; null for the narrowest. */
+  /** The type to use if all texts match it. Null for the narrowest type that matches. */
   known: string | null;
-  /** True for texts of JSON, which are days, instants or just texts: a number there is written as one. */
+  /** True for JSON strings, which are dates, timestamps or plain texts: a JSON number has no quotes. */
   isJson?: boolean;
 }
 
-/** How a file writes what is not written as in ISO 8601 and JSON. */
+/** How a file writes values, if not as in ISO 8601 and JSON. */
 export interface TextStyle {
-  /** What stands before a fraction. */
+  /** The decimal separator. */
   decimal?: "." | ",";
-  /** A format of days or instants, as `strptime` takes it. */
+  /** A date or timestamp format for `strptime`. */
   dateFormat?: string;
 }
 
-/** So many columns are looked at in one statement. */
+/** Maximum number of columns to check in one statement. */
 const BATCH = 50;
 
-/** Stands for all decimals until the digits are known. */
+/** Stands for all decimals until the precision is known. */
 const DECIMAL = "decimal";
 type Candidate = Reading | typeof DECIMAL;
 
-/** A sample may rule types out; all values have to prove the one that is left. */
+/** A sample may rule types out, but only all values can confirm one. */
 export const SAMPLE_ROWS = 2_048;
 
 interface Search {
   sql: string;
-  /** Candidates that no text so far has ruled out, the narrowest first. */
+  /** Candidates that no text has ruled out so far, the narrowest first. */
   left: Candidate[];
-  /** Where all is NULL so far. */
+  /** True if all values so far are NULL. */
   wanted: Reading | null;
   found: Reading | null;
 }
 
 /**
- * Finds the reading of each column that holds every text of it in `relation`: the narrowest, tried in the order of
- * `candidates`. A column of nothing but NULL has the one of its known type, or none.
+ * Finds the narrowest type that holds every text of each column in `relation`, tried in the order of `candidates`. A
+ * column with only NULL gets its known type, or none.
  */
 export async function readingsOf(
   session: SqlSession,
@@ -63,7 +63,7 @@ export async function readingsOf(
   return search.map(({ found }) => found);
 }
 
-/** Finds the same, and asks all rows only for the types that the first rows have not ruled out. */
+/** Finds the same types, but checks all rows only for those that the first rows haven't ruled out. */
 export async function provenReadings(
   session: SqlSession,
   relation: string,
@@ -85,7 +85,7 @@ const searchFor = (columns: readonly TextColumn[], style: TextStyle): Search[] =
     return { sql, left: wanted ? [wanted, ...others] : others, wanted, found: null };
   });
 
-/** Rules out what does not hold in `relation`, until the first type that is left does. */
+/** Rules out types until the first remaining one holds in `relation`. */
 async function narrow(
   session: SqlSession,
   relation: string,
@@ -136,7 +136,7 @@ function candidates(style: TextStyle): Candidate[] {
   ];
 }
 
-/** Digits with an optional fraction; no sign of a negative zero. */
+/** Digits with an optional fraction, but no negative zero. */
 const DIGITS = "-?(0|[1-9][0-9]*)([.][0-9]+)?";
 
 function checkOf(candidate: Candidate, sql: string, at: number, style: TextStyle): string {
@@ -158,7 +158,7 @@ const hasComma = (text: string) =>
   `regexp_full_match(${text}, '-?[0-9]{1,3}([.][0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?')`;
 const withPoint = (text: string) => `replace(replace(${text}, '.', ''), ',', '.')`;
 
-/** A reading of numbers with a comma before the fraction, and maybe points between thousands. */
+/** Numbers with a decimal comma, and optionally points between thousands. */
 const withComma = ({ type, attempt, guard, cast }: Reading): Reading => ({
   type,
   ...(attempt ? { attempt: (text) => attempt(withPoint(text)) } : {}),
@@ -166,7 +166,7 @@ const withComma = ({ type, attempt, guard, cast }: Reading): Reading => ({
   cast: (text, value) => cast(withPoint(text), value),
 });
 
-/** Days or instants in a format of the file's own; what the format would write in another way is none. */
+/** Dates or timestamps in a custom format. A text must be exactly what the format would print. */
 function formatted(format: string): Reading {
   const type = /%z/.test(format)
     ? "TIMESTAMP WITH TIME ZONE"
@@ -186,7 +186,7 @@ function formatted(format: string): Reading {
   };
 }
 
-/** DuckDB takes +99:00 too. */
+/** DuckDB also accepts +99:00. */
 const ZONE_IN_TEXT = "(Z|UTC|GMT|[+-](0[0-9]|1[0-5])(:?[0-5][0-9])?)([^0-9:]|$)";
 
 const UNICODE: Readonly<Record<string, string>> = {
@@ -211,7 +211,7 @@ const UNICODE: Readonly<Record<string, string>> = {
   xx: "%z",
 };
 
-/** What a format lacks that a day needs, or has that no column holds; null where it is right. */
+/** Why a format can't describe a date, or a part that no column type can hold. Null if it is valid. */
 export function dateFormatFault(format: string): string | null {
   const known = strptimeFormat(format);
   if (known === null) return `Unknown date format ${format}. Use a form such as dd.MM.yyyy or %d.%m.%Y.`;
@@ -224,8 +224,8 @@ export function dateFormatFault(format: string): string | null {
 }
 
 /**
- * A date format as `strptime` takes it, from one such or one of Unicode (`dd.MM.yyyy HH:mm`). Null where a part of it is
- * not known.
+ * Converts a date format of `strptime` or Unicode (`dd.MM.yyyy HH:mm`) to `strptime`. Null if it has an unknown
+ * part.
  */
 export function strptimeFormat(format: string): string | null {
   if (format.includes("%")) return format;

@@ -1,13 +1,13 @@
 import { AppError } from "../base/errors.ts";
 import type { BlobStore, Lake } from "./contract.ts";
 
-/** Whether others that share the database see this data directory. */
+/** Whether peers that share the database also share this data directory. */
 interface Others {
   isApart(): Promise<boolean>;
   requireTogether(what: string): Promise<void>;
 }
 
-/** A lake in the data directory of a process that is not alone: it takes nothing in that the others can't see. */
+/** A lake in the data directory of a process with peers. It rejects new files if the peers can't see them. */
 export const lakeTogether = (lake: Lake, others: Others): Lake => ({
   ...lake,
   async add(at, file) {

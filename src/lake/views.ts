@@ -4,14 +4,14 @@ import type { SqlJob, SqlTable } from "../sql/contract.ts";
 import { namesIn } from "../sql/text.ts";
 import type { Lake, LakeTable } from "./contract.ts";
 
-/** The name that SQL has for a table, below its layer (docs/decisions/loads.md). */
+/** The name of a table in SQL, below its layer (docs/decisions/loads.md). */
 export const sqlName = ({ dataset, table }: Pick<LakeTable, "dataset" | "table">): string =>
   dataset === table ? dataset : `${dataset}__${table}`;
 
 /**
- * The tables as SQL sees them. A table of its dataset's own name is also there as `dataset__table`, unless
- * another has that name. With `sql` only tables that it may speak of come back, which spares looking up
- * the files of all others.
+ * The tables as SQL sees them. A table with its dataset's name is also available as `dataset__table`, unless that
+ * name is taken. With `sql`, returns only tables that the statement can mention, which saves looking up the files of
+ * all others.
  */
 export async function sqlTables(
   lake: Pick<Lake, "localPath">,
@@ -31,7 +31,7 @@ export async function sqlTables(
   return Promise.all(wanted.map(({ name, table }) => sqlTable(lake, table.layer, name, table)));
 }
 
-/** Tables as loads left them, under the names that SQL has for them; `read` finds each. */
+/** Tables under their SQL names, read from their files with `read`. */
 export const pastTables = (
   lake: Pick<Lake, "localPath">,
   past: readonly PastTable[],
@@ -53,17 +53,17 @@ const sqlTable = async (
   files: await Promise.all(files.map((file) => lake.localPath(file))),
 });
 
-/** Where SQL over the lake finds its tables: `past` gives one as a load left it, by the name that SQL has for it. */
+/** How SQL over the lake finds its tables: `past` returns a table as of a load, by its SQL name. */
 interface Source extends Pick<Lake, "localPath"> {
   past(reference: PastTable): Promise<LakeTable>;
 }
 
-/** A table as a load left it. */
+/** A table as of a load. */
 export type TableAtLoad = LakeTable & { loadId: string };
 
 /**
- * The SQL with what it may speak of: `tables`, and the past states that it asks for, which also come back by
- * themselves. Throws `sql_error` for an `AS OF` that can't be understood or shown.
+ * The SQL with everything it can mention: `tables`, and the past states it asks for, which are also returned
+ * separately. Throws `sql_error` for an `AS OF` that is invalid or no longer available.
  */
 export async function lakeJob(
   source: Source,
