@@ -116,6 +116,15 @@ export function openBucketLake(options: BucketOptions): BucketLake {
       return cache.get(path, (into) => transfer(() => download(link, `${root}${path}`, into)), hold);
     },
 
+    async tail({ path, bytes }, length) {
+      checkPath(path);
+      const range = `bytes=${Math.max(bytes - length, 0)}-${bytes - 1}`;
+      return transfer(async () => {
+        const request = { method: "GET", key: `${root}${path}`, headers: { range }, isRaw: true } as const;
+        return (await (await send(link, request)).bytes(length)).bytes;
+      });
+    },
+
     async write(folder, files) {
       checkPath(folder);
       for (const { name, bytes } of files) {

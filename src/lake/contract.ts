@@ -93,6 +93,8 @@ export interface Lake {
    * Throws `dataset_changed` (retryable) if the file is gone, and `unavailable` (retryable).
    */
   localPath(file: Pick<LakeFile, "path">, hold?: (release: () => void) => void): Promise<string>;
+  /** The last bytes of a file, at most `length`. Throws as `localPath` does. */
+  tail(file: Pick<LakeFile, "path" | "bytes">, length: number): Promise<Uint8Array>;
   /**
    * Writes small files next to those of the tables, durably, one after the other, each atomically. Existing files
    * are replaced. `folder` is relative to the lake's root. Throws `disk_full` and `unavailable`.

@@ -50,6 +50,16 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       return absolute;
     },
 
+    async tail({ path, bytes }, length) {
+      const absolute = inside(path);
+      await refuseLinks(home, absolute);
+      return bytesBetween(absolute, Math.max(bytes - length, 0), bytes).catch((error: unknown) => {
+        if (codeOf(error) !== "ENOENT") throw error;
+        const message = "The dataset changed while it was being read. Try again.";
+        throw new AppError("dataset_changed", message, { retryable: true, cause: error });
+      });
+    },
+
     async write(folder, files) {
       const target = inside(folder);
       await refuseLinks(home, target);
@@ -83,6 +93,16 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       }
     },
   };
+}
+
+async function bytesBetween(path: string, from: number, to: number): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(to - from), 0, to - from, from);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /**

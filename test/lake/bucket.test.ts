@@ -48,6 +48,15 @@ function file(text: string) {
 const listed = (one = lake, before = future) => Array.fromAsync(one.list(before));
 
 describe("a lake in a bucket", () => {
+  test("gives the end of a file without fetching the rest", async () => {
+    const added = await lake.add(at, file("abcdef"));
+    const other = openLake();
+    const end = async (length: number) => Buffer.from(await other.tail(added, length)).toString();
+    expect([await end(2), await end(6), await end(100)]).toEqual(["ef", "abcdef", "abcdef"]);
+    await lake.remove([added.path]);
+    expect((await failure(other.tail(added, 2))).code).toBe("dataset_changed");
+  });
+
   test("takes files in below its prefix, and reads them on any machine", async () => {
     const [first, second] = [await lake.add(at, file("one")), await lake.add(at, file("two"))];
     expect(first).toEqual({

@@ -226,6 +226,11 @@ describe("what other engines read of the lake", () => {
       partition: 102,
       record_count: 103,
       file_size_in_bytes: 104,
+      value_counts: 109,
+      null_value_counts: 110,
+      nan_value_counts: 137,
+      lower_bounds: 125,
+      upper_bounds: 128,
       sort_order_id: 140,
     });
     expect(JSON.parse(manifest.text("schema") ?? "")).toEqual(metadata.schemas[0]);

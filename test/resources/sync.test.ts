@@ -89,6 +89,7 @@ async function startSlow() {
   const slow: Lake = {
     workFolder: (id) => lake().workFolder(id),
     localPath: (file, hold) => lake().localPath(file, hold),
+    tail: (file, length) => lake().tail(file, length),
     get home() {
       return lake().home;
     },

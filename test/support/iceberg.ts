@@ -197,6 +197,8 @@ async function checkSnapshot(
       must(statSync(file).size === data_file.file_size_in_bytes, "file_size_in_bytes", data_file);
       const { num_rows } = await parquetMetadataAsync(await asyncBufferFromFile(file));
       must(Number(num_rows) === data_file.record_count, "record_count", data_file);
+      for (const { value } of data_file.value_counts ?? [])
+        must(value === data_file.record_count, "value_counts", data_file);
       rows += data_file.record_count;
     }
   }

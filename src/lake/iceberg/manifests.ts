@@ -1,6 +1,7 @@
 import { avroWriter } from "./avro.ts";
 import type { Schema } from "./fields.ts";
 import { schemaJson } from "./metadata.ts";
+import type { ColumnMetrics } from "./metrics.ts";
 
 /** A data file as a manifest names it. */
 export interface DataFile {
@@ -10,6 +11,8 @@ export interface DataFile {
   bytes: number;
   /** The number of the table's snapshot that added it. */
   addedIn: number;
+  /** Of its columns, as far as they are known. */
+  metrics?: readonly ColumnMetrics[];
 }
 
 /** What a list of manifests says of one. */
@@ -43,6 +46,18 @@ const nullable = (name: string, id: number, type: unknown) => ({
   default: null,
 });
 
+/** Avro's maps have texts as keys: by the specification these are lists of pairs. */
+const byColumn = (name: string, id: number, [key, value]: [number, number], type: "long" | "bytes") =>
+  nullable(name, id, {
+    type: "array",
+    logicalType: "map",
+    items: {
+      type: "record",
+      name: `k${key}_v${value}`,
+      fields: [field("key", key, "int"), field("value", value, type)],
+    },
+  });
+
 const MANIFEST_ENTRIES = avroWriter({
   type: "record",
   name: "manifest_entry",
@@ -61,6 +76,11 @@ const MANIFEST_ENTRIES = avroWriter({
         field("partition", 102, { type: "record", name: "r102", fields: [] }),
         field("record_count", 103, "long"),
         field("file_size_in_bytes", 104, "long"),
+        byColumn("value_counts", 109, [119, 120], "long"),
+        byColumn("null_value_counts", 110, [121, 122], "long"),
+        byColumn("nan_value_counts", 137, [138, 139], "long"),
+        byColumn("lower_bounds", 125, [126, 127], "bytes"),
+        byColumn("upper_bounds", 128, [129, 130], "bytes"),
         nullable("sort_order_id", 140, "int"),
       ],
     }),
@@ -102,7 +122,7 @@ export function writeManifest(
   idOf: IdOf,
 ): { manifest: Manifest; bytes: Buffer } {
   const entries = (["existing", "added", "deleted"] as const).flatMap((kind) =>
-    files[kind].map(({ location, rows, bytes, addedIn }) => ({
+    files[kind].map(({ location, rows, bytes, addedIn, metrics = [] }) => ({
       status: STATUS[kind],
       snapshot_id: idOf(kind === "deleted" ? number : addedIn),
       sequence_number: addedIn,
@@ -114,6 +134,11 @@ export function writeManifest(
         partition: {},
         record_count: rows,
         file_size_in_bytes: bytes,
+        value_counts: pairsOf(metrics, "values"),
+        null_value_counts: pairsOf(metrics, "nulls"),
+        nan_value_counts: pairsOf(metrics, "nans"),
+        lower_bounds: pairsOf(metrics, "lower"),
+        upper_bounds: pairsOf(metrics, "upper"),
         sort_order_id: 0,
       },
     })),
@@ -140,6 +165,12 @@ export function writeManifest(
     deleted: counts(files.deleted),
   };
   return { manifest, bytes };
+}
+
+/** What is known by the ids of columns; null for nothing. */
+function pairsOf(metrics: readonly ColumnMetrics[], name: Exclude<keyof ColumnMetrics, "id">) {
+  const pairs = metrics.flatMap(({ id, [name]: value }) => (value === null ? [] : [{ key: id, value }]));
+  return pairs.length > 0 ? pairs : null;
 }
 
 /** The list of a snapshot's manifests, in the folder `location`. */

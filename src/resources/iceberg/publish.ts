@@ -8,6 +8,7 @@ import { type TableState, tableMetadata } from "../../lake/iceberg/metadata.ts";
 import { fileIs, type Here, tableIs } from "../datasets/commit.ts";
 import { rewriteFilesOf } from "../datasets/compact.ts";
 import { lakeFiles, lakeSchemas, lakeSnapshots, lakeTables, type PublishedTable } from "../datasets/table.ts";
+import { statsOf } from "./footers.ts";
 import { isReadable, planSnapshots, type Written } from "./snapshots.ts";
 
 /** The newest snapshots of a table that its metadata names; it is read and written whole. */
@@ -151,7 +152,7 @@ async function publishState(app: App, here: Here, state: State): Promise<Publish
   const folder = `${here.organizationId}/${here.layer}/${here.dataset}/${here.tableName}`;
   const location = `${home}/${folder}`;
   const idOf = (number: number) => snapshotId(uuid, number);
-  const written = planSnapshots({
+  const written = await planSnapshots({
     ...state,
     isNew: before === null,
     manifests: before?.manifests ?? [],
@@ -159,6 +160,7 @@ async function publishState(app: App, here: Here, state: State): Promise<Publish
     home,
     idOf,
     ids: app.ids,
+    statsOf: (some) => statsOf(app, some),
   });
   const snapshots = written.map(({ snapshot }) => snapshot);
   const shape: TableState = { uuid, location, history: state.history, snapshots };

@@ -1,5 +1,6 @@
 import type { Ids } from "../../base/ids.ts";
 import type { SchemaHistory } from "../../lake/iceberg/fields.ts";
+import type { ColumnStats } from "../../lake/iceberg/footer.ts";
 import {
   type DataFile,
   type IdOf,
@@ -8,6 +9,7 @@ import {
   writeManifestList,
 } from "../../lake/iceberg/manifests.ts";
 import type { Snapshot } from "../../lake/iceberg/metadata.ts";
+import { metricsOf } from "../../lake/iceberg/metrics.ts";
 import type { lakeFiles, lakeSnapshots, PublishedSnapshot } from "../datasets/table.ts";
 
 type FileRow = typeof lakeFiles.$inferSelect;
@@ -28,6 +30,8 @@ interface Plan {
   home: string;
   idOf: IdOf;
   ids: Ids;
+  /** Reads the statistics of files, by path. */
+  statsOf(files: readonly FileRow[]): Promise<ReadonlyMap<string, readonly ColumnStats[]>>;
 }
 
 /** A snapshot with what has to be written for it. */
@@ -49,7 +53,7 @@ const MAX_MANIFESTS = 8;
  * Returns the snapshots that can be read with the table's current columns, oldest first, with what has to be written
  * for each.
  */
-export function planSnapshots(plan: Plan): Written[] {
+export async function planSnapshots(plan: Plan): Promise<Written[]> {
   const { history, snapshots, files, isNew } = plan;
   const unreadable = files.filter((file) => !isReadable(file, history));
   const canBeRead = (row: SnapshotRow) =>
@@ -59,7 +63,7 @@ export function planSnapshots(plan: Plan): Written[] {
     const published = isNew ? null : row.published;
     const before = done.at(-1);
     const after = before ? { ...before, isNext: before.number === row.number - 1 } : null;
-    if (published === null) done.push(writeSnapshot(plan, row, after));
+    if (published === null) done.push(await writeSnapshot(plan, row, after));
     else {
       const manifests = published.manifests.flatMap(
         (name) => plan.manifests.find((manifest) => manifest.name === name) ?? [],
@@ -78,16 +82,16 @@ export const isReadable = ({ isMixed, addedSeq }: FileRow, { readableFrom }: Sch
 const has = ({ number }: SnapshotRow, { addedSnapshot, removedSnapshot }: FileRow) =>
   addedSnapshot <= number && (removedSnapshot === null || removedSnapshot > number);
 
-function writeSnapshot(
+async function writeSnapshot(
   plan: Plan,
   row: SnapshotRow,
   before: (Written & { isNext: boolean }) | null,
-): Written {
+): Promise<Written> {
   const { history, location, idOf, ids } = plan;
   const { number } = row;
   const present = plan.files.filter((file) => has(row, file));
-  const added = present.filter((file) => file.addedSnapshot === number).map(dataFile(plan));
-  const existing = present.filter((file) => file.addedSnapshot < number).map(dataFile(plan));
+  const newFiles = present.filter((file) => file.addedSnapshot === number);
+  const oldFiles = present.filter((file) => file.addedSnapshot < number);
   const deleted = plan.files
     .filter((file) => file.removedSnapshot === number && file.addedSnapshot < number)
     .map(dataFile(plan));
@@ -95,10 +99,19 @@ function writeSnapshot(
     history.schemas.find(({ id }) => id === schemaAt(history, row.seq)) ?? history.schemas.at(-1);
   if (!schema) throw new Error("a table has columns");
   const kept =
-    deleted.length === 0 && before?.isNext && isWhole(before.manifests, existing) ? before.manifests : null;
+    deleted.length === 0 && before?.isNext && isWhole(before.manifests, oldFiles) ? before.manifests : null;
+  const named = [...newFiles, ...(kept ? [] : oldFiles.toReversed())];
+  const stats = await plan.statsOf(named);
+  const idOfColumn = columnIds(history);
+  const withMetrics = (file: FileRow): DataFile => ({
+    ...dataFile(plan)(file),
+    metrics: metricsOf(stats.get(file.path) ?? [], schema.fields, idOfColumn),
+  });
+  const added = newFiles.map(withMetrics);
+  const existing = kept ? [] : oldFiles.map(withMetrics);
   const manifests = [...(kept ?? [])];
   const files: Written["files"] = [];
-  const entries = { added, existing: kept ? [] : existing, deleted };
+  const entries = { added, existing, deleted };
   if (Object.values(entries).some((some) => some.length > 0)) {
     const name = `metadata/${idOf(number)}-${ids.uuid()}.avro`;
     const { manifest, bytes } = writeManifest(number, name, entries, schema, idOf);
@@ -121,9 +134,15 @@ function writeSnapshot(
 }
 
 /** Returns whether manifests name exactly these files, none as deleted, and aren't too many. */
-function isWhole(manifests: readonly Manifest[], files: readonly DataFile[]): boolean {
+function isWhole(manifests: readonly Manifest[], files: readonly FileRow[]): boolean {
   const named = manifests.reduce((sum, { added, existing }) => sum + added.files + existing.files, 0);
   return manifests.length < MAX_MANIFESTS && named === files.length;
+}
+
+/** The ids that the names of columns in files lead to. */
+function columnIds({ names }: SchemaHistory): (name: string) => number | undefined {
+  const ids = new Map(names.flatMap(({ id, names: all }) => all.map((name) => [name, id] as const)));
+  return (name) => ids.get(name);
 }
 
 const inFolder = (name: string) => name.slice("metadata/".length);

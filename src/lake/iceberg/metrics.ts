@@ -1,0 +1,176 @@
+import type { Field } from "./fields.ts";
+import { CONVERTED, type ColumnStats, PHYSICAL, type Plain } from "./footer.ts";
+
+/** What a manifest says of a column of a file, by the column's id. Bounds are as the specification's Appendix D has them. */
+export interface ColumnMetrics {
+  id: number;
+  values: number;
+  nulls: number | null;
+  nans: number | null;
+  lower: Buffer | null;
+  upper: Buffer | null;
+}
+
+/** Iceberg's own writers keep bounds of so many columns, and of texts so many characters. */
+const MAX_COLUMNS = 100;
+const MAX_CHARACTERS = 16;
+
+/** The metrics of a file's columns in a table that has `fields`; `idOf` gives the id that a column's name leads to. */
+export function metricsOf(
+  stats: readonly ColumnStats[],
+  fields: readonly Field[],
+  idOf: (name: string) => number | undefined,
+): ColumnMetrics[] {
+  const byId = new Map(stats.map((column) => [idOf(column.name), column]));
+  return fields.slice(0, MAX_COLUMNS).flatMap((field) => {
+    const column = byId.get(field.id);
+    if (!column || field.elementId !== null) return [];
+    const { values, nulls, least, greatest } = column;
+    const codec = codecOf(field.type, column);
+    const lower = codec && least !== null ? codec.lower(least) : null;
+    const upper = codec && greatest !== null ? codec.upper(greatest) : null;
+    // DuckDB gives no bounds of a column that has a NaN
+    const isReal = field.type === "float" || field.type === "double";
+    const nans = isReal && ((lower && upper) || nulls === values) ? 0 : null;
+    return [{ id: field.id, values, nulls, nans, lower, upper }];
+  });
+}
+
+interface Codec {
+  lower(value: Plain): Buffer | null;
+  upper(value: Plain): Buffer | null;
+}
+
+const same = (encode: (value: Plain) => Buffer | null): Codec => ({ lower: encode, upper: encode });
+
+const whole = (bytes: 1 | 4 | 8) =>
+  same((value) => {
+    if (typeof value !== "bigint" || BigInt.asIntN(bytes * 8, value) !== value) return null;
+    const buffer = Buffer.alloc(bytes);
+    if (bytes === 8) buffer.writeBigInt64LE(value);
+    else buffer.writeIntLE(Number(value), 0, bytes);
+    return buffer;
+  });
+
+/** Zero is written as the zero that is nearer to the bound's side: -0 comes before 0, and Parquet doesn't say which it was. */
+const real = (bytes: 4 | 8): Codec => {
+  const encode = (value: Plain, zero: number): Buffer | null => {
+    if (typeof value !== "number") return null;
+    const buffer = Buffer.alloc(bytes);
+    const number = value === 0 ? zero : value;
+    if (bytes === 4) buffer.writeFloatLE(number);
+    else buffer.writeDoubleLE(number);
+    return buffer;
+  };
+  return { lower: (value) => encode(value, -0), upper: (value) => encode(value, 0) };
+};
+
+/** The unscaled value, in as few bytes of two's complement as hold it, the first byte first. */
+const decimal = same((value) => {
+  if (typeof value !== "bigint") return null;
+  let length = 1;
+  while (BigInt.asIntN(length * 8, value) !== value) length++;
+  const hex = BigInt.asUintN(length * 8, value).toString(16);
+  return Buffer.from(hex.padStart(length * 2, "0"), "hex");
+});
+
+const text: Codec = {
+  lower: (value) => {
+    const characters = charactersOf(value);
+    return characters && Buffer.from(characters.slice(0, MAX_CHARACTERS).join(""));
+  },
+  upper: (value) => {
+    const characters = charactersOf(value);
+    if (characters === null) return null;
+    if (characters.length <= MAX_CHARACTERS && (value as Uint8Array).length <= READ_BYTES)
+      return Buffer.from(value as Uint8Array);
+    for (let last = MAX_CHARACTERS - 1; last >= 0; last--) {
+      const next = characterAfter(characters[last] ?? "");
+      if (next !== null) return Buffer.from([...characters.slice(0, last), next].join(""));
+    }
+    return null;
+  },
+};
+
+/** As many as the characters of a bound can have. */
+const READ_BYTES = 4 * MAX_CHARACTERS;
+
+/** The first characters of a text, which may end within one. Null for what is no UTF-8. */
+function charactersOf(value: Plain): string[] | null {
+  if (!(value instanceof Uint8Array)) return null;
+  const bytes = value.subarray(0, READ_BYTES);
+  const isCut = bytes.length < value.length;
+  try {
+    return [...new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut })];
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+/** The next character, beyond those that no text can have by themselves. Null for the last one. */
+function characterAfter(character: string): string | null {
+  const next = (character.codePointAt(0) ?? 0) + 1;
+  return next > 0x10ffff ? null : String.fromCodePoint(next === 0xd800 ? 0xe000 : next);
+}
+
+const binary: Codec = {
+  lower: (value) => (value instanceof Uint8Array ? Buffer.from(value.subarray(0, MAX_CHARACTERS)) : null),
+  upper: (value) => {
+    if (!(value instanceof Uint8Array)) return null;
+    const bytes = Buffer.from(value.subarray(0, MAX_CHARACTERS));
+    if (value.length <= MAX_CHARACTERS) return bytes;
+    const last = bytes.findLastIndex((byte) => byte < 0xff);
+    if (last < 0) return null;
+    bytes[last] = (bytes[last] ?? 0) + 1;
+    return bytes.subarray(0, last + 1);
+  },
+};
+
+const SHORT: readonly (number | null)[] = [
+  null,
+  CONVERTED.int8,
+  CONVERTED.int16,
+  CONVERTED.int32,
+  CONVERTED.uint8,
+  CONVERTED.uint16,
+];
+const LONG: readonly (number | null)[] = [null, CONVERTED.int64];
+
+/** How bounds of a column are written that the table has as `type`. Null where the file's type isn't one that becomes it. */
+function codecOf(type: string, { physical, converted, scale }: ColumnStats): Codec | null {
+  const isShort = physical === PHYSICAL.int32 && SHORT.includes(converted);
+  const isLong = physical === PHYSICAL.int64 && LONG.includes(converted);
+  const isMicros = (sort: number) => physical === PHYSICAL.int64 && converted === sort;
+  const isFloat = physical === PHYSICAL.float;
+  const [, ownScale] = /^decimal\(\d+, (\d+)\)$/.exec(type) ?? [];
+  if (ownScale !== undefined)
+    return converted === CONVERTED.decimal && scale === Number(ownScale) ? decimal : null;
+  switch (type) {
+    case "boolean":
+      return physical === PHYSICAL.boolean ? whole(1) : null;
+    case "int":
+      return isShort ? whole(4) : null;
+    case "long":
+      return isShort || isLong ? whole(8) : null;
+    case "float":
+      return isFloat ? real(4) : null;
+    case "double":
+      return isFloat || physical === PHYSICAL.double ? real(8) : null;
+    case "date":
+      return physical === PHYSICAL.int32 && converted === CONVERTED.date ? whole(4) : null;
+    case "time":
+      return isMicros(CONVERTED.timeMicros) ? whole(8) : null;
+    case "timestamp":
+    case "timestamptz":
+      return isMicros(CONVERTED.timestampMicros) ? whole(8) : null;
+    case "string":
+      return physical === PHYSICAL.bytes && (converted === CONVERTED.utf8 || converted === CONVERTED.json)
+        ? text
+        : null;
+    case "binary":
+      return physical === PHYSICAL.bytes && converted === null ? binary : null;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,60 @@
+import { AppError } from "../../base/errors.ts";
+import { slot } from "../../base/memory.ts";
+import { openTurns } from "../../base/slices.ts";
+import type { App } from "../../context.ts";
+import type { LakeFile } from "../../lake/contract.ts";
+import { type ColumnStats, footerLength, readFooter } from "../../lake/iceberg/footer.ts";
+
+/** Most footers are shorter, and are read at once. */
+const FIRST_BYTES = 64 * 1024;
+/** A longer footer isn't read: that would keep others waiting. */
+const MAX_BYTES = 1024 * 1024;
+const MAX_KEPT = 1_000;
+/** A table of more files than this has no statistics of the others, and readers open them. */
+const MAX_FILES = 1_000;
+const AT_ONCE = 8;
+
+/** Statistics of files by their paths, the ones used last: files never change. */
+const KEPT = slot(() => new Map<string, readonly ColumnStats[]>());
+
+type File = Pick<LakeFile, "path" | "bytes">;
+
+/** Statistics of files' columns by path, as far as their footers can be read; of the first files if there are many. */
+export async function statsOf(
+  app: App,
+  files: readonly File[],
+): Promise<ReadonlyMap<string, readonly ColumnStats[]>> {
+  const found = new Map<string, readonly ColumnStats[]>();
+  const kept = app.memory.of(KEPT);
+  const waiting = files.slice(0, MAX_FILES);
+  const yieldSlice = openTurns();
+  const work = async () => {
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      const { path } = file;
+      const stats = kept.get(path) ?? (await readStats(app, file));
+      kept.delete(path);
+      kept.set(path, stats);
+      found.set(path, stats);
+      const [oldest] = kept.keys();
+      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+      await yieldSlice();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+/** None for a file that is gone, and for one whose footer is too long. */
+async function readStats(app: App, file: File): Promise<readonly ColumnStats[]> {
+  try {
+    const end = await app.lake.tail(file, FIRST_BYTES);
+    const length = footerLength(end);
+    if (length === null || length > MAX_BYTES) return [];
+    return readFooter(length <= end.length ? end : await app.lake.tail(file, length));
+  } catch (error) {
+    if (error instanceof AppError && error.code === "dataset_changed") return [];
+    if (!(error instanceof RangeError)) throw error;
+    app.log.report(error, { at: "read the footer of a file of the lake", path: file.path });
+    return [];
+  }
+}
