@@ -98,6 +98,15 @@ const sorts = (isPostgres: boolean): Sort[] => [
     isPostgres ? "0001-01-01T00:00:00Z" : "1970-01-01T00:00:01Z",
     isPostgres ? "9999-12-31T23:59:59Z" : "2038-01-19T03:14:07Z",
   ),
+  {
+    type: "TIMESTAMP_NS",
+    values: fc
+      .bigInt({
+        min: BigInt(Date.parse("1700-01-01")) * 1000n,
+        max: BigInt(Date.parse("2200-01-01")) * 1000n,
+      })
+      .map((micros) => `make_timestamp(${micros})`),
+  },
   { type: "JSON", values: json.map((text) => `decode(unhex('${hexOf(Buffer.from(text))}'))`) },
   ...(isPostgres
     ? [

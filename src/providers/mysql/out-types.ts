@@ -259,7 +259,12 @@ const INTO: Readonly<Record<string, Into>> = {
   datetime(kind, { fraction }) {
     if (kind === "timestamp") return where(day("$"), YEARS, ...finer(MICROS.timestamp, fraction));
     if (kind !== "nanos") return null;
-    return where(day("CAST($ AS TIMESTAMP)"), YEARS, NANOS, ...finer(MICROS.timestamp, fraction));
+    return where(
+      day("CAST($ AS TIMESTAMP)"),
+      bad("NOT isfinite($)", OUTSIDE),
+      NANOS,
+      ...finer(MICROS.timestamp, fraction),
+    );
   },
   // The session is in UTC.
   timestamp: (kind, { fraction }) =>

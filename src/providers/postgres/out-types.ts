@@ -184,7 +184,7 @@ const INTO: Readonly<Record<string, Into>> = {
   timestamp(kind, modifier) {
     if (kind === "timestamp") return where("$", BEFORE_CHRIST, ...fraction(MICROS.timestamp, modifier));
     if (kind !== "nanos") return null;
-    return where("CAST($ AS TIMESTAMP)", BEFORE_CHRIST, NANOS, ...fraction(MICROS.timestamp, modifier));
+    return where("CAST($ AS TIMESTAMP)", NANOS, ...fraction(MICROS.timestamp, modifier));
   },
   // The session is in UTC.
   timestamptz: (kind, modifier) =>
