@@ -17,7 +17,7 @@ import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
-import { castOf, exactType, type Fit, instantType, storedType, widerFit } from "./stored.ts";
+import { castOf, type Fit, instantType, storedType, widerFit } from "./stored.ts";
 import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 
@@ -157,7 +157,8 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
   const picked = distinctNames(columns).map(({ name, dataType }, at) => {
-    const value = job.format === "parquet" ? asParquet(`c${at}`, dataType) : asCell(`c${at}`, dataType);
+    const value =
+      job.format === "parquet" ? asParquet(`c${at}`, { name, dataType }) : asCell(`c${at}`, dataType);
     return `${value} AS ${quoteName(name)}`;
   });
   const slots = columns.map((_, at) => `c${at}`).join(", ");
@@ -236,9 +237,7 @@ async function write(
   const stamped = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
   const stored = named.map((column, at) => ({
     name: column.name,
-    dataType: isPassing
-      ? exactType(column.name, column.dataType, fit.whole)
-      : (instantType(column, table, fit.fine.includes(at)) ?? storedType(column.dataType, fit.whole)),
+    dataType: instantType(column, table, fit.fine.includes(at)) ?? storedType(column, fit.whole),
     nullable: true,
   }));
   const picked = stored.map(
@@ -302,9 +301,9 @@ function distinctNames(columns: readonly Column[]): Column[] {
   return columns.map((column, at) => ({ ...column, name: names[at] ?? column.name }));
 }
 
-const asParquet = (column: string, type: string): string => {
-  const stored = storedType(type, "DECIMAL(38,0)");
-  return stored === type ? column : `CAST(${column} AS ${stored})`;
+const asParquet = (column: string, { name, dataType }: Pick<Column, "name" | "dataType">): string => {
+  const stored = storedType({ name, dataType }, "DECIMAL(38,0)");
+  return stored === dataType ? column : `CAST(${column} AS ${stored})`;
 };
 
 /** Nested values stand in a CSV file as JSON, which others read. */

@@ -5,19 +5,17 @@ import { quoteText } from "./text.ts";
 /** What the types of columns have to hold, as far as earlier attempts to write the rows have shown. */
 export interface Fit {
   /** Parquet has no HUGEINT, which is the type of a sum: it is stored as `whole`, where DuckDB would take a DOUBLE. */
-  whole: "BIGINT" | "DECIMAL(38,0)";
+  whole: "BIGINT" | "DECIMAL(38,0)" | "VARCHAR";
   /** Positions of columns of nanoseconds with instants that no microsecond is equal to. */
   fine: readonly number[];
 }
 
 /** Returns what to write the rows as after an attempt has failed with `message`; null if other types don't help. */
 export function widerFit(fit: Fit, columns: readonly Column[], message: string): Fit | null {
-  if (
-    fit.whole === "BIGINT" &&
-    /INT128/.test(message) &&
-    columns.some(({ dataType }) => dataType === "HUGEINT")
-  )
-    return { ...fit, whole: "DECIMAL(38,0)" };
+  const isTooGreat =
+    /INT128|to DECIMAL\(38,0\)/.test(message) && columns.some(({ dataType }) => dataType.includes("HUGEINT"));
+  if (isTooGreat && fit.whole === "BIGINT") return { ...fit, whole: "DECIMAL(38,0)" };
+  if (isTooGreat && fit.whole === "DECIMAL(38,0)") return { ...fit, whole: "VARCHAR" };
   const at = Number(FINER.exec(message)?.[1] ?? -1);
   if (fit.fine.includes(at) || !isNanos(columns[at]?.dataType ?? "")) return null;
   return { ...fit, fine: [...fit.fine, at] };
@@ -51,28 +49,30 @@ export function castOf(at: number, from: string, to: string): string {
   return `CASE WHEN ${isChanged} THEN error(${quoteText(`nanoseconds in column ${at}`)}) ELSE ${cast} END`;
 }
 
-/** The type to store where Parquet has none of the kind. */
-export function storedType(type: string, whole: string): string {
-  if (type === "HUGEINT" || type === "UHUGEINT") return whole;
-  if (type.includes("NULL")) return "INTEGER"; // SELECT NULL
-  if (/^(ENUM\(.*|UNION\(.*|BIT|BIGNUM|TIME WITH TIME ZONE|TIME_NS)$/s.test(type)) return "VARCHAR";
-  return type.replaceAll(QUOTED_OR_LENGTH, (found) => (found.startsWith("[") ? "[]" : found));
+/**
+ * The type to store where Parquet has none of the kind or would change values, also within others: it has no integers of
+ * 128 bits, no zone of a time, and whole milliseconds of an interval.
+ */
+export function storedType({ name, dataType }: Pick<Column, "name" | "dataType">, whole: string): string {
+  if (IS_NULL.test(dataType)) return "INTEGER"; // SELECT NULL
+  if (/^(ENUM|UNION)\(.*\)$/s.test(dataType)) return "VARCHAR";
+  return dataType.replaceAll(CHANGED, (found) => {
+    if (/^["']/.test(found)) return found;
+    if (found.startsWith("[")) return "[]";
+    if (found === "UNION")
+      throw new AppError(
+        "sql_error",
+        `The column "${name}" is ${dataType}, whose UNION would not arrive as it is. Cast it.`,
+      );
+    return found.endsWith("HUGEINT") ? whole : "VARCHAR";
+  });
 }
 
-/** Types within others that Parquet changes. */
-const CHANGED_WITHIN = /\b(HUGEINT|UHUGEINT|BIGNUM|BIT|INTERVAL|TIME WITH TIME ZONE|TIME_NS|UNION)\b/;
+const IS_NULL = /^"?(SQL)?NULL"?$/;
 
-export function exactType(name: string, type: string, whole: string): string {
-  if (type === "INTERVAL") return "VARCHAR";
-  const inner = /[[(]/.test(type)
-    ? CHANGED_WITHIN.exec(type.replaceAll(QUOTED_OR_LENGTH, ""))?.[1]
-    : undefined;
-  if (inner === undefined || /^(ENUM|UNION)\(/.test(type)) return storedType(type, whole);
-  throw new AppError(
-    "sql_error",
-    `The column "${name}" is ${type}, whose ${inner} would not arrive as it is. Cast it.`,
-  );
-}
-
-/** The length of a list: where a list of one length is NULL, other readers of Parquet lose the rows behind it. */
-const QUOTED_OR_LENGTH = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\[\d+\]/g;
+/**
+ * What Parquet changes, and what is quoted, which is none of it. Lists lose their length: where one of a fixed length is
+ * NULL, other readers of Parquet lose the rows behind it.
+ */
+const CHANGED =
+  /"(?:[^"]|"")*"|'(?:[^']|'')*'|\[\d+\]|\b(?:U?HUGEINT|BIGNUM|BIT|INTERVAL|TIME WITH TIME ZONE|TIME_NS|UNION)\b/g;

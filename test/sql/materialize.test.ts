@@ -16,11 +16,11 @@ const materialize = (sql: string, options = {}, parameters = {}) =>
   duck.sql.materialize({ tables: [table], sql, parameters }, join(duck.folder, `made-${++made}`), options);
 
 /** Reads files as they are, through a session. */
-async function read(files: readonly { path: string }[]) {
+async function read(files: readonly { path: string }[], picked = "*") {
   const session = await duck.sql.session({ folders: [], files: files.map((f) => f.path) });
   const list = files.map((f) => `'${f.path}'`).join(", ");
   const rows = await session.run(
-    `SELECT * FROM read_parquet([${list}], hive_partitioning = false) ORDER BY ALL`,
+    `SELECT ${picked} FROM read_parquet([${list}], hive_partitioning = false) ORDER BY ALL`,
   );
   await session.close();
   return rows;
@@ -95,10 +95,32 @@ describe("materialize", () => {
     );
     expect(types.columns.map((c) => c.dataType)).toEqual([
       "VARCHAR",
-      "INTERVAL",
+      "VARCHAR",
       "JSON",
       'STRUCT("x" INTEGER)',
     ]);
+  });
+
+  test("keeps what Parquet would round or cut, also within lists and structs", async () => {
+    const values = [
+      "INTERVAL '0.123456 seconds'",
+      "INTERVAL '-1 day'",
+      "[9007199254740993::HUGEINT]",
+      "{'a': 18446744073709551617::UHUGEINT, 'HUGEINT': 'INTERVAL'}",
+      "{'at': '12:34:56+05:30'::TIMETZ, 'every': INTERVAL '1 microsecond', 'NULL': 1}",
+      "18446744073709551617::UHUGEINT",
+      "['a'::ENUM('a', 'NULL')]",
+      "'NULL'::ENUM('1', 'NULL')",
+    ];
+    for (const some of [values, [...values, "170141183460469231731687303715884105727::HUGEINT"]]) {
+      const stored = await materialize(`SELECT ${some.map((value, at) => `${value} AS v${at}`).join()}`);
+      const texts = some.map((value, at) => `(${value})::VARCHAR AS v${at}`);
+      const given = await materialize(`SELECT ${texts.join()}`);
+      expect(await read(stored.files, "COLUMNS(*)::VARCHAR")).toEqual(await read(given.files));
+    }
+    const { code, message } = await failure(materialize("SELECT {'u': union_value(num := 2)} AS v"));
+    expect(code).toBe("sql_error");
+    expect(message).toContain('"v"');
   });
 
   test("tells a fault of the rows without the COPY that we wrote around them", async () => {
