@@ -19,15 +19,15 @@ import type { Migration } from "./migrate.ts";
 const KEPT_BEFORE_MIGRATIONS = 5;
 
 /**
- * Makes the new file `path` with `copy`, which fills the file that it is given. It appears whole or not at
- * all. Throws `conflict` when there is a file already.
+ * Creates the file `path` with `copy`, which fills the file it is passed. Atomic: the file appears complete or not
+ * at all. Throws `conflict` if the file exists.
  */
 async function keepCopy(path: string, copy: (to: string) => Promise<void> | void): Promise<void> {
   if (existsSync(path)) throw new AppError("conflict", "A file already exists at the backup's path.");
   const part = `${path}.part`;
   try {
     rmSync(part, { force: true });
-    closeSync(openSync(part, "wx", 0o600)); // VACUUM INTO takes an empty file, and leaves its mode
+    closeSync(openSync(part, "wx", 0o600)); // VACUUM INTO accepts an empty file and keeps its mode
     await copy(part);
     flush(part);
     renameSync(part, path);
@@ -38,7 +38,7 @@ async function keepCopy(path: string, copy: (to: string) => Promise<void> | void
   }
 }
 
-/** Writes the last committed state of the file `path`, compacted, to the new file `to`; in a thread of its own. */
+/** Writes the last committed state of the file `path`, compacted, to the new file `to`, in a separate thread. */
 export async function backup(path: string, to: string): Promise<void> {
   const copier = new Copier();
   try {
@@ -48,7 +48,7 @@ export async function backup(path: string, to: string): Promise<void> {
   }
 }
 
-/** Copies a database that is about to be migrated, and keeps the newest few of such copies; the path of this one. */
+/** Copies a database before it is migrated, and keeps only the latest copies. Returns the path of this one. */
 export async function backupBefore(
   connection: Sqlite,
   next: Migration,

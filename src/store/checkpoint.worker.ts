@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 
 /**
- * The thread for what would hold up the others: moving the WAL into the database file, and copying it.
- * It answers each request with null, or with the text of what went wrong.
+ * The thread for operations that would block others: moving the WAL to the database file, and copying the file. It
+ * replies to each request with null or an error message.
  */
 export type CopierRequest =
   | { readonly do: "checkpoint"; readonly path: string }

@@ -2,7 +2,7 @@ import { customType, text } from "drizzle-orm/sqlite-core";
 import type { Json } from "../base/json.ts";
 import { LongJson, readStored } from "../base/long-json.ts";
 
-/** The columns of every noun: who made it and when, who changed it last. Null means the system did. */
+/** Columns that every resource has: who created it and when, and who changed it last. Null means the system. */
 export const owned = () => ({
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -19,14 +19,14 @@ const audited = () => ({
 /** ISO 8601 in UTC with milliseconds, which sorts as text. */
 const instant = () => text();
 
-/** JSON of a value that may be long: then it comes as its text, which others need not wait for. */
+/** JSON of a value that may be long. A long one is read as text, so that parsing it doesn't block others. */
 export const longJson = customType<{ data: Json | LongJson; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => (value instanceof LongJson ? value.text : JSON.stringify(value)),
   fromDriver: readStored,
 });
 
-/** Named values, each of which may be long; together they come as their text then. */
+/** Named values, each of which may be long. Together they are then read as text. */
 export const longValues = customType<{ data: LongValues | LongJson; driverData: string }>({
   dataType: () => "text",
   toDriver: (values) => (values instanceof LongJson ? values.text : writeValues(values)),
@@ -43,5 +43,5 @@ const writeValues = (values: LongValues): string =>
     )
     .join(",")}}`;
 
-/** A value that is stored as JSON text. SQL null is JavaScript null; JSON `null` is never written. */
+/** A value stored as JSON text. SQL NULL is JavaScript null; JSON `null` is never written. */
 export const json = <T>() => text({ mode: "json" }).$type<T>();

@@ -1,7 +1,10 @@
 import type { CopierReply, CopierRequest } from "./checkpoint.worker.ts";
 import { sqliteError, Thread, type Workers } from "./thread.ts";
 
-/** The thread that moves the WAL and copies the file. Its requests reject with SQLite's error, or that of a broken thread. */
+/**
+ * The thread that moves the WAL and copies the file. Its requests reject with SQLite's error, or with that of a
+ * failed thread.
+ */
 export class Copier {
   readonly #thread: Thread<CopierRequest, CopierReply>;
 

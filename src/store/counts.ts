@@ -3,7 +3,7 @@ import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core"
 import { prepared } from "./prepared.ts";
 import type { ReadDb } from "./store.ts";
 
-/** Kept by triggers, since counting a table costs many times a page of it. */
+/** Maintained by triggers, since counting a table costs many times as much as reading a page of it. */
 const counts = sqliteTable(
   "counts",
   { organizationId: text().notNull(), noun: text().notNull(), n: integer().notNull() },
@@ -32,8 +32,8 @@ const byNoun = prepared((db: ReadDb) =>
 );
 
 /**
- * How many rows a list has in all. A page that is not full is the last one and needs no count, which would be
- * of a moment later than the page.
+ * The total number of rows in a list. A page that isn't full is the last one and needs no count, which would also be
+ * newer than the page.
  */
 export async function totalOf(
   { limit, offset }: { limit: number; offset: number },
@@ -44,7 +44,7 @@ export async function totalOf(
   return length < limit ? offset + length : Math.max(await count(), offset + length);
 }
 
-/** How many of a noun an organization has. */
+/** The number of resources of one kind in an organization. */
 export async function countOf(db: ReadDb, organizationId: string, noun: CountedNoun): Promise<number> {
   const [row] = await byNoun(db).all({ organizationId, noun });
   return row?.n ?? 0;

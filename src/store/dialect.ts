@@ -6,7 +6,7 @@ const CASING = { casing: "snake_case" } as const;
 type Fields = readonly { readonly field: unknown }[];
 type BuildSelection = (fields: Fields, options?: { isSingleTable?: boolean }) => SQL;
 
-/** The text of a list of columns, under the first of them: columns live as long as the program. */
+/** The SQL of each list of columns, by its first column. Columns live as long as the process. */
 interface Known {
   fields: readonly unknown[];
   isSingleTable: boolean;
@@ -14,8 +14,8 @@ interface Known {
 }
 
 /**
- * Has `dialect` build each list of columns once: most queries ask for all columns of a table, and building their names
- * anew took two thirds of the time of a query's text.
+ * Makes `dialect` build each list of columns once. Most queries select all columns of a table, and building their
+ * names took two thirds of the time to build a query.
  */
 function keepSelections<D extends SQLiteDialect>(dialect: D): D {
   const inside = dialect as unknown as { buildSelection: BuildSelection };
@@ -41,6 +41,6 @@ function keepSelections<D extends SQLiteDialect>(dialect: D): D {
   return dialect;
 }
 
-/** One for all handles of the process: it remembers the names of columns. */
+/** Shared by all handles of the process, since it caches column names. */
 export const syncDialect = keepSelections(new SQLiteSyncDialect(CASING));
 export const asyncDialect = keepSelections(new SQLiteAsyncDialect(CASING));

@@ -3,14 +3,14 @@ import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-pro
 import { asyncDialect } from "./dialect.ts";
 import type { Database, Merging } from "./store.ts";
 
-/** How a statement's result comes back: the number of changed rows, rows as arrays, or rows as objects. */
+/** The form of a statement's result: number of changed rows, rows as arrays, or rows as objects. */
 export type ResultForm = "run" | "values" | "all";
 
-/** What drizzle needs of whatever runs statements elsewhere: in a thread, or on a server. */
+/** What drizzle needs to run statements elsewhere: in a thread, or on a server. */
 export interface Driver {
-  /** `isKept`: the statement was built once, to run again and again. */
+  /** `isKept`: the statement was built once and runs again and again. */
   run(sql: string, how: ResultForm, values: unknown[], isKept: boolean): Promise<unknown>;
-  /** A statement that nobody waits for, where the driver can do without. */
+  /** Runs a statement without waiting for its result, if the driver can. */
   leave(sql: string, values: readonly unknown[], merging?: Merging): Promise<unknown> | undefined;
 }
 
@@ -48,7 +48,7 @@ class DriverSession extends SQLiteRemoteSession<Record<string, never>, Record<st
       const rows = (await this.#run(sql, isNamed ? "all" : "values", values, isKept)) as unknown[];
       return { rows: (method === "get" ? rows[0] : rows) as never };
     };
-    // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave
+    // drizzle 0.45 wraps each error in one whose message contains the parameters, which must not leave the store
     const queryWithCache = (_sql: string, _values: unknown[], ask: () => Promise<unknown>) => ask();
     return Object.assign(query, { client, queryWithCache }) as never;
   }

@@ -2,12 +2,15 @@ import { DrizzleError, DrizzleQueryError } from "drizzle-orm/errors";
 import { AppError } from "../base/errors.ts";
 
 /**
- * A statement that SQLite refused: a constraint, a trigger, bad SQL. `message` is SQLite's own text, which
- * names tables and columns and holds no values.
+ * A statement that SQLite rejected: a constraint, a trigger or invalid SQL. `message` is SQLite's own text, which
+ * names tables and columns but contains no values.
  */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** SQLite's extended code, such as `SQLITE_CONSTRAINT_UNIQUE`; a libSQL server tells only its first part, `SQLITE_CONSTRAINT`. */
+  /**
+   * SQLite's extended code, such as `SQLITE_CONSTRAINT_UNIQUE`. A libSQL server reports only the first part,
+   * `SQLITE_CONSTRAINT`.
+   */
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -17,10 +20,10 @@ export class StoreError extends Error {
 }
 
 /**
- * True for an error of an insert or update that hit a unique index or a primary key, of either driver.
+ * Returns whether an insert or update violated a unique index or a primary key, for any driver.
  *
- * `on` narrows it down to one index by a part of SQLite's text: `connections.slug` for a column, or the
- * index's name where it is over an expression.
+ * `on` restricts this to one index by a part of SQLite's text: `connections.slug` for a column, or the index's name
+ * for an index over an expression.
  */
 export function isUniqueViolation(error: unknown, on = ""): boolean {
   const fault = storeFault(error);
@@ -29,9 +32,8 @@ export function isUniqueViolation(error: unknown, on = ""): boolean {
 }
 
 /**
- * What may leave the store in place of a driver's or drizzle's error: an `AppError` for a full disk and for
- * a store that cannot be reached or read, a `StoreError` for a refused statement, without its parameters.
- * An error that is not of a driver is given back as it is.
+ * The error to throw in place of a driver's or drizzle's: an `AppError` for a full disk or an unavailable store, a
+ * `StoreError` without parameters for a rejected statement. Other errors are returned as they are.
  */
 export function storeFault(error: unknown): unknown {
   if (error instanceof DrizzleQueryError || error instanceof DrizzleError) {
@@ -62,7 +64,7 @@ export function storeFault(error: unknown): unknown {
   return bare(code, error);
 }
 
-/** Codes of SQLite and of the libSQL client that speak of the store rather than of the statement. */
+/** Codes of SQLite and the libSQL client that concern the store rather than the statement. */
 const UNREACHABLE =
   /^(SQLITE_(BUSY|LOCKED|IOERR|CANTOPEN|PROTOCOL|NOMEM|INTERRUPT)|HRANA_|SERVER_ERROR|STREAM_|TRANSACTION_|AUTH_|UNKNOWN$)/;
 
@@ -73,7 +75,7 @@ const bare = (code: string, error: unknown) => {
   return fault;
 };
 
-/** The code of a driver's error; null for any other error. */
+/** The code of a driver's error, or null for any other error. */
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof AppError || error instanceof StoreError) return null;
   if (error.name !== "SQLiteError" && !error.name.startsWith("Libsql")) return null;
@@ -82,19 +84,19 @@ function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : "SQLITE_ERROR";
 }
 
-/** Why a statement or a transaction is gone although it may go well when it is done again. */
+/** Why a statement or transaction was lost, although it may succeed when repeated. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
-/** True where the server of Weir's own database couldn't be reached, which is no fault of the work that asked for it. */
+/** True if the server of Weir's own database was unreachable, which is not the fault of the work that asked for it. */
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof AppError &&
   error.code === "unavailable" &&
   error.retryable &&
   (error.cause instanceof ConnectionLost || error.cause instanceof StoreError || isStoreAway(error.cause));
 
-/** True where the same may go well later, as with a full disk: then nothing is to end for it. */
+/** True if a retry may succeed later, as with a full disk. Nothing must fail permanently because of it. */
 export const mayPass = (error: unknown): boolean => {
   const fault = storeFault(error);
   return fault instanceof AppError && (fault.retryable || fault.code === "unavailable");

@@ -4,28 +4,29 @@ import { AppError } from "../base/errors.ts";
 import { storeFault } from "./faults.ts";
 
 /**
- * The first SQLite that cannot lose a commit when one connection checkpoints while another restarts the WAL
+ * The first SQLite version that can't lose a commit when one connection checkpoints while another restarts the WAL
  * (https://sqlite.org/wal.html#walresetbug).
  */
 const MIN_SQLITE = "3.51.3";
-/** How long a statement waits for another process, blocking the thread. */
+/** How long a statement waits for another process. It blocks the thread. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Size to which a WAL is truncated after one large transaction when it restarts. */
+/** Size to which the WAL is truncated on a restart, after a large transaction. */
 const MAX_WAL_BYTES = 64 << 20;
 
-/** Opens the file for writing, and creates it, readable only by its owner, if it doesn't exist. */
+/** Opens the file for writing. Creates it if missing, readable only by its owner. */
 export const openWriter = (path: string): Sqlite =>
   opening(() => {
     closeSync(openSync(path, "a", 0o600));
-    chmodSync(path, 0o600); // the -wal and -shm files take over the mode of the file
+    chmodSync(path, 0o600); // the -wal and -shm files inherit the mode of the file
     const connection = new Sqlite(path, { readwrite: true, create: false });
     refuseOld(connection);
-    // only heard by a file without pages, so before WAL; on any other it is a write, which a full disk refuses
+    // takes effect only in an empty file, so it comes before WAL; on any other file it is a write, which a full disk
+    // rejects
     if (statSync(path).size === 0) connection.run("PRAGMA auto_vacuum = INCREMENTAL");
     connection.run("PRAGMA journal_mode = WAL");
     connection.run("PRAGMA synchronous = FULL");
     connection.run("PRAGMA foreign_keys = ON");
-    connection.run("PRAGMA recursive_triggers = ON"); // else INSERT OR REPLACE passes by the DELETE triggers
+    connection.run("PRAGMA recursive_triggers = ON"); // without it, INSERT OR REPLACE skips the DELETE triggers
     connection.run("PRAGMA wal_autocheckpoint = 0");
     connection.run(`PRAGMA journal_size_limit = ${MAX_WAL_BYTES}`);
     connection.run("PRAGMA cache_size = -3000");
@@ -33,7 +34,7 @@ export const openWriter = (path: string): Sqlite =>
     return connection;
   });
 
-/** Opens a file that a writer has opened before. */
+/** Opens a file that a writer has already opened. */
 export const openReader = (path: string): Sqlite =>
   opening(() => {
     const connection = new Sqlite(path, { readonly: true });
@@ -48,7 +49,7 @@ function common(connection: Sqlite): void {
   connection.run("PRAGMA temp_store = MEMORY");
 }
 
-/** Throws `unavailable` with the system's reason, which the operator can act on. */
+/** Throws `unavailable` with the system's reason, so that the operator can act on it. */
 function opening(work: () => Sqlite): Sqlite {
   try {
     return work();

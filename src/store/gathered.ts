@@ -1,11 +1,11 @@
 import type { ReadDb } from "./store.ts";
 
-/** What is asked for within one turn of the event loop, by key. */
+/** Reads requested within one turn of the event loop, by key. */
 type Asked<V> = Map<string, PromiseWithResolvers<V | undefined>>;
 
 /**
- * A read by key that shares its statement with those that are made in the same turn of the event loop. Who asks for
- * the same gets the same value. For reads outside of transactions.
+ * A read by key. All reads of one turn of the event loop share a statement, and equal keys share the value. For use
+ * outside transactions.
  */
 export function gathered<V>(
   read: (db: ReadDb, keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
@@ -13,7 +13,7 @@ export function gathered<V>(
   const open = new WeakMap<ReadDb, Asked<V>>();
 
   const answer = async (db: ReadDb, asked: Asked<V>) => {
-    open.delete(db); // what is asked for from now on may have changed since
+    open.delete(db); // later requests may see newer data
     try {
       const found = await read(db, [...asked.keys()]);
       for (const [key, { resolve }] of asked) resolve(found.get(key));

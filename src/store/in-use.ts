@@ -6,8 +6,8 @@ import { SEEN_SECONDS } from "./processes.ts";
 const PAUSE_MS = 1_000;
 
 /**
- * Waits until no process uses the database, whose tables are about to change, as long as one that has died counts as
- * alive. Throws `unavailable` where one is still there.
+ * Waits until no process uses the database, whose tables are about to change. A dead process counts until its
+ * heartbeat expires. Throws `unavailable` if one is still running.
  */
 export async function waitUntilUnused({ rows }: Pick<Runner, "rows">, clock: Clock): Promise<void> {
   const hasThem = await rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'processes'");

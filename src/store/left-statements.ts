@@ -9,21 +9,21 @@ interface Left {
   readonly sql: string;
   values: unknown[];
   readonly merging: Merging | undefined;
-  /** Of its rows, if it has any. */
+  /** Number of inserted rows, if any. */
   readonly shape: string | null;
 }
 
-/** Each number of rows is a statement that the server has to be told of once. */
+/** Each number of rows is another statement for the server to prepare. */
 const ROWS = [16, 8, 4, 2, 1];
 
 /**
- * Statements of a transaction that nobody waits for. Rows of works that follow each other go into a table together: 16
- * rows cost the server and this process half of what 16 statements do. The rows of a table keep their order, since the
- * database may number them. A statement that can't be merged keeps its place between those before and after it.
+ * Statements of a transaction whose results nobody awaits. Inserts of consecutive works into one table are merged:
+ * 16 rows in one statement cost the server and this process half as much as 16 statements. Rows of a table keep
+ * their order, since the database may number them. A statement that can't be merged keeps its position.
  */
 export class LeftStatements {
   #all: Left[] = [];
-  /** Those since the last one that can't be merged, by kind. */
+  /** Statements since the last one that couldn't be merged, by kind. */
   #open = new Map<string, Left>();
 
   add(sql: string, values: readonly unknown[], merging: Merging | undefined): void {
@@ -38,7 +38,7 @@ export class LeftStatements {
     }
   }
 
-  /** All of them in order, which are then no longer here. */
+  /** Removes all statements and returns them in order. */
   take(): Statement[] {
     const all = this.#all;
     this.#all = [];
@@ -46,7 +46,7 @@ export class LeftStatements {
     return all.flatMap((left) => split(left));
   }
 
-  /** Only the last of those with the same key counts. */
+  /** Of statements with the same key, keeps only the last. */
   #replace(sql: string, values: readonly unknown[], merging: Merging): void {
     const kind = `${merging.kind} ${String(values[0])}`;
     const known = this.#open.get(kind);
@@ -67,7 +67,7 @@ export class LeftStatements {
   }
 }
 
-/** Which values are absent or no whole numbers: to PostgreSQL, a row of another shape is another statement to prepare. */
+/** Which values are absent or not integers: for PostgreSQL, a row of another shape is another statement to prepare. */
 const shapeOf = (row: readonly unknown[]): string =>
   row
     .map((value) => {

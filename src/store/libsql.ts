@@ -16,22 +16,25 @@ export interface Statement {
 type Result = ResultSet & RunResult;
 
 const REPLY_LIMIT_MS = 10_000;
-/** With their pauses about 8 s. Writers wait for each other at the server; it is busy while another program locks its file. */
+/**
+ * About 8 s in all, including pauses. Writers wait for each other on the server, which is busy while another program
+ * locks its file.
+ */
 const BUSY_ATTEMPTS = 108;
 const BUSY_PAUSE_MS = 5;
-/** Short, so that one who waits comes in between two transactions of a process that has many. */
+/** Short, so that a waiting process gets in between two transactions of a busy one. */
 const MAX_BUSY_PAUSE_MS = 100;
 
-/** A statement on the handle that can only look, from where nothing else would stop it. */
+/** A read-only statement on the handle. Nothing else would stop a write here. */
 export function refuseChange({ sql }: Statement): void {
   if (/^[\s(]*(select|with|values|explain|pragma)\b/i.test(sql)) return;
   throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
 }
 
-/** Takes a statement that nobody waits for. False where it can't do without an answer. */
+/** Takes a statement whose result nobody awaits. False if the statement needs a reply. */
 export type Leave = (sql: string, values: readonly SqlValue[], merging: Merging | undefined) => boolean;
 
-/** Drizzle over whatever runs one statement on a libSQL server. Its errors are those of `run`, bare. */
+/** Drizzle over a function that runs one statement on a libSQL server. Throws the errors of `run` unwrapped. */
 export function drizzleOver(
   run: (statement: Statement) => Promise<ResultSet>,
   leave: Leave = () => false,
@@ -53,8 +56,8 @@ export const sent = (sql: string, values: readonly unknown[]): Statement => ({
 });
 
 /**
- * The client sends every number as a float; SQLite then keeps 1 as 1.0 where no column type says otherwise. And the server
- * refuses a whole request with half of a surrogate pair in it.
+ * The client sends every number as a float, and SQLite then stores 1 as 1.0 unless a column type says otherwise. The
+ * server rejects a whole request with an unpaired surrogate in it.
  */
 const toSent = (value: InValue): InValue => {
   refuseUnknown(value);
@@ -67,11 +70,11 @@ type Session = LibSQLSession<Record<string, never>, Record<string, never>>;
 class RemoteSession extends LibSQLSession<Record<string, never>, Record<string, never>> {
   override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
     const query = super.prepareQuery(...args) as LibSQLPreparedQuery<never>;
-    // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave
+    // drizzle 0.45 wraps each error in one whose message contains the parameters, which must not leave the store
     Object.assign(query, {
       queryWithCache: (_sql: string, _args: unknown[], run: () => Promise<unknown>) => run(),
     });
-    // and `db.get(sql)` throws where there is no row
+    // and `db.get(sql)` throws if there is no row
     if (args[1] === undefined && args[4] === undefined) {
       query.get = async (values) => ((await query.all(values)) as unknown[])[0] as never;
     }
@@ -79,7 +82,7 @@ class RemoteSession extends LibSQLSession<Record<string, never>, Record<string, 
   }
 }
 
-/** A write transaction on the server. It begins with its first statement. */
+/** A write transaction on the server. It begins with the first statement. */
 export class RemoteTransaction {
   readonly #client: Client;
   readonly #clock: Clock;
@@ -97,8 +100,9 @@ export class RemoteTransaction {
   }
 
   /**
-   * Runs `before` and `statements` in one round trip, up to the first that fails, and gives the results of
-   * `statements`. One of `before` is expected to succeed. Another writer is waited for: the server ends its transaction after 5 s. Throws a `storeFault`.
+   * Runs `before` and `statements` in one round trip, up to the first failure, and returns the results of
+   * `statements`. One of `before` is expected to succeed. Waits for other writers: the server ends their
+   * transactions after 5 s. Throws a `storeFault`.
    */
   async run(before: readonly Statement[], statements: readonly Statement[]): Promise<ResultSet[]> {
     const all = [...before, ...statements];
@@ -110,8 +114,8 @@ export class RemoteTransaction {
     } catch (error) {
       const fault = faultOf(error);
       const { statementIndex = -1 } = error as { statementIndex?: number };
-      // a statement that SQLite refused leaves the transaction whole; anything else does not, for all we know: of a request
-      // that is too long, or a result that can't be read, the client doesn't tell what became of the statements before it
+      // A statement that SQLite rejects leaves the transaction intact. Any other failure may not: for a request that
+      // is too long or a result that can't be read, the client doesn't report what happened to earlier statements.
       const whole =
         fault instanceof StoreError && statementIndex >= before.length && this.#open?.closed === false;
       if (!whole) this.#broken = true;
@@ -128,7 +132,7 @@ export class RemoteTransaction {
         if (!isBusy(error) || attempt === BUSY_ATTEMPTS) throw error;
         this.#open.close();
         const pauseMs = Math.min(BUSY_PAUSE_MS * 2 ** attempt, MAX_BUSY_PAUSE_MS);
-        await this.#clock.sleep(pauseMs * (0.5 + Math.random() / 2)); // apart from others who wait for the same
+        await this.#clock.sleep(pauseMs * (0.5 + Math.random() / 2)); // jitter, to spread writers that wait for the same lock
       }
     }
   }
@@ -137,7 +141,7 @@ export class RemoteTransaction {
     if (this.#open !== null) await translated(within(this.#open.commit(), REPLY_LIMIT_MS));
   }
 
-  /** Does not throw: a server that cannot be reached drops the transaction by itself when its stream expires. */
+  /** Doesn't throw: if the server is unreachable, it drops the transaction when the stream expires. */
   async rollback(): Promise<void> {
     const open = this.#open;
     if (open === null) return;
@@ -147,7 +151,7 @@ export class RemoteTransaction {
 
 const isBusy = (error: unknown) => String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY");
 
-/** `work`, or `unavailable` when it takes longer than `limitMs`. */
+/** Runs `work`. Throws `unavailable` if it takes longer than `limitMs`. */
 export async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(unreachable(new Error("no response in time"))), limitMs);
@@ -167,7 +171,7 @@ export async function translated<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What is neither SQLite's nor the protocol's comes from the network, save for what can't be sent or read. */
+/** Errors of neither SQLite nor the protocol come from the network, except for values that can't be sent or read. */
 function faultOf(error: unknown): unknown {
   const fault = storeFault(error);
   if (

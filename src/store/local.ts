@@ -13,17 +13,17 @@ import { WriteQueue } from "./write-queue.ts";
 import { ThreadWriter } from "./writer.ts";
 
 const GROUP_WRITES = 256;
-/** Long enough for hundreds of small works, short enough for those who only read. */
+/** Long enough for hundreds of small writes, short enough not to delay reads. */
 const GROUP_MS = 4;
-/** 8 MB of free pages are kept for what comes next; what is more goes back to the disk, 4 MB in a quiet moment. */
+/** 8 MB of free pages are kept for reuse. The rest is returned to the disk, 4 MB in each quiet moment. */
 const FREE_PAGES_KEPT = 2_048;
 const FREE_PAGES_AT_ONCE = 1_024;
 
 /**
  * Opens the database file, creating and migrating it as needed.
  *
- * Throws `unavailable` with a sentence for the operator when the file cannot be opened, a newer version made
- * it, or a migration fails.
+ * Throws `unavailable` with a message for the operator if the file can't be opened, a newer version created it, or a
+ * migration fails.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, clock = systemClock, groupCommit = true } = options;
@@ -77,7 +77,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   };
 }
 
-/** Gives a part of the file's free pages back to the disk, where there are many. */
+/** Returns some of the file's free pages to the disk if there are many. */
 function giveBack(reader: Sqlite, queue: WriteQueue): void {
   const { pages } = reader.query("SELECT freelist_count AS pages FROM pragma_freelist_count").get() as {
     pages: number;
@@ -85,7 +85,7 @@ function giveBack(reader: Sqlite, queue: WriteQueue): void {
   if (pages < FREE_PAGES_KEPT) return;
   queue
     .write((db) => db.run(sql.raw(`PRAGMA incremental_vacuum(${FREE_PAGES_AT_ONCE})`)))
-    .catch(() => undefined); // the next quiet moment tries again
+    .catch(() => undefined); // the next quiet moment retries
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -96,7 +96,7 @@ const targetOf = (connection: Sqlite): MigrationTarget => {
       connection.run(sql, args);
     },
     async rows(sql) {
-      using statement = connection.prepare(sql); // one that is left keeps the file open
+      using statement = connection.prepare(sql); // an open statement keeps the file open
       return statement.values() as unknown[][];
     },
   };

@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 export interface Migration {
   /** Such as `0001_init`. */
   readonly name: string;
-  /** Statements divided by `--> statement-breakpoint`. Never edited once released. */
+  /** Statements separated by `--> statement-breakpoint`. Never edited once released. */
   readonly sql: string;
 }
 
@@ -16,27 +16,30 @@ export interface Runner {
 
 /** A connection that migrations run on. */
 export interface MigrationTarget extends Runner {
-  /** True where all that is missing goes into one transaction; else each has its own, since a server cuts long ones. */
+  /**
+   * True if all missing migrations run in one transaction. Otherwise each has its own, since a server ends long
+   * transactions.
+   */
   readonly isLocal: boolean;
-  /** All or nothing, with no other writer meanwhile. */
+  /** Atomic, with no other writer at the same time. */
   transaction(work: (runner: Runner) => Promise<void>): Promise<void>;
 }
 
 export interface MigrateOptions {
   migrations: readonly Migration[];
   clock: Clock;
-  /** Runs before the first missing migration of a database that has had one already. */
+  /** Runs before the first missing migration, unless the database is new. */
   beforeFirst?: (next: Migration) => Promise<void>;
 }
 
 const NAMES = "SELECT name, hash FROM migrations";
 
 /**
- * Applies what the database still lacks, in order. On a local file all of it or nothing: where one fails, or the
- * process is killed meanwhile, the version before still starts on it.
+ * Applies missing migrations, in order. On a local file all or none: if one fails or the process is killed, the
+ * previous version can still open it.
  *
- * Throws `unavailable` when the database has a migration that this program does not know or knows with
- * another text, and when one fails; a failed one leaves nothing behind.
+ * Throws `unavailable` if the database has a migration that this version doesn't know or knows with another text,
+ * and if one fails. A failed migration changes nothing.
  */
 export async function migrate(target: MigrationTarget, options: MigrateOptions): Promise<void> {
   const { migrations, clock } = options;
@@ -109,6 +112,6 @@ function refuseChanged(done: ReadonlyMap<string, string>, migrations: readonly M
   );
 }
 
-/** Line ends do not count, so that a checkout on another system is the same migration. */
+/** Ignores line endings, so that a checkout on another system has the same migrations. */
 const hashOf = ({ sql }: Migration): string =>
   new Bun.CryptoHasher("sha256").update(sql.replaceAll("\r\n", "\n").trim()).digest("hex");

@@ -58,7 +58,7 @@ import dashboardSubscriptions from "../../migrations/0087_dashboard_subscription
 import dashboardShareExpiry from "../../migrations/0088_dashboard_share_expiry.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
-/** In order, and never edited once released. Imported by name so that the executable carries them. */
+/** In order, and never edited once released. Imported by name so that the executable includes them. */
 export const migrations: readonly Migration[] = [
   { name: "0001_ground", sql: ground },
   { name: "0002_people", sql: people },

@@ -5,16 +5,16 @@ import { PostgresClient } from "./postgres-driver.ts";
 import { Reader } from "./sqlite.ts";
 import type { ReadDb, RemoteStoreOptions } from "./store.ts";
 
-/** A database that is moved from or to, in one transaction of its own. */
+/** The source or target database of a move, in one transaction of its own. */
 export interface Side {
   readonly isPostgres: boolean;
   readonly db: ReadDb;
   rows(sql: string, values?: readonly unknown[]): Promise<unknown[][]>;
-  /** Begins what `commit` ends, with no triggers on these tables. */
+  /** Disables the triggers of these tables until `commit`. */
   begin(tables: readonly string[]): Promise<void>;
   insert(table: string, columns: readonly MovedColumn[], rows: readonly unknown[][]): Promise<void>;
   run(sql: string, values: readonly unknown[]): Promise<void>;
-  /** Sets the triggers again, and has the next numbers follow those that are there. */
+  /** Enables the triggers again, and continues numbering after the existing rows. */
   finish(tables: readonly string[]): Promise<void>;
   commit(): Promise<void>;
   close(): Promise<void>;
@@ -22,14 +22,14 @@ export interface Side {
 
 export interface MovedColumn {
   name: string;
-  /** As `pragma_table_info` has it. */
+  /** As in `pragma_table_info`. */
   type: string;
 }
 
 const quoted = (name: string) => `"${name}"`;
 const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(", ");
 
-/** A database file that no server has. */
+/** A database file that no server has open. */
 export function fileSide(path: string): Side {
   const connection = openWriter(path);
   const reading = new Reader(connection); // within the transaction too
@@ -71,7 +71,7 @@ export function fileSide(path: string): Side {
   };
 }
 
-/** A PostgreSQL database that no server has. */
+/** A PostgreSQL database that no server has open. */
 export function postgresSide(options: Pick<RemoteStoreOptions, "url" | "token" | "ca">): Side {
   const client = new PostgresClient({ ...options, max: 1 });
   const rows: Side["rows"] = async (sql, values = []) =>

@@ -1,9 +1,9 @@
 import { AppError, InvalidInput } from "../base/errors.ts";
 import type { MovedColumn, Side } from "./move-sides.ts";
 
-/** Rows that are read at once. */
+/** Number of rows to read at a time. */
 const PAGE = 200;
-/** Processes come and go; the others belong to the schema. */
+/** Not copied: processes are temporary, and the others belong to the schema. */
 const STAYS = ["processes", "migrations"];
 
 interface Table {
@@ -12,15 +12,15 @@ interface Table {
   key: readonly string[];
 }
 
-/** What was moved of one table. */
+/** Count and hash of one moved table. */
 export interface Moved {
   table: string;
   rows: number;
 }
 
 /**
- * Copies all rows into the transaction that the target has begun, and compares counts and SHA-256 of each table on both
- * sides. Throws `invalid_state` where the target isn't empty, the schemas differ, or what arrived isn't what was sent.
+ * Copies all rows within the target's transaction, and compares counts and SHA-256 hashes of each table on both
+ * sides. Throws `invalid_state` if the target isn't empty, the schemas differ, or the copy doesn't match.
  */
 export async function moveRows(from: Side, to: Side, onTable: (table: string) => void): Promise<Moved[]> {
   await refuseOtherSchema(from, to);
@@ -55,7 +55,7 @@ async function refuseFilled({ rows }: Side, table: string): Promise<void> {
   );
 }
 
-/** The tables in an order in which those that others refer to come first; `file` knows who refers to whom. */
+/** The tables, with referenced ones before those that refer to them. `file` knows the references. */
 async function tablesOf(from: Side, file: Side): Promise<Table[]> {
   const found = await from.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
   const names = found
@@ -72,7 +72,7 @@ async function tablesOf(from: Side, file: Side): Promise<Table[]> {
   return Promise.all(order.map((name) => tableOf(from, name)));
 }
 
-/** Of a table without a primary key: columns that are never null and name a row. */
+/** For a table without a primary key: columns that are never null and identify a row. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   automation_run_items: ["automation_run_id", "step_key", "item_index"],
 };

@@ -14,7 +14,7 @@ import {
 } from "./processes.ts";
 import type { Store } from "./store.ts";
 
-/** A process looks after the others so often. */
+/** Interval between checks of the peers. */
 export const CHECK_MS = 5_000;
 /** Number of missed heartbeats after which a peer is considered dead. */
 const SILENT_CHECKS = 3;
@@ -22,15 +22,15 @@ const SILENT_CHECKS = 3;
 const LAPSED_MS = 12_000;
 /** If a peer was seen within this time before a start, it ran until then, and nothing was missed. */
 const COVERED_MS = 10_000;
-/** A smaller difference may come from the way of the question. */
+/** A smaller difference may be caused by the query's own latency. */
 const LEAST_CORRECTION_MS = 50;
 
-/** What one look has found. */
+/** Result of a check. */
 export interface PeerCheck {
   dead: ProcessRow[];
-  /** The others had taken this process for dead. */
+  /** True if peers considered this process dead. */
   wasTakenForDead: boolean;
-  /** By how much the clock was corrected, in milliseconds; 0 where it was right. */
+  /** Correction of the clock in milliseconds, or 0 if it was right. */
   correctedMs: number;
 }
 
@@ -42,12 +42,13 @@ export async function setClock(store: Store, clock: CorrectableClock): Promise<n
   return Math.round(aheadMs);
 }
 
-/** Of each other process, what it said last, and for how many checks it has said nothing else. */
+/** For each peer, its last heartbeat, and for how many checks it hasn't changed. */
 type Silence = Map<string, { seenAt: string; checks: number }>;
 
 /**
- * The processes that share a store on a PostgreSQL or libSQL server, as one of them sees them. They go by the database's clock. That
- * nobody heard of a process only counts while others were heard of, so that an hour without the server buries nobody.
+ * The processes that share a store on a PostgreSQL or libSQL server, from the view of one of them. They use the
+ * database's clock. A missed heartbeat only counts if heartbeats of others arrived, so that no process is considered
+ * dead after an outage of the server.
  */
 export class Peers {
   readonly #store: Store;
@@ -64,7 +65,7 @@ export class Peers {
     this.#own = { ...own, keyId: "" };
   }
 
-  /** This process's boot id. */
+  /** This process's boot ID. */
   get id(): string {
     return this.#own.id;
   }
@@ -108,27 +109,27 @@ export class Peers {
     await endProcess(this.#store, this.#own.id);
   }
 
-  /** True where others may have taken this process for dead, and what it had for theirs. */
+  /** True if peers may consider this process dead and have taken over its work. */
   isLapsed(): boolean {
     return this.#clock.monotonic() - this.#toldAtMs > LAPSED_MS;
   }
 
-  /** True where no other process was there at the last look. */
+  /** True if there was no peer at the last check. */
   isAlone(): boolean {
     return this.#all.every(({ id }) => id === this.#own.id);
   }
 
-  /** How many processes work on the database, this one included. */
+  /** Number of processes on the database, including this one. */
   get size(): number {
     return Math.max(1, this.#living().length);
   }
 
-  /** True for the one of them that does what it is enough to do once. */
+  /** True for the one process that runs jobs which need to run only once. */
   isEldest(): boolean {
     return (this.#living()[0]?.id ?? this.#own.id) === this.#own.id;
   }
 
-  /** True where another process does not see the files of this one's data directory; asks the database. */
+  /** True if a peer can't see the files in this process's data directory. Queries the database. */
   async isApart(): Promise<boolean> {
     const others = await livingProcesses(this.#store.db);
     return others.some(({ folderId }) => folderId !== this.#own.folderId);

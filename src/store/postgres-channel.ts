@@ -2,19 +2,22 @@ import { randomBytes } from "node:crypto";
 import { connect, type PostgresClient, type PostgresOptions } from "./postgres-driver.ts";
 import type { Channel } from "./store.ts";
 
-/** What is told within so long goes as one message. */
+/** Interval in which notifications are combined into one message. */
 const GATHER_MS = 5;
-/** A message of PostgreSQL has at most 8,000 bytes. */
+/** A PostgreSQL message has at most 8,000 bytes. */
 const TOPICS_OF_ONE = 100;
-/** Of more, those that wait find out by themselves. */
+/** Maximum number of topics to send. Listeners to others find out by polling. */
 const MAX_TOPICS = 2_000;
 const LISTEN_AGAIN_MS = 1_000;
 
-/** Topics by LISTEN on a connection of their own, and by NOTIFY outside of transactions, which would otherwise commit one by one. */
+/**
+ * Topics over LISTEN on a dedicated connection, and NOTIFY outside transactions, since transactions with NOTIFY
+ * commit one at a time.
+ */
 export function openChannel(options: PostgresOptions, reading: PostgresClient) {
   const closing = Promise.withResolvers<void>();
   const listeners: ((topic: string) => void)[] = [];
-  /** Stands before the topics of each message: what is told comes back to the process itself, too. */
+  /** Prefix of each message, since a process also receives its own. */
   const own = randomBytes(12).toString("base64url");
   let gathered = new Set<string>();
   let name: string | null = null;
@@ -26,7 +29,7 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
     for (const topic of topics) for (const listener of listeners) listener(topic);
   };
 
-  /** Until the connection is lost. */
+  /** Resolves when the connection is lost. */
   const listen = async () => {
     const lost = Promise.withResolvers<void>();
     const sql = connect({ ...options, max: 1 }, { onnotify: (_, text) => hear(text), onclose: lost.resolve });
@@ -41,7 +44,7 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
 
   const keepListening = async () => {
     while (!isClosed) {
-      await listen().catch(() => undefined); // the server is away, and whoever asks it says so
+      await listen().catch(() => undefined); // the server is unreachable, which queries report
       if (!isClosed) await Promise.race([closing.promise, Bun.sleep(LISTEN_AGAIN_MS)]);
     }
   };
@@ -59,7 +62,7 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
   const channel: Channel = {
     tell(topic) {
       if (isClosed || gathered.size >= MAX_TOPICS) return;
-      if (gathered.size === 0) setTimeout(() => send().catch(() => undefined), GATHER_MS); // they find out in any case
+      if (gathered.size === 0) setTimeout(() => send().catch(() => undefined), GATHER_MS); // listeners poll anyway
       gathered.add(topic);
     },
     hear(listener) {
@@ -78,7 +81,7 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
   };
 }
 
-/** Installations in schemas of one database don't hear each other. */
+/** Installations in different schemas of one database don't hear each other. */
 async function nameOf(client: PostgresClient): Promise<string> {
   const [row] = await client.simple("SELECT 'weir ' || md5(current_schema()) AS name");
   return String(row?.name);

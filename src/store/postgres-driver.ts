@@ -11,7 +11,7 @@ import { refuseUnknown } from "./writer.ts";
 
 type Sql = postgres.Sql<Record<string, number>>;
 
-/** Types of PostgreSQL that values are sent as. */
+/** PostgreSQL types used for parameters. */
 const BIGINT = 20;
 const DOUBLE = 701;
 const TEXT = 25;
@@ -19,27 +19,27 @@ const BOOLEAN = 16;
 const NUMBERS = [20, 21, 23, 26, 700, 701, 1700];
 const JSON_TYPES = [114, 3802];
 
-/** Statements that each connection keeps prepared; it can't let go of any. */
+/** Maximum number of prepared statements per connection, which can't discard any. */
 const PREPARED = 1_500;
 const MAX_VALUES = 65_534;
 const CONNECT_SECONDS = 10;
-/** A process that stands still within a transaction makes all others wait until then. */
+/** A process that hangs within a transaction blocks all others until then. */
 const IDLE_MS = 5_000;
 const LOCK_MS = 8_000;
 const STATEMENT_MS = 30_000;
-/** A connection that nothing is heard of for longer than the server lets a statement run is lost. */
+/** A connection that is silent for longer than the server's statement timeout is lost. */
 const SILENT_MS = STATEMENT_MS + 5_000;
 const WATCH_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Connections to one PostgreSQL database. Outside of transactions that say otherwise they only read. */
+/** Connections to one PostgreSQL database. They are read-only, except in transactions that say otherwise. */
 export class PostgresClient {
   readonly #options: PostgresOptions;
   readonly #translator = new Translator();
   readonly #prepared = new Set<string>();
   #sql: Sql;
   #silentMs = SILENT_MS;
-  /** What waits for an answer, and until when; the client leaves some of it waiting for ever where a connection is lost. */
+  /** Pending replies and their deadlines. The client never settles some of them after a connection is lost. */
   readonly #unanswered = new Map<(error: unknown) => void, number>();
   #watch: Timer | null = null;
 
@@ -48,7 +48,7 @@ export class PostgresClient {
     this.#sql = connect(options);
   }
 
-  /** Runs one statement as drizzle wrote it. Throws a `storeFault`, or `ConnectionLost`. */
+  /** Runs one statement from drizzle. Throws a `storeFault`, or `ConnectionLost`. */
   async perform(text: string, how: ResultForm, values: readonly unknown[]): Promise<unknown> {
     if (/^\s*(create|drop)\s+trigger\b/i.test(text)) {
       await this.simple(translateMigration(text, true) ?? "");
@@ -62,12 +62,12 @@ export class PostgresClient {
     return how === "run" ? { changes: rows.count ?? 0 } : [...rows];
   }
 
-  /** Runs statements in PostgreSQL's own words, in one request. */
+  /** Runs statements in PostgreSQL's own syntax, in one request. */
   async simple(text: string): Promise<readonly Record<string, unknown>[]> {
     return await this.#answer(this.#sql.unsafe(text).simple());
   }
 
-  /** Waits up to a day for each answer to what `work` asks: an index over a large table takes its time. */
+  /** Waits up to a day for each reply in `work`: an index over a large table takes time. */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     this.#silentMs = DAY_MS;
     try {
@@ -77,7 +77,7 @@ export class PostgresClient {
     }
   }
 
-  /** Lets go of all connections at once; what is asked next gets new ones. */
+  /** Drops all connections. Later queries open new ones. */
   async reset(): Promise<void> {
     const [old, gone] = [this.#sql, [...this.#unanswered.keys()]];
     this.#sql = connect(this.#options);
@@ -97,7 +97,7 @@ export class PostgresClient {
     const fail = (error: unknown) => {
       this.#unanswered.delete(fail);
       const fault = faultOf(error);
-      if (isLost(fault) && sql === this.#sql) this.reset().catch(() => undefined); // they are gone already
+      if (isLost(fault) && sql === this.#sql) this.reset().catch(() => undefined); // already gone
       answered.reject(fault);
     };
     this.#unanswered.set(fail, performance.now() + this.#silentMs);
@@ -109,7 +109,7 @@ export class PostgresClient {
     return answered.promise;
   }
 
-  /** One timer for all: one for each took longer than the rest of a statement. */
+  /** One timer for all: one each took longer than the rest of a statement. */
   #expire(): void {
     const now = performance.now();
     for (const [fail, untilMs] of this.#unanswered)
@@ -127,7 +127,7 @@ export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token
   plansOnce?: boolean;
 }
 
-/** What a connection says by itself. */
+/** Settings of a connection. */
 interface Heard {
   onnotify(channel: string, text: string): void;
   onclose(): void;
@@ -166,7 +166,7 @@ export function connect({ url, token, ca, max, plansOnce = false }: PostgresOpti
   }) as unknown as Sql;
 }
 
-/** Every number of SQLite is a JavaScript number, and true is 1; JSON stays text. */
+/** SQLite returns every number as a JavaScript number and true as 1. JSON stays text. */
 const TYPES = {
   number: { to: BIGINT, from: NUMBERS, serialize: String, parse: Number },
   bool: { to: BOOLEAN, from: [BOOLEAN], serialize: String, parse: (text: string) => (text === "t" ? 1 : 0) },
@@ -174,7 +174,7 @@ const TYPES = {
   text: { to: TEXT, from: [TEXT], serialize: String, parse: textOf },
 };
 
-/** What libpq means by an `sslmode`. */
+/** The meaning of an `sslmode` in libpq. */
 function securityOf(mode: string, host: string, ca: string | undefined) {
   const trusted = ca === undefined ? {} : { ca };
   switch (mode) {
@@ -196,13 +196,13 @@ function securityOf(mode: string, host: string, ca: string | undefined) {
   }
 }
 
-/** Throws where values can't be sent. */
+/** Throws if values can't be sent. */
 export function checkValues(values: readonly unknown[]): void {
   if (values.length > MAX_VALUES) throw new StoreError("MAX_PARAMETERS", "too many values in a statement");
   for (const value of values) refuseUnknown(value);
 }
 
-/** Values carry their type, as in SQLite: PostgreSQL then has none to guess. */
+/** Values carry their type, as in SQLite, so PostgreSQL doesn't have to infer one. */
 function typed(sql: Sql, values: readonly unknown[]): unknown[] {
   checkValues(values);
   return values.map((value) => {
@@ -222,7 +222,7 @@ interface ServerError {
   constraint_name?: string;
 }
 
-/** An error of the client in the words that the rest of Weir knows from SQLite. Values stay behind. */
+/** Converts a client's error to the form that Weir knows from SQLite, without values. */
 function faultOf(error: unknown): unknown {
   if (error instanceof AppError || error instanceof StoreError || !(error instanceof Error)) return error;
   const {
@@ -256,7 +256,7 @@ function faultOf(error: unknown): unknown {
       "A text is too long: the database can index at most 2,700 bytes of it",
       "string_too_long",
     );
-  // a statement that PostgreSQL can't take; the message of class 22 holds values
+  // PostgreSQL can't execute the statement; messages of class 22 contain values
   if (code.startsWith("22")) return new StoreError(code, "PostgreSQL refused a value of a statement.");
   if (/^(42|0A|54|21|25)|^UNDEFINED_VALUE/.test(code)) return new StoreError(code, error.message);
   if (code === "57014")
@@ -269,7 +269,7 @@ function faultOf(error: unknown): unknown {
 
 const refusal = (kind: string, message: string) => new StoreError(`SQLITE_CONSTRAINT_${kind}`, message);
 
-/** The columns of a unique key as SQLite names them; an index over an expression by its name. */
+/** The columns of a unique key as SQLite names them, or the name of an index over an expression. */
 function keyOf(table = "", detail = "", constraint = ""): string {
   const key = /^Key \((.*?)\)=/.exec(detail)?.[1] ?? "";
   if (!/^[\w", ]+$/.test(key)) return `index '${constraint}'`;
@@ -279,7 +279,7 @@ function keyOf(table = "", detail = "", constraint = ""): string {
     .join(", ");
 }
 
-/** `unavailable`, whose cause is a `ConnectionLost`. The client's own message names the host alone. */
+/** `unavailable`, caused by a `ConnectionLost`. The client's own message only names the host. */
 function lostOf(error: Error, code: string): AppError {
   const cause = error instanceof ConnectionLost ? error : new ConnectionLost(`${code}: ${error.message}`);
   if (/^28/.test(code))
@@ -294,12 +294,12 @@ function lostOf(error: Error, code: string): AppError {
   });
 }
 
-/** True where another transaction kept a lock for too long. */
+/** True if another transaction held a lock for too long. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof AppError &&
   error.cause instanceof ConnectionLost &&
   error.cause.message.startsWith("55P03");
 
-/** True where the transaction is gone rather than refused. */
+/** True if the transaction was lost rather than rejected. */
 export const isLost = (error: unknown): boolean =>
   error instanceof AppError && error.code === "unavailable" && error.cause instanceof ConnectionLost;

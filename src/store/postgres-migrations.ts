@@ -6,8 +6,8 @@ const RAISE = /^select\s+raise\s*\(\s*abort\s*,\s*('(?:[^']|'')*')\s*\)$/is;
 const COUNT = /^insert into counts values \((.*?)\) on conflict do update set n = n \+ 1$/is;
 
 /**
- * A statement of a migration for PostgreSQL. Null for one that has nothing to do, as those have that change or copy
- * rows where the database `isNew`. Throws where it isn't known.
+ * Translates a statement of a migration to PostgreSQL. Null if there is nothing to do, as for changes and copies of
+ * rows if the database `isNew`. Throws for an unknown statement.
  */
 export function translateMigration(text: string, isNew: boolean): string | null {
   const sql = withoutComments(text).trim().replace(/;$/, "");
@@ -48,11 +48,11 @@ function triggerOf([, name, when, what, table, condition, body = ""]: RegExpExec
         .filter((statement) => statement.trim() !== "")
         .map((statement) => `${counting(statement.trim())};`)
         .join(" ");
-  // PostgreSQL takes no subquery in WHEN, so the condition goes inside
+  // PostgreSQL allows no subquery in WHEN, so the condition goes inside
   const inside = condition ? `IF ${condition} THEN ${does} END IF;` : does;
   const isBefore = when?.toLowerCase() === "before";
   const back = isBefore ? (/^delete/i.test(what ?? "") ? "OLD" : "NEW") : "NULL";
-  // what may not be deleted row by row may not be deleted at once either, which SQLite has no other statement for
+  // rows that can't be deleted must not be truncated either; SQLite has no such statement
   const atOnce =
     raised && back === "OLD"
       ? `; CREATE TRIGGER ${name}_at_once BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`

@@ -1,20 +1,20 @@
 /**
- * SQL as drizzle's SQLite builder and our fragments write it, in the form that PostgreSQL takes. Whatever else
- * differs is a function or an operator in the database (`postgres-functions.sql`).
+ * Translates SQL as written by drizzle's SQLite builder and our fragments to PostgreSQL. Other differences are
+ * handled by functions and operators in the database (`postgres-functions.sql`).
  */
 
 const KEPT = 2_000;
 const PIECE =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?\d*|\bindexed\s+by\s+\w+|\bnot\s+indexed\b|\bjson_(?:array|object)\s*\(|\bjson\s*\(/gi;
 
-/** PostgreSQL has these names as syntax of its own. */
+/** Names that are syntax in PostgreSQL. */
 const CALLS: Readonly<Record<string, string>> = {
   json_array: "json_build_array(",
   json_object: "json_build_object(",
   json: "json_text(",
 };
 
-/** Translates statements, and keeps what it made of them. */
+/** Translates statements and caches the results. */
 export class Translator {
   readonly #kept = new Map<string, string>();
 
@@ -35,7 +35,7 @@ export function translate(text: string): string {
     if (/^["']/.test(piece)) return piece;
     return CALLS[piece.replace(/\s*\($/, "").toLowerCase()] ?? "";
   });
-  // drizzle names the table of a conflict's column
+  // drizzle qualifies the column of a conflict with its table
   const unqualified = pieces.replace(
     /\bon conflict \(([^)]*)\)/gi,
     (_, on: string) => `on conflict (${on.replaceAll(/"\w+"\./g, "")})`,
@@ -43,9 +43,9 @@ export function translate(text: string): string {
   const listed = unqualified.replace(
     /\b(not\s+)?in\s*\(\s*select\s+value\s+from\s+json_each\s*\(\s*(\$\d+)\s*\)\s*\)/gi,
     (_, not: string | undefined, values: string) =>
-      `${not === undefined ? "= any" : "<> all"} ((select json_texts(${values}))::text[])`, // asked once, not for each row
+      `${not === undefined ? "= any" : "<> all"} ((select json_texts(${values}))::text[])`, // evaluated once, not for each row
   );
-  // drizzle names each column, and gives null where the database is to number the row
+  // drizzle lists all columns, and passes null for generated ones
   return /^insert into "\w+" \("seq", /i.test(listed) && /\bvalues \(null, /i.test(listed)
     ? listed.replace('("seq", ', "(").replaceAll("(null, ", "(")
     : listed;

@@ -6,34 +6,39 @@ import { checkValues, isLockTimeout, isLost, type PostgresClient } from "./postg
 import type { Merging, WriteDb } from "./store.ts";
 import { OptimisticFailure, type Transaction, TransactionLost, type Writer } from "./write-queue.ts";
 
-/** Advisory lock that each transaction of work holds to its end: one writes at a time, in all processes together. */
+/**
+ * Advisory lock that each write transaction holds until it ends, so that only one of all processes writes at a time.
+ */
 const WRITER_LOCK = "7301";
 const BEGIN = `BEGIN READ WRITE; SELECT pg_advisory_xact_lock(${WRITER_LOCK})`;
-/** A COMMIT outside of a transaction succeeds with a warning; a savepoint there doesn't. */
+/** COMMIT outside a transaction succeeds with a warning. A savepoint there fails. */
 const COMMIT = "SAVEPOINT whole; COMMIT";
 /**
- * A process that stands still between two messages of one statement isn't idle to PostgreSQL, and would keep the lock
- * until the statement's own limit.
+ * If a process hangs between two messages of one statement, PostgreSQL doesn't consider it idle. It would hold the
+ * lock until the statement timeout.
  */
 const DISCONNECT_HOLDER = `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
   WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${WRITER_LOCK}
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND a.wait_event = 'ClientRead' AND a.state_change < clock_timestamp() - interval '5 s'`;
-/** Outside of a transaction of work, on a new connection, there is none to ask after. */
+/** On a new connection there may be no transaction to check for. */
 const TRANSACTION_ID =
   "SELECT CASE current_setting('transaction_read_only') WHEN 'off' THEN pg_current_xact_id()::text END AS id";
-/** How long a commit whose outcome is unknown is asked after. */
+/** How long to check for the outcome of a commit. */
 const STATUS_ATTEMPTS = 20;
 const STATUS_PAUSE_MS = 250;
 
-/** The one writing connection of this process. Statements are sent at once; only results that somebody awaits cost a round trip. */
+/**
+ * The single writing connection of this process. Statements are sent immediately. Only awaited results cost a round
+ * trip.
+ */
 export class PostgresWriter implements Writer {
   readonly db: WriteDb;
   readonly #client: PostgresClient;
   readonly #reader: PostgresClient;
   #current: PostgresTransaction | null = null;
 
-  /** `reader` has other connections, on which it is asked whether a commit went through. */
+  /** `reader` provides other connections, to check whether a commit succeeded. */
   constructor(client: PostgresClient, reader: PostgresClient, check: () => void) {
     this.#client = client;
     this.#reader = reader;
@@ -62,14 +67,14 @@ class PostgresTransaction implements Transaction {
   #hasChanges = false;
   /** Whether the current work has changed something. */
   #isWorkChanging = false;
-  /** The server's number of it; null until it has told. */
+  /** The server's transaction ID, or null until it is known. */
   #id: string | null = null;
   #lost: unknown = null;
-  /** The first failure of what nobody waited for. */
+  /** The first failure of a statement that wasn't awaited. */
   #failure: unknown = null;
   #sent: Promise<unknown>[] = [];
   readonly #left = new LeftStatements();
-  /** It never began, since another transaction kept the lock for too long. */
+  /** True if the transaction never began, because another held the lock for too long. */
   #hasNoLock = false;
   /** The previous statement, if the transaction isn't optimistic. */
   #turn: Promise<void> = Promise.resolve();
@@ -92,7 +97,7 @@ class PostgresTransaction implements Transaction {
     // a savepoint for each work would be two more statements
   }
 
-  /** Works that throw after a change are rare: their group is done again, one by one. */
+  /** Works that throw after a change are rare. Their group is then repeated one by one. */
   async rollbackTo(): Promise<void> {
     if (!this.#isWorkChanging) return;
     if (this.#isOptimistic) this.#lost ??= new OptimisticFailure(new Error("A work failed after a change."));
@@ -111,7 +116,7 @@ class PostgresTransaction implements Transaction {
     if (this.#lost !== null) throw this.#lost;
     this.#open(isChange(sql));
     this.#sendLeft();
-    // a refused statement ends a transaction of PostgreSQL, and in SQLite a work may go on after it
+    // a rejected statement ends a PostgreSQL transaction, while in SQLite a work may continue after it
     if (!this.#isOptimistic) this.#control("SAVEPOINT statement");
     try {
       const result = await this.#client.perform(sql, how, values);
@@ -119,7 +124,7 @@ class PostgresTransaction implements Transaction {
       if (!this.#isOptimistic) this.#control("RELEASE statement");
       return result;
     } catch (error) {
-      await Promise.all(this.#sent); // of what was sent before, all replies are here
+      await Promise.all(this.#sent); // replies to all earlier statements are here
       throw this.#refused(error);
     }
   }
@@ -132,7 +137,7 @@ class PostgresTransaction implements Transaction {
     return this.#lost ?? error;
   }
 
-  /** A statement that is taken to succeed; where it does not, the queue does its group again, one by one. */
+  /** A statement that is assumed to succeed. If it fails, the queue repeats its group one by one. */
   leave(sql: string, values: readonly unknown[], merging?: Merging): Promise<unknown> | undefined {
     if (!this.#isOptimistic) return this.perform(sql, "run", [...values]);
     if (this.#lost !== null) throw this.#lost;
@@ -161,19 +166,22 @@ class PostgresTransaction implements Transaction {
     if (this.#hasNoLock) throw new TransactionLost(error);
     if (this.#failure !== null && !isLost(this.#failure)) throw lostBy(this.#failure, this.#isOptimistic);
     if (!isLost(error) && !isOutside(error)) throw error;
-    // only where nobody heard the server's answer it may have committed
+    // it may only have committed if the server's reply was lost
     if (!this.#hasChanges || isOutside(error) || !(await this.#wasCommitted(error)))
       throw new TransactionLost(error);
     this.#isOpen = false;
   }
 
-  /** Asks the server whether a commit went through whose answer was lost. Throws `unavailable` where it doesn't know. */
+  /**
+   * Asks the server whether a commit succeeded whose reply was lost. Throws `unavailable` if the server doesn't
+   * know.
+   */
   async #wasCommitted(error: unknown): Promise<boolean> {
     const id = this.#id;
     for (let attempt = 0; id !== null && attempt < STATUS_ATTEMPTS; attempt++) {
       const rows = await this.#reader
         .simple(`SELECT pg_xact_status('${id}'::xid8) AS status`)
-        .catch(() => [{ status: "in progress" }]); // it may be starting again
+        .catch(() => [{ status: "in progress" }]); // the server may be restarting
       const status = rows[0]?.status;
       if (status === "committed") return true;
       if (status === "aborted") return false;
@@ -190,7 +198,7 @@ class PostgresTransaction implements Transaction {
   async rollback(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#client.simple("ROLLBACK").catch(() => undefined); // a connection that is lost has none open
+    await this.#client.simple("ROLLBACK").catch(() => undefined); // a lost connection has no open transaction
     await Promise.all(this.#sent);
   }
 
@@ -210,10 +218,10 @@ class PostgresTransaction implements Transaction {
     );
   }
 
-  /** A transaction that didn't get the lock is repeated, after its holder was disconnected if it stands still. */
+  /** Repeats a transaction that didn't get the lock, after disconnecting the holder if it hangs. */
   async #notBegun(error: unknown): Promise<never> {
     this.#hasNoLock = isLockTimeout(error);
-    if (this.#hasNoLock) await this.#reader.simple(DISCONNECT_HOLDER).catch(() => undefined); // its own limit ends it
+    if (this.#hasNoLock) await this.#reader.simple(DISCONNECT_HOLDER).catch(() => undefined); // its own timeout ends it
     throw error;
   }
 
@@ -221,7 +229,7 @@ class PostgresTransaction implements Transaction {
     this.#note(this.#client.simple(sql));
   }
 
-  /** What nobody waits for: its failure shows at the next statement that somebody does. */
+  /** A statement that isn't awaited. Its failure is reported by the next one that is. */
   #note(sent: Promise<unknown>): void {
     this.#sent.push(
       sent.catch((error) => {
@@ -238,7 +246,7 @@ const lostBy = (failure: unknown, isOptimistic: boolean): unknown => {
   return isOptimistic ? new OptimisticFailure(failure) : failure;
 };
 
-/** The statement came to a connection that had no transaction: the one before it was lost. */
+/** The connection had no transaction for the statement: the previous one was lost. */
 const isOutside = (error: unknown): boolean => error instanceof StoreError && OUTSIDE.test(error.code);
 const OUTSIDE = /^25/;
 

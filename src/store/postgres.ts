@@ -13,21 +13,21 @@ import type { ReadDb, RemoteStoreOptions, Store } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 const READERS = 3;
-/** For statements that run again and again: to plan those of the worker anew took longer than to run them. */
+/** For statements that run again and again: planning those of the worker took longer than running them. */
 const STEADY_READERS = 3;
-/** All are done again, one by one, where one of them fails. */
+/** All are repeated one by one if one of them fails. */
 const GROUP_WRITES = 60;
-/** All other processes wait meanwhile. */
+/** All other processes wait during this time. */
 const GROUP_MS = 100;
 const OLDEST = 16;
-/** A read whose connection is lost is asked again. */
+/** A read is repeated if its connection is lost. */
 const READ_ATTEMPTS = 3;
 const READ_PAUSE_MS = 100;
 const MIGRATION_LOCK = "7300";
 
 /**
- * Connects to a PostgreSQL database and migrates it as needed. Throws `unavailable` when the server does not answer,
- * refuses the password, is too old, or a newer version of Weir made the database.
+ * Connects to a PostgreSQL database and migrates it as needed. Throws `unavailable` if the server doesn't respond,
+ * rejects the password or is too old, or if a newer version of Weir created the database.
  */
 export async function connectPostgres(options: RemoteStoreOptions): Promise<Store> {
   const { clock = systemClock } = options;
@@ -81,7 +81,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
   };
 }
 
-/** A PostgreSQL database as it is: nothing is migrated. */
+/** Opens a PostgreSQL database without migrating it. */
 export function glimpsePostgres(options: Pick<RemoteStoreOptions, "url" | "token" | "ca">) {
   const client = new PostgresClient({ ...options, max: 1 });
   return {
@@ -126,7 +126,7 @@ async function refuseOld(client: PostgresClient): Promise<void> {
   );
 }
 
-/** Creates what queries call, unless this version's functions are there. */
+/** Creates the functions that queries call, unless this version's are there. */
 async function provideFunctions(client: PostgresClient): Promise<void> {
   const hash = new Bun.CryptoHasher("sha256").update(functions).digest("hex").slice(0, 16);
   const mark = `COMMENT ON FUNCTION readable_json(text) IS 'Weir ${hash}'`;
@@ -156,7 +156,7 @@ const targetOf = (client: PostgresClient): MigrationTarget => {
       await work({ execute, rows });
       await client.simple("SAVEPOINT whole; COMMIT");
     } catch (error) {
-      await client.simple("ROLLBACK").catch(() => undefined); // a connection that is lost has none open
+      await client.simple("ROLLBACK").catch(() => undefined); // a lost connection has no open transaction
       throw error;
     }
   };

@@ -3,9 +3,9 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { SqlValue, WriteDb } from "./store.ts";
 
 /**
- * A statement that is built once for each database handle and kept: `byId(db)` gives it back.
+ * A statement that is built once for each database handle and cached: `byId(db)` returns it.
  *
- * For the hot paths. Values go in through `sql.placeholder`, at `.execute({ … })`, `.get` or `.all`.
+ * For hot paths. Pass values through `sql.placeholder` to `.execute({ … })`, `.get` or `.all`.
  */
 export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S {
   const made = new WeakMap<D, S>();
@@ -20,8 +20,8 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
 }
 
 /**
- * A change that nobody waits for, built once for each handle: it travels with the next statement that somebody waits
- * for, or with the commit. Its values are placeholders and come as they are stored; it may hit no row.
+ * A change whose result nobody awaits, built once for each handle. It is sent with the next awaited statement, or
+ * with the commit. Its values are placeholders in their stored form. It may match no row.
  */
 export function changing(
   make: (db: WriteDb) => { toSQL(): Query },
@@ -38,13 +38,13 @@ export function changing(
   };
 }
 
-/** What a column without a mapping of its own has. */
+/** The mapping of a column without its own. */
 const asItIs = Column.prototype.mapToDriverValue;
 
 /**
- * An insert of whole rows, built once for each handle and number of rows; columns named in `without` are
- * left to the database, and those in `written` come as they are stored. Drizzle builds the statement and maps the
- * values, and is passed by when it runs.
+ * An insert of whole rows, built once for each handle and number of rows. The database fills columns in `without`,
+ * and values of those in `written` are already in their stored form. Drizzle only builds the statement and maps the
+ * values.
  */
 export function insertInto<
   T extends SQLiteTable,

@@ -3,20 +3,20 @@ import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Clock } from "../base/clock.ts";
 import type { ReadDb, Store, WriteDb } from "./store.ts";
 
-/** The processes that share a database server; a row goes when its process ends, or is taken for dead. */
+/** The processes that share a database server. A row is deleted when its process ends or is considered dead. */
 export const processes = sqliteTable("processes", {
-  /** The process's boot id. */
+  /** The process's boot ID. */
   id: text().primaryKey(),
   host: text().notNull(),
   pid: integer().notNull(),
   version: text().notNull(),
-  /** Names its data directory: processes with the same id see the same files. */
+  /** Identifies its data directory: processes with the same ID see the same files. */
   folderId: text().notNull(),
   /** Bucket of its lake; empty if the lake is in the data directory. */
   lake: text().notNull(),
-  /** ID of the master key that it encrypts with. */
+  /** ID of its master key. */
   keyId: text().notNull(),
-  /** By the database's clock, as all here. */
+  /** By the database's clock, as all times here. */
   startedAt: text().notNull(),
   seenAt: text().notNull(),
 });
@@ -28,7 +28,7 @@ export const SEEN_SECONDS = 20;
 
 const NOW = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 
-/** Processes that were seen lately, the eldest first. */
+/** Recently seen processes, the oldest first. */
 export const livingProcesses = (db: ReadDb): Promise<ProcessRow[]> =>
   db
     .select()
@@ -39,7 +39,7 @@ export const livingProcesses = (db: ReadDb): Promise<ProcessRow[]> =>
 export const allProcesses = (db: ReadDb): Promise<ProcessRow[]> =>
   db.select().from(processes).orderBy(asc(processes.startedAt), asc(processes.id));
 
-/** Adds a process where `check` finds nothing against it in the others, which no other start changes meanwhile. */
+/** Adds a process unless `check` throws for the others. Serialized with other starts. */
 export function addProcess(
   store: Store,
   own: NewProcess,
@@ -51,7 +51,10 @@ export function addProcess(
   });
 }
 
-/** Says that a process lives. False where its row was gone, and is there again: others have taken it for dead. */
+/**
+ * Records a heartbeat. Returns false if the row was missing and had to be added again: peers considered this process
+ * dead.
+ */
 export function sendHeartbeat(store: Store, own: NewProcess): Promise<boolean> {
   return store.write(async (db) => {
     const { changes } = await db.update(processes).set({ seenAt: NOW }).where(eq(processes.id, own.id));
@@ -74,7 +77,7 @@ export async function endProcess(store: Store, id: string): Promise<void> {
   });
 }
 
-/** How far the database's clock is ahead of `clock`, in milliseconds, and how long the question took. */
+/** How far the database's clock is ahead of `clock`, and how long the query took, in milliseconds. */
 export async function askTime(db: ReadDb, clock: Clock): Promise<{ aheadMs: number; tookMs: number }> {
   const startedMs = clock.monotonic();
   const row = (await db.get(sql`select unixepoch('subsec') as seconds`)) as { seconds: number };

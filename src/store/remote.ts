@@ -26,13 +26,13 @@ import {
 import { refuseUnknown } from "./writer.ts";
 
 const GROUP_WRITES = 256;
-/** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
+/** Each statement is a round trip, and a server that waits for our transaction makes others wait. */
 const GROUP_MS = 250;
 const READ_LIMIT_MS = 30_000;
 
 /**
- * Connects to a libSQL server and migrates its database as needed. Throws `unavailable` when it does not
- * answer, refuses the token, or a newer version made its database.
+ * Connects to a libSQL server and migrates its database as needed. Throws `unavailable` if the server doesn't
+ * respond or rejects the token, or if a newer version created the database.
  */
 export async function connectStore(options: RemoteStoreOptions): Promise<Store> {
   const { url, token, ca, clock = systemClock } = options;
@@ -76,10 +76,10 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
   };
 }
 
-/** A libSQL server's database as it is: nothing is migrated. */
+/** Opens a libSQL server's database without migrating it. */
 export interface Glimpse {
   readonly db: ReadDb;
-  /** Throws where the token may not write, or another transaction does not end. Leaves nothing behind. */
+  /** Throws if the token is read-only or another transaction doesn't end. Changes nothing. */
   tryWrite(): Promise<void>;
   close(): Promise<void> | void;
 }
@@ -126,8 +126,8 @@ function clientOf(url: string, token: string | undefined, ca: string | undefined
 }
 
 /**
- * The transaction that the queue has open on the server. Statements that nobody waits for travel with the next one that
- * somebody does, and so do savepoints.
+ * The queue's open transaction on the server. Statements that aren't awaited are sent with the next one that is, and
+ * so are savepoints.
  */
 class RemoteWriter implements Writer, Transaction {
   readonly db: WriteDb;
@@ -137,10 +137,10 @@ class RemoteWriter implements Writer, Transaction {
   #isOptimistic = false;
   /** Whether the current work has changed something. */
   #isWorkChanging = false;
-  /** Control statements that the server has not heard of yet. */
+  /** Control statements not sent yet. */
   #pending: string[] = [];
   readonly #left = new LeftStatements();
-  /** True once the server has heard of the current work's savepoint. */
+  /** True once the savepoint of the current work was sent. */
   #marked = false;
   #lost: unknown = null;
   /** The previous statement: a stream accepts one at a time. */
@@ -166,7 +166,7 @@ class RemoteWriter implements Writer, Transaction {
     });
   }
 
-  /** Nothing of it is saved before its commit is sent. */
+  /** Nothing is saved until the commit is sent. */
   get lost(): unknown {
     return isStoreAway(this.#lost) ? new TransactionLost(this.#lost) : this.#lost;
   }
@@ -193,7 +193,7 @@ class RemoteWriter implements Writer, Transaction {
     else this.#pending.pop();
   }
 
-  /** Works that throw after a change are rare: their group is done again, one by one. */
+  /** Works that throw after a change are rare. Their group is then repeated one by one. */
   rollbackTo(): void {
     if (this.#isOptimistic) {
       if (this.#isWorkChanging)
@@ -239,7 +239,7 @@ class RemoteWriter implements Writer, Transaction {
       return await this.#transaction.run([...control, ...left], statements);
     } catch (error) {
       const isRefused = left.length > 0 && error instanceof StoreError && error.code.startsWith("SQLITE_");
-      // its group is done again, one by one: only the work whose request or result is too large is to fail
+      // the group is repeated one by one: only the work whose request or result is too large must fail
       const isOfOne = isRefused || (this.#isOptimistic && error instanceof RangeError);
       if (this.#transaction?.broken) this.#lost ??= isOfOne ? new OptimisticFailure(error) : error;
       throw error;
@@ -247,7 +247,10 @@ class RemoteWriter implements Writer, Transaction {
   }
 }
 
-/** The server refused the commit, since it had ended the transaction. After any other fault it may have been saved. */
+/**
+ * The server rejected the commit because it had ended the transaction. After any other error the data may have been
+ * saved.
+ */
 const wasOver = (error: unknown): boolean =>
   error instanceof AppError &&
   error.cause instanceof StoreError &&

@@ -11,7 +11,7 @@ export async function tablesWith(db: ReadDb, column: string): Promise<string[]> 
   return rows.map(({ name }) => name);
 }
 
-/** The columns of a table's primary key, in order; none of a table that isn't there. */
+/** The columns of a table's primary key, in order. Empty for a missing table. */
 export async function keyOf(db: ReadDb, table: string): Promise<string[]> {
   const rows = await db.all<{ name: string; pk: number }>(
     sql`select name as "name", pk as "pk" from pragma_table_info(${table}) where pk > 0`,
@@ -19,7 +19,7 @@ export async function keyOf(db: ReadDb, table: string): Promise<string[]> {
   return rows.sort((a, b) => a.pk - b.pk).map(({ name }) => name);
 }
 
-/** True for a table whose rows have a number, the `rowid`; only SQLite has such. */
+/** True for a table whose rows have a `rowid`, which only SQLite has. */
 export async function hasRowid(db: ReadDb, table: string): Promise<boolean> {
   const [row] = await db.all<{ sql: string }>(
     sql`select sql as "sql" from sqlite_master where type = 'table' and name = ${table}`,
@@ -27,7 +27,7 @@ export async function hasRowid(db: ReadDb, table: string): Promise<boolean> {
   return row !== undefined && !/WITHOUT ROWID/i.test(row.sql);
 }
 
-/** Whether a trigger as the database tells of it is that of `text`, a statement of a migration. */
+/** Whether a trigger in the database matches `text`, a statement of a migration. */
 export const isSameTrigger = (text: string, found: string | undefined): boolean =>
   found === text ||
   (found?.startsWith("CREATE TRIGGER") === true && found.endsWith(` O ${triggerBody(text)}`));

@@ -6,7 +6,7 @@ export function contains(q: string, ...columns: (Column | SQL)[]): SQL | undefin
   return or(...columns.map((column) => sql`glob(${pattern}, ${column})`));
 }
 
-/** SQLite's own `lower` and `like` know the letters of ASCII alone, so the pattern itself names both cases. */
+/** SQLite's own `lower` and `like` only know ASCII letters, so the pattern lists both cases. */
 function eitherCase(sign: string): string {
   const cases = [...new Set([sign, sign.toLowerCase(), sign.toUpperCase()])].filter(
     (each) => each.length === sign.length,
@@ -14,6 +14,6 @@ function eitherCase(sign: string): string {
   return cases.length > 1 || /[*?[]/.test(sign) ? `[${cases.join("")}]` : sign;
 }
 
-/** Whether the list of texts in a column has this one. */
+/** Whether the list of texts in a column contains this one. */
 export const tagged = (column: Column, tag: string): SQL =>
   sql`exists (select 1 from json_each(${column}) each where each.value = ${tag})`;

@@ -4,7 +4,7 @@ import { ConfigError } from "../base/config-error.ts";
 import type { Ids } from "../base/ids.ts";
 import type { ReadDb, Store } from "./store.ts";
 
-/** Facts about the installation, such as the key that its secrets are encrypted with. */
+/** Settings of the installation, such as the ID of its master key. */
 export const settings = sqliteTable("settings", {
   key: text().primaryKey(),
   value: text().notNull(),
@@ -21,10 +21,10 @@ export function installationId(store: Store, ids: Ids): Promise<string> {
   });
 }
 
-/** The setting of a database that was moved: where it is now. */
+/** The setting of a database that was moved: its new location. */
 export const MOVED_TO = "moved_to";
 
-/** Throws `ConfigError` for a database that was moved elsewhere. */
+/** Throws `ConfigError` for a database that was moved. */
 export async function refuseMoved(db: ReadDb): Promise<void> {
   const [row] = await db.select().from(settings).where(eq(settings.key, MOVED_TO));
   if (row)

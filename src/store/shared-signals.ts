@@ -1,14 +1,14 @@
 import type { Signals } from "../base/signals.ts";
 import type { Channel } from "./store.ts";
 
-/** What somebody may wait for at another process. */
+/** Topics that another process may wait for. */
 const TOLD = /^(run|automation-run|cancel|events):/;
 const ELSEWHERE = "elsewhere:";
 
-/** A topic that only the other processes hear, as `topic`. */
+/** The name of `topic` for messages that only peers receive. */
 export const elsewhere = (topic: string): string => `${ELSEWHERE}${topic}`;
 
-/** Signals that also reach the processes on the same database, unless there are none. */
+/** Signals that also reach peers on the same database, if there are any. */
 export function shareSignals(own: Signals, channel: Channel, isAlone: () => boolean): Signals {
   channel.hear((topic) => own.notify(topic.startsWith(ELSEWHERE) ? topic.slice(ELSEWHERE.length) : topic));
   return {

@@ -8,16 +8,16 @@ type Slugged = SQLiteTable & { id: SQLiteColumn; organizationId: SQLiteColumn; s
 
 interface Wish {
   organizationId: string;
-  /** As it was given; one made of the name gives way to those that are there. */
+  /** The requested slug. One derived from the name is changed if it is taken. */
   slug: string | undefined;
   name: string;
-  /** The thing's own id, which may keep its slug. */
+  /** ID of the resource, which may keep its slug. */
   own?: string;
-  /** What the thing is called, as in `saved query`. */
+  /** What to call the resource in the message, as in `saved query`. */
   noun: string;
 }
 
-/** The slug of a thing of `table`. Throws `slug_taken` for a given one that another has. */
+/** The slug of a resource in `table`. Throws `slug_taken` if the requested one is in use. */
 export async function slugFor(
   db: ReadDb,
   table: Slugged,

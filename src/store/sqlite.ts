@@ -9,8 +9,8 @@ import type { ReadDb } from "./store.ts";
 const STATEMENTS_KEPT = 256;
 
 /**
- * Drizzle over a reading connection of bun:sqlite. Each statement is compiled once and kept, and an error is a
- * `storeFault`. Typed as asynchronous: callers `await`, and so do not see which driver it is.
+ * Drizzle over a reading connection of bun:sqlite. Each statement is compiled once and cached, and errors are
+ * converted with `storeFault`. Typed as asynchronous: callers `await`, whatever the driver.
  */
 export class Reader {
   readonly db: ReadDb;
@@ -19,7 +19,7 @@ export class Reader {
 
   constructor(connection: Sqlite) {
     this.#connection = connection;
-    const client = { prepare: (sql: string) => this.prepare(sql) } as unknown as Sqlite; // all that drizzle asks of it
+    const client = { prepare: (sql: string) => this.prepare(sql) } as unknown as Sqlite; // the only methods that drizzle uses
     const session = new LocalSession(client, syncDialect, undefined);
     this.db = new BaseSQLiteDatabase("sync", syncDialect, session, undefined) as unknown as ReadDb;
   }
@@ -27,15 +27,15 @@ export class Reader {
   prepare(sql: string): Kept {
     const statement = this.#kept.get(sql) ?? this.#make(sql);
     this.#kept.delete(sql);
-    this.#kept.set(sql, statement); // the last used stand last
+    this.#kept.set(sql, statement); // most recently used last
     if (this.#kept.size > STATEMENTS_KEPT) {
       const [oldest = ""] = this.#kept.keys();
-      this.#kept.delete(oldest); // not finalized: whoever holds it may go on using it
+      this.#kept.delete(oldest); // not finalized: callers may still be using it
     }
     return statement;
   }
 
-  /** Closes the connection; statements that were left would keep the file open. */
+  /** Closes the connection. Open statements would keep the file open. */
   close(): void {
     for (const { finalize } of this.#kept.values()) finalize();
     this.#connection.close();
@@ -66,7 +66,7 @@ type Kept = Pick<Statement, "run" | "all" | "values" | "finalize">;
 
 type Session = SQLiteBunSession<Record<string, never>, Record<string, never>>;
 
-/** Gives others their turns while many long rows become objects; callers await them in any case. */
+/** Yields to other work while mapping many long rows. Callers await the result anyway. */
 function inSlices(query: PreparedQuery): void {
   const { all } = query;
   const map = (values: unknown[][]) => all.call(Object.create(query, { values: { value: () => values } }));
@@ -74,7 +74,7 @@ function inSlices(query: PreparedQuery): void {
 }
 
 class LocalSession extends SQLiteBunSession<Record<string, never>, Record<string, never>> {
-  /** drizzle 0.45 gives `db.get(sql)` on bun:sqlite as an array of values; here it is an object, as on libSQL. */
+  /** drizzle 0.45 returns `db.get(sql)` on bun:sqlite as an array of values. Here it is an object, as on libSQL. */
   override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
     const query = super.prepareQuery(...args);
     if (args[1] !== undefined || args[4] !== undefined) inSlices(query);

@@ -8,40 +8,43 @@ export { openStore } from "./local.ts";
 export type { Migration } from "./migrate.ts";
 export type { Workers } from "./thread.ts";
 
-/** Result of a statement without rows, in both drivers. */
+/** Result of a statement without rows, for any driver. */
 export interface RunResult {
-  /** Rows that were inserted, changed or deleted. */
+  /** Number of inserted, changed or deleted rows. */
   readonly changes: number;
 }
 
 /** Drizzle over the local file, or over a PostgreSQL or libSQL server. Callers `await` either way. */
 export type Database = BaseSQLiteDatabase<"async", RunResult> & {
-  /** One statement for the hottest paths, which drizzle only built: runs it with its values in order. */
+  /** A statement for the hottest paths, built by drizzle. Runs it with its values in order. */
   statement(sql: string, merging?: Merging): (values: readonly SqlValue[]) => Promise<unknown> | unknown;
 };
 
-/** How a statement goes together with others of its kind that follow in the same transaction, where that is worth it. */
+/** How a statement is merged with others of its kind that follow in the same transaction, if that is faster. */
 export interface Merging {
   /** Names the kind. */
   readonly kind: string;
-  /** How many of the statement's values stand for one row. */
+  /** Number of values per row. */
   readonly width: number;
-  /** The statement for so many rows; without it, the last statement of the same first value takes the place of those before. */
+  /**
+   * The statement for this number of rows. If omitted, the last statement with the same first value replaces earlier
+   * ones.
+   */
   readonly textFor?: (rows: number) => string;
 }
 
 export type SqlValue = string | number | null;
 
-/** A handle that can look and not touch. */
+/** A read-only handle. */
 export type ReadDb = Pick<Database, "select" | "selectDistinct" | "$count" | "all" | "get">;
 
-/** A handle inside a write transaction. Only `Store.write` gives one. */
+/** A handle inside a write transaction. Only `Store.write` provides one. */
 export type WriteDb = ReadDb & Pick<Database, "insert" | "update" | "delete" | "run" | "statement">;
 
-/** Tells the other processes on the database what has changed. What one misses costs only time. */
+/** Notifies peers on the database of changes. A lost message only costs time. */
 export interface Channel {
   tell(topic: string): void;
-  /** Calls `listener` with what others tell. */
+  /** Calls `listener` with messages of peers. */
   hear(listener: (topic: string) => void): void;
 }
 
@@ -50,31 +53,33 @@ export interface Store {
   readonly db: ReadDb;
   /** True for a database server, which several processes may share. */
   readonly remote: boolean;
-  /** Where the database has one. */
+  /** Its messages to peers, if the database has any. */
   readonly channel?: Channel;
   /**
-   * Runs `work` as one piece: all of its changes are committed when the promise resolves, none when it
-   * rejects. A `work` that throws undoes only itself and rejects with what it threw.
+   * Runs `work` atomically: all of its changes are committed when the promise resolves, none when it rejects. If
+   * `work` throws, only its own changes are undone, and the promise rejects with its error.
    *
-   * Writers take turns, in the order of their calls, and those that wait together share one commit. So
-   * keep network calls, hashing and sleeping out of `work`: everyone else is standing in the queue. A `work`
-   * that takes longer than 10 s is undone and rejects with `internal`. Its handle is only good inside
-   * `work`: a statement that comes later is refused. Await independent statements
-   * together: each wait is a round trip.
+   * Writes run in the order of the calls, and those that wait together share one commit. Keep network calls, hashing
+   * and sleeping out of `work`: everyone else is waiting. A `work` that takes longer than 10 s is undone and rejects
+   * with `internal`. Its handle is only valid inside `work`; later statements are rejected. Await independent
+   * statements together: each wait is a round trip.
    *
-   * `group` stands for what nobody else has written into since: what is kept by it, in a `WeakMap`, holds for the
-   * works of one transaction, and of those after it where this process alone writes. `work` may be run again,
-   * from its start, where its neighbours' transaction fails.
+   * `group` is a key for a `WeakMap` of data that nobody else has changed since. It is the same for the works of one
+   * transaction, and for later transactions if only this process writes. `work` may run again, from its start, if
+   * the transaction of its group fails.
    *
-   * Throws `disk_full` or `unavailable`, both worth another try. `unavailable` of a libSQL server that
-   * was lost during the commit leaves open whether the change was saved; PostgreSQL is asked.
+   * Throws `disk_full` or `unavailable`, both retryable. `unavailable` of a libSQL server that was lost during the
+   * commit leaves open whether the change was saved; PostgreSQL is asked.
    */
   write<T>(work: (db: WriteDb, group: object) => Promise<T>): Promise<T>;
-  /** Writes a copy of the last committed state to the new file `path`. Local only; throws `not_available` else. */
+  /**
+   * Writes a copy of the last committed state to the new file `path`. Local databases only; otherwise throws
+   * `not_available`.
+   */
   backup(path: string): Promise<void>;
-  /** Sizes on disk; zeros for a database server. */
+  /** Sizes on disk, or zeros for a database server. */
   stats(): Promise<{ databaseBytes: number; walBytes: number }>;
-  /** Waits for the writes in the queue; later ones reject with `unavailable`. */
+  /** Waits for queued writes. Later ones reject with `unavailable`. */
   close(): Promise<void>;
 }
 
@@ -84,16 +89,16 @@ export interface StoreOptions {
   migrations: readonly Migration[];
   /** Directory of the copy made before a file with data is migrated. Created if missing. */
   backupsFolder: string;
-  /** Hears the path of such a copy. */
+  /** Called with the path of such a copy. */
   onCopy?: (path: string) => void;
   clock?: Clock;
-  /** Where its threads come from and go to; each store starts and ends its own by default. */
+  /** Starts and closes its threads. By default each store has its own. */
   workers?: Workers;
-  /** False gives each write a transaction of its own; for comparison only. */
+  /** False gives each write its own transaction, for comparisons only. */
   groupCommit?: boolean;
-  /** Runs at each commit, before the disk is asked; a commit fails with what it throws. */
+  /** Runs at each commit, before the write to disk. If it throws, the commit fails with its error. */
   beforeCommit?: () => void;
-  /** Milliseconds that each commit takes longer: a benchmark's stand-in for a slow disk. */
+  /** Milliseconds to delay each commit, to simulate a slow disk in benchmarks. */
   syncMs?: number;
 }
 
@@ -101,19 +106,19 @@ export interface RemoteStoreOptions {
   /** `postgres://`, `postgresql://`, `libsql://`, `https://` or `http://`. */
   url: string;
   token?: string;
-  /** The certificates that are trusted, as PEM; those of the runtime by default. */
+  /** Trusted certificates in PEM. Default: those of the runtime. */
   ca?: string | undefined;
   migrations: readonly Migration[];
   clock?: Clock;
 }
 
-/** True for the URL of a PostgreSQL database; another one is a libSQL server's. */
+/** True for the URL of a PostgreSQL database. Any other is a libSQL server's. */
 export const isPostgresUrl = (url: string): boolean => /^postgres(ql)?:/i.test(url);
 
-/** What people call the server of a database URL. */
+/** The display name of the server type of a database URL. */
 export const serverName = (url: string): string => (isPostgresUrl(url) ? "PostgreSQL" : "libSQL");
 
-/** Connects to a PostgreSQL or libSQL server. Their clients are loaded only here: a local store has no use for them. */
+/** Connects to a PostgreSQL or libSQL server. Their clients are loaded only here: a local store doesn't need them. */
 export async function openRemoteStore(options: RemoteStoreOptions): Promise<Store> {
   if (isPostgresUrl(options.url)) {
     const { connectPostgres } = await import("./postgres.ts");

@@ -1,14 +1,14 @@
-/** Where threads come from, and what becomes of them once they are closed. */
+/** Starts threads and takes closed ones back. */
 export interface Workers {
-  /** `make` starts one: the build knows a Worker only by an address that stands where it is made. */
+  /** `make` starts one: the bundler only finds a Worker whose URL is a literal in the call. */
   take(name: string, make: () => Worker): Worker;
-  /** The thread has nothing left of what it was asked. */
+  /** Called when the thread has no pending requests and no state left. */
   give(name: string, worker: Worker): void;
 }
 
 const ownWorkers: Workers = { take: (_name, make) => make(), give: (_name, worker) => worker.terminate() };
 
-/** A worker thread, started by the first request. Requests are answered in their order. */
+/** A worker thread, started by the first request. It processes requests in order. */
 export class Thread<Request, Reply> {
   readonly #name: string;
   readonly #make: () => Worker;
@@ -22,12 +22,12 @@ export class Thread<Request, Reply> {
     this.#workers = workers;
   }
 
-  /** True from the first request on, until it breaks or is closed. */
+  /** True from the first request until it fails or is closed. */
   get isRunning(): boolean {
     return this.#worker !== null;
   }
 
-  /** Rejects when the thread broke; the next request then starts another. */
+  /** Rejects if the thread fails. The next request then starts another. */
   ask(request: Request): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
@@ -36,10 +36,10 @@ export class Thread<Request, Reply> {
     });
   }
 
-  /** Ends the thread once it has done what it was asked. `last` is what it is to do before. */
+  /** Ends the thread after its pending requests and `last`. */
   async close(last: Request): Promise<void> {
     if (this.#worker === null) return;
-    await this.ask(last).catch(() => undefined); // a thread that broke has let go of all by that
+    await this.ask(last).catch(() => undefined); // a failed thread holds nothing
     if (this.#worker !== null) this.#workers.give(this.#name, this.#worker);
     this.#worker = null;
   }
@@ -60,11 +60,11 @@ export class Thread<Request, Reply> {
   }
 }
 
-/** What SQLite said in a thread, as its error was there. */
+/** SQLite's error in a thread, in its original form. */
 export const sqliteError = (message: string, code: string): Error =>
   Object.assign(new Error(message), { name: "SQLiteError", code });
 
-/** Keeps the process alive for the thread, or lets it end. These are Bun's; the types know the browser's. */
+/** Whether the thread keeps the process alive. These methods are Bun's; the types are the browser's. */
 function hold(worker: Worker, needed: boolean): void {
   const bunWorker = worker as Worker & { ref(): void; unref(): void };
   if (needed) bunWorker.ref();

@@ -4,30 +4,30 @@ import { AppError } from "../base/errors.ts";
 import { storeFault } from "./faults.ts";
 import type { WriteDb } from "./store.ts";
 
-/** The writing connection, as the queue drives it. */
+/** The writing connection, from the view of the queue. */
 export interface Writer {
   readonly db: WriteDb;
   /**
-   * Begins the transaction that statements on `db` belong to from now on; the one before may still be on its way
-   * to the disk, where the queue is told that it may be ahead. Optimistic: statements that nobody waits for are taken to
-   * succeed, and `commit` throws `OptimisticFailure` where one did not.
+   * Begins the transaction for the next statements on `db`. If the queue runs ahead, the previous one may still be
+   * committing. Optimistic: statements that aren't awaited are assumed to succeed, and `commit` throws
+   * `OptimisticFailure` if one didn't.
    */
   begin(isOptimistic: boolean): Promise<Transaction> | Transaction;
 }
 
 export interface Transaction {
-  /** Marks the place that `rollbackTo` goes back to. */
+  /** Sets the savepoint for `rollbackTo`. */
   savepoint(): Promise<void> | void;
   release(): Promise<void> | void;
   rollbackTo(): Promise<void> | void;
   commit(): Promise<void> | void;
-  /** Leaves nothing of it open, whatever state the connection is in. Does not throw. */
+  /** Ends the transaction, whatever the state of the connection. Doesn't throw. */
   rollback(): Promise<void> | void;
-  /** Why it is gone although nobody asked for it; null while it is there. */
+  /** Why the transaction was lost, or null while it is open. */
   readonly lost: unknown;
 }
 
-/** A statement of the group failed that was taken to succeed: each of its works is to be done again, on its own. */
+/** A statement of the group that was assumed to succeed has failed. Each of its works must run again on its own. */
 export class OptimisticFailure extends Error {
   override readonly name = "OptimisticFailure";
   constructor(cause: unknown) {
@@ -35,7 +35,7 @@ export class OptimisticFailure extends Error {
   }
 }
 
-/** The server has lost the transaction, and nothing of it was saved: its works are to be done again, a few times. */
+/** The server lost the transaction, and nothing was saved. Its works must run again, up to a few times. */
 export class TransactionLost extends Error {
   override readonly name = "TransactionLost";
   constructor(cause: unknown) {
@@ -45,9 +45,9 @@ export class TransactionLost extends Error {
 
 export interface WriteQueueOptions {
   clock: Clock;
-  /** True where nobody else writes: what is kept by `group` then holds from one transaction to the next. */
+  /** True if no other process writes. Data cached by `group` then stays valid across transactions. */
   isAlone: boolean;
-  /** True where the works of a group run while the group before is being committed. */
+  /** True if a group runs while the previous one is committing. */
   runsAhead: boolean;
   /** Maximum number of writes per group commit. */
   groupSize: number;
@@ -58,10 +58,10 @@ export interface WriteQueueOptions {
 }
 
 interface PendingWrite {
-  /** How often its transaction was lost, and when for the first time. */
+  /** How often its transaction was lost, and when first. */
   losses: number;
   lostAtMs?: number;
-  /** True once it has failed after a change: it is done again in a transaction of its own. */
+  /** True if it failed after a change. It then runs again in its own transaction. */
   isAlone?: boolean;
   work(db: WriteDb, group: object): Promise<unknown>;
   resolve(value: unknown): void;
@@ -78,26 +78,26 @@ interface Group {
   readonly results: WriteResult[];
 }
 
-/** A group on its way to the disk. */
+/** A group that is being committed. */
 interface Commit {
   readonly ended: Promise<void>;
   isEnded: boolean;
-  /** Null where it went well. Otherwise nothing that came after it may stand, and these are to be done again. */
+  /** Null if it succeeded. Otherwise later groups must be undone, and these works must run again. */
   again: readonly PendingWrite[] | null;
-  /** Tells the works of a group that went well what they came to. */
+  /** Resolves the works of a successful group. */
   resolveAll(): void;
 }
 
 const WORK_LIMIT_MS = 10_000;
 const WATCH_MS = 250;
-/** A work whose transaction is lost is done again so often, within so long. */
+/** Limits for repeating a work whose transaction was lost: number of attempts, and total time. */
 const MAX_LOSSES = 3;
 const LOST_FOR_MS = 10_000;
 const LOST_PAUSE_MS = 200;
 
 /**
- * All writes of this process, in order. It runs what waits, each work in its savepoint, while
- * the group before is being committed; then it commits those once, and resolves them all.
+ * All writes of this process, in order. It runs waiting works, each in its savepoint, while the previous group is
+ * committing. Then it commits them together and resolves them all.
  */
 export class WriteQueue {
   readonly #writer: Writer;
@@ -107,7 +107,7 @@ export class WriteQueue {
   #running: PendingWrite | null = null;
   #group: object = {};
   #startedMs = 0;
-  /** Number of commits on their way. */
+  /** Number of commits in progress. */
   #commits = 0;
   #abandon: (error: unknown) => void = () => {};
   #arrived: () => void = () => {};
@@ -129,7 +129,7 @@ export class WriteQueue {
     });
   }
 
-  /** Throws unless the caller stands inside the work whose turn it is. */
+  /** Throws unless called from the current work. */
   check(): void {
     if (this.#running === null || this.#current.getStore() !== this.#running) {
       throw new AppError("internal", "A write was made outside its transaction.");
@@ -148,7 +148,7 @@ export class WriteQueue {
     let pause: (() => Promise<void>) | undefined;
     const { runsAhead } = this.#options;
     try {
-      await yieldNow(); // whoever writes in this tick of the loop shares the commit
+      await yieldNow(); // all writes of this event loop turn share the commit
       while (this.#waiting.length > 0 || open || commit) {
         const ended: Commit | null = commit?.isEnded ? commit : null;
         if (ended) {
@@ -163,7 +163,7 @@ export class WriteQueue {
           else await this.#doAgain(again);
         }
         if (open && !commit) {
-          commit = this.#commit(open); // before those of the one before are answered: that keeps this thread busy
+          commit = this.#commit(open); // before the previous group is resolved, which keeps this thread busy
           open = null;
         }
         ended?.resolveAll();
@@ -195,7 +195,7 @@ export class WriteQueue {
     );
   }
 
-  /** Whether the work that waits longest may join `group`; null is one that hasn't begun. */
+  /** Whether the oldest waiting work may join `group`, or start a group if null. */
   #takesNext(group: Group | null): boolean {
     if (!this.#hasRoom(group)) return false;
     const isApart = this.#waiting[0]?.isAlone || group?.isOptimistic === false;
@@ -214,7 +214,7 @@ export class WriteQueue {
     return { transaction: await this.#writer.begin(isOptimistic), isOptimistic, writes: [], results: [] };
   }
 
-  /** Runs works of those who wait, as long as the thread is ours. */
+  /** Runs waiting works for one time slice. */
   async #runWorks(group: Group): Promise<void> {
     const { clock, groupMs } = this.#options;
     const endMs = clock.monotonic() + groupMs;
@@ -242,8 +242,8 @@ export class WriteQueue {
   }
 
   /**
-   * Commits a group. Null when all went well; otherwise the works to do again, after those that nothing can
-   * be done for were rejected.
+   * Commits a group. Returns null on success, otherwise the works to run again, after rejecting those that can't be
+   * repeated.
    */
   async #end({ transaction, isOptimistic, writes }: Group): Promise<readonly PendingWrite[] | null> {
     try {
@@ -261,13 +261,13 @@ export class WriteQueue {
     }
   }
 
-  /** Leaves nothing of a group that counted on what has failed. */
+  /** Undoes a group that was based on a failed one. */
   async #undo(open: Group | null): Promise<void> {
     await open?.transaction.rollback();
     this.#group = {};
   }
 
-  /** Does each in a transaction of its own, and takes nothing for granted. */
+  /** Runs each work in its own transaction, not optimistically. */
   async #doAgain(writes: readonly PendingWrite[]): Promise<void> {
     for (const write of writes) {
       let again: readonly PendingWrite[] | null;
@@ -282,7 +282,7 @@ export class WriteQueue {
     }
   }
 
-  /** Whether works whose transaction was lost are done once more. */
+  /** Whether works whose transaction was lost may run again. */
   #mayRepeat(writes: readonly PendingWrite[]): boolean {
     const nowMs = this.#options.clock.monotonic();
     for (const write of writes) {
@@ -310,7 +310,7 @@ export class WriteQueue {
     return result;
   }
 
-  /** What the work of `write` comes to, or a rejection when it takes too long; either way it is over. */
+  /** The result of a work, or a rejection if it takes too long. In both cases it has finished. */
   async #inTime(write: PendingWrite): Promise<unknown> {
     const late = Promise.withResolvers<never>();
     this.#running = write;
@@ -327,7 +327,7 @@ export class WriteQueue {
   }
 
   #expire(): void {
-    if (this.#commits > 0) this.#startedMs = this.#options.clock.monotonic(); // its statements may wait behind the commit
+    if (this.#commits > 0) this.#startedMs = this.#options.clock.monotonic(); // its statements may be waiting for the commit
     if (this.#running === null || this.#options.clock.monotonic() - this.#startedMs < WORK_LIMIT_MS) return;
     this.#abandon(
       new AppError("internal", `A write took longer than ${WORK_LIMIT_MS / 1000} s and was rolled back.`),
@@ -335,7 +335,7 @@ export class WriteQueue {
   }
 }
 
-/** Whether a work of a group is known as the one that failed, so that the others can share transactions again. */
+/** Whether a failed work of a group is identified, so that the others can share transactions again. */
 const isKnownToFail = ({ isAlone, lostAtMs }: PendingWrite): boolean =>
   isAlone === true && lostAtMs === undefined;
 

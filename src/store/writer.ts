@@ -18,9 +18,9 @@ const ROLLBACK_TO = "ROLLBACK TO work";
 const CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /**
- * The writing connection of a local file, which a thread of its own has. Statements whose outcome nobody
- * waits for gather here and travel with the next one that somebody does, at the latest with the commit; so
- * that a work of inserts alone costs this thread neither their time nor a wait.
+ * The writing connection of a local file, which has its own thread. Statements whose results nobody awaits are
+ * buffered and sent with the next awaited one, or with the commit. A work with only inserts thus costs this thread
+ * neither their time nor a wait.
  */
 export class ThreadWriter implements Writer {
   readonly db: WriteDb;
@@ -47,7 +47,7 @@ export class ThreadWriter implements Writer {
     return this.#current;
   }
 
-  /** Moves what it can of the WAL; to be called while no transaction is open. */
+  /** Moves what it can of the WAL. Must be called while no transaction is open. */
   async checkpoint(): Promise<void> {
     await this.#channel.ask([this.#channel.call(CHECKPOINT)]);
   }
@@ -63,13 +63,13 @@ class ThreadTransaction implements Transaction {
   readonly #channel: WriterChannel;
   readonly #isOptimistic: boolean;
   readonly #options: CommitOptions;
-  /** What the thread has not heard of yet. */
+  /** Statements not sent to the thread yet. */
   #calls: StatementCall[];
   /** Where the current work begins in them. */
   #workStart = 0;
-  /** True once the thread has heard of the current work, and has a savepoint before it. */
+  /** True once the thread has set the savepoint of the current work. */
   #hasSavepoint = false;
-  /** True from when the thread hears of it until it is over there. */
+  /** True from when the thread is sent the transaction until its end. */
   #isOpen = false;
   #lost: unknown = null;
 
@@ -99,7 +99,7 @@ class ThreadTransaction implements Transaction {
   }
 
   async commit(): Promise<void> {
-    if (!this.#isOpen && this.#calls.length === 1) return; // nobody wrote
+    if (!this.#isOpen && this.#calls.length === 1) return; // no changes
     this.#options.beforeCommit?.();
     this.#calls.push(this.#channel.call(COMMIT));
     await this.#send(this.#options.syncMs);
@@ -109,7 +109,7 @@ class ThreadTransaction implements Transaction {
     this.#calls = [];
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#channel.ask([this.#channel.call(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
+    await this.#channel.ask([this.#channel.call(ROLLBACK)]).catch(() => undefined); // a failed thread has no open transaction
   }
 
   /** Executes an awaited statement. Throws a `storeFault`. */
@@ -124,7 +124,7 @@ class ThreadTransaction implements Transaction {
     return this.#send();
   }
 
-  /** A statement that is taken to succeed; where it does not, the queue does its group again, one by one. */
+  /** A statement that is assumed to succeed. If it fails, the queue repeats its group one by one. */
   leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined {
     if (!this.#isOptimistic) return this.perform(sql, "run", [...values]);
     if (this.#lost !== null) throw storeFault(this.#lost);
@@ -148,13 +148,14 @@ class ThreadTransaction implements Transaction {
     );
     const isLast = fault.at === calls.length - 1;
     if (!isLast && calls[fault.at]?.[1] === "blind") this.#lost ??= new OptimisticFailure(error);
-    // after a full disk or a failed read SQLite rolls back by itself; what follows would run unprotected
+    // SQLite rolls back by itself after a full disk or a failed read; later statements would run outside the
+    // transaction
     else if (!isLast || !inTransaction) this.#lost ??= error;
     throw this.#lost ?? error;
   }
 }
 
-/** The way to the thread: statements by number, requests and replies as text. */
+/** Communication with the thread: statements by number, requests and replies as text. */
 class WriterChannel {
   readonly #path: string;
   readonly #thread: Thread<string, string>;
@@ -175,7 +176,7 @@ class WriterChannel {
     return [this.#numberOf(sql), how, values as SQLQueryBindings[]];
   }
 
-  /** Throws `internal` when the thread has broken; the next request starts another. */
+  /** Throws `internal` if the thread has failed. The next request starts another. */
   async ask(calls: StatementCall[], pauseMs?: number): Promise<WriterReply> {
     const request: WriterRequest = { learn: this.#learn, forget: this.#forget, calls, pauseMs };
     if (!this.#thread.isRunning) {
@@ -200,7 +201,7 @@ class WriterChannel {
     const known = this.#numbers.get(sql);
     const number = known ?? this.#nextNumber++;
     this.#numbers.delete(sql);
-    this.#numbers.set(sql, number); // the last used stand last
+    this.#numbers.set(sql, number); // most recently used last
     if (known !== undefined) return known;
     this.#learn.push([number, sql]);
     if (this.#numbers.size > STATEMENTS_KEPT) {
@@ -212,7 +213,7 @@ class WriterChannel {
   }
 }
 
-/** JSON would carry these as something else. */
+/** JSON can't represent these. */
 export function refuseUnknown(value: unknown): void {
   const isKnown = typeof value === "object" ? value === null : typeof value !== "bigint";
   if (!isKnown || (typeof value === "number" && !Number.isFinite(value))) {

@@ -2,21 +2,21 @@ import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { openWriter } from "./file.ts";
 
 /**
- * The thread that has the writing connection: what it costs to change and to commit holds up no request.
- * Requests and replies are JSON texts, which cross between threads several times faster than objects.
+ * The thread of the writing connection, so that changes and commits don't delay requests. Requests and replies are
+ * JSON texts, which cross threads several times faster than objects.
  */
 export interface WriterRequest {
-  /** The database file; in the first request. */
+  /** The database file, in the first request. */
   open?: string;
-  /** Texts of statements that later steps speak of by number. */
+  /** Texts of statements that later steps refer to by number. */
   learn: [number: number, sql: string][];
-  /** Statements that will not be spoken of again. */
+  /** Statements that can be discarded. */
   forget: number[];
   /** Executed in order, up to the first failure. */
   calls: StatementCall[];
   /** Delay before them in milliseconds, to simulate a slow disk. */
   pauseMs?: number;
-  /** Closes the file; in the last request. */
+  /** Closes the file, in the last request. */
   close?: true;
 }
 
@@ -26,9 +26,9 @@ export type StatementCall = [statement: number, how: How, values: SQLQueryBindin
 export type How = "control" | "blind" | "run" | "values" | "all";
 
 export interface WriterReply {
-  /** What the last step gave back. */
+  /** Result of the last step. */
   value: unknown;
-  /** The step that failed, and how. */
+  /** The step that failed, and its error. */
   fault: { at: number; message: string; code: string | null } | null;
   inTransaction: boolean;
 }
@@ -51,7 +51,7 @@ function perform(request: WriterRequest): WriterReply {
   try {
     path = request.open ?? path;
     for (const [number, sql] of request.learn) texts.set(number, sql);
-    // a file that could not be opened may be back by the next request
+    // a file that couldn't be opened may be back by the next request
     if (request.calls.length > 0) connection ??= openWriter(path);
     if (request.pauseMs !== undefined) Bun.sleepSync(request.pauseMs);
     for (; at < request.calls.length; at++) value = run(request.calls[at] as StatementCall);
@@ -61,7 +61,7 @@ function perform(request: WriterRequest): WriterReply {
   }
   for (const number of request.forget) forget(number);
   if (request.close) {
-    for (const number of prepared.keys()) forget(number); // one that is left keeps the file open
+    for (const number of prepared.keys()) forget(number); // an open statement keeps the file open
     connection?.close();
     connection = null;
     texts.clear();
