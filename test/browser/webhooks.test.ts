@@ -164,7 +164,9 @@ describe("what failed for good", () => {
     expect(await page.getByRole("table", { name: "Dead letters" }).getByRole("row").count()).toBe(2);
 
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await page.getByRole("link", { name: `Outgoing · ${receiver.url}/elsewhere` }).waitFor();
+    await page
+      .getByRole("link", { name: `Outgoing · ${receiver.url}/elsewhere connection.created` })
+      .waitFor();
     expect(await troubles()).toEqual([]);
     await go("/");
     await page.getByRole("link", { name: "2 dead letters" }).click();

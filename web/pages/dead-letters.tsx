@@ -91,9 +91,13 @@ export default function DeadLetters() {
             <span className="text-soft">
               {letter.source === "inbound" ? t("Incoming") : t("Outgoing")} ·{" "}
             </span>
-            {letter.eventType && <code className="font-mono text-xs">{letter.eventType}</code>}
-            {letter.eventType && <span className="text-soft"> · </span>}
             <span dir="auto">{nameOf(letter)}</span>
+            {letter.eventType && (
+              <>
+                {" "}
+                <code className="ml-1 font-mono text-xs text-soft">{letter.eventType}</code>
+              </>
+            )}
           </Link>
           <span className="block truncate text-xs text-soft" dir="auto">
             {errorLine(letter.error)}
