@@ -194,6 +194,21 @@ describe("what other engines read of the lake", () => {
     expect(metadata["table-uuid"]).toBe(before["table-uuid"]);
   });
 
+  test("have snapshots in the order of their times, also after the clock was set back", async () => {
+    await upload("clock", [{ id: 1 }]);
+    weir.clock.turn(-600_000);
+    await upload("clock", [{ id: 2 }]);
+    weir.clock.turn(600_000);
+    const { metadata } = await load("clock");
+    await checkTable(metadata);
+    const times = metadata.snapshots.map((snapshot: Record<string, number>) => snapshot["timestamp-ms"]);
+    expect(times).toEqual(times.toSorted((a: number, b: number) => a - b));
+    expect(metadata["snapshot-log"].map((entry: Record<string, number>) => entry["timestamp-ms"])).toEqual(
+      times,
+    );
+    expect(metadata["last-updated-ms"]).toBe(times.at(-1));
+  });
+
   test("name the fields of manifests by the ids of the specification", async () => {
     await upload("ids", [{ id: 1 }]);
     const { metadata } = await load("ids");

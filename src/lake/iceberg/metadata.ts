@@ -28,7 +28,8 @@ const UNPARTITIONED = { "spec-id": 0, fields: [] };
 const LAST_PARTITION_ID = 999;
 
 /** The table's metadata, by the specification of format version 2. */
-export function tableMetadata({ uuid, location, history, snapshots }: TableState) {
+export function tableMetadata({ uuid, location, history, snapshots: unordered }: TableState) {
+  const snapshots = inOrder(unordered);
   const last = snapshots.at(-1);
   return {
     "format-version": 2,
@@ -65,6 +66,15 @@ export function tableMetadata({ uuid, location, history, snapshots }: TableState
     "metadata-log": [],
     refs: last ? { main: { "snapshot-id": last.id, type: "branch" } } : {},
   };
+}
+
+/** Readers refuse a table whose times go back, as they do after a clock is set back: none is before the one before it. */
+function inOrder(snapshots: readonly Snapshot[]): Snapshot[] {
+  let latestMs = 0;
+  return snapshots.map((snapshot) => {
+    latestMs = Math.max(latestMs, snapshot.atMs);
+    return { ...snapshot, atMs: latestMs };
+  });
 }
 
 export const schemaJson = ({ id, fields }: Schema) => ({
