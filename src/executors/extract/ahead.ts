@@ -1,6 +1,6 @@
 /**
- * Yields the pages. The next one is requested while one is being processed. If the consumer stops early, it waits for
- * the page that was requested in vain.
+ * Yields the pages. The next one is requested while one is being processed. If the consumer stops early, waits for
+ * the page that was already requested.
  */
 export async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = pages[Symbol.asyncIterator]();

@@ -92,7 +92,7 @@ export async function dropSeen(
 }
 
 interface Reached {
-  /** What the result shows as the end. */
+  /** The end of the range, as the result shows it. */
   end: Json;
   /** Null if the stored state doesn't change. */
   state: CursorState | null;
@@ -141,7 +141,7 @@ export async function reached(
   return { end, state: { cursorField: field, lastValue: end, boundary: kept.slice(0, MAX_BOUNDARY) } };
 }
 
-/** Without any value there is nothing to go on from: the next load would bring the same rows once more. */
+/** Without any value the cursor can't advance: the next load would read the same rows again. */
 const noValue = (resource: string, field: string): AppError =>
   new AppError(
     "cursor_field_missing",
@@ -149,7 +149,7 @@ const noValue = (resource: string, field: string): AppError =>
     { details: { resource, field } },
   );
 
-/** Each fingerprint as often as the list that has it most. */
+/** Merges lists of fingerprints. Each occurs as often as in the list that has it most. */
 function joined(left: readonly string[], right: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const fp of left) counts.set(fp, (counts.get(fp) ?? 0) + 1);

@@ -1,8 +1,8 @@
 import type { Lines } from "./lines.ts";
 
-/** Offsets from here on are into the scratch, smaller ones into the text. */
+/** Offsets from this one on refer to the scratch buffer, smaller ones to the text. */
 const SCRATCH = 2 ** 30;
-/** Longer pieces are copied by the runtime. */
+/** The runtime copies longer pieces. */
 const LONG_BYTES = 48;
 
 const QUOTE = 34;
@@ -11,7 +11,7 @@ const DOT = 46;
 const ZERO = 48;
 const BACKSLASH = 92;
 
-/** The byte that each letter means after a backslash. 0 for invalid escapes. */
+/** The byte for each letter after a backslash. 0 for invalid escapes. */
 const MEANT = new Uint8Array(256);
 for (const [letter, meant] of Object.entries({
   '"': '"',
@@ -25,13 +25,13 @@ for (const [letter, meant] of Object.entries({
 }))
   MEANT[letter.charCodeAt(0)] = meant.charCodeAt(0);
 
-/** The cells of the line at hand: where their bytes are, -1 for an empty one. */
+/** The cells of the current line: where their bytes are, or -1 for an empty one. */
 interface Cells {
   from: Int32Array;
   to: Int32Array;
   /** Total bytes of all pieces. */
   total: number;
-  /** The row that last brought a line, how many it has brought, and where they begin. */
+  /** The row that last added lines, how many it added, and where they begin. */
   row: number;
   lines: number;
   start: number;
@@ -79,7 +79,7 @@ export class ByteCells {
     return made;
   }
 
-  /** Writes the line at hand. */
+  /** Writes the current line. */
   emit(lines: Lines): void {
     const cells = this.#cellsOf(lines);
     if (cells.row !== this.#row) {
@@ -110,7 +110,7 @@ export class ByteCells {
     lines.endBytes(at);
   }
 
-  /** Forgets all that the row has brought. */
+  /** Discards all lines of the row. */
   undo(): void {
     for (const lines of this.#touched) {
       const cells = this.#cellsOf(lines);
@@ -129,7 +129,8 @@ export class ByteCells {
   }
 
   /**
-   * A quoted text of JSON, as a quoted cell, where each of its escapes is a backslash and one letter; null for others.
+   * Returns a quoted JSON text as a quoted cell if each of its escapes is a backslash and one letter. Null for
+   * others.
    */
   unescaped(from: number, to: number): { from: number; to: number } | null {
     const bytes = this.#bytes;

@@ -26,7 +26,7 @@ export class ByteRows {
   #objects = 0;
   /** Position of the root row's number. */
   #number = { from: 0, to: 0 };
-  /** The white space there may be beside the usual: items of a list may go over several lines. */
+  /** Whitespace to accept in addition to the usual: list items may span several lines. */
   #gap: number = SPACE;
   readonly #cells = new ByteCells();
   /** Columns whose texts in this row are known to be plain text. */
@@ -109,7 +109,7 @@ export class ByteRows {
         if (field === undefined) return false;
         order[index] = field;
       }
-      if (field.seen === stamp) return false; // the last one of a key counts
+      if (field.seen === stamp) return false; // the last value of a key wins
       field.seen = stamp;
       this.#space();
       if (this.#next() !== COLON) return false;
@@ -166,7 +166,7 @@ export class ByteRows {
     return this.#passes(word) && this.#put(lines, column?.at.boolean, from, this.#at);
   }
 
-  /** A JSON string without escapes is a quoted cell as it is. */
+  /** A JSON string without escapes is already a quoted cell. */
   #string(lines: Lines, column: SheetColumn | null): boolean {
     if (column === null) return false;
     const bytes = this.#bytes;
@@ -257,7 +257,7 @@ export class ByteRows {
     return this.#rare(lines, column, from);
   }
 
-  /** True for a fraction as its double is written: most of many digits are. */
+  /** True for a fraction that is written as its double is printed. Most with many digits aren't. */
   #isShortest(from: number, to: number): boolean {
     const text = this.#letters.toString("latin1", from, to);
     const value = Number(text);
@@ -289,7 +289,7 @@ export class ByteRows {
     const digits = digitsOf(text);
     if (digits === null) return false;
     if (text === "-0.0")
-      column.sawDigits(TOO_MANY_DIGITS, 0); // no decimal has it
+      column.sawDigits(TOO_MANY_DIGITS, 0); // no decimal can hold it
     else column.sawDigits(digits.whole, digits.scale);
     return this.#write(lines, isText ? column.at.number : column.at.double, text);
   }
@@ -304,7 +304,7 @@ export class ByteRows {
     this.#space();
     if (this.#bytes[this.#at] === CLOSE_LIST) {
       this.#at++;
-      return level < this.options.maxNesting; // a deeper one is kept as JSON
+      return level < this.options.maxNesting; // deeper ones are kept as JSON
     }
     if (list === null) return false;
     for (let index = 0; ; index++) {
@@ -348,7 +348,7 @@ export class ByteRows {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Text that is another key, or invalid JSON. */
+/** The text differs from the expected key, or is invalid JSON. */
 const UNSURE = /[\\\p{Cc}]/u;
 const NULL = encoder.encode("null");
 const TRUE = encoder.encode("true");

@@ -17,7 +17,7 @@ type Branch = Map<string, Branch | null>;
 
 function want(branch: Branch, [name = "", ...inner]: readonly string[]): void {
   const known = branch.get(name);
-  if (known === null) return; // all of it
+  if (known === null) return; // all parts
   if (inner.length === 0) return void branch.set(name, null);
   const next: Branch = known ?? new Map();
   branch.set(name, next);

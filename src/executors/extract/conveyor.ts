@@ -26,13 +26,13 @@ export class Conveyor {
     this.#check();
   }
 
-  /** Waits until all is done. */
+  /** Waits for all jobs. */
   async drain(): Promise<void> {
     await this.idle();
     this.#check();
   }
 
-  /** Waits for all jobs, for leaving: a failure is not thrown again. */
+  /** Waits for all jobs before cleanup. Doesn't throw their errors again. */
   async idle(): Promise<void> {
     await this.#last;
     this.#waiting = [];

@@ -7,21 +7,21 @@ import { type Part, partsOf } from "./parts.ts";
 import type { SheetColumn } from "./sheet.ts";
 import { instantFromText, isFloat, isInstant, isInstantText, isInteger, isNumber } from "./types.ts";
 
-/** How one load compares the values of its cursor. */
+/** How a load compares values of its cursor. */
 export interface CursorSql {
-  /** The value that is compared, over the staged rows. */
+  /** The value to compare, over the staged rows. */
   sql: string;
   type: string;
-  /** The value as text, which DuckDB returns without loss. */
+  /** The value as text, which DuckDB returns losslessly. */
   text: string;
-  /** Whether the source returned text, which is then kept unchanged. */
+  /** Whether the source returned text, which is then stored unchanged. */
   isText: boolean;
 }
 
 /** The type of a cursor whose values are compared as numbers of any length. */
 const ANY_NUMBER = "number of any length";
 
-/** Decides how values of `column` are compared: numbers as numbers, texts that are all times as times. */
+/** Decides how to compare values of `column`: numbers as numbers, texts that are all times as times. */
 export function cursorSql(column: SheetColumn): CursorSql {
   const parts = partsOf(column);
   const [first, second] = parts;
@@ -49,11 +49,11 @@ export function cursorSql(column: SheetColumn): CursorSql {
   };
 }
 
-/** A number's digits without an exponent and without zeros at the end of its fraction, so that equal numbers are equal texts. */
+/** A number's digits without an exponent or trailing zeros in its fraction, so that equal numbers are equal texts. */
 function plainNumber({ sql, type, text }: Part): string {
   if (isInteger(type)) return `CAST(${sql} AS VARCHAR)`;
   const digits = text ?? `CAST(${sql} AS VARCHAR)`;
-  // DuckDB writes doubles with an exponent where they are far from 1.
+  // DuckDB prints very large and very small doubles with an exponent.
   const plain = isFloat(type)
     ? `CASE WHEN contains(${digits}, 'e') THEN CAST(CAST(${digits} AS DECIMAL(38,12)) AS VARCHAR) ELSE ${digits} END`
     : digits;
@@ -142,7 +142,7 @@ export function beforeLag(value: Json, lagSeconds: number): Json {
   return `${moved.slice(0, 10)}${separator}${moved.slice(11, 19)}${fraction}${zone === "" ? "" : "Z"}`;
 }
 
-/** Subtracts from a number, keeping all of its digits. */
+/** Subtracts from a number without losing digits. */
 function lessSeconds(whole: string, fraction: string, seconds: number): string {
   const unit = 10n ** BigInt(fraction.length);
   const moved = BigInt(whole + fraction) - BigInt(Math.ceil(seconds)) * unit;

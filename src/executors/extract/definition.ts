@@ -205,7 +205,7 @@ export type Definition = Static<typeof definition>;
 
 const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
 
-/** Returns every fault of a definition for connections of this provider. The provider is null if it isn't known. */
+/** Returns all errors in a definition for connections of this provider, or of an unknown one if null. */
 export function sourceFaultsOf(
   input: Partial<Definition>,
   provider: Provider | null,
@@ -231,8 +231,8 @@ const upwardFaults = (resources: Definition["resources"]): { path: string[]; mes
   });
 
 /**
- * Returns faults that the shape can't express. Values with templates aren't known yet and pass, as do settings that an
- * unknown source may have by name.
+ * Returns errors that the schema can't express. Values with templates aren't known yet and pass, as do settings that
+ * an unknown source may support.
  */
 export function faultsOf(
   { resources, dataset, layer, maxRows }: Partial<Definition>,
@@ -308,7 +308,7 @@ export function faultsOf(
   return faults;
 }
 
-/** Returns why deleted rows can't be found, or needn't be. */
+/** Returns why deleted rows can't be found, or don't need to be. */
 function deletesFault(resource: Definition["resources"][number], isMany: boolean): string | null {
   const { deletes = "ignore", primaryKey = [], writeDisposition, incremental, mergeStrategy } = resource;
   if (deletes === "ignore" || isTemplate(deletes)) return null;

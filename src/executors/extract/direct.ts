@@ -10,9 +10,9 @@ import type { Sheet } from "./sheet.ts";
 import { typedSource } from "./typed.ts";
 
 /**
- * Writes a typed source directly to the table's files, in one pass, if nothing has to be filtered, looked up or split.
- * Null otherwise; at most the first of `records` was then requested. Throws a refusal (`isRefusal`) if a later value
- * isn't of the type of the first ones.
+ * Writes a typed source directly to the table's files, in one pass, if nothing has to be filtered, looked up or
+ * split. Returns null otherwise, after requesting at most the first of `records`. Throws a refusal (`isRefusal`) if
+ * a later value has another type than the first ones.
  */
 export async function landDirect(
   site: Site,
@@ -26,7 +26,7 @@ export async function landDirect(
   const isPlain =
     !incremental || (extraction.ranged && plan.limit === null && !incremental.stored?.boundary.length);
   if (site.dryRun || plan.disposition === "merge" || !isPlain) return null;
-  await records.peek(); // from here on the types are those of the first rows
+  await records.peek(); // from here on the first rows decide the types
   let needsRows = false;
   const existing = site.existing(sheet.table);
   const resolution = await resolve({
@@ -44,7 +44,7 @@ export async function landDirect(
   });
   const field = incremental ? sheet.find(incremental.field) : undefined;
   const named = incremental ? [...plan.primaryKey, incremental.field].map((name) => sheet.find(name)) : [];
-  // Fingerprints at the cursor are computed from staged rows later.
+  // Fingerprints at the cursor are later computed from staged rows.
   const isSame = sheet.columns
     .filter((column) => isWhole(plan) || named.includes(column))
     .every((column) =>
@@ -106,7 +106,7 @@ export async function landDirect(
   };
 }
 
-/** The rows of the finished files under the names that they had when they were staged. */
+/** The rows of the finished files under the names of the staged columns. */
 function written(sheet: Sheet, files: readonly SqlFile[]): string {
   const columns = sheet.columns.map((column) => `${quoteName(column.name)} AS ${column.slots[0]?.name}`);
   return `SELECT ${columns.join(", ")} FROM ${parquet(files.map((file) => file.path))}`;

@@ -29,7 +29,7 @@ export class Drops {
     return this.#any || this.#anyChildren;
   }
 
-  /** A SELECT of the rows of a sheet that are left. */
+  /** A SELECT of the remaining rows of a sheet. */
   alive(sheet: Sheet): string {
     const roots = this.#any ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq` : "";
     const children =
@@ -59,7 +59,7 @@ export class Drops {
     return count;
   }
 
-  /** Leaves out rows of a child table. */
+  /** Drops rows of a child table. */
   async dropChildren(sheet: Sheet, condition: string): Promise<void> {
     const [row] = await this.session.run(
       `INSERT INTO ${CHILDREN} SELECT _dlt_id FROM (${this.alive(sheet)}) WHERE ${condition}`,

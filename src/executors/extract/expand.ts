@@ -49,17 +49,17 @@ export async function expand(
   return all;
 }
 
-/** A name as written, and as PostgreSQL folds it. */
+/** A name as written, and as PostgreSQL folds it to lower case. */
 const spellings = (name: string): string[] => [name, name.toLowerCase()];
 
-/** The table that a resource without a wildcard names, as the provider finds it. */
+/** Finds the table of a resource without a wildcard as the provider would. */
 function named({ spec, name = "" }: ResourceDefinition, tables: readonly KeyedTable[]): KeyedTable | null {
   const pattern = parsePattern(spec ?? name);
   const [first] = pattern ? fitting(pattern, tables) : [];
   return first ?? null;
 }
 
-/** The tables that a pattern names: by its letters as they are written, else as they are folded. */
+/** The tables that match a pattern, first case-sensitively, then folded to lower case. */
 function fitting({ schema, table, isExact }: TablePattern, tables: readonly KeyedTable[]): KeyedTable[] {
   const schemas = schema === null ? [null] : spellings(schema);
   for (const letters of spellings(table)) {
@@ -74,7 +74,7 @@ function fitting({ schema, table, isExact }: TablePattern, tables: readonly Keye
   return [];
 }
 
-/** Whether `name` is the pieces in their order, with anything between them. */
+/** Whether `name` consists of the pieces in order, with anything in between. */
 function fitsPieces(name: string, [first = "", ...rest]: readonly string[]): boolean {
   const last = rest.pop() ?? "";
   if (!name.startsWith(first)) return false;
@@ -129,7 +129,7 @@ function resourcesOf(resource: ResourceDefinition, tables: readonly KeyedTable[]
   return tables.map(({ spec, table, primaryKey }) => ({
     ...settings,
     spec,
-    // A table may be called as a file is, such as csv.
+    // A table may have a name like a file format, such as csv.
     ...(tableName({ spec }) === tableName({ name: table }) ? {} : { name: table }),
     ...(takesOwn ? { primaryKey } : {}),
   }));
@@ -142,7 +142,7 @@ function listOf(names: readonly string[]): string {
   return names.length > MAX_NAMES ? `${shown} and ${names.length - MAX_NAMES} more` : shown;
 }
 
-/** Two tables of the source never become one of the lake. */
+/** Two source tables must not become one lake table. */
 function checkNames(resources: readonly ResourceDefinition[]): void {
   const bySource = new Map<string, string>();
   for (const resource of resources) {

@@ -4,7 +4,7 @@ import type { CsvStyle } from "../../lake/csv-style.ts";
 import { dateFormatFault, strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
 import { FILE_FORMATS } from "../../providers/contract.ts";
 
-/** How to read the files of a resource, if their names and bytes don't show it. */
+/** How to read a resource's files, if their names and content don't show it. */
 export const FileOptions = object(
   {
     format: optional(
@@ -101,7 +101,7 @@ export function textStyleOf({ decimal, dateFormat }: FileOptions): TextStyle {
   return { ...(decimal ? { decimal } : {}), ...(format === null ? {} : { dateFormat: format }) };
 }
 
-/** Faults that the shape can't say. */
+/** Errors that the schema can't express. */
 export function fileFaults({
   encoding,
   dateFormat,
@@ -125,6 +125,6 @@ function isEncoding(name: string): boolean {
   try {
     return new TextDecoder(name).encoding !== "";
   } catch {
-    return false; // a RangeError is the only answer that there is
+    return false; // a RangeError is the only way to find out
   }
 }

@@ -11,7 +11,7 @@ import type { Landed, LandedTable } from "./land.ts";
 import type { Plan } from "./plan.ts";
 import { columnsOf, type SchemaChange } from "./resolve.ts";
 
-/** What a load did to one table. */
+/** The effect of a load on one table. */
 interface TableResult {
   table: string;
   rowsRead: number;
@@ -27,7 +27,7 @@ interface TableResult {
   schemaChanges: SchemaChange[];
 }
 
-/** A table's part of the load, ready to be placed. */
+/** A table's part of the load, ready to be moved into the lake. */
 export interface Finished {
   result: TableResult;
   /** Null if the table is unchanged. */
@@ -41,14 +41,14 @@ export interface FinishOptions {
   plan: Plan;
   /** When the run started, as ISO 8601. */
   startedAt: string;
-  /** Child tables that earlier loads of the resource made. */
+  /** Child tables that earlier loads of the resource created. */
   children: readonly LakeTable[];
   warn(text: string): void;
 }
 
 /**
- * Combines the new rows with those of the tables. Throws `row_count_mismatch` if the rows that were read aren't those
- * that were written, dropped and rejected.
+ * Combines the new rows with those of the tables. Throws `row_count_mismatch` if the number of rows read isn't that
+ * of rows written, dropped and rejected.
  */
 export async function finish(landed: Landed, options: FinishOptions): Promise<Finished[]> {
   const { disposition } = options.plan;
@@ -68,7 +68,7 @@ export async function finish(landed: Landed, options: FinishOptions): Promise<Fi
   return finished;
 }
 
-/** Adds the files that were rewritten because of the key to what the load itself did. */
+/** Adds the files that were rewritten for the new key to those of the load. */
 function withReady(finished: Finished, { table, existing, targets }: LandedTable, ready: Ready): void {
   if (ready.remove.length === 0) return;
   const change: NonNullable<Finished["change"]> = finished.change ?? {
@@ -130,7 +130,7 @@ function written(table: LandedTable, { plan }: FinishOptions): Finished {
       change: isNothing ? null : { table: table.table, columns, files, remove: "all", baseVersion },
     };
   }
-  // A table whose columns are known is there from its first load on, even without rows.
+  // A table with known columns is created by its first load, even without rows.
   const isNothing = files.length === 0 && (existing !== null || !isKnown(table));
   return {
     result,
@@ -138,7 +138,7 @@ function written(table: LandedTable, { plan }: FinishOptions): Finished {
   };
 }
 
-/** Whether the source named its columns, so that an empty table makes sense. */
+/** Whether the source named its columns, so that an empty table is useful. */
 const isKnown = (table: LandedTable): boolean =>
   !table.isChild && table.targets.some((target) => !target.name.startsWith("_dlt_"));
 
@@ -165,7 +165,7 @@ export const nothing = (table: string): TableResult => ({
   schemaChanges: [],
 });
 
-/** Deletes old rows of a key with their child rows. Of several new rows of a key, one is kept. */
+/** Deletes old rows of the new keys with their child rows. Of several new rows with one key, one is kept. */
 async function merged(landed: Landed, options: FinishOptions, ready: Ready): Promise<Finished[]> {
   const [root, ...children] = landed.tables;
   if (!root) return [];
@@ -221,7 +221,7 @@ async function merged(landed: Landed, options: FinishOptions, ready: Ready): Pro
   return finished;
 }
 
-/** A table of versions accepts no other merge, which would end all versions without a trace. */
+/** A table of versions accepts no other merge, which would replace all versions. */
 function checkVersions({ table, existing }: LandedTable, { strategy }: Plan): void {
   const isVersioned = existing?.columns.some((column) => column.name === "_dlt_valid_to") === true;
   if (!isVersioned || strategy === "scd2") return;
@@ -239,7 +239,7 @@ async function pruned(
   ids: string,
   { session, folder, lake, plan }: FinishOptions,
 ): Promise<Finished> {
-  // Ended versions, and rows that stay, keep their child rows.
+  // Ended versions and remaining rows keep their child rows.
   const isAdding = plan.strategy === "scd2" || plan.strategy === "insert_only";
   const columns = child ? columnsOf(child.targets) : (existing?.columns ?? []);
   const { add, remove, inserted, deleted } = await pruneFiles(session, {

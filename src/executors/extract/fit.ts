@@ -11,14 +11,14 @@ import {
   widen,
 } from "./types.ts";
 
-/** Where a value goes: `main` into the column, and what doesn't fit there into a variant column of its type. */
+/** Where a value goes: to the column if it fits (`main`), otherwise to a variant column of its type. */
 interface Fit {
   main: string;
   /** SQL that is true for rows whose values don't fit `main`. Null if all fit. */
   misfits: string | null;
   /** Whether values lose their time zone, and are stored in UTC. */
   isZoneLost?: boolean;
-  /** The wider type that would fit all values, and `main` in that case. */
+  /** The wider type that would fit all values, and `main` for that type. */
   wider?: { type: string; main: string };
 }
 
@@ -67,7 +67,7 @@ function exact(sql: string, into: string, from: string): string {
     into !== ZONED &&
     from !== ZONED;
   if (!areNumbers && !areDays) return `CAST(NULL AS ${into})`;
-  // a decimal is what a double's text says, not its bits
+  // a decimal equals the text of a double, not its bits
   const crosses = (isFloat(into) && isDecimal(from)) || (isFloat(from) && isDecimal(into));
   const there = `TRY_CAST(${crosses ? `CAST(${sql} AS VARCHAR)` : sql} AS ${into})`;
   const back = `TRY_CAST(${crosses ? `CAST(${there} AS VARCHAR)` : there} AS ${from})`;

@@ -17,7 +17,7 @@ import { KEY } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 import { recordFiles, takeTyped, typedSheet } from "./typed.ts";
 
-/** Reads all keys that the source has into a Parquet file, in the types that the table has them in. */
+/** Reads all keys of the source into a Parquet file, in the types of the table. */
 export async function takeKeys(
   extraction: Extraction & { kind: "csv" },
   { key, tables: [root] }: Landed,
@@ -46,7 +46,7 @@ export async function takeKeys(
   return path;
 }
 
-/** Deletes or marks rows whose keys the source no longer has, with the child rows of deleted ones. */
+/** Deletes or marks rows whose keys are missing from the source. Deletes their child rows too. */
 export async function deleteMissing(
   finished: Finished[],
   { tables: [root], key }: Landed,
@@ -93,14 +93,14 @@ export async function deleteMissing(
   }
 }
 
-/** The table's files as the load would leave them; its own are known by their paths. */
+/** The table's files after the load. Its new ones are identified by their paths. */
 function current(existing: readonly ExistingFile[], { change }: Finished): ExistingFile[] {
   const remove = change?.remove ?? [];
   const kept = remove === "all" ? [] : existing.filter(({ id }) => !remove.includes(id));
   return [...kept, ...(change?.files ?? []).map(({ path, rows }) => ({ id: path, path, rows }))];
 }
 
-/** Records that some of those files are replaced by others. */
+/** Records that some of those files are replaced. */
 function put(
   finished: Finished,
   { add, remove }: { add: SqlFile[]; remove: string[] },

@@ -32,7 +32,7 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
   const resolution = await resolve({
     sheet,
     existing: knownColumns(existing),
-    contract: unfrozen(site.contract), // what freeze refuses is told at the end
+    contract: unfrozen(site.contract), // violations of the contract are reported at the end
     fixed: site.fixed,
     key: [],
     isReplaced: site.plan.disposition === "replace",

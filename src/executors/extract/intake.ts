@@ -29,7 +29,7 @@ import type { Staging } from "./staging.ts";
 import { Tabular } from "./tabular.ts";
 import { isRefusal } from "./typed.ts";
 
-/** Number of rows of a page that are processed before lines go to disk. */
+/** Number of rows of a page to process before lines are written to disk. */
 const ROWS_AT_ONCE = 512;
 const NEWLINE = 0x0a;
 const KEY_REPEATED = "gave way to a later one of the same key in its object";
@@ -41,16 +41,16 @@ export interface IntakeOptions {
   idPrefix: string;
   maxNesting: number;
   fingerprint: boolean;
-  /** Columns that are wanted; null for all. */
+  /** Columns to read, or null for all. */
   only: Choice | null;
-  /** Number of rows after which reading stops. Null: all. */
+  /** Maximum number of rows to read, or null for all. */
   limit: number | null;
-  /** Whether a count of the source's own that differs is an error. */
+  /** Whether a row count that differs from the source's own is an error. */
   strictCounts: boolean;
   tables: Names;
   file: FileOptions;
   readSheets: Sheets["read"];
-  /** The only sheet to read from workbooks that have it. Null: as in `file`. */
+  /** The only sheet to read from workbooks that have it. Null: the file option decides. */
   sheet: string | null;
   /** Folder for child processes that read files. */
   folder: string;
@@ -71,13 +71,13 @@ export interface Intake {
   sheets: Sheet[];
   /** Whether the source named all of its columns, including those without values. */
   areNamed: boolean;
-  /** Records that couldn't be read, up to the maximum. */
+  /** Values that were changed when they were loaded. */
   rejects: readonly Reject[];
   /** Values that did not arrive as they are at the source. */
   odd?: OddValues;
   /** Sheets of workbooks that weren't read. */
   furtherSheets?: readonly string[];
-  /** Whether the root's staged rows carry a fingerprint of the whole row. */
+  /** Whether the root's staged rows have a fingerprint of the whole row. */
   fingerprinted: boolean;
 }
 
@@ -115,14 +115,14 @@ export async function takeLoose(
 
 class LooseReader {
   readonly #normaliser: Normaliser;
-  /** Null where some rows or values are left out, or each row has a fingerprint. */
+  /** Null if rows or values are left out, or each row has a fingerprint. */
   readonly #bytes: ByteRows | null;
   readonly #tabular: Tabular;
   /** Names of sheets that weren't read. */
   readonly furtherSheets = new Set<string>();
-  /** Reading continues as long as rows arrive, so other work needs its turns. */
+  /** Reading continues as long as rows arrive, so it must yield to other work. */
   readonly #yieldSlice = openTurns();
-  /** Files that name their columns, and files that don't. */
+  /** Numbers of files with and without column names. */
   #named = 0;
   #unnamed = 0;
 
@@ -168,7 +168,7 @@ class LooseReader {
   }
 
   async api({ pages, texts }: Extraction & { kind: "rows" }): Promise<void> {
-    if (this.options.limit !== null) return this.rows(pages); // no page beyond the limit is requested
+    if (this.options.limit !== null) return this.rows(pages); // no page is requested beyond the limit
     const bytes = texts ? this.#bytes : null;
     if (!texts || !bytes) return this.rows(ahead(pages));
     for await (const page of ahead(texts)) {
@@ -192,7 +192,7 @@ class LooseReader {
     await this.#pause();
   }
 
-  /** Between some rows and the next. */
+  /** Yields to other work between rows. */
   async #pause(): Promise<void> {
     this.options.signal.throwIfAborted();
     await this.staging.flushLarge(this.#normaliser.lines);
@@ -212,7 +212,7 @@ class LooseReader {
     let before = 0;
     for await (const bytes of readLines(name, stream)) {
       this.options.signal.throwIfAborted();
-      // Text with a byte order mark at its start differs from one without.
+      // A text with a leading byte order mark differs from one without.
       if (this.#bytes && bytes[0] !== BYTE_ORDER_MARK) {
         before = await this.#eachLine(name, bytes, before, this.#bytes);
       } else {
@@ -313,7 +313,10 @@ class LooseReader {
     await unlink(path);
   }
 
-  /** The first sheet of a workbook is the resource's own table, unless it names another. Others are reported. */
+  /**
+   * The first sheet of a workbook goes to the resource's own table, unless the resource names another. Other sheets
+   * are reported.
+   */
   async #sheets(path: string, format: "xlsx" | "avro", limit: number | null): Promise<number> {
     const { file, readSheets, folder, signal, sheet: further } = this.options;
     const { sheet = null, header = true, skipRows = 0 } = file;

@@ -9,14 +9,14 @@ import { KEY_COLUMN } from "./naming.ts";
 import type { Plan } from "./plan.ts";
 import { columnsOf } from "./resolve.ts";
 
-/** The table's files once its rows can be found by the key, before the load brings its own. */
+/** The table's files after its keys were converted, before the load adds its own. */
 export interface Ready {
   existing: ExistingFile[];
-  /** The files that are new, known by their paths. */
+  /** The new files, by path. */
   add: SqlFile[];
   /** IDs of the files that these replace. */
   remove: string[];
-  /** Rows that turned out to be the same as a newer one. */
+  /** Number of rows with the same key as a newer one. */
   deleted: number;
 }
 
@@ -68,7 +68,7 @@ export async function readyKeys(
   return { existing: [...kept, ...made], add, remove, deleted };
 }
 
-/** An append may have several rows of one key, and so have versions. */
+/** A table with appended rows may have several rows of one key, and so may one with versions. */
 function keepOf({ disposition, strategy }: Plan): Keep {
   if (disposition !== "merge" || strategy === "scd2") return "all";
   return strategy === "insert_only" ? "oldest" : "newest";

@@ -29,32 +29,32 @@ import {
 import { FINGERPRINT, KEY, SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 
-/** The new rows of one table, finished as Parquet files in the work folder. */
+/** The new rows of one table, as finished Parquet files in the work folder. */
 export interface LandedTable {
   table: string;
   isChild: boolean;
   existing: LakeTable | null;
   targets: Target[];
-  /** Rows that the source gave within the range. */
+  /** Number of rows from the source within the range. */
   rowsRead: number;
   rows: number;
   deduplicated: number;
   rejected: number;
   files: SqlFile[];
   changes: SchemaChange[];
-  /** Columns that didn't fit all of their values, with the columns that have the others. */
+  /** Columns that couldn't hold all of their values, with the columns that hold the others. */
   split: ReadonlyMap<string, readonly string[]>;
-  /** Columns of times without a zone, whose values had one and are stored in UTC. */
+  /** Time columns without a zone whose values had one. They are stored in UTC. */
   zoneless: ReadonlySet<string>;
-  /** First rows, of a dry run only. */
+  /** First rows, in a dry run only. */
   sample: Record<string, Json>[];
 }
 
-/** How rows are found again in the table. */
+/** How rows are identified in the table. */
 export interface TableKey {
   /** The primary key's columns. */
   columns: string[];
-  /** What identifies rows: those columns, with `_dlt_key` instead of those in `field`. */
+  /** The columns that identify rows: the primary key, with `_dlt_key` instead of the columns in `field`. */
   match: string[];
   /** Null if the source compares all of them by their bytes. */
   field: KeyField | null;
@@ -63,7 +63,7 @@ export interface TableKey {
 }
 
 export interface Landed {
-  /** The root first. */
+  /** The root table first. */
   tables: LandedTable[];
   cursor: { start: Json; end: Json } | null;
   state: CursorState | null;
@@ -72,9 +72,9 @@ export interface Landed {
   rejects: readonly Reject[];
   /** Sheets of workbooks that weren't read. */
   furtherSheets: readonly string[];
-  /** A Parquet file with all keys of the source, in those columns. Omitted if they weren't needed. */
+  /** A Parquet file with all keys of the source, in those columns. Omitted if not needed. */
   keysFile?: string;
-  /** Which row of a key wins, as in `mergeFiles`. */
+  /** Which row of a key is kept, as in `mergeFiles`. */
   dedupeBy: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export interface Site {
   dryRun: boolean;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
-  /** Null if there is none, or the source has applied it. */
+  /** Null if there is none, or if the source has applied it. */
   where: ExtractRequest["where"];
   /** The current table. Null if it doesn't exist. */
   existing(table: string): LakeTable | null;
@@ -128,7 +128,7 @@ function checkFields(sheet: Sheet, plan: Plan): void {
 
 const hasValues = (sheet: Sheet, name: string) => (sheet.find(name)?.slots.length ?? 0) > 0;
 
-/** Decides about staged rows and writes those that go into the tables. */
+/** Filters staged rows and writes the rest for the tables. */
 export async function landStaged(site: Site, intake: Intake, ranged: boolean): Promise<Landed> {
   const { staging, plan, warn } = site;
   const { session } = staging;
@@ -202,16 +202,16 @@ export function keyOf(root: Sheet, { primaryKey }: Pick<Plan, "primaryKey">): Ta
   return { columns, match: parts.length > 0 ? [...others, KEY_COLUMN] : columns, field, parts };
 }
 
-/** What rows are sorted by for a column of the table: numbers stored as text are still sorted as numbers. */
+/** Sort order for a column of the table. Numbers stored as text are sorted as numbers. */
 function orderOf({ name, type }: Target, { slots }: SheetColumn): string {
   const areDigits = type === "VARCHAR" && slots.every((slot) => slot.number !== undefined);
   return areDigits ? orderKey(withoutZeros(quoteName(name))) : quoteName(name);
 }
 
-/** Rows that a condition leaves out ask nothing of the table. */
+/** Rows that the condition drops don't affect the schema. */
 const EVOLVE: SchemaContract = { tables: "evolve", columns: "evolve", dataType: "evolve" };
 
-/** A merge can't place rows that have nothing in any column of the key. */
+/** A merge can't match rows that have NULL in all key columns. */
 async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<void> {
   const slots = site.plan.primaryKey.flatMap((name) => root.find(name)?.slots ?? []);
   const keyless = slots.map((slot) => `${slot.name} IS NULL`).join(" AND ");
@@ -222,7 +222,7 @@ async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<voi
   if (count > 0) site.warn(`${count} rows of ${root.table} have no primary key and were rejected.`);
 }
 
-/** Whether rows of the table are looked for by their keys. */
+/** Whether rows of the table are looked up by their keys. */
 export const isKeyed = ({ disposition, deletes }: Pick<Plan, "disposition" | "deletes">): boolean =>
   disposition === "merge" || deletes !== "ignore";
 
@@ -243,7 +243,7 @@ function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolutio
   });
 }
 
-/** Applies the contract to what doesn't fit the table. */
+/** Applies the contract to values that don't fit the table. */
 async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolution): Promise<Resolution> {
   const { refusals, split } = resolution;
   const key = site.plan.primaryKey.find(
@@ -275,7 +275,7 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
   return resolution;
 }
 
-/** JSON that is equal at the source may have another text each time. */
+/** The text of equal JSON values may differ each time the source is read. */
 function refuseJsonKeys(sheet: Sheet, { primaryKey }: Plan): void {
   const isJson = (name: string) => sheet.find(name)?.slots.every(({ type }) => type === "JSON") === true;
   const key = primaryKey.find(isJson);
@@ -294,7 +294,7 @@ export const addedTable = (table: string): SchemaChange => ({
   to: null,
 });
 
-/** Null for a table that the contract doesn't allow and that had no rows anyway. */
+/** Null for a table that the contract doesn't allow and that would have no rows anyway. */
 async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): Promise<Resolution | null> {
   await drops.dropOrphans(sheet);
   const isNew = site.existing(root.table) !== null && site.existing(sheet.table) === null;
@@ -328,7 +328,7 @@ function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: In
   }));
 }
 
-/** The columns that the load adds itself, over the staged rows of a sheet. */
+/** The columns that the load adds, over the staged rows of a sheet. */
 export function metaTargets(
   site: Pick<Site, "loadId" | "idPrefix" | "plan" | "existing">,
   { parent, table, keyField }: Sheet,

@@ -19,7 +19,7 @@ import { Staging } from "./staging.ts";
 import { measured, recordFiles, takeTyped, typedSheet } from "./typed.ts";
 import { warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
 
-/** What the resources of one run share. */
+/** State shared by the resources of one run. */
 export interface Job {
   ctx: RunContext;
   /** Null if the provider stores no state. */
@@ -27,19 +27,19 @@ export interface Job {
   session: SqlSession;
   folder: string;
   options: Options;
-  /** The dataset's tables, as the last commit left them. */
+  /** The dataset's tables as of the last commit. */
   tables: readonly LakeTable[];
-  /** The child tables that earlier loads made for a table. */
+  /** The child tables that earlier loads created for a table. */
   childrenOf(table: string): readonly LakeTable[];
-  /** Names of tables that are no child tables, and those of the child tables of this load. */
+  /** Names of tables that are not child tables, and of the child tables of this load. */
   names: Names;
   reporter: Reporter;
   warn(text: string): void;
 }
 
 /**
- * Lands a resource in a folder of its own. With `isTrusting`, the first rows decide the types of columns that the
- * source doesn't define. Throws a refusal (`isRefusal`) if a later row has another type.
+ * Lands a resource in its own folder. With `isTrusting`, the first rows decide the types of columns that the source
+ * doesn't define. Throws a refusal (`isRefusal`) if a later row has another type.
  */
 export async function landIn(
   job: Job,
@@ -93,8 +93,8 @@ async function land(
     );
   }
   const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };
-  // A cursor may only move past rows that were read, and a condition asks for so many of those that it lets
-  // through: which ones are left out is decided when all are known.
+  // A cursor may only advance past rows that were read, and with a condition the limit counts matching rows. Both
+  // are known only after all rows were read.
   const isUncut = site.where !== null || (plan.incremental !== null && !options.dryRun);
   const intake: IntakeOptions = {
     table: plan.table,
@@ -129,7 +129,7 @@ async function land(
   const isGuessed = isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.targets ?? null;
   const taken = await takeLoose(extraction, staging, intake);
-  // Others know their columns, and reject what they don't have.
+  // Other sources know their columns and reject unknown ones.
   if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);
   if (taken.areNamed && taken.sheets[0]) warnOfGone(taken.sheets[0], site);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);

@@ -1,15 +1,15 @@
 import type { Sheet, SheetColumn } from "./sheet.ts";
 
-/** One key of an object at one position of the tree. What it turns out to be decides which members are set. */
+/** One key of an object at one position of the tree. Its value decides which members are set. */
 export interface Field {
   key: string;
   /** The key as JSON text. */
   bytes: Uint8Array;
   /** The last object that had the key. */
   seen: number;
-  /** Normalised names from the table's row down to here. */
+  /** Normalized names from the table's row to this field. */
   path: readonly string[];
-  /** The path as one name, which is the column's if it gets one. */
+  /** The path as one name, which becomes the column's name. */
   name: string;
   source: string;
   column: SheetColumn | null;
@@ -21,7 +21,7 @@ export interface Node {
   path: readonly string[];
   source: string;
   fields: Map<string, Field>;
-  /** The fields in the order of the last object's keys: most objects have the same. */
+  /** The fields in the order of the last object's keys: most objects have the same order. */
   order: Field[];
 }
 
@@ -32,13 +32,13 @@ export class Lines {
   readonly #widths: { from: number; width: number }[] = [];
   readonly cells: string[];
   readonly top: Node = { path: [], source: "", fields: new Map(), order: [] };
-  /** Bytes that wait to be written. */
+  /** Bytes not written yet. */
   size = 0;
   longest = 0;
 
   constructor(
     readonly sheet: Sheet,
-    /** Of the table among those of its load; the root's is 0. */
+    /** Number of the table within its load. The root's is 0. */
     readonly number = 0,
   ) {
     this.cells = sheet.slots.map(() => "");
@@ -52,7 +52,7 @@ export class Lines {
     cells.fill("");
   }
 
-  /** Returns the bytes with room for this many after `size`, for a line with all cells. */
+  /** Returns the buffer, with room for this many bytes after `size` and for a line with all cells. */
   beginRow(room: number): Uint8Array {
     const width = this.cells.length;
     if (this.#widths.at(-1)?.width !== width) this.#widths.push({ from: this.size, width });
@@ -64,7 +64,7 @@ export class Lines {
     return this.#bytes;
   }
 
-  /** Ends the current line at `end`, where there is room for the line break. */
+  /** Ends the current line at `end`. There is always room for the line break. */
   endBytes(end: number): void {
     this.#bytes[end] = NEWLINE;
     const length = end + 1 - this.size;
@@ -73,16 +73,16 @@ export class Lines {
     this.sheet.rows++;
   }
 
-  /** Discards the lines after `size`, of which there are `rows`. */
+  /** Discards the lines after `size`, which hold `rows` rows. */
   rollBack(size: number, rows: number): void {
     this.size = size;
     this.sheet.rows -= rows;
     while ((this.#widths.at(-1)?.from ?? -1) >= size) this.#widths.pop();
   }
 
-  /** Returns all lines so far as CSV with every column of the sheet, valid until the next row, and discards them. */
+  /** Returns and removes all lines so far as CSV with every column of the sheet. Valid until the next row. */
   take(): { bytes: Uint8Array; longest: number } {
-    while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots that a file of another format made
+    while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots created by a file of another format
     const width = this.cells.length;
     const lines = this.#bytes.subarray(0, this.size);
     const parts = this.#widths.map(({ from, width: own }, at) => {

@@ -9,7 +9,7 @@ const NAME = new RegExp(RESOURCE_NAME);
 /** Returns whether this can be a name of a connection's resource. */
 export const mayBeNamed = ({ spec, name }: ResourceDefinition): boolean => NAME.test(spec ?? name ?? "");
 
-/** Adds to resources what their connection knows of them. A resource's own settings win. */
+/** Adds the connection's settings of a resource. The resource's own settings win. */
 export function withNamed(
   resources: readonly ResourceDefinition[],
   known: readonly NamedResource[],
@@ -23,7 +23,7 @@ export function withNamed(
   });
 }
 
-/** Names that a connection with names does not know; paths are relative to the definition. */
+/** Names missing from a connection that defines names. Paths are relative to the definition. */
 export function namedFaults(
   resources: readonly ResourceDefinition[],
   known: readonly NamedResource[],

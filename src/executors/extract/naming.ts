@@ -1,14 +1,14 @@
-/** Longer names are shortened, with a hash in their middle that keeps them apart. */
+/** Longer names are shortened, with a hash in the middle that keeps them unique. */
 const MAX_NAME_CHARACTERS = 120;
 
-/** Columns that the load itself adds; a source's own column of such a name is renamed. */
+/** Columns that the load adds. Source columns with these names are renamed. */
 const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
 const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
-/** In tables of versions: a fingerprint of the row, and from when to when it was valid. */
+/** In tables of versions: a fingerprint of the row, and its period of validity. */
 export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
-/** Of tables whose rows are kept when the source no longer has them: since when that is so. */
+/** In tables that keep deleted rows: when the row was found to be missing from the source. */
 export const DELETED_COLUMN = "_dlt_deleted_at";
-/** In tables with a key that the source doesn't compare by its bytes: what represents it. */
+/** In tables with a key that the source doesn't compare by its bytes: a stand-in for it. */
 export const KEY_COLUMN = "_dlt_key";
 export const META_COLUMNS: readonly string[] = [
   ...LOAD_COLUMNS,
@@ -42,8 +42,8 @@ export function normaliseName(name: string): string {
 }
 
 /**
- * A normalised name in ASCII, as a table is called whose files bear its name: accents go, and a letter of another script
- * is written by its code, `漢` as `u6f22`.
+ * A normalized name in ASCII, for a table whose files use it. Accents are removed, and letters of other scripts are
+ * written as their code, `漢` as `u6f22`.
  */
 export function asciiName(name: string): string {
   const ascii = [...name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase()]
@@ -71,7 +71,7 @@ function shorten(name: string): string {
   if (name.length <= MAX_NAME_CHARACTERS) return name;
   const hash = Bun.hash.xxHash64(name).toString(36);
   const kept = MAX_NAME_CHARACTERS - hash.length - 2;
-  // Half of a letter beyond the basic plane is none.
+  // An unpaired surrogate isn't a letter.
   const head = name
     .slice(0, Math.ceil(kept / 2))
     .replace(/[\ud800-\udbff]$/, "")
@@ -83,10 +83,10 @@ function shorten(name: string): string {
   return `${head}_${hash}_${tail}`;
 }
 
-/** Parts of a nested name, each normalised already, as one. */
+/** Joins normalized parts of a nested name. */
 export const joinNames = (parts: readonly string[]): string => shorten(parts.join(PATH_SEPARATOR));
 
-/** Used names, and the `_2`, `_3` … of later ones. */
+/** Tracks used names, and appends `_2`, `_3` … to later ones. */
 export class Names {
   readonly #taken: Set<string>;
 

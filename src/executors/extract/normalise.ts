@@ -8,22 +8,22 @@ import { asciiName, joinNames, type Names, normaliseName } from "./naming.ts";
 import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
 import { textType } from "./types.ts";
 
-/** More than this in one table, or more tables of one resource, is data used as names. */
+/** More columns in one table, or more tables of one resource, mean that data is used as names. */
 const MAX_COLUMNS = 20_000;
 const MAX_TABLES = 500;
 
 interface NormaliserOptions {
-  /** Levels of nested lists and objects that are spread out; deeper ones stay JSON. */
+  /** Maximum depth to which lists and objects are unnested. Deeper ones stay JSON. */
   maxNesting: number;
   /** Prefix of each row's `_dlt_id`. */
   idPrefix: string;
-  /** Whether each row is fingerprinted whole. */
+  /** Whether each row gets a fingerprint of all of its values. */
   fingerprint: boolean;
-  /** Fields of the row that are wanted; null for all. */
+  /** Fields to keep, or null for all. */
   only: Choice | null;
   /** Names of used tables. */
   tables: Names;
-  /** What couldn't be loaded unchanged. */
+  /** Values that were changed when they were loaded. */
   odd: OddValues;
   warn(text: string): void;
 }
@@ -37,7 +37,7 @@ export class Normaliser {
   readonly lines: Lines[];
   readonly #options: NormaliserOptions;
   readonly #root: Lines;
-  /** Of the root row at hand. */
+  /** State of the current root row. */
   #sequence = 0;
 
   constructor(root: Sheet, options: NormaliserOptions) {
@@ -63,7 +63,7 @@ export class Normaliser {
     return this.#sequence;
   }
 
-  /** Continues numbering after rows that were added to the root table in another way. */
+  /** Continues numbering after rows that were added to the root table by other means. */
   skip(rows: number): void {
     this.#sequence += rows;
   }
@@ -128,12 +128,12 @@ export class Normaliser {
 
   #field(lines: Lines, node: Node, key: string, value: JsonObject): Field {
     const wanted = normaliseName(key);
-    // a key that is its own normalised name comes first, whatever the order of the keys
+    // a key that is already normalized comes first, whatever the order of the keys
     if (wanted !== key && !node.fields.has(wanted) && Object.hasOwn(value, wanted)) {
       this.#field(lines, node, wanted, value);
     }
     const source = node.source === "" ? key : `${node.source}.${key}`;
-    const made = lines.sheet.columnFrom(source) ?? null; // by a file of another format
+    const made = lines.sheet.columnFrom(source) ?? null; // from a file of another format
     const full = joinNames([...node.path, wanted]);
     const name = made?.name ?? lines.sheet.takeName(full, source, this.#options.warn);
     const last = name === full ? wanted : wanted + name.slice(full.length);
@@ -181,14 +181,14 @@ export class Normaliser {
     put(lines, target, "double", "DOUBLE", text);
   }
 
-  /** A number whose digits a double does not keep. */
+  /** A number that a double can't hold exactly. */
   #numberText(lines: Lines, field: Field, text: string): void {
     const target = column(lines, field);
     sawDigits(target, text);
     put(lines, target, "number", "VARCHAR", text);
   }
 
-  /** Integers beyond a double. Up to 38 digits they stay numbers. */
+  /** Integers too large for a double. Up to 38 digits they stay numbers. */
   #integer(lines: Lines, field: Field, item: bigint): void {
     column(lines, field).jsonNumbers = false;
     if (item === BigInt.asIntN(64, item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
@@ -201,11 +201,11 @@ export class Normaliser {
 
 const HALF_A_PAIR = "lost half of a surrogate pair, which is not a character";
 
-/** More digits than a decimal has. */
+/** More digits than a decimal can hold. */
 export const TOO_MANY_DIGITS = 1000;
 
 function sawDigits(column: SheetColumn, text: string): void {
-  // No decimal has a negative zero.
+  // Decimals have no negative zero.
   const digits = text === "-0.0" ? null : digitsOf(text);
   column.sawDigits(digits?.whole ?? TOO_MANY_DIGITS, digits?.scale ?? 0);
 }

@@ -2,7 +2,7 @@ import { MAX_DECIMAL_DIGITS, readingOf, withoutZeros, ZONED } from "../../lake/r
 import type { SheetColumn } from "./sheet.ts";
 import { decimalOf, instantFromText, isDecimal, isFloat, isInteger, isNumber, widen } from "./types.ts";
 
-/** Values of one type of a column, over the staged rows. */
+/** Values of one type in a column, over the staged rows. */
 export interface Part {
   type: string;
   sql: string;
@@ -45,9 +45,9 @@ export function isListOf(json: string, type: string): string {
   const text = `CAST(${json} AS VARCHAR)`;
   const flat = `NOT starts_with(${text}, '[[')`;
   if (type === "VARCHAR[]" || type === "BLOB[]") return flat;
-  // DuckDB takes these days and times, and other readers of Parquet do not.
+  // DuckDB reads these dates and times, but other readers of Parquet don't.
   const odd = /^(DATE|TIME)/.test(type) ? ` AND NOT regexp_matches(${text}, 'infinity|BC|24:00:00')` : "";
-  // An element that is none of the type becomes NULL.
+  // An element of another type becomes NULL.
   return `${flat}${odd} AND list_count(TRY_CAST(${json} AS ${type})) = list_count(CAST(${json} AS VARCHAR[]))`;
 }
 
@@ -57,7 +57,7 @@ const castDecimal = (text: string, type: string): string => readingOf(type)?.cas
 const decimalFor = (whole: number, scale: number): string | null =>
   whole + scale <= MAX_DECIMAL_DIGITS ? `DECIMAL(${MAX_DECIMAL_DIGITS},${scale})` : null;
 
-/** How many staged rows fulfil each condition. */
+/** Counts the staged rows that match each condition. */
 type Probe = (conditions: readonly string[]) => Promise<number[]>;
 
 /**
@@ -120,7 +120,7 @@ async function unitedNumber(column: SheetColumn, parts: readonly Part[], probe: 
   return type === null || (types.some(isFloat) && !isOfJson) ? asText(parts) : as(type, true);
 }
 
-/** Of a BIGINT. */
+/** The range of a BIGINT. */
 const MAX_INTEGER_DIGITS = 19;
 
 /** Integers that a double would change. */

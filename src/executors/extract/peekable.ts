@@ -1,4 +1,4 @@
-/** An iteration whose first item can be asked for before it is taken. */
+/** An iterator whose first item can be read without consuming it. */
 export class Peekable<T> implements AsyncIterable<T> {
   readonly #source: AsyncIterator<T>;
   #first: Promise<IteratorResult<T>> | null = null;

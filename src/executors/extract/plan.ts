@@ -17,13 +17,13 @@ export const MERGE_STRATEGIES = ["delete_insert", "upsert", "insert_only", "scd2
 type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
 export const DELETES = ["ignore", "soft", "hard"] as const;
-/** What to do with rows whose keys the source no longer has. */
+/** What to do with rows whose keys are missing from the source. */
 type Deletes = (typeof DELETES)[number];
 
-/** Maximum percentage of a table's rows that a load deletes, by default. */
+/** Default for the maximum percentage of a table's rows that a load may delete. */
 const MAX_DELETE_PERCENT = 50;
 
-/** One resource, as the definition has it. */
+/** One resource of the definition. */
 export interface ResourceDefinition {
   name?: string;
   spec?: string;
@@ -38,7 +38,7 @@ export interface ResourceDefinition {
   parameters?: Record<string, Json>;
   endpoint?: Endpoint;
   file?: FileOptions;
-  /** The only sheet to read from workbooks that have it, if an earlier resource found it. Never from a definition. */
+  /** The only sheet to read from workbooks that have it, if an earlier resource found it. Never set by a definition. */
   furtherSheet?: string;
   deletes?: Deletes;
   maxDelete?: number;
@@ -59,10 +59,10 @@ export interface Options {
   allowPartial: boolean;
 }
 
-/** Range to read of one resource, and where the last load stopped. */
+/** Range to read for one resource, and the state of the last load. */
 export interface IncrementalPlan {
   field: string;
-  /** What the result shows as the start: the stored value, otherwise the initial one. */
+  /** The start of the range in the result: the stored value, or else the initial one. */
   start: Json;
   /** Where reading begins, `start` less the lag. */
   from: Json;
@@ -79,17 +79,17 @@ export interface Plan {
   resource: string;
   table: string;
   disposition: WriteDisposition;
-  /** Of a merge only. */
+  /** Only for a merge. */
   strategy: MergeStrategy;
   primaryKey: readonly string[];
   incremental: IncrementalPlan | null;
   limit: number | null;
   request: ExtractRequest;
   file: FileOptions;
-  /** Null: as in `file`. */
+  /** Null: the file option decides. */
   sheet: string | null;
   deletes: Deletes;
-  /** The most rows that one load may delete, per cent of the table's. */
+  /** Maximum percentage of the table's rows that one load may delete. */
   maxDelete: number;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
@@ -103,14 +103,14 @@ export const resourceName = (resource: ResourceDefinition): string => resource.n
 export const tableName = ({ name, spec = "" }: ResourceDefinition): string =>
   asciiName(normaliseName(name ?? (FILES.test(spec) ? fileStem(spec) : tableStem(spec))));
 
-/** A path or pattern of files; a quoted name is always a table's. */
+/** A path or pattern of files. A quoted name is always a table's. */
 const FILES = new RegExp(
   `^[^"]*(?:[/*?[{]|\\.(?:${[...FILE_ENDINGS, "gsheet"].join("|")})(?:\\.\\w+)?$)`,
   "i",
 );
 const WILDCARDS = /\[[^\]]*\]|\{[^}]*\}|[*?]/g;
 
-/** A file's name without folders and ending; where that is all wildcards, the folder's. */
+/** A filename without folders and extension, or the folder's name if the filename is only wildcards. */
 function fileStem(spec: string): string {
   const [file = "", ...folders] = spec.split("/").reverse();
   const stems = [file.replace(/(?<=.)\..*$/, ""), ...folders].map((part) =>
@@ -119,7 +119,7 @@ function fileStem(spec: string): string {
   return stems.find((stem) => stem !== "") ?? spec;
 }
 
-/** A table's own name, without its schema. */
+/** A table's name without its schema. */
 function tableStem(spec: string): string {
   const [, quoted, plain] = /(?:^|\.)(?:"((?:[^"]|"")+)"|([^."]+))$/.exec(spec) ?? [];
   return quoted?.replaceAll('""', '"') ?? plain ?? spec;
@@ -141,7 +141,7 @@ export function planResource(
       type === undefined ? [] : [[name, columnType(type) ?? "VARCHAR"] as const],
     ),
   );
-  // Types alone choose no columns.
+  // `columns` that only set types select nothing.
   const isChosen = named.some(({ type }) => type === undefined);
   const needed = [...primaryKey, ...(incremental ? [incremental.field] : [])];
   return {
@@ -163,7 +163,8 @@ export function planResource(
       types,
       where: where === undefined ? null : positional(where, parameters),
       range: incremental && { field: incremental.field, from: incremental.from, to: incremental.to },
-      // Rows at the boundary were loaded before; without room for them a load would never get past them.
+      // Rows at the boundary were loaded before. Without room for them a load with a limit would never get past
+      // them.
       maxRows: limit === null ? null : limit + (incremental?.stored?.boundary.length ?? 0),
       batchSize: options.batchSize,
       ...(resource.file?.format ? { format: resource.file.format } : {}),

@@ -6,14 +6,14 @@ import type { Staging } from "./staging.ts";
 
 export type SourceFiles = Extract<Extraction, { kind: "files" }>["files"];
 
-/** A file whose text is read as it comes. */
+/** A file whose text is read as a stream. */
 export interface StreamedFile {
   name: string;
   format: "json" | "jsonl";
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** A file that lies in the work folder. */
+/** A file in the work folder. */
 export interface CopiedFile {
   name: string;
   format: Exclude<FileFormat, "json" | "jsonl">;
@@ -27,7 +27,7 @@ interface Options {
   signal: AbortSignal;
 }
 
-/** Files ready to be read, in their order; while one is read the next one is fetched, unless it may not be wanted. */
+/** Files ready to be read, in order. Fetches the next file while one is read, unless it may not be needed. */
 export function prepared(
   files: SourceFiles,
   staging: Staging,

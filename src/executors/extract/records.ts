@@ -2,9 +2,9 @@ import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
-/** A CSV file grows to about this many bytes before the next one is begun. */
+/** Size in bytes after which the next CSV file is started. */
 const CHUNK_BYTES = 16 * 1024 * 1024;
-/** Small pieces are collected up to this many bytes before they are written. */
+/** Small chunks are buffered up to this many bytes. */
 const BUFFER_BYTES = 512 * 1024;
 
 const QUOTE = 0x22;
@@ -25,7 +25,7 @@ export class FilePool {
   async take(): Promise<{ file: FileHandle; path: string; isUsed: boolean }> {
     const path = join(this.folder, `in-${++this.#number}.csv`);
     const used = this.#free.pop();
-    if (used !== undefined) await rename(used, path); // a name that was read is never read again
+    if (used !== undefined) await rename(used, path); // a filename is never read twice
     return {
       path,
       file: await open(path, used === undefined ? "w" : "r+", 0o600),
@@ -42,7 +42,7 @@ export class FilePool {
   }
 }
 
-/** Complete CSV records in a file that goes back to the pool after use. */
+/** Complete CSV records in a file that returns to the pool after use. */
 export interface RecordFile {
   path: string;
   records: number;
@@ -75,7 +75,7 @@ export async function* cutRecords(
   try {
     for await (const chunk of bytes) {
       signal.throwIfAborted();
-      const end = scanner.scan(chunk); // just past the last whole record of the chunk
+      const end = scanner.scan(chunk); // after the last complete record of the chunk
       onRecords?.(scanner.records);
       if (scanner.full) {
         await writer.write(chunk.subarray(0, end));
@@ -110,7 +110,7 @@ export async function* cutRecords(
   }
 }
 
-/** Number of bytes of an incomplete record that are kept: more than the field for odd values ever has. */
+/** Number of bytes to keep of an incomplete record: more than the field for odd values ever has. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
 /** The record's bytes from earlier chunks, as far as its last field can reach. */
@@ -150,7 +150,7 @@ class Tail {
 class Scanner {
   records = 0;
   quoted = false;
-  /** Bytes since the last whole record. */
+  /** Number of bytes since the last complete record. */
   #open = 0;
   #longest = 0;
   #before = 0;
@@ -222,9 +222,9 @@ class Scanner {
   }
 }
 
-/** Writes one file after the other. */
+/** Writes one file after another. */
 class Writer {
-  /** Bytes in the file at hand, those in the buffer too. */
+  /** Size of the current file, including buffered bytes. */
   size = 0;
   #open: Awaited<ReturnType<FilePool["take"]>> | null = null;
   readonly #buffer = new Uint8Array(BUFFER_BYTES);

@@ -1,7 +1,7 @@
 import type { SqlSession } from "../../sql/contract.ts";
 import type { NewArtifact } from "../contract.ts";
 
-/** A record of a file that could not be read. */
+/** A record of a file that couldn't be read. */
 export interface Reject {
   file: string;
   line: number;
@@ -9,7 +9,7 @@ export interface Reject {
   text: string;
 }
 
-/** Maximum number of stored records per resource. All are counted. */
+/** Maximum number of records to store per resource. All are counted. */
 const MAX_KEPT_ROWS = 10_000;
 const MAX_TEXT_CHARACTERS = 10_000;
 const [TABLE, SCANS] = ["weir_rejects", "weir_scans"];

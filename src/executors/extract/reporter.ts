@@ -9,7 +9,7 @@ const PAUSE_MS = 250;
 export class Reporter implements Disposable {
   #progress: Progress = { phase: "extract" };
   #last = Number.NEGATIVE_INFINITY;
-  /** The message that stood before a wait. */
+  /** The message from before the wait. */
   #before: string | null = null;
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -22,7 +22,7 @@ export class Reporter implements Disposable {
     this.#tell();
   }
 
-  /** Shows until when the source asks to wait. Null when it continues. */
+  /** Shows until when the source asked to wait. Null when it continues. */
   waits(until: string | null): void {
     const { message } = this.#progress;
     if (until === null) {

@@ -12,14 +12,14 @@ import { isDecimal, isInteger, shortType } from "./types.ts";
 export const CONTRACT_MODES = ["evolve", "freeze", "discard_row", "discard_value"] as const;
 type ContractMode = (typeof CONTRACT_MODES)[number];
 
-/** What a load may change about a table that is there: by new child tables, new columns, and other types. */
+/** What a load may change about an existing table: new child tables, new columns, and other types. */
 export interface SchemaContract {
   tables: ContractMode;
   columns: ContractMode;
   dataType: ContractMode;
 }
 
-/** The part of the contract that a change falls under. */
+/** The part of the contract that covers a change. */
 export const modeFor = (
   contract: SchemaContract,
   { column, change }: Pick<SchemaChange, "column" | "change">,
@@ -31,64 +31,64 @@ export interface Target {
   name: string;
   type: string;
   sql: string;
-  /** True where the table has the column and the load does not. */
+  /** True if the table has the column and the load doesn't. */
   isAbsent?: boolean;
-  /** True for a key's numbers that are text, without zeros at the end of their fractions. */
+  /** True for numeric keys stored as text, without trailing zeros in their fractions. */
   isDigits?: boolean;
 }
 
 export interface SchemaChange {
   table: string;
-  /** Null where it is the table itself. */
+  /** Null for the table itself. */
   column: string | null;
   change: "added" | "widened" | "variant";
   from: string | null;
   to: string | null;
 }
 
-/** A change that the contract does not let happen, and which staged rows ask for it. */
+/** A change that the contract doesn't allow, and which staged rows require it. */
 interface Refusal {
   change: SchemaChange;
   violates: string;
 }
 
 export interface Resolution {
-  /** The table's columns in their order, then the new ones. */
+  /** The table's columns in order, then the new ones. */
   targets: Target[];
   changes: SchemaChange[];
   refusals: Refusal[];
-  /** Columns that did not hold all of their values, with the columns that hold the others. */
+  /** Columns that couldn't hold all of their values, with the columns that hold the others. */
   split: Map<string, string[]>;
-  /** Columns of instants without a zone, whose values had one and stand there in UTC. */
+  /** Time columns without a zone whose values had one. They are stored in UTC. */
   zoneless: Set<string>;
 }
 
-/** How many staged rows fulfil each condition. */
+/** Counts the staged rows that match each condition. */
 type Probe = (conditions: readonly string[]) => Promise<number[]>;
 
 interface Given {
   sheet: Sheet;
-  /** Null for a table that is made by this load. */
+  /** Null for a table that this load creates. */
   existing: readonly Column[] | null;
   contract: SchemaContract;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
-  /** Columns that rows are found again by, so that none of their values may go elsewhere. */
+  /** Columns that identify rows, so none of their values may go elsewhere. */
   key: readonly string[];
-  /** True where all rows of the table go, so that a column may take any type. */
+  /** True if all rows of the table are replaced, so that a column may take any type. */
   isReplaced: boolean;
   probe: Probe;
-  /** True where a column may have lost all its rows since it was seen. */
+  /** True if a column may have lost all of its rows since it was inspected. */
   thinned: boolean;
 }
 
 /**
  * Decides where each column of the source goes.
  *
- * A column that is new gets the type that holds all of its values. One that is there keeps its type, or a wider one of
- * its kind; values that it does not hold exactly go to `column__v_type`, or change its type where all rows are replaced. Numbers
- * of the key become text instead. A text column takes all but JSON. A table that
- * is new always evolves; for others the contract decides. Throws `schema_contract_violation` under `freeze`.
+ * A new column gets the type that holds all of its values. An existing one keeps its type or gets a wider one of its
+ * kind. Values that it can't hold exactly go to `column__v_type`, or change its type if all rows are replaced.
+ * Numbers of the key become text instead. A text column takes everything but JSON. A new table always evolves; for
+ * others the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
 export async function resolve(given: Given): Promise<Resolution> {
   const { sheet, existing } = given;
@@ -213,7 +213,7 @@ async function resolveColumn(
   return targets;
 }
 
-/** Numbers as texts that are equal where the numbers are; null where some value is none, or may have an exponent. */
+/** Numbers as texts that are equal if the numbers are. Null if a value isn't a number, or may have an exponent. */
 export function digitsOf(column: SheetColumn): string | null {
   const parts = partsOf(column);
   const areDigits =
@@ -224,14 +224,14 @@ export function digitsOf(column: SheetColumn): string | null {
   return `COALESCE(${texts.join(", ")})`;
 }
 
-/** How many numbers do not fit, where it can be told without looking; only whether it is none matters. */
+/** The number of values that don't fit, if known without a query. Only whether it is 0 matters. */
 function misfitsOf(column: SheetColumn, from: string, into: string): number[] | null {
   if (!column.jsonNumbers) return null;
   if (from === "DOUBLE" && isInteger(into)) return [1];
   return from === "BIGINT" && into === "DOUBLE" ? [0] : null;
 }
 
-/** A part with the values alone for which `condition` holds. */
+/** Only the values of a part for which `condition` is true. */
 function limited({ type, sql, text, json }: Part, condition: string): Part {
   const only = (value: string) => `CASE WHEN ${condition} THEN ${value} END`;
   return {
@@ -242,7 +242,7 @@ function limited({ type, sql, text, json }: Part, condition: string): Part {
   };
 }
 
-/** The column for what did not fit: one of an earlier load whose type takes it, else a new one. */
+/** The column for values that don't fit: an existing variant column of the right type, or a new one. */
 function variantOf(
   column: string,
   rest: Part,
@@ -262,6 +262,6 @@ function variantOf(
 export const columnsOf = (targets: readonly Target[]): Column[] =>
   targets.map((target) => ({ name: target.name, dataType: target.type, nullable: true }));
 
-/** What a SELECT over the staged rows has to ask for. */
+/** The columns of a SELECT over the staged rows. */
 export const selectOf = (targets: readonly Target[]): string =>
   targets.map((target) => `${target.sql} AS ${quoteName(target.name)}`).join(", ");

@@ -6,27 +6,30 @@ import { Names, normaliseName } from "./naming.ts";
 import type { Target } from "./resolve.ts";
 import type { TextType } from "./types.ts";
 
-/** One column of the staged files: values of one type of one column of the table. */
+/** One column of the staged files: the values of one type in one column of the table. */
 export interface Slot {
   name: string;
   type: string;
-  /** For texts that are numbers: as JSON writes them, plain digits as a database does, or such that are to stay text. */
+  /** For texts that are numbers: JSON syntax, plain digits as from a database, or numbers that stay text. */
   number?: "json" | "plain" | "text";
-  /** For JSON of lists: the type of the list, while all of them are such lists. */
+  /** For JSON lists: the list's type, as long as all values match it. */
   list?: string;
 }
 
-/** A column as the source gave it: a slot for each type that its values had, in order of appearance. */
+/** A source column: a slot for each type of its values, in order of appearance. */
 export class SheetColumn {
   slots: Slot[] = [];
-  /** What all texts so far are the values of; null before the first. */
+  /** The type that all texts so far match. Null before the first. */
   texts: TextType | null = null;
-  /** While true, all numbers came from JSON and were doubles: a BIGINT is below 2^53, a DOUBLE is no such integer. */
+  /**
+   * While true, all numbers came from JSON and were doubles: a BIGINT is below 2^53, and a DOUBLE isn't such an
+   * integer.
+   */
   jsonNumbers = false;
-  /** The most digits before and behind the point that a number of JSON had which is no integer of 64 bits. */
+  /** Maximum number of digits before and after the point of any JSON number that isn't a 64-bit integer. */
   wholeDigits = 0;
   scale = 0;
-  /** Positions in the staged line by kind of JSON value; -1 where there was none yet. */
+  /** Positions in the staged line by kind of JSON value, or -1 if there was none yet. */
   readonly at = { text: -1, integer: -1, double: -1, boolean: -1, json: -1, big: -1, number: -1 };
 
   constructor(
@@ -34,12 +37,12 @@ export class SheetColumn {
     readonly source: string,
   ) {}
 
-  /** Takes note of a text; one of another type than those before makes them all plain texts. */
+  /** Records the type of a text. If it differs from earlier ones, all are plain text. */
   sawText(type: TextType): void {
     this.texts = this.texts === null || this.texts === type ? type : "VARCHAR";
   }
 
-  /** Takes note of a number's digits before and behind the point. */
+  /** Records a number's digits before and after the point. */
   sawDigits(whole: number, scale: number): void {
     if (whole > this.wholeDigits) this.wholeDigits = whole;
     if (scale > this.scale) this.scale = scale;
@@ -49,7 +52,7 @@ export class SheetColumn {
 /** Lines of a sheet as text on disk. */
 export interface Text {
   csv: string;
-  /** Bytes of the longest line, or more. */
+  /** Upper bound for the longest line, in bytes. */
   longest: number;
   slots: readonly Slot[];
 }
@@ -63,19 +66,19 @@ export interface Chunk {
   files: readonly SqlFile[] | null;
 }
 
-/** Where the rows of one table stand until the load knows what all of them look like. */
+/** Holds the rows of one table until the load has seen all of them. */
 export class Sheet {
   readonly columns: SheetColumn[] = [];
   readonly slots: Slot[] = [];
-  /** Parquet files in the work folder, in the order of their rows. */
+  /** Parquet files in the work folder, in row order. */
   readonly files: string[] = [];
   /** Only of a load whose tables are guessed while it reads. */
   readonly chunks: Chunk[] = [];
-  /** Rows that the source gave so far. */
+  /** Number of rows from the source so far. */
   rows = 0;
-  /** Records beside them that could not be read. */
+  /** Number of records that couldn't be read. */
   rejected = 0;
-  /** What stands for a part of the key in the slot `KEY`; null where its bytes do. */
+  /** The stand-in for part of the key, in the slot `KEY`. Null if the key's bytes identify rows. */
   keyField: KeyField | null = null;
   readonly names = new Names();
   readonly #bySource = new Map<string, SheetColumn>();
@@ -88,12 +91,12 @@ export class Sheet {
     this.slots.push(...slots);
   }
 
-  /** The column that `source` goes to already. */
+  /** The existing column for `source`. */
   columnFrom(source: string): SheetColumn | undefined {
     return this.#bySource.get(source);
   }
 
-  /** The column that `source` goes to; made where it is new. */
+  /** The column for `source`, created if new. */
   columnOf(source: string, warn: (text: string) => void): SheetColumn {
     const known = this.#bySource.get(source);
     if (known) return known;
@@ -115,7 +118,7 @@ export class Sheet {
     return name;
   }
 
-  /** The slot of `column` for values of `type`; made where it is new. */
+  /** The slot of `column` for values of `type`, created if new. */
   slotOf(column: SheetColumn, type: string, more: Pick<Slot, "number" | "list"> = {}): Slot {
     const stored = storedType(type);
     const known = column.slots.find((slot) => slot.type === stored && slot.number === more.number);
@@ -126,7 +129,7 @@ export class Sheet {
     return slot;
   }
 
-  /** A SELECT of all staged rows, with all slots. */
+  /** A SELECT of all staged rows with all slots. */
   scan(): string {
     const slots = this.slots.includes(SEQUENCE) ? this.slots : [SEQUENCE, ...this.slots];
     return scanOf(
@@ -135,13 +138,13 @@ export class Sheet {
     );
   }
 
-  /** Takes away a slot that no row has a value in. */
+  /** Removes a slot without values. */
   dropSlot(column: SheetColumn, slot: Slot): void {
     column.slots = column.slots.filter((each) => each !== slot);
     this.slots.splice(this.slots.indexOf(slot), 1);
   }
 
-  /** Forgets the slots after the first `count`, which were made for a file that was then read otherwise. */
+  /** Removes the slots after the first `count`, for a file that is read again in another way. */
   forgetSlots(count: number): void {
     const gone = new Set(this.slots.splice(count));
     for (const column of this.columns) column.slots = column.slots.filter((slot) => !gone.has(slot));
@@ -158,9 +161,9 @@ export class Sheet {
   }
 }
 
-/** The number of a row within its load, in the staged files only. */
+/** The number of a row within its load, in staged files only. */
 export const SEQUENCE: Slot = { name: "__seq", type: "BIGINT" };
-/** What stands for those parts of a row's key that the source does not compare by their bytes, in the staged files only. */
+/** Stand-in for the parts of a row's key that the source doesn't compare by their bytes, in staged files only. */
 export const KEY: Slot = { name: "__key", type: "VARCHAR" };
-/** What tells a row from all others at the same cursor, in the staged files only. */
+/** Distinguishes rows with the same cursor, in staged files only. */
 export const FINGERPRINT: Slot = { name: "__fp", type: "VARCHAR" };

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
 
-/** Writes a file's bytes to disk, as they come; how many there were. */
+/** Streams a file's bytes to disk. Returns their number. */
 export async function spool(
   bytes: AsyncIterable<Uint8Array>,
   path: string,
@@ -15,8 +15,8 @@ export async function spool(
 }
 
 /**
- * Text in UTF-8 without a byte order mark, from bytes in `encoding`, or in the one that a mark at their start says.
- * UTF-8 goes through as it is. Throws `upstream` for bytes that the encoding does not have.
+ * Converts bytes to UTF-8 without a byte order mark, from `encoding` or the one that their byte order mark shows.
+ * UTF-8 is passed through. Throws `upstream` for bytes that are invalid in the encoding.
  */
 export async function* inUtf8(
   name: string,
@@ -66,7 +66,7 @@ function byteOrderMark(bytes: Uint8Array): { encoding: string; length: number } 
   return null;
 }
 
-/** The bytes, the first piece of at least so many where there are that many. */
+/** The bytes, with a first chunk of at least this size if there are that many. */
 async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = new Uint8Array();
   for await (const piece of bytes) {

@@ -9,15 +9,15 @@ import { FilePool, type RecordFile } from "./records.ts";
 import { selectOf, type Target } from "./resolve.ts";
 import { type Chunk, SEQUENCE, type Sheet, type Slot, type Text } from "./sheet.ts";
 
-/** DuckDB's own limit for a line; longer ones have to be announced. */
+/** DuckDB's default limit for a line. Longer lines need an explicit limit. */
 const USUAL_LINE_BYTES = 1_900_000;
-/** A sheet's lines are written once they have so many bytes, or all sheets together twice as many. */
+/** A sheet's lines are written at this size in bytes, or if all sheets together have twice as many. */
 const FLUSH_BYTES = 8 * 1024 * 1024;
 
-/** Small row groups keep DuckDB's memory small: it holds one of them whole, in several forms. */
+/** Small row groups limit DuckDB's memory: it holds a whole group, in several forms. */
 const ROW_GROUP_ROWS = 30_720;
 
-/** Turns text files into Parquet in the session's process, while the caller reads on. */
+/** Converts text files to Parquet in the session's process, while the caller continues reading. */
 export class Staging {
   readonly conveyor = new Conveyor();
   readonly pool: FilePool;
@@ -41,7 +41,7 @@ export class Staging {
     return this.#copy(select, path, "COMPRESSION snappy");
   }
 
-  /** Runs `select` into a Parquet file that is meant to stay. */
+  /** Runs `select` into a Parquet file that is kept after the load. */
   async writeFinal(select: string): Promise<SqlFile> {
     const path = this.path("parquet");
     const rows = await this.#copy(select, path, "COMPRESSION zstd, COMPRESSION_LEVEL 1");
@@ -60,7 +60,7 @@ export class Staging {
     return Number(Object.values(row ?? {})[0] ?? 0);
   }
 
-  /** Takes the lines of a sheet to disk; the Parquet file follows. */
+  /** Writes the lines of a sheet to disk. The Parquet file follows. */
   async flush(lines: Lines): Promise<void> {
     if (lines.size === 0) return;
     const { sheet } = lines;
@@ -83,13 +83,13 @@ export class Staging {
     await this.conveyor.put(() => this.stage(text, parquet));
   }
 
-  /** Turns lines into a staged file; the text goes. */
+  /** Converts lines to a staged file, and deletes the text. */
   async stage(text: Text, parquet: string): Promise<void> {
     await this.write(`SELECT * FROM ${readText(text)}`, parquet);
     await unlink(text.csv);
   }
 
-  /** Takes what has gathered to disk where it is enough; `all` for what is left at the end. */
+  /** Writes buffered lines to disk if there are enough of them, or with `all` the rest at the end. */
   async flushLarge(all: readonly Lines[], rest = false): Promise<void> {
     let total = 0;
     for (const lines of all) total += lines.size;
@@ -101,19 +101,21 @@ export class Staging {
 
 export const readText = ({ csv, longest, slots }: Text): string => readCsv({ path: csv, longest }, slots);
 
-/** The table function for CSV text of ours or of a source, which has no header and whose NULL is an unquoted nothing. */
+/**
+ * The table function for CSV text, from Weir or a source, without a header and with NULL as an unquoted empty field.
+ */
 export function readCsv(
   file: Pick<RecordFile, "path" | "longest">,
   slots: readonly Pick<Slot, "name" | "type">[],
 ): string {
   const columns = slots.map((slot) => `${quoteText(slot.name)}: ${quoteText(slot.type)}`);
   const longest = file.longest + 1024;
-  // DuckDB would ask for room for sixteen such lines.
+  // DuckDB would reserve memory for sixteen such lines.
   const long =
     file.longest > USUAL_LINE_BYTES ? `, max_line_size = ${longest}, buffer_size = ${longest + 1024}` : "";
   return `read_csv(${quoteText(file.path)}, header = false, auto_detect = false, columns = {${columns.join(", ")}}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, strict_mode = true${long})`;
 }
 
-/** `source` with each row's number after `before`. */
+/** `source` with each row's number, starting after `before`. */
 export const numbered = (source: string, before: number): string =>
   `SELECT *, row_number() OVER () + ${before} AS ${quoteName(SEQUENCE.name)} FROM ${source}`;

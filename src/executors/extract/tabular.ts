@@ -17,18 +17,18 @@ import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
 
-/** So many records that can't be read are kept; all are counted. */
+/** Maximum number of unreadable records to store. All are counted. */
 const MAX_REJECTS = 10_000;
 
 export interface TabularOptions {
   file: FileOptions;
-  /** The table's columns as it is; null where there is none. */
+  /** The table's current columns, or null if it doesn't exist. */
   known: readonly Column[] | null;
   fixed: ReadonlyMap<string, string>;
-  /** Columns that are wanted; null for all. */
+  /** Columns to read, or null for all. */
   only: Choice | null;
   fingerprint: boolean;
-  /** Whether the first rows may decide types, which ends in a refusal at a later row that is not of them. */
+  /** Whether the first rows may decide types. A later row of another type then causes a refusal. */
   isTrusting: boolean;
   warn(text: string): void;
 }
@@ -41,10 +41,10 @@ interface Value {
   attempt?: string;
 }
 
-/** Stages files that DuckDB reads itself into a sheet. */
+/** Stages files that DuckDB reads itself. */
 export class Tabular {
   readonly #readings = new Map<SheetColumn, Reading>();
-  /** Slots of columns that had no value yet, and so no type. */
+  /** Slots of columns without values so far, and so without a type. */
   readonly #empty = new Map<SheetColumn, Slot>();
   /** Columns whose staged texts have no type yet. */
   readonly #texts = new Set<SheetColumn>();
@@ -57,7 +57,7 @@ export class Tabular {
     readonly options: TabularOptions,
   ) {}
 
-  /** Stages a CSV file, at most `limit` rows of it; how many there were. */
+  /** Stages at most `limit` rows of a CSV file. Returns their number. */
   async csv(
     path: string,
     name: string,
@@ -66,7 +66,7 @@ export class Tabular {
   ): Promise<number> {
     const slots = this.sheet.slots.length;
     const rows = await withCsv(path, style, async (source) => {
-      this.sheet.forgetSlots(slots); // of an attempt before
+      this.sheet.forgetSlots(slots); // left over from an earlier attempt
       this.#tell(name, source);
       if (!this.#isRejecting) return this.#typed(source, limit);
       await forgetRejects(this.staging.session);
@@ -98,7 +98,7 @@ export class Tabular {
     );
   }
 
-  /** A first line that looks like a comment is most likely one. */
+  /** A first line that looks like a comment most likely is one. */
   #tell(name: string, { names }: CsvSource): void {
     const { comment, header } = this.options.file;
     if (comment === undefined && header !== false && names[0]?.startsWith("#")) {
@@ -108,7 +108,7 @@ export class Tabular {
     }
   }
 
-  /** Columns of the file that are wanted, with their names in it and in the staged rows. */
+  /** Selected columns of the file, with their names there and in the staged rows. */
   #wanted(names: readonly string[]): { column: SheetColumn; raw: string; name: string }[] {
     const taken = new Set<string>();
     return names.flatMap((given, at) => {
@@ -138,7 +138,7 @@ export class Tabular {
     const fresh = wanted.filter(({ column }) => !this.#readings.has(column));
     if (fresh.length > 0) {
       await sampleRows(staging.session, source.relation(), SAMPLE_ROWS);
-      if (this.#isRejecting) await forgetRejects(staging.session); // those of the sample come again
+      if (this.#isRejecting) await forgetRejects(staging.session); // the rows of the sample are read again
       const columns = fresh.map(({ column, raw }) => ({ sql: raw, known: this.#knownType(column) }));
       const found = await readingsOf(staging.session, "weir_sample", columns, textStyleOf(this.options.file));
       for (const [at, { column }] of fresh.entries()) {
@@ -218,7 +218,7 @@ export class Tabular {
     return rows;
   }
 
-  /** Stages a Parquet file. Throws `sql_error` for a column that DuckDB would read wrong. */
+  /** Stages a Parquet file. Throws `sql_error` for a column that DuckDB would misread. */
   async parquet(path: string, limit: number | null): Promise<number> {
     const { staging, options, sheet } = this;
     const relation = parquet([path]);
@@ -248,7 +248,7 @@ export class Tabular {
     }
   }
 
-  /** Stages a table that was read from a workbook or an Avro file, whose numbers have no type yet. */
+  /** Stages a table from a workbook or an Avro file, whose numbers have no type yet. */
   async sheetTable({ columns, path, longest, odd }: SheetTable, limit: number | null): Promise<number> {
     const wanted = this.#wanted(columns.map(({ name }) => name));
     const values = wanted.map(({ column, raw }) => {
@@ -265,7 +265,7 @@ export class Tabular {
     return this.#write(readCsv({ path, longest }, slots), wanted, values, { limit, isTyped: false });
   }
 
-  /** Finds the types of the columns that were staged as texts, from all of their values, and stages them so. */
+  /** Infers the types of columns staged as text, from all of their values, and stages them with those types. */
   async typeTexts(): Promise<void> {
     const { sheet, staging } = this;
     for (const [column, slot] of this.#empty)
@@ -306,7 +306,7 @@ export class Tabular {
   }
 }
 
-/** A text as `reading` takes it, or a refusal; without a reading only NULL is taken. */
+/** A text converted with `reading`, or a refusal. Without a reading only NULL is accepted. */
 function trusted(raw: string, reading: Reading | undefined): Omit<Value, "slot"> {
   if (reading?.type === "VARCHAR") return { sql: raw };
   const name = `as_${raw}`;

@@ -11,7 +11,7 @@ import { decimalOf, isDecimal } from "./types.ts";
 
 type Typed = Extraction & { kind: "csv" };
 
-/** Stands in the message of a statement that met a value which does not read as the type that was assumed. */
+/** Marker in the error message of a statement that met a value of another type than assumed. */
 const REFUSAL = "weir: another type";
 
 /** True if a load ended because a value was not of the type that was assumed from the first ones. */
@@ -21,10 +21,10 @@ export const isRefusal = (error: unknown): boolean =>
 /** Ends a load whose files were written for columns that later rows have changed. */
 export const refusal = (): Error => new Error(REFUSAL);
 
-/** What ends a statement at a value of another type. */
+/** SQL that fails at a value of another type. */
 export const refuse = `error('${REFUSAL}')`;
 
-/** A sheet whose columns are those of a typed source. */
+/** A sheet with the columns of a typed source. */
 export function typedSheet(extraction: Typed, options: Pick<IntakeOptions, "table" | "warn">): Sheet {
   const sheet = new Sheet(options.table, null, []);
   for (const { name, dataType, text } of extraction.columns) {
@@ -42,7 +42,7 @@ export function typedSheet(extraction: Typed, options: Pick<IntakeOptions, "tabl
   return sheet;
 }
 
-/** The columns of the CSV text as `read_csv` takes them, with the fields for the key and for odd values behind them. */
+/** The columns of the CSV text for `read_csv`, followed by the fields for the key and for odd values. */
 function rawColumns(extraction: Typed, sheet: Sheet): Pick<Slot, "name" | "type">[] {
   const columns = sheet.slots.map((slot, at) => {
     if (slot === KEY) return slot;
@@ -57,8 +57,8 @@ function rawColumns(extraction: Typed, sheet: Sheet): Pick<Slot, "name" | "type"
 const isLongDecimal = (type: string) => isDecimal(type) && decimalOf(type)[0] > 18;
 
 /**
- * SQL that gives the slots of a typed sheet and the rows' numbers from one CSV file of the source. With `isTrusting` it
- * ends with a refusal at a number or a list that is not of the type that its column has so far.
+ * SQL for the slots of a typed sheet and the row numbers from one CSV file of the source. With `isTrusting` it fails
+ * with a refusal at a number or list that doesn't have its column's type so far.
  */
 export function typedSource(
   extraction: Typed,
@@ -100,7 +100,10 @@ function slotValue(
   return given === type ? name : `CAST(${name} AS ${type})`;
 }
 
-/** Finds out, from the rows of `relation`, what digits the numbers of a typed sheet have, and whether its lists are such lists. */
+/**
+ * Finds, from the rows of `relation`, the digits of a typed sheet's numbers, and whether its lists match their
+ * types.
+ */
 async function measure(session: SqlSession, sheet: Sheet, relation: string): Promise<void> {
   const asked = sheet.columns.flatMap((column) => column.slots.map((slot) => ({ column, slot })));
   const numbers = asked.filter(({ slot }) => slot.number === "plain");
@@ -155,7 +158,7 @@ export async function takeTyped(
   return { sheets: [sheet], areNamed: true, rejects: [], fingerprinted: false };
 }
 
-/** The text of a typed source in files of whole records; what it says of odd values is counted. */
+/** The text of a typed source in files of complete records. Counts reported odd values. */
 export const recordFiles = (
   { bytes, odd, oddField }: Typed,
   { pool }: Staging,
@@ -177,8 +180,8 @@ export const recordFiles = (
   });
 
 /**
- * The files of `records`, once the types that a number or a list is to have are known from the first one, or from the
- * table where that holds it.
+ * The files of `records`, once the types of numbers and lists are known from the first one, or from the table if it
+ * can hold them.
  */
 export async function* measured(
   records: AsyncIterable<RecordFile>,

@@ -15,10 +15,10 @@ const COLUMN_TYPES: Readonly<Record<string, string>> = {
   json: "JSON",
 };
 
-/** What `columns[].type` takes, as a pattern. */
+/** Pattern of valid `columns[].type` values. */
 export const COLUMN_TYPE_PATTERN = `^(${Object.keys(COLUMN_TYPES).join("|")}|decimal\\([1-9][0-9]?,[0-9]{1,2}\\))$`;
 
-/** DuckDB's name of a type that a definition fixes; null for a decimal that there is none of. */
+/** DuckDB's name of a type in a definition, or null for an impossible decimal. */
 export function columnType(name: string): string | null {
   const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(name) ?? [];
   if (precision === undefined) return COLUMN_TYPES[name] ?? null;
@@ -26,7 +26,7 @@ export function columnType(name: string): string | null {
   return fits ? `DECIMAL(${Number(precision)},${Number(scale)})` : null;
 }
 
-/** dlt's name of a type, for `column__v_text`. */
+/** dlt's name of a type, as in `column__v_text`. */
 export function shortType(type: string): string {
   if (type.endsWith("[]")) return "list";
   if (INTEGERS.includes(type)) return "bigint";
@@ -48,7 +48,7 @@ const SHORT: Readonly<Record<string, string>> = {
 
 const INTEGERS = ["TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER", "UINTEGER", "BIGINT", "UBIGINT"];
 const BITS = [7, 8, 15, 16, 31, 32, 63, 64];
-/** Doubles hold integers of so many bits exactly. */
+/** Maximum number of bits of integers that a double holds exactly. */
 const DOUBLE_BITS = 53;
 
 export const isInteger = (type: string): boolean => INTEGERS.includes(type);
@@ -58,8 +58,8 @@ export const isNumber = (type: string): boolean => isInteger(type) || isFloat(ty
 export const isInstant = (type: string): boolean => type.startsWith("TIMESTAMP") && !type.endsWith("]");
 
 /**
- * The wider one of two types where a column may change to it and keep its place for every reader, Iceberg's too:
- * integers, FLOAT to DOUBLE, decimals of one scale. Null for all others.
+ * The wider of two types, if a column may change to it for every reader, including Iceberg's: integers, FLOAT to
+ * DOUBLE, and decimals of one scale. Otherwise null.
  */
 export function widen(left: string, right: string): string | null {
   if (left === right) return left;
@@ -73,9 +73,8 @@ export function widen(left: string, right: string): string | null {
 }
 
 /**
- * A type that holds all values of both exactly, for tables whose files are cast as they are read: beside what `widen`
- * gives, decimals of two scales, integers that a decimal or a double holds, and days among instants. Null where there is
- * none.
+ * A type that holds all values of both exactly, for tables whose files are cast on read. In addition to `widen`:
+ * decimals of two scales, integers that a decimal or double can hold, and dates among timestamps. Otherwise null.
  */
 export function commonType(left: string, right: string): string | null {
   const wide = widen(left, right);
@@ -112,15 +111,15 @@ export function decimalOf(type: string): [precision: number, scale: number] {
   return match ? [Number(match[1]), Number(match[2])] : [18, 3];
 }
 
-/** True where every integer of this type is exact as a double. */
+/** True if a double holds every integer of this type exactly. */
 export const fitsDouble = (type: string): boolean =>
   isInteger(type) && (BITS[INTEGERS.indexOf(type)] ?? 64) <= DOUBLE_BITS;
 
-/** An instant as ISO 8601 writes it, with at most the microseconds that a column can hold. */
+/** A timestamp in ISO 8601, with at most the microseconds that a column can hold. */
 const INSTANT =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.]\d{1,6})?)?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
 
-/** What a text is the value of: a day, an instant with or without a zone, or just a text. */
+/** The type of a text's value: a date, a timestamp with or without a zone, or plain text. */
 export type TextType = "DATE" | "TIMESTAMP" | typeof ZONED | "VARCHAR";
 
 /** The type of a text in ISO 8601. */
@@ -130,7 +129,7 @@ export function textType(text: string): TextType {
   if (!match || !isDay(text)) return "VARCHAR";
   if (text.length === 10) return "DATE";
   if (match[1] === undefined) return "TIMESTAMP";
-  return text.charCodeAt(16) === 58 ? ZONED : "VARCHAR"; // DuckDB wants the seconds where there is a zone
+  return text.charCodeAt(16) === 58 ? ZONED : "VARCHAR"; // DuckDB requires the seconds if there is a zone
 }
 
 function isDay(text: string): boolean {
@@ -140,13 +139,16 @@ function isDay(text: string): boolean {
   return year > 0 && day <= new Date(Date.UTC(2000 + (year % 400), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
 
-/** True for a text that is an ISO 8601 instant. */
+/** True for a text that is an ISO 8601 timestamp. */
 export const isInstantText = (text: string): boolean => isInstant(textType(text));
 
-/** SQL for an ISO text as an instant, in UTC where its zone has to go; DuckDB's own cast to TIMESTAMP passes over the offset. */
+/**
+ * SQL for an ISO text as a timestamp, converted to UTC if the zone is dropped: DuckDB's own cast to TIMESTAMP
+ * ignores the offset.
+ */
 export function instantFromText(sql: string, type: string): string {
   const zoned = `CAST(${sql} AS ${ZONED})`;
   if (type === ZONED) return zoned;
-  // What ends so has no offset to reckon with, and the plain cast takes a quarter of the time.
+  // A text with this ending has no offset, and the plain cast takes a quarter of the time.
   return `CASE WHEN suffix(${sql}, 'Z') THEN CAST(${sql} AS ${type}) ELSE CAST(${zoned} AS ${type}) END`;
 }

@@ -13,7 +13,7 @@ type Site = Omit<WholeSite, "staging">;
 
 const MAX_EXAMPLES = 3;
 
-/** Tells which values of the load stand in another column than their own, since that does not hold them. */
+/** Warns about values that went to another column because theirs can't hold them. */
 export async function warnOfVariants(session: SqlSession, { tables }: Landed, { warn }: Site): Promise<void> {
   for (const { table, split, files, targets } of tables) {
     if (split.size === 0 || files.length === 0) continue;
@@ -28,7 +28,7 @@ export async function warnOfVariants(session: SqlSession, { tables }: Landed, { 
   }
 }
 
-/** Tells which values lost their zone. Throws `schema_contract_violation` where the contract lets nothing change. */
+/** Warns about values that lost their zone. Throws `schema_contract_violation` if the contract allows no change. */
 export async function warnOfZones(session: SqlSession, { tables }: Landed, site: Site): Promise<void> {
   for (const { table, zoneless, files } of tables) {
     for (const column of files.length > 0 ? zoneless : []) {
@@ -55,7 +55,10 @@ async function valuesOf(
     : { count, examples: Array.isArray(row?.examples) ? row.examples.map(String) : [] };
 }
 
-/** Tells the values that did not arrive. Throws `schema_contract_violation` where the contract lets nothing change. */
+/**
+ * Warns about values that were changed when loaded. Throws `schema_contract_violation` if the contract allows no
+ * change.
+ */
 export function warnOfOdd(odd: OddValues | undefined, site: Site): void {
   for (const value of odd?.all ?? []) tell(site, site.plan.table, value);
 }
@@ -72,7 +75,7 @@ function tell({ contract, warn }: Site, table: string, value: OddValue): void {
   warn(sentence);
 }
 
-/** Tells which columns of the table the source, which names all of its columns, has no more. */
+/** Warns about columns of the table that a source with known columns no longer has. */
 export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
   if (plan.request.columns !== null || sheet.columns.length === 0) return;
   const present = new Set(sheet.columns.map((column) => column.name));
@@ -82,7 +85,7 @@ export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
   }
 }
 
-/** A column that was asked for, and that neither these rows nor those before have, is most likely misspelt. */
+/** A selected column that is in neither these nor earlier rows is probably misspelled. */
 export function warnOfMissing([root, ...children]: readonly Sheet[], { plan, existing, warn }: Site): void {
   if (!root || root.rows === 0) return;
   const names = [...root.columns, ...(existing(plan.table)?.columns ?? [])].map((column) => column.name);
@@ -96,10 +99,10 @@ export function warnOfMissing([root, ...children]: readonly Sheet[], { plan, exi
   }
 }
 
-/** Clocks differ, and days begin elsewhere earlier; later than this nothing can have happened. */
+/** Clocks differ, and time zones start the day earlier. No valid value is later than this. */
 const AHEAD_MS = 86_400_000;
 
-/** One row with a wrong date takes the cursor past all that is still to come. */
+/** One row with a wrong date moves the cursor past all future rows. */
 export function warnOfAhead({ cursor }: Landed, { plan, startedAt, warn }: Site): void {
   if (!cursor || plan.incremental?.isBackfill) return;
   if (/^(nan|inf(inity)?)$/i.test(String(cursor.end))) {
@@ -114,7 +117,7 @@ export function warnOfAhead({ cursor }: Landed, { plan, startedAt, warn }: Site)
   );
 }
 
-/** A table that is appended whole has its rows twice after the second load; that is said, since few people mean it. */
+/** Appending the whole source again duplicates all rows, which is rarely intended. */
 export function warnOfTwice(
   { disposition, incremental, resource }: Plan,
   rows: number,

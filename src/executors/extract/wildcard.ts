@@ -4,9 +4,9 @@ import type { ResourceDefinition } from "./plan.ts";
 /** Maximum number of resources of an extract, with wildcards expanded. */
 export const MAX_RESOURCES = 1000;
 
-/** A name of a table, or of all tables that fit it. */
+/** A table name, or a pattern for several. */
 export interface TablePattern {
-  /** Null for the schema that the context says. */
+  /** Null for the default schema. */
   schema: string | null;
   /** `*` matches any characters, unless `isExact`. */
   table: string;
@@ -33,14 +33,14 @@ export function parsePattern(text: string): TablePattern | null {
 /** Returns whether a `*` is outside quoted names. */
 const hasWildcard = (spec: string): boolean => spec.replaceAll(/"(?:[^"]|"")*"/g, "").includes("*");
 
-/** The schema and the pattern of `public.*` or `public.order_*`; null for any other text. */
+/** The schema and the pattern of `public.*` or `public.order_*`. Null for other text. */
 export function wildcardOf(spec: string | undefined): (TablePattern & { schema: string }) | null {
   const pattern = spec === undefined ? null : parsePattern(spec);
   if (!pattern || pattern.isExact || pattern.schema === null) return null;
   return { ...pattern, schema: pattern.schema };
 }
 
-/** What the specs of a connection name. `unknown`: the connection isn't known. `none`: it can be any. */
+/** What the specs of a connection name. `unknown`: the connection isn't known. `none`: any connection. */
 export type SourceKind = "tables" | "files" | "other" | "unknown" | "none";
 
 const isUnknown = (source: SourceKind) => source === "unknown" || source === "none";
