@@ -16,6 +16,7 @@ import type {
 } from "./contract.ts";
 import { heardBy } from "./heard.ts";
 import { readable } from "./history.ts";
+import { isCut } from "./limits.ts";
 import { isPlain, toPlain } from "./plain.ts";
 
 /** Calls that are carried out at the same time. */
@@ -78,7 +79,7 @@ export async function runAgent(task: AgentTask): Promise<AgentEnd> {
       return { status: "done", reason, text, steps, usage };
     }
     const isLast = steps >= task.agent.maxSteps;
-    const asked = await answerAll(task, calls, isLast);
+    const asked = await answerAll(task, calls, { isLast, wasCut: isCut(reason) });
     task.tell({ type: "finish-step" });
     if (asked.length > 0) return { status: "waiting", asked, steps, usage };
     if (isLast) {
@@ -202,14 +203,21 @@ function openWords() {
 const plainName = (name: string): string => name.replace(/[^\w.:-]+/g, "_").slice(0, 128) || "unnamed";
 
 /** Carries calls out, or says why not; gives back those that people have to agree to. */
-async function answerAll(task: AgentTask, calls: OpenCall[], isLast: boolean): Promise<RequestedCall[]> {
+async function answerAll(
+  task: AgentTask,
+  calls: OpenCall[],
+  { isLast, wasCut }: { isLast: boolean; wasCut: boolean },
+): Promise<RequestedCall[]> {
   const asked: RequestedCall[] = [];
   const ready: (() => Promise<void>)[] = [];
   const { made, ...rest } = heardBy(task.agent, task.messages);
   const heard = { ...rest, made: new Map(made) };
   for (const [at, open] of calls.entries()) {
     const { call } = open;
-    const checked = checkCall(task, call, at, heard);
+    const checked: Checked =
+      wasCut && open === calls.at(-1) && call.arguments === ""
+        ? { refusal: CUT_OFF }
+        : checkCall(task, call, at, heard);
     heard.made.set(call.name, (heard.made.get(call.name) ?? 0) + 1);
     const refusal = "refusal" in checked ? checked.refusal : isLast ? outOfSteps(task) : null;
     if (refusal !== null || "refusal" in checked) {
@@ -234,6 +242,7 @@ async function answerAll(task: AgentTask, calls: OpenCall[], isLast: boolean): P
   return asked;
 }
 
+const CUT_OFF = "Not called: the reply was cut off before the arguments.";
 const outOfSteps = ({ agent }: AgentTask) =>
   `Not called: the agent has used all of its steps (${agent.maxSteps}).`;
 

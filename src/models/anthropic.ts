@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
+import { isCut } from "./limits.ts";
 import { roomOf } from "./room.ts";
 import { eventsOf } from "./sse.ts";
 
@@ -201,7 +202,8 @@ async function* read(
     throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} cut its reply off.`, {
       retryable: true,
     });
-  const whole = calls.all().map((call) => ({ ...call, arguments: call.arguments || "{}" }));
+  const none = isCut(reason) ? "" : "{}";
+  const whole = calls.all().map((call) => ({ ...call, arguments: call.arguments || none }));
   for (const call of whole) yield { type: "call", call };
   const isAnswer = shaped && reason === "tool-calls";
   yield { type: "finish", reason: isAnswer ? "stop" : (reason ?? "stop"), usage, model: endpoint.model };

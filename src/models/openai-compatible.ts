@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
-import { MAX_REPLY_CHARACTERS } from "./limits.ts";
+import { isCut, MAX_REPLY_CHARACTERS } from "./limits.ts";
 import { roomOf } from "./room.ts";
 import { eventsOf } from "./sse.ts";
 
@@ -162,7 +162,7 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
   for (const call of whole) yield { type: "call", call };
   yield {
     type: "finish",
-    reason: whole.length > 0 ? "tool-calls" : (reason ?? "stop"),
+    reason: whole.length > 0 && !isCut(reason) ? "tool-calls" : (reason ?? "stop"),
     usage,
     model: endpoint.model,
   };

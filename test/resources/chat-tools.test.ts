@@ -128,6 +128,23 @@ describe("the tools of an agent", () => {
     expect(trail.items[0].actor).toMatchObject({ type: "user", id: chat.app.ids.userId });
   });
 
+  test.each(["length", "content_filter"])(
+    "are not called where a reply ends with %s before their arguments",
+    async (reason) => {
+      const slug = fresh("cut");
+      await makeAction(chat.app.owner, { slug });
+      const cut = { moves: [{ call: `action_${slug}`, arguments: "" }], reason };
+      chat.play([cut, says("It was cut off.")]);
+      const { spec, at } = await makeThread(chat, [`action:${slug}`]);
+      expect(outputOf((await ask(chat, at)).reply)).toMatchObject({
+        state: "output-error",
+        errorText: expect.stringContaining("cut off"),
+      });
+      expect(heardOf()).toContain("cut off");
+      expect(await runsOfAgent(spec.id)).toEqual([]);
+    },
+  );
+
   test("tell why a run failed", async () => {
     const slug = fresh("fails");
     await makeAction(chat.app.owner, { slug, definition: branch("a", "false") });
