@@ -17,9 +17,9 @@ import { version } from "../version.ts";
 import type { Loop } from "./loop.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
-/** After a failure it is tried again so soon. */
+/** Delay before a failed backup is retried. */
 const AGAIN_MS = HOUR_MS;
-/** Behind everything else that the machine has to do. */
+/** Lowest priority on the machine. */
 const PRIORITY = 10;
 
 const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version };
@@ -67,11 +67,11 @@ export function backups(app: App): Loop {
   };
 }
 
-/** Where scheduled backups lie. */
+/** Storage of scheduled backups. */
 interface BackupStore {
-  /** Takes a new one in. */
+  /** Stores a new backup. */
   keep(path: string): Promise<void>;
-  /** Names of scheduled ones, the oldest first. */
+  /** Names of scheduled backups, the oldest first. */
   all(): Promise<string[]>;
   newest(): Promise<string | undefined>;
   remove(name: string): Promise<void>;
@@ -81,7 +81,7 @@ const scheduled = (names: readonly string[]) => names.filter((name) => backupIns
 
 function backupStore({ away, config }: App): BackupStore {
   const folder = join(config.dataFolder, "backups");
-  const inFolder = async () => scheduled(await readdir(folder).catch(() => [])); // one that is not there holds none
+  const inFolder = async () => scheduled(await readdir(folder).catch(() => [])); // a missing folder has none
   if (away === null) {
     return {
       keep: async () => {},
@@ -90,7 +90,7 @@ function backupStore({ away, config }: App): BackupStore {
       remove: (name) => rm(join(folder, name), { force: true }),
     };
   }
-  /** What was seen last: the bucket is asked once, and when something was put there. */
+  /** Caches the list: the bucket is listed once, and after each upload. */
   let newest: string | undefined;
   return {
     async keep(path) {
@@ -113,11 +113,11 @@ function backupStore({ away, config }: App): BackupStore {
 function isDue({ clock, config }: App, newest: string | undefined): boolean {
   const made = newest === undefined ? null : backupInstant(newest);
   if (made === null) return true;
-  // a clock that was set back must not put it off for good
+  // a clock that was set back must not postpone it forever
   return Math.abs(clock.now().getTime() - made) >= config.backupEvery * HOUR_MS;
 }
 
-/** Throws `unavailable` with what the command says. */
+/** Throws `unavailable` with the command's message. */
 async function backUp({ config, self }: App, path: string, signal: AbortSignal): Promise<void> {
   const { dataFolder, backupPassphraseFile: file } = config;
   const passphrase = file === null ? [] : ["--passphrase-file", file];
@@ -142,11 +142,11 @@ function lower(pid: number): void {
   try {
     setPriority(pid, PRIORITY);
   } catch {
-    // it has ended already, or the system does not let us: it goes on as it is
+    // it has exited, or the system doesn't permit it: it keeps its priority
   }
 }
 
-/** In the log each time; in the audit trails and in the health once, until one is made again. */
+/** Logs each failure. Reports it in the audit log and health check once, until a backup succeeds. */
 async function tellFailure(app: App, error: unknown): Promise<void> {
   app.log.report(error, { loop: "backups" });
   const message = error instanceof AppError ? error.message : "The backup failed. See the server log.";

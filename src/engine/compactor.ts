@@ -13,8 +13,8 @@ const WAIT_MS = 2_000;
 const PAUSE_MS = 10 * 60 * 1000;
 
 /**
- * Keeps the files of each table few: what many small loads have left is put together, one table at a time, while no
- * load of this process writes to its dataset.
+ * Limits the number of files per table: merges the files of many small loads, one table at a time, while no load of
+ * this process writes to the dataset.
  */
 export function compactor(app: App, locks: DatasetLocks): Loop {
   const pausedUntil = new Map<string, number>();
@@ -57,7 +57,7 @@ const nameOf = (table: Here) => `${nameOfDataset(table)}/${table.tableName}`;
 const contextOf = (app: App, { organizationId }: Here) =>
   contextFor(app, { organizationId, actor: SYSTEM, role: "member", correlationId: app.ids.uuid() });
 
-/** Stands in the queue for the dataset, but no longer than `WAIT_MS`; null then. */
+/** Waits for the dataset's lock, at most `WAIT_MS`. Returns null on timeout. */
 async function takeSoon(
   app: App,
   locks: DatasetLocks,
@@ -75,14 +75,14 @@ async function takeSoon(
   return taken;
 }
 
-/** A run of another process would have to begin anew if it lost its files. */
+/** A run in another process would have to restart if its files were replaced. */
 async function isLoadedElsewhere(app: App, { organizationId, layer, dataset }: Here): Promise<boolean> {
   const rows = await app.store.db
     .select({ id: actionRuns.id })
     .from(actionRuns)
     .where(
       and(
-        sql`${actionRuns.status} = 'running'`, // as the index of leases has it
+        sql`${actionRuns.status} = 'running'`, // matches the index on leases
         eq(actionRuns.organizationId, organizationId),
         eq(actionRuns.datasetKey, `${layer}.${dataset}`),
         ne(actionRuns.bootId, app.bootId),

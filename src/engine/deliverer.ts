@@ -16,31 +16,34 @@ import { openLanes } from "./lanes.ts";
 import type { Loop } from "./loop.ts";
 import { openShares } from "./shares.ts";
 
-/** What this process has in hand at most, in units of `weightOf`. */
+/** Maximum work of this process, in units of `weightOf`. */
 const IN_HAND = 9_216;
 const UNIT_BYTES = 8_192;
-/** Of a subscription that keeps requests waiting: about what can be tried before the lease of it is over. */
+/** For a subscription with slow responses: about as many as can be attempted before their lease ends. */
 const IN_HAND_OF_SLOW = 32;
-/** With room for fewer, the trail is not followed for a moment, so that its deliveries need not be stored twice. */
+/**
+ * With less room than this, the audit log isn't followed for a moment, so that deliveries don't have to be stored
+ * and read again.
+ */
 const ROOM_TO_FOLLOW = 1_024;
-/** Deliveries of one subscription that are taken from the store at once. */
+/** Maximum number of deliveries of one subscription to claim at once. */
 const CLAIMED = 512;
 const HELD_UP_MS = 250;
-/** Organizations that catch up in one go with what was held for them. */
+/** Maximum number of organizations to catch up with in one round. */
 const CAUGHT_UP = 8;
-/** What has ended is written down together, this long after the first of it. */
+/** Results are saved together, this long after the first of them. */
 const LINGER_MS = 15;
 const MAX_RECORDED = 1_024;
-/** A delivery whose time is almost over is not begun any more. */
+/** Minimum time left on its lease for a delivery to start. */
 const MARGIN_MS = 10_000;
 
-/** Sends what subscriptions wait for. One process of several that share a store sends each delivery. */
+/** Sends deliveries of subscriptions. Each is sent by one of the processes that share a store. */
 export interface Deliverer extends Loop {
-  /** Takes nothing new from now on. */
+  /** Stops accepting new deliveries. */
   drain(): void;
-  /** Resolves once nothing is under way. */
+  /** Resolves once no delivery is running. */
   idle(): Promise<void>;
-  /** Ends what is under way and puts it back; resolves once that is stored. */
+  /** Aborts running deliveries and requeues them. Resolves once that is stored. */
   stop(): Promise<void>;
 }
 
@@ -50,13 +53,13 @@ export function openDeliverer(app: App): Deliverer {
   const readSubscriptions = subscriptionReader(app.store.db);
   const stopping = new AbortController();
   const hand = openShares(IN_HAND);
-  /** Subscriptions with deliveries in the store that are due: what is new stands behind those. */
+  /** Subscriptions with due deliveries in the store. New deliveries queue behind those. */
   const behind = new Set<string>();
-  /** Subscriptions that the last claim did not get to; the next one begins with them. */
+  /** Subscriptions that the last claim didn't get to. The next claim begins with them. */
   const unreached = new Set<string>();
   let subscriptions: ReadonlyMap<string, Subscription> = new Map();
   let isFirst = true;
-  /** True while something was left for want of room. */
+  /** True while deliveries were left in the store for lack of room. */
   let isShort = false;
   let isDraining = false;
   let rounds = 0;
@@ -95,7 +98,7 @@ export function openDeliverer(app: App): Deliverer {
     async (one) => {
       const subscription = subscriptions.get(one.subscription.id);
       const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
-      // a process that stood still may have lost it to another, and gives it back if it has not
+      // a stalled process may have lost it to another, and releases it otherwise
       const isLost = app.peers?.isLapsed() ?? false;
       const attempt =
         subscription === undefined || isLate || isLost || isDraining
@@ -109,13 +112,13 @@ export function openDeliverer(app: App): Deliverer {
       return attempt && (attempt.error === null ? "well" : "badly");
     },
   );
-  /** False for what is in hand already: where the clock was set forward, its time seems to be over. */
+  /** False for deliveries in progress: after the clock was set forward, their lease seems to be over. */
   const notInHand = () => {
     const ids = new Set<string>();
     for (const { delivery } of lanes.all()) ids.add(delivery.id);
     return ({ delivery }: LeasedDelivery) => !ids.has(delivery.id);
   };
-  /** Room was held for what another process or a test was faster with. */
+  /** Releases room reserved for deliveries that another process claimed first. */
   const recount = () => {
     hand.clear();
     for (const { subscription, event } of lanes.all()) hand.take(subscription, weightOf(event.body.length));
@@ -139,7 +142,7 @@ export function openDeliverer(app: App): Deliverer {
     return [...subscriptions.values()];
   }
 
-  /** Deliveries that stand in the store: tries that are due again, and what there was no room for. */
+  /** Deliveries in the store: due retries, and those there was no room for. */
   async function claim(): Promise<boolean> {
     const open = [...subscriptions.values()].filter(
       (subscription) => roomOf(subscription) > 0 && !isCrowded(subscription),
@@ -198,7 +201,7 @@ export function openDeliverer(app: App): Deliverer {
     return hasMore || some.length < held.length;
   }
 
-  /** Of some organizations one subscription each. */
+  /** One subscription for each of several organizations. */
   function roundRobin(held: readonly Subscription[]): Subscription[] {
     const groups = [...Map.groupBy(held, ({ organizationId }) => organizationId).values()];
     const round = rounds++;
@@ -239,10 +242,10 @@ export function openDeliverer(app: App): Deliverer {
   };
 }
 
-/** Long texts count for more. */
+/** Long payloads count for more. */
 const weightOf = (bytes: number) => 1 + Math.floor(bytes / UNIT_BYTES);
 
-/** Writes down in groups what came of deliveries: how a try ended, or that there was none. */
+/** Saves the results of deliveries in batches: how an attempt ended, or that there was none. */
 function openLedger(app: App) {
   let waiting: (Attempt | LeasedDelivery)[] = [];
   let writing: Promise<void> | null = null;
@@ -261,7 +264,7 @@ function openLedger(app: App) {
           group.filter((one) => !isAttempt(one)).map((one) => (one as LeasedDelivery).delivery.id),
         );
       } catch (error) {
-        // They stay taken, and are sent again once their time is over.
+        // They stay claimed, and are sent again when their lease ends.
         app.log.report(error, { at: "save deliveries" });
       }
     }

@@ -19,23 +19,23 @@ import type { DatasetLocks } from "./locks.ts";
 import { type OpenRunContext, openRunContext } from "./run-context.ts";
 import type { Slots } from "./slots.ts";
 
-/** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
+/** Time for an aborted executor to release its resources. Then the run ends without it. */
 const LET_GO_MS = 4_000;
 
-/** A definition that is longer with its templates filled in is kept with them, and filled in again by the next attempt. */
+/** A filled-in definition larger than this isn't stored with the run; the next attempt fills in the templates again. */
 const MAX_KEPT_CHARACTERS = 1024 * 1024;
 
 export interface Execution {
-  /** True for the run of one item of a list. */
+  /** True for the run of one list item. */
   isItem: boolean;
   isResolved: boolean;
-  /** Null: the process is stopping, and the run goes back in the queue. */
+  /** Null: the process is stopping, and the run goes back to the queue. */
   outcome: Outcome | null;
   definition: JsonObject;
   opened: OpenRunContext | null;
 }
 
-/** Carries out a claimed run up to its outcome; writes nothing but progress and log lines. */
+/** Executes a claimed run and returns its outcome. Writes only progress and log lines. */
 export async function execute(
   ctx: Context,
   run: RunRow,
@@ -90,8 +90,8 @@ export async function execute(
   } catch (error) {
     const isAway = isStoreAway(error) && !control.signal.aborted;
     if (isAway || error instanceof NotWritten) {
-      await opened?.dispose(); // the next try needs what this one holds, such as its dataset
-      throw error instanceof NotWritten ? error.cause : error; // retried once the store is back
+      await opened?.dispose(); // the next attempt needs what this one holds, such as its dataset
+      throw error instanceof NotWritten ? error.cause : error; // retried once the store is available
     }
     if (error instanceof ApprovalNeeded && !control.signal.aborted) {
       const wait: Waiting = { wait: "approval", request: error.request };
@@ -99,7 +99,7 @@ export async function execute(
     }
     const secrets = opened?.secrets() ?? [];
     const { aborted, reason } = control.signal;
-    const cause = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
+    const cause = aborted && reason instanceof AppError ? reason : error; // the reason for its end, not the error that followed
     const outcome = outcomeOf(ctx, { run, definition, secrets, error: cause, signal: control.signal });
     return { outcome, ...kept, isItem, opened };
   } finally {
@@ -107,7 +107,7 @@ export async function execute(
   }
 }
 
-/** The execution, or the reason of the abort when the executor does not let go in time. */
+/** The execution, or the reason for the abort if the executor doesn't stop in time. */
 async function untilLetGo<T>(execution: Promise<T>, signal: AbortSignal): Promise<T> {
   let timer: Timer | undefined;
   const overdue = new Promise<never>((_, reject) => {
@@ -127,7 +127,7 @@ async function untilLetGo<T>(execution: Promise<T>, signal: AbortSignal): Promis
 interface Failing {
   run: RunRow;
   definition: JsonObject;
-  /** Other systems repeat what they were given; it is not repeated further. */
+  /** Other systems may echo credentials they were sent. Masks them. */
   secrets: readonly string[];
   error: unknown;
   signal: AbortSignal;
@@ -149,7 +149,7 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
   return dueAt === null ? { status: "failed", error: failure } : { status: "waiting", error: failure, dueAt };
 }
 
-/** When the next try is due; null when there is none left. */
+/** When the next attempt is due, or null if there is none. */
 function nextTry(ctx: Context, run: RunRow, definition: JsonObject, error: AppError): string | null {
   const pause = pauseSeconds((definition as CommonFields).retry ?? {}, error, run.retryCount + 1);
   return pause === null ? null : timestamp(ctx.clock, pause * 1000);

@@ -3,7 +3,7 @@ import { AppError, InvalidInput } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { RunError } from "../resources/runs/table.ts";
 
-/** Why a run's signal aborts; tells cancel, stop and timeout apart. */
+/** Why a run's signal aborts: cancel, stop or timeout. */
 export class Ended extends Error {
   override readonly name = "Ended";
   readonly why: "cancelled" | "stopped" | "timeout" | "lost";
@@ -13,12 +13,12 @@ export class Ended extends Error {
   }
 }
 
-/** What a run came to could not be saved: it is taken up again once that can be. */
+/** The run's outcome couldn't be saved. It resumes when the store is available. */
 export class NotWritten extends Error {
   override readonly name = "NotWritten";
 }
 
-/** What was thrown, as people are told of it. */
+/** The error in the form that people see. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof InvalidInput) return new AppError("definition_invalid", error.message);
   if (error instanceof AppError) return error;
@@ -29,7 +29,7 @@ export function asAppError(error: unknown): AppError {
   });
 }
 
-/** What people hear of a failure. */
+/** The message of a failure for people. */
 export const toRunError = (error: AppError, attempt: number): RunError => ({
   code: error.code,
   message: error.message,

@@ -15,7 +15,7 @@ import { recordInstallation } from "../installation.ts";
 import { settings } from "../store/settings.ts";
 import type { ReadDb, Store, WriteDb } from "../store/store.ts";
 
-/** Rows of the settings: the key that seals, the one that is to, and those that did. */
+/** Rows in the settings: the current key, the next one, and the previous ones. */
 const KEY = "key_id";
 const NEXT = "next_key_id";
 const RETIRED = "retired_key_ids";
@@ -26,15 +26,14 @@ const OTHER_KEY =
 
 interface KeysKept {
   id: string | null;
-  /** Something may be sealed under it already, although `id` still names the one before. */
+  /** Data may already be encrypted with it, although `id` still names the previous key. */
   next: string | null;
   retired: readonly string[];
 }
 
 /**
- * Opens the box with the master key, and with the one before where a change of keys is under way. `admit` hears of the
- * key before anything is written down of it. Throws `ConfigError` where a key is missing that this store's secrets were
- * sealed with.
+ * Opens the secret box with the master key, and with the previous one during a rotation. `admit` is called with the
+ * key before anything is written. Throws `ConfigError` if a key is missing that encrypted this store's secrets.
  */
 export async function openKeys(
   store: Store,
@@ -61,13 +60,13 @@ export async function openKeys(
   await admit(box.keyId);
   if (kept.id === null) {
     const first = await store.write((db) => putFirst(db, KEY, box.keyId));
-    if (first !== box.keyId) throw new ConfigError(OTHER_KEY); // another process was the first, just now
+    if (first !== box.keyId) throw new ConfigError(OTHER_KEY); // another process was first
   } else if (kept.id !== box.keyId && kept.next !== box.keyId)
     await store.write((db) => put(db, NEXT, box.keyId));
   return box;
 }
 
-/** Takes up the key that `weir keys rotate` asks for. True while something may be sealed under another key. */
+/** Starts the rotation that `weir keys rotate` requested. Returns true while data may be encrypted with another key. */
 export async function beginChange(app: App): Promise<boolean> {
   const { config, secrets, store, log } = app;
   const next = nextMasterKey(config.dataFolder);
@@ -79,7 +78,7 @@ export async function beginChange(app: App): Promise<boolean> {
       return secrets.formerKeyIds.length > 0;
     }
     const keyId = keyIdOf(next);
-    await store.write((db) => put(db, NEXT, keyId)); // before anything is sealed under it
+    await store.write((db) => put(db, NEXT, keyId)); // before anything is encrypted with it
     recordInstallation(config.dataFolder, { keyId });
     secrets.adopt(next);
     log.write("info", "master key rotation started", { keyId });
@@ -88,8 +87,8 @@ export async function beginChange(app: App): Promise<boolean> {
 }
 
 /**
- * Nothing is sealed under another key any more: tells the store, then lets the new key take the old one's
- * place. A process that ends between the two finds both keys and does this again.
+ * All data is encrypted with the new key: updates the store, then replaces the old key file. If the process ends
+ * between the two, the next one finds both keys and does this again.
  */
 export async function endChange(app: App): Promise<void> {
   const { config, secrets, store, log } = app;
@@ -117,7 +116,7 @@ async function keysKept(db: ReadDb): Promise<KeysKept> {
   return { id: of(KEY), next: of(NEXT), retired: JSON.parse(of(RETIRED) ?? "[]") as string[] };
 }
 
-/** What is kept under the key: this, where nothing was. */
+/** Stores this value unless there is one. */
 async function putFirst(db: WriteDb, key: string, value: string): Promise<string> {
   await db.insert(settings).values({ key, value }).onConflictDoNothing();
   const [row] = await db.select().from(settings).where(eq(settings.key, key));

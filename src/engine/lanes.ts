@@ -2,9 +2,8 @@ import type { Clock } from "../base/clock.ts";
 import { openShares, type Sharer } from "./shares.ts";
 
 /**
- * Requests under way at once: to subscriptions that answer, to those that were never tried, and to those that keep
- * requests waiting. None of these takes a slot of another. Bun makes 256 requests of a process at a time, whatever
- * they are for, so some are left to the rest of it.
+ * Concurrent requests to responsive subscriptions, to new ones, and to slow ones. Each group has its own slots. Bun
+ * makes at most 256 requests at a time per process, so some are left for other uses.
  */
 const SLOTS = { quick: 120, untried: 36, slow: 36 } as const;
 type Manner = keyof typeof SLOTS;
@@ -14,31 +13,31 @@ const MANNERS = Object.keys(SLOTS) as Manner[];
 const SLOW_MS = 1_000;
 const CHECK_MS = 250;
 
-/** Requests to one subscription at once: a failure halves them, a success doubles them. */
+/** Concurrent requests to one subscription: a failure halves the number, a success doubles it. */
 const WIDTH = { most: 64, least: 4 };
 
 /** Number of idle subscriptions whose last result is remembered. */
 const REMEMBERED = 10_000;
 
-/** How a try ended; null where there was none. */
+/** How an attempt ended, or null if there was none. */
 export type Ended = "well" | "badly" | null;
 
-/** A subscription. `isFailing` is the result of its last attempt if it isn't remembered here. */
+/** A subscription. `isFailing` is the result of its last attempt, for use if it isn't remembered here. */
 export type Receiver = Sharer & { isFailing: boolean };
 
-/** Does work in lanes, one for each subscription, in turn by organization; a lane that is slow holds up only itself. */
+/** Runs work in queues, one per subscription, round-robin by organization. A slow subscription only delays itself. */
 export interface Lanes<T> {
   add(item: T): void;
   isSlow(receiver: Receiver): boolean;
   /** Queued and running deliveries. */
   all(): Iterable<T>;
-  /** Begins all that waits at once. */
+  /** Starts all waiting work at once. */
   flush(): void;
   /** Resolves when nothing is queued or running. */
   idle(): Promise<void>;
 }
 
-/** What is known of a subscription. */
+/** State of a subscription. */
 interface Known {
   manner: Manner;
   width: number;
@@ -48,14 +47,14 @@ interface Lane<T> extends Sharer {
   known: Known;
   waiting: T[];
   underWay: number;
-  /** In which queue it stands; null while it has nothing to begin or may not. */
+  /** The queue it is in. Null if it has nothing to start or must wait. */
   queue: Manner | null;
 }
 
 interface Request<T> {
   lane: Lane<T>;
   startedMs: number;
-  /** Whose slot it holds. */
+  /** The group whose slot it uses. */
   manner: Manner;
 }
 
@@ -70,7 +69,7 @@ export function openLanes<T>(
   const known = new Map<string, Known>();
   const underWay = new Map<T, Request<T>>();
   const slots = ofEach((manner) => openShares(SLOTS[manner]));
-  /** Lanes that have something to begin, in turn, by their organizations, in turn. */
+  /** Subscriptions with work to start, round-robin by organization. */
   const queues = ofEach(() => new Map<string, Map<string, Lane<T>>>());
   let isLooking = false;
   let ended = Promise.withResolvers<void>();
@@ -117,7 +116,7 @@ export function openLanes<T>(
       queues[queue].set(organizationId, own);
   };
 
-  /** The lane whose turn it is, of those that may begin something. */
+  /** The next subscription that may start work. */
   const next = (manner: Manner): Lane<T> | null => {
     const { left, roomOf } = slots[manner];
     for (const [organizationId, own] of queues[manner]) {
@@ -165,7 +164,7 @@ export function openLanes<T>(
     ended = Promise.withResolvers();
   };
 
-  /** What hangs makes its lane slow, and gives its slot back as long as there is one among the slow. */
+  /** A hanging request makes its subscription slow, and frees its slot if a slow one is available. */
   const check = () => {
     const before = clock.monotonic() - SLOW_MS;
     for (const request of underWay.values()) {
@@ -207,7 +206,7 @@ export function openLanes<T>(
       };
       lanes.set(id, lane);
       lane.waiting.push(item);
-      if (lane.waiting.length > 1) return; // it stands in the queue, or is to be woken by what is under way
+      if (lane.waiting.length > 1) return; // queued already, or woken when a running request ends
       enqueue(lane);
       go();
     },

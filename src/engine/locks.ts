@@ -1,6 +1,6 @@
-/** One writer at a time for each dataset in this process; the commit checks versions against other processes. */
+/** One writer at a time per dataset in this process. The commit checks versions for writes of other processes. */
 export interface DatasetLocks {
-  /** Resolves once `name` is free; call what comes back to let it go. */
+  /** Resolves once `name` is free, with a function that releases it. */
   take(name: string): Promise<() => void>;
   /** Whether `take` would wait. */
   isHeld(name: string): boolean;

@@ -1,26 +1,26 @@
 import type { Clock } from "../base/clock.ts";
 
-/** Work that no request asks for. `tick` does one round and says whether there may be more. */
+/** Background work. `tick` does one round and returns whether there may be more. */
 export interface Loop {
   readonly name: string;
   tick(signal: AbortSignal): Promise<"more" | "idle">;
 }
 
 /**
- * Ticks until `signal` aborts, resting `idleMs` after an idle round and after a failed one. A tick that is under way
- * then goes on to its end, or until `cut` aborts.
+ * Runs ticks until `signal` aborts, with a pause of `idleMs` after an idle or failed one. A running tick then
+ * finishes, unless `cut` aborts.
  */
 export async function drive(
   loop: Loop,
   options: {
     idleMs: number;
-    /** As many processes do the same: each then rests that many times as long on average, at random. */
+    /** Number of processes that run the same loop. Each then pauses that many times as long on average, at random. */
     sharers?: () => number;
     signal: AbortSignal;
     cut?: AbortSignal;
     clock: Clock;
     report: (error: unknown) => void;
-    /** Rests until there may be work; the clock's sleep by default. */
+    /** Waits until there may be work. Default: the clock's sleep. */
     rest?: (ms: number, signal: AbortSignal) => Promise<void>;
   },
 ): Promise<void> {

@@ -21,14 +21,14 @@ import type { Loop } from "./loop.ts";
 /** A loop that needs nothing but the App. */
 export interface LoopKind {
   readonly name: string;
-  /** The rest after an idle round, in milliseconds; a signal of `wakenBy` ends it. */
+  /** Pause after an idle round, in milliseconds. A signal of `wakenBy` ends it. */
   readonly restMs: number;
   readonly wakenBy?: string;
   /** Runs one round and returns how many things it did. */
   open(app: App): (signal: AbortSignal) => Promise<number>;
 }
 
-/** Stuck queues are rare: they are looked for only so often. */
+/** Resumes automation runs whose retry delay is over, and queues that have room. */
 const UNTIE_EVERY_MS = 5_000;
 
 export const LOOPS = {
@@ -46,7 +46,7 @@ export const LOOPS = {
       };
     },
   },
-  /** Ends decisions that nobody has taken in time. */
+  /** Expires decisions that nobody made in time. */
   decisionExpirer: {
     name: "decision expirer",
     restMs: 1_000,
@@ -55,23 +55,23 @@ export const LOOPS = {
       return () => expireDueDecisions(app, setbacks);
     },
   },
-  /** Keeps sessions of the identity provider alive for as long as it stands for the person, and tells it of their end. */
+  /** Refreshes sessions with the identity provider, and notifies it when they end. */
   grantRefresher: {
     name: "grant refresher",
     restMs: 5_000,
     wakenBy: GRANTS_TOPIC,
     open: (app) => () => keepGrants(app),
   },
-  /** Writes what other engines read of the lake's tables after each load. */
+  /** Writes metadata of the lake's tables for other engines after each load. */
   tablePublisher: { name: "table publisher", restMs: 5_000, wakenBy: SNAPSHOTS_TOPIC, open: openPublisher },
-  /** Sends people and machines what they are to hear of: automations that fail, approvals that are open. */
+  /** Sends notices: about failed automations and pending approvals. */
   noticeSender: {
     name: "notice sender",
     restMs: 1_000,
     wakenBy: NOTICES_TOPIC,
     open: (app) => openNoticeSender(app, { dashboard: dashboardMails }),
   },
-  /** Queues the mails of dashboards that schedules make due. */
+  /** Queues scheduled dashboard mails. */
   dashboardScheduler: {
     name: "dashboard scheduler",
     restMs: 1_000,
@@ -80,13 +80,13 @@ export const LOOPS = {
       return () => sendDueDashboards(app, setbacks);
     },
   },
-  /** Tells people in Slack how what they have started there has ended. */
+  /** Reports the results of runs to the people in Slack who started them. */
   slackReplySender: {
     name: "Slack reply sender",
     restMs: 500,
     open: (app) => (signal) => sendDueReplies(app, signal),
   },
-  /** Starts the runs that schedules make due. Instants before this process, or one that it joined, took up its work were missed. */
+  /** Starts scheduled runs. Times before this process, or the peers it joined, started work were missed. */
   scheduler: {
     name: "scheduler",
     restMs: 500,
@@ -96,7 +96,7 @@ export const LOOPS = {
       return () => startDueSchedules(app, app.clock.monotonic() - startedAt, setbacks);
     },
   },
-  /** Starts the runs that automations have events for. */
+  /** Starts automation runs that are triggered by events. */
   eventFollower: {
     name: "event follower",
     restMs: 250,
@@ -117,7 +117,7 @@ export const LOOPS = {
       };
     },
   },
-  /** Resumes chat turns whose approvals were decided, and ends those that lost their process. */
+  /** Resumes chat turns whose approvals were decided, and ends those whose process died. */
   chatContinuer: {
     name: "chat continuer",
     restMs: 250,

@@ -33,8 +33,8 @@ export interface MoveResult {
 }
 
 /**
- * Copies an installation's database from a file to PostgreSQL or back, checks it, and marks the old one, on which no
- * server starts any more. Throws `invalid_state` and `ConfigError` with sentences; then nothing has changed.
+ * Copies an installation's database from a file to PostgreSQL or back, verifies the copy, and marks the old one so
+ * that no server starts on it. Throws `invalid_state` and `ConfigError`, after which nothing has changed.
  */
 export async function moveDatabase(request: MoveRequest): Promise<MoveResult> {
   const { from, to } = request;
@@ -71,7 +71,7 @@ export async function moveDatabase(request: MoveRequest): Promise<MoveResult> {
   }
 }
 
-/** A place as it is shown: without user and password. */
+/** A location for display, without user and password. */
 const shownPlace = (place: string) =>
   isPostgresUrl(place)
     ? (locationsOf({ databaseUrl: place, lakeUrl: null, lakeEndpoint: null }).database ?? "")

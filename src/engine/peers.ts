@@ -7,16 +7,15 @@ import { OUTBOUND_TOPIC, outboundDeliveries } from "../resources/webhooks/table.
 import { type ProcessRow, removeProcess } from "../store/processes.ts";
 import type { Loop } from "./loop.ts";
 
-/** Signalled when leases were ended before their time. */
+/** Signalled when leases were ended early. */
 export const LOST_TOPIC = "processes:lost";
 
-/** A correction of the clock that is worth a line in the log. */
+/** Minimum clock correction to log. */
 const TOLD_MS = 1_000;
 
 /**
- * Tells the other processes on the store that this one lives, and lets go of what those had under way that are dead. It
- * only ends their leases: who takes the work up, and that the dead write nothing more if they live after all, is the
- * leases' own business.
+ * Sends this process's heartbeat to its peers on the store, and ends the leases of dead ones. Who takes over the
+ * work, and that dead processes write nothing more if they are alive after all, is decided by the leases.
  */
 export function peers(app: App): Loop {
   return {
@@ -37,7 +36,7 @@ async function bury(app: App, dead: ProcessRow): Promise<void> {
   const at = timestamp(app.clock);
   const over = timestamp(app.clock, -1);
   const isGone = await app.store.write(async (db) => {
-    if (!(await removeProcess(db, dead))) return false; // another process has buried it, or it lives
+    if (!(await removeProcess(db, dead))) return false; // another process removed it, or it is alive
     await db
       .update(actionRuns)
       .set({ leaseUntil: over })

@@ -18,7 +18,7 @@ export function rekeyer(app: App): Loop {
   return {
     name: "rekeyer",
     async tick() {
-      if (isOver) app.secrets.retire(); // a round later: work that read a row before may open it still
+      if (isOver) app.secrets.retire(); // one round later: running work that read a row before may still need the old key
       isOver = false;
       if (under === null) {
         if (!(await beginChange(app))) return "idle";
@@ -27,7 +27,7 @@ export function rekeyer(app: App): Loop {
       try {
         if (!(await under.next()).done) return "more";
       } catch (error) {
-        under = null; // a later round begins again, and finds less to do
+        under = null; // a later round starts again, and finds less to do
         throw error;
       }
       under = null;
@@ -47,9 +47,9 @@ export async function changeKeyNow(app: App): Promise<string> {
 }
 
 /**
- * Seals under the new key whatever another one has sealed, and ends the change of keys; each `yield` is the
- * end of one small step, after which the process may be killed. Goes round until a round finds nothing: work
- * under way when the key changed may have sealed a text before, and stored it since.
+ * Re-encrypts with the new key everything encrypted with another, and ends the rotation. Each `yield` ends one small
+ * step, after which the process may be killed. Repeats until a round finds nothing: work that was running when the
+ * key changed may have encrypted data before and stored it since.
  */
 export async function* rekey(app: App): AsyncGenerator<void> {
   const unreadable = new Set<string>();
@@ -78,12 +78,12 @@ function keepHeadFile({ config, secrets, store }: App): void {
   if (kept !== null) writeHeadFile(config.dataFolder, secrets, kept);
 }
 
-/** The primary key of a row, column by column. */
+/** The columns of a row's primary key. */
 type Key = readonly string[];
 
 interface Row {
   key: Key;
-  /** The beginning of its text, as far as it names the key. */
+  /** The prefix of its encrypted text, which names the key. */
   head: string;
 }
 
@@ -91,7 +91,7 @@ const nameOf = (key: Key) => key.join("/");
 
 const isStale = ({ secrets }: App, text: string) => ![null, secrets.keyId].includes(keyIdIn(text));
 
-/** The next rows along the primary key, which needs no index of its own. */
+/** The next rows by primary key, which needs no additional index. */
 async function rowsAfter(app: App, { table, column, primaryKey }: SealedColumn, after: Key | null) {
   const tuple = (items: readonly unknown[]) =>
     sql`(${sql.join(
@@ -115,7 +115,7 @@ async function rowsAfter(app: App, { table, column, primaryKey }: SealedColumn, 
 function sealAgain(app: App, column: SealedColumn, rows: readonly Row[], unreadable: Set<string>) {
   return app.store.write(async (db) => {
     let count = 0;
-    // what is written over must not stay behind in the file, where the old key would open it
+    // overwritten text must not remain in the file, where the old key could decrypt it
     if (!app.store.remote) await db.run(sql`pragma secure_delete = on`);
     for (const { key } of rows) if (await sealOneAgain(app, db, column, key, unreadable)) count++;
     if (!app.store.remote) await db.run(sql`pragma secure_delete = off`);

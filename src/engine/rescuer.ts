@@ -10,9 +10,9 @@ import type { Loop } from "./loop.ts";
 import { aheadMs, CLOCK_JUMP_MS } from "./timekeeper.ts";
 
 /**
- * Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its
- * lease, also of this process, save what it is at work on: `held`.
- * After the clock was set forward no lease is taken for outlived until living processes have had the time to renew theirs.
+ * Takes over work of dead processes: at the first tick all of earlier boots, later everything whose lease has
+ * expired, also of this process, except its running work, `held`. After the clock was set forward, leases don't
+ * count as expired until living processes have had time to renew them.
  */
 export function rescuer(app: App, held: () => readonly Leased[]): Loop {
   let lost: Lost = "at boot";
@@ -38,8 +38,8 @@ export function rescuer(app: App, held: () => readonly Leased[]): Loop {
 }
 
 /**
- * Puts lost runs back in the queue, and fails those that were interrupted too often. Gives back those among them whose
- * failure could not be written; they are told, keep nobody else waiting, and are to be rescued again.
+ * Requeues lost runs, and fails those that were interrupted too often. Returns the runs whose failure couldn't be
+ * saved. They are reported, don't block other runs, and are to be rescued again.
  */
 export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {
   const left: RunRow[] = [];

@@ -6,21 +6,21 @@ import type { App } from "../context.ts";
 import type { WriteDb } from "../store/store.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Rows that one step looks at, and one write deletes at most. */
+/** Maximum number of rows to check in one step and to delete in one write. */
 const BATCH = 100;
 
-/** What is kept for `WEIR_RETENTION_FAILED_DAYS`; all else that has ended for `WEIR_RETENTION_DAYS`. */
+/** Whether `WEIR_RETENTION_FAILED_DAYS` applies. Otherwise it is `WEIR_RETENTION_DAYS`. */
 const FAILED: readonly string[] = ["failed", "dead_letter", "dead"];
 
-/** A row that has ended, or has not. */
+/** A row that may have ended. */
 interface Aged {
   id: string;
   status: string;
-  /** Null for what is still running. */
+  /** Null if it is still running. */
   endedAt: string | null;
 }
 
-/** A table whose ids are in the order of their time, and where it says how and when a row ended. */
+/** A table with IDs in the order of creation, and the columns for how and when a row ended. */
 interface History {
   table: SQLiteTable;
   id: SQLiteColumn;
@@ -29,8 +29,8 @@ interface History {
 }
 
 /**
- * The ids of rows past their time, batch by batch, oldest first. Goes by the order of ids, which no index has to be
- * kept for; what is kept longer than most is looked at again in each round.
+ * IDs of expired rows in batches, oldest first. Uses the order of IDs, which needs no index. Rows that are kept
+ * longer are checked again in each round.
  */
 async function* pastTheirTime(app: App, history: History): AsyncGenerator<string[]> {
   const { retentionDays, retentionFailedDays } = app.config;
@@ -63,15 +63,15 @@ async function* pastTheirTime(app: App, history: History): AsyncGenerator<string
   }
 }
 
-/** What belongs to rows and goes with them. */
+/** Data that is deleted with its rows. */
 interface Belongings {
   /** Deleted in the same write. */
   with?: (db: WriteDb, ids: string[]) => Promise<void>;
-  /** What may be too much for one write is deleted before, in writes of its own. */
+  /** Data that may be too large for one write, deleted before in separate writes. */
   before?: (ids: string[]) => AsyncIterable<void>;
 }
 
-/** Deletes rows past their time that are `free`, in small writes. Tells in the log how many there were. */
+/** Deletes expired rows that are `free`, in small writes, and logs their number. */
 export async function* prune(
   app: App,
   { name, ...history }: History & { name: string },
@@ -87,7 +87,7 @@ export async function* prune(
     if (ids.length > 0) {
       if (belongings.before) yield* belongings.before(ids);
       count += await app.store.write(async (db) => {
-        const rows = await db.delete(table).where(where(ids)).returning({ id }); // some may be needed by now
+        const rows = await db.delete(table).where(where(ids)).returning({ id }); // some may be in use by now
         const gone = rows.map((row) => String(row.id));
         if (gone.length > 0) await belongings.with?.(db, gone);
         return gone.length;

@@ -34,20 +34,20 @@ import { watchFolder } from "./work-folder.ts";
 
 /** Progress and log lines are written at most this often. */
 const FLUSH_MS = 400;
-/** `action.progress` events come at most this often, but at each new phase. */
+/** Minimum interval between `action.progress` events, except for a new phase. */
 const EVENT_MS = 15_000;
 const MAX_LOG_CHARACTERS = 10_000;
-/** Beyond this many lines a run's log is cut, and says so. */
+/** Maximum number of lines in a run's log. A last line says that it was cut. */
 const MAX_LOG_LINES = 100_000;
 
-/** A run context, and what the worker takes from it when the run has ended. */
+/** A run context, and what the worker needs of it after the run. */
 export interface OpenRunContext {
   context: RunContext;
-  /** What has been gathered and not written yet; nothing is written on its own after this. */
+  /** Returns collected data that wasn't saved yet. After this, nothing is saved automatically. */
   leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
-  /** Credentials of the connections that the run opened, to be masked. */
+  /** Credentials of the connections that the run opened, for masking. */
   secrets(): readonly string[];
-  /** The same for one item of a bulk step, which shares its connections with the others. */
+  /** A context for one item of a bulk step, which shares connections with the others. */
   forItem(item: ItemSetting): { context: RunContext; dispose(): Promise<void> };
   dispose(): Promise<void>;
 }
@@ -65,21 +65,21 @@ interface Setting {
   run: RunRow;
   executor: Executor;
   definition: RunRow["definition"];
-  /** As the row keeps it. */
+  /** As in the stored row. */
   stored: StoredDefinition;
   scope: Scope;
   kept: RunContext["kept"];
   signal: AbortSignal;
-  /** Ends the run with this as its failure. */
+  /** Fails the run with this error. */
   end(why: AppError): void;
   locks: DatasetLocks;
   /** Does a wait during which the run takes no slot. */
   rest: NonNullable<Link["rest"]>;
-  /** Waits without a slot for what a run that rests may hold. */
+  /** Waits without a slot for something that another waiting run may hold. */
   yieldTo: NonNullable<Link["rest"]>;
 }
 
-/** Lays out what an executor works with. */
+/** Creates what an executor works with. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of all that a run may use
 export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
   const { run, executor, scope, kept, signal } = setting;
@@ -159,7 +159,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     catalog: (reference) => {
       const openOwn = async (id: string | null) => {
         const connectionId = id ?? run.connectionId;
-        return connectionId === null ? null : open(connectionId, "approved"); // a call of the catalog asks itself
+        return connectionId === null ? null : open(connectionId, "approved"); // a catalog call checks itself
       };
       return openUse(ctx, reference, openOwn);
     },
@@ -187,7 +187,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
   };
 }
 
-/** Of an item's log only what went wrong is kept: there may be a million of them. */
+/** Keeps only warnings and errors of an item's log: there may be a million items. */
 function itemContext(ctx: Context, of: RunContext, { id, index, attempt, scope, signal }: ItemSetting) {
   const undo = openUndo();
   let folder: Promise<string> | null = null;
@@ -218,7 +218,7 @@ function itemContext(ctx: Context, of: RunContext, { id, index, attempt, scope, 
 const MIB = 1024 * 1024;
 const TELL_WAIT_MS = 250;
 
-/** Room is taken once, and let go of with the run. */
+/** Reserves memory once, and releases it with the run. */
 function roomFor(
   { room, organizationId }: Context,
   { signal, undo, progress }: Pick<RunContext, "signal" | "progress"> & { undo: ReturnType<typeof openUndo> },
@@ -237,7 +237,7 @@ function roomFor(
   };
 }
 
-/** Sends within the rate of the organization's mails. */
+/** Sends mail within the organization's rate limit. */
 function mailerFor({ mailer, limiter, organizationId }: Context): RunContext["mailer"] {
   if (mailer === null) return null;
   return {
@@ -266,7 +266,10 @@ function sqlFor({ sql, organizationId }: Context): RunContext["sql"] {
 
 type Step = () => Promise<void> | void;
 
-/** Gathers what is to be undone at the end; what comes later, from an executor that was given up, is undone at once. */
+/**
+ * Collects cleanup functions to run at the end. Those added later, by an executor that was abandoned, run
+ * immediately.
+ */
 function openUndo() {
   let steps: Step[] | null = [];
   return {
@@ -304,10 +307,10 @@ function lakeContext(
   };
 }
 
-/** Words of people; in a line of theirs a shorter credential, such as a user's name, is no more than a word. */
+/** In messages written by people, a short credential, such as a user name, is an ordinary word. */
 const LEAST_HIDDEN_CHARACTERS = 8;
 
-/** Gathers progress and log lines, and writes them now and then. */
+/** Collects progress and log lines, and saves them periodically. */
 function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets: () => readonly string[]) {
   let logs: NewLog[] = [];
   let lines = 0;
@@ -345,7 +348,7 @@ function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets:
     const now = ctx.clock.monotonic();
     const tell = shown !== null && isNew && (shown.phase !== toldPhase || now - toldAt > EVENT_MS);
     await write({ ...ctx, actor: SYSTEM }, async (tx) => {
-      if (!(await hasLease(tx.db, run))) return; // another worker has the run by now
+      if (!(await hasLease(tx.db, run))) return; // another worker has taken over the run
       await appendLogs(tx.db, run.id, batch);
       if (shown) await saveProgress(tx, run, shown, stored);
       if (shown && tell) await recordProgress(tx, run, shown);

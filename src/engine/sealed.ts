@@ -31,15 +31,15 @@ import { sessions } from "../resources/sessions/table.ts";
 import { slackReplies, targetLabel } from "../resources/slack/table.ts";
 import { webhookLabel, webhooks } from "../resources/webhooks/table.ts";
 
-/** A column that holds texts of the secret box, and how each of them is found and opened. */
+/** A column with encrypted texts, and how to find and decrypt them. */
 export interface SealedColumn {
-  /** As the database has it: `connections.sealed_credentials`. */
+  /** Its name in the database: `connections.sealed_credentials`. */
   readonly name: string;
   readonly table: SQLiteTable;
   readonly column: SQLiteColumn;
   /** The primary key's columns, in its order. */
   readonly primaryKey: readonly SQLiteColumn[];
-  /** What `label` is made of. */
+  /** The values that make up `label`. */
   readonly facts: Readonly<Record<string, SQLiteColumn>>;
   readonly label: (row: Readonly<Record<string, string>>) => string;
 }
@@ -164,7 +164,7 @@ export const SEALED: readonly SealedColumn[] = [
   sealed(sessions, sessions.sealedRefreshToken, { id: sessions.id }, refreshLabel),
   sealed(
     idempotencyKeys,
-    idempotencyKeys.reply, // only replies that hold a secret are sealed
+    idempotencyKeys.reply, // only replies with a secret are encrypted
     {
       organizationId: idempotencyKeys.organizationId,
       actorId: idempotencyKeys.actorId,

@@ -8,18 +8,18 @@ import type { Loop } from "./loop.ts";
 const FILE_MS = 5_000;
 
 export interface Sealer extends Loop {
-  /** Seals the events since the last seal, and writes the file. Runs last in a process. */
+  /** Seals the events since the last seal, and writes the file. Runs last when a process stops. */
   finish(): Promise<void>;
 }
 
 /** Seals the heads of all audit logs, and keeps the latest seals next to a database in the data directory. */
 export function openSealer(app: App): Sealer {
   const { store, clock, config, secrets, log } = app;
-  /** Null until the file has been read; then what it is to hold. */
+  /** Null until the file has been read. Then the content to write. */
   let kept: StoredSeals | null = null;
   /** Audit logs that lack the event of a stored seal: their entry is kept as evidence. */
   const rolledBack = new Set<string>();
-  /** Trails whose head does not fit. */
+  /** Audit logs whose head doesn't match. */
   const broken = new Set<string>();
   let isStale = false;
   let writtenMs = Number.NEGATIVE_INFINITY;

@@ -1,16 +1,16 @@
-/** Who takes of something that all share: a subscription, for its organization. */
+/** Who uses a shared resource: a subscription, for its organization. */
 export interface Sharer {
   id: string;
   organizationId: string;
 }
 
-/** Of something that there is a limited amount of, who has how much. */
+/** Tracks how much of a limited resource each user has. */
 export interface Shares {
-  /** What is left of all. */
+  /** The total remaining amount. */
   left(): number;
-  /** What one has. */
+  /** The amount that one has. */
   of(sharer: Sharer): number;
-  /** How much more one may take. */
+  /** The additional amount that one may take. */
   roomOf(sharer: Sharer): number;
   take(sharer: Sharer, amount?: number): void;
   giveBack(sharer: Sharer, amount?: number): void;
@@ -18,9 +18,9 @@ export interface Shares {
 }
 
 /**
- * Nobody takes so much that nothing is left for another: what a subscription has, what its organization has and what all
- * have count together. One alone gets a third; however many take what they can, there is room for one that has nothing,
- * and more of it in an organization that has less.
+ * Nobody can exhaust the resource: the limit depends on what a subscription, its organization and all together have.
+ * A single one gets a third. However many take their maximum, there is room for one that has nothing, and more in an
+ * organization that has less.
  */
 export function openShares(amount: number): Shares {
   const bySharer = new Map<string, number>();

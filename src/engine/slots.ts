@@ -1,17 +1,20 @@
-/** Slots of the runs of this process. A run that waits for a rate limit holds none. */
+/** Slots for the runs of this process. A run that waits for a rate limit holds none. */
 export interface Slots {
-  /** How many are free. */
+  /** Number of free slots. */
   free(): number;
-  /** Waits without a slot, and takes one again, as soon as there is one; with too many that do so, in its slot. */
+  /**
+   * Waits without a slot, then takes one again as soon as it is free. Keeps its slot if too many runs already wait
+   * this way.
+   */
   rest(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
   /**
-   * Rests however many others do, for what a resting run may hold. In a slot of its own it would keep that run
-   * from coming back to let go of it.
+   * Waits without a slot, however many others do, for something that a waiting run may hold. With a slot, it could
+   * prevent that run from returning to release it.
    */
   yieldTo(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
   /** True for a run that waits without a slot. */
   isResting(runId: string): boolean;
-  /** Takes note of a run that has ended. */
+  /** Records that a run has ended. */
   left(runId: string): void;
   /** Admits returning runs if fewer are running than assumed. */
   admit(): void;
@@ -20,9 +23,9 @@ export interface Slots {
 /** Maximum number of runs per slot that wait for rate limits, since they keep their memory. */
 const RESTING_PER_SLOT = 2;
 
-/** `most` slots for what is `underWay`; `freed` hears of each that nobody has come back to. */
+/** `most` slots for the runs in `underWay`. `freed` is called for each slot that no run returns to. */
 export function openSlots(most: number, underWay: () => number, freed: () => void): Slots {
-  /** How many parts of a run are waiting; none where it waits to come back. */
+  /** Number of waiting parts of a run. 0 while the run waits to return. */
   const resting = new Map<string, number>();
   const returning: { runId: string; enter: () => void }[] = [];
   const free = () => most - (underWay() - resting.size);

@@ -25,7 +25,7 @@ import { openWorker } from "./worker.ts";
 const WORKER_IDLE_MS = 250;
 const RENEW_MS = 5_000;
 const RESCUE_MS = 5_000;
-/** Another process may write events, and tries come due, without a signal here. */
+/** Another process may write events, and attempts come due, without a signal here. */
 const DELIVER_MS = 250;
 const SWEEP_MS = 60_000;
 const COMPACT_MS = 2_000;
@@ -73,7 +73,7 @@ export async function startEngine(app: App): Promise<Engine> {
       report: (error) => app.log.report(error, { loop: loop.name }),
     });
   const run = (loop: Loop, idleMs: number, wakenBy?: string) => turn(loop, idleMs, quiet.signal, wakenBy);
-  /** For work that any process may take up: several look for it no more often than one. */
+  /** For work that any process can do: several together check no more often than one. */
   const sharers = () => app.peers?.size ?? 1;
   const share = (loop: Loop, idleMs: number, wakenBy?: string) =>
     turn(loop, idleMs, quiet.signal, wakenBy, sharers);
@@ -120,7 +120,7 @@ export async function startEngine(app: App): Promise<Engine> {
   };
 }
 
-/** The first tick. A server that others keep busy is no reason not to start: the loop comes to it again soon. */
+/** The first tick. A database that is busy with other servers must not prevent the start: the loop retries soon. */
 async function begin(app: App, loop: Loop, signal: AbortSignal): Promise<void> {
   try {
     await loop.tick(signal);
@@ -130,7 +130,7 @@ async function begin(app: App, loop: Loop, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits for `work`, but no longer than `ms`. */
+/** Waits for `work`, at most `ms`. */
 async function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
   const enough = new AbortController();
   try {

@@ -5,14 +5,14 @@ import { deliveryAttempts, webhookDeliveries } from "../resources/inbound/table.
 import { outboundDeliveries, webhooks } from "../resources/webhooks/table.ts";
 import { prune } from "./retention.ts";
 
-/** Deletes dead letters that nobody replayed in their time, and those that were replayed. */
+/** Deletes expired dead letters, and those that were replayed. */
 export const sweepDeadLetters = (app: App): AsyncGenerator<void> => {
   const { id, status, lastFailedAt: endedAt } = deadLetters;
   const history = { name: "dead letters", table: deadLetters, id, status, endedAt };
   return prune(app, history, sql`dead_letters.status <> 'replaying'`);
 };
 
-/** Deletes webhook requests past their time with what they brought; a dead letter keeps its own. */
+/** Deletes expired webhook requests with their payload. A dead letter keeps its own. */
 export const sweepDeliveries = (app: App): AsyncGenerator<void> => {
   const { id, status, updatedAt: endedAt } = webhookDeliveries;
   const history = { name: "webhook deliveries", table: webhookDeliveries, id, status, endedAt };
@@ -29,7 +29,7 @@ export const sweepDeliveries = (app: App): AsyncGenerator<void> => {
   });
 };
 
-/** Deletes outbound deliveries past their time; their attempts go by a trigger. */
+/** Deletes expired outbound deliveries. A trigger deletes their attempts. */
 export const sweepOutbound = (app: App): AsyncGenerator<void> => {
   const { id, status, completedAt: endedAt } = outboundDeliveries;
   const history = { name: "outbound deliveries", table: outboundDeliveries, id, status, endedAt };
@@ -41,7 +41,7 @@ export const sweepOutbound = (app: App): AsyncGenerator<void> => {
 
 const BATCH = 200;
 
-/** Deletes what deleted subscriptions have left behind, and then their rows; a dead letter keeps its delivery. */
+/** Deletes the data of deleted subscriptions, then their rows. A dead letter keeps its delivery. */
 export async function* sweepSubscriptions(app: App): AsyncGenerator<void> {
   const deleted = await app.store.db
     .select({ id: webhooks.id })

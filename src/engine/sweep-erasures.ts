@@ -8,10 +8,7 @@ import { eraseTraces } from "../resources/personal-data/traces.ts";
 /** Work that was running when a user was erased has finished by then. */
 const LATE_MS = 24 * 60 * 60 * 1000;
 
-/**
- * Goes on with erasures of people that a process left undone, and looks through everything once more a day later, for
- * what work that was under way has written since.
- */
+/** Resumes unfinished erasures of users, and repeats them a day later, for data that running work has written since. */
 export async function* sweepErasures(app: App): AsyncGenerator<void> {
   for (const erasure of await app.store.db.select().from(userErasures)) {
     const isLate = erasure.begunAt <= timestamp(app.clock, -LATE_MS);

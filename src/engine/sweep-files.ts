@@ -10,7 +10,7 @@ const LEFT_FOR_MS = 60 * 60 * 1000;
 export const BATCH = 100;
 export const UUID_CHARACTERS = 36;
 
-/** Deletes files of artifacts that were never stored, or whose row is gone. */
+/** Deletes files of artifacts that were never stored or whose row is gone. */
 export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
   for await (const paths of batches(app.artifacts.list(before(app)))) {
     const idOf = (path: string) => basename(path).slice(0, UUID_CHARACTERS);
@@ -26,10 +26,10 @@ export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Folders whose owner tidies them. */
+/** Folders that others clean up. */
 const KEPT_SCRATCH = new Set(["sql", "cache", "lake"]);
 
-/** Deletes what earlier work left in the scratch folder, and SQL processes of earlier starts in theirs. */
+/** Deletes leftovers in the scratch folder, and SQL process folders of earlier starts. */
 export async function* sweepScratch(app: App): AsyncGenerator<void> {
   const scratch = app.scratchFolder;
   const left = [

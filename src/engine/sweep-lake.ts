@@ -16,17 +16,14 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Maximum size of a table's past states. Beyond it, the oldest are deleted early. */
 const HISTORY_BYTES = 1024 ** 3;
 
-/**
- * Deletes files of the lake that a commit took out, once nobody can be reading them and past states that had them
- * need not be shown any more.
- */
+/** Deletes files of the lake that a commit removed, once nobody can be reading them and no past state needs them. */
 export async function* sweepRemoved(app: App): AsyncGenerator<void> {
   const ago = (ms: number) => lt(lakeFiles.removedAt, timestamp(app.clock, -Math.max(ms, REMOVED_FOR_MS)));
   yield* deleteFiles(app, and(isNull(lakeFiles.removedSeq), ago(0)));
   yield* deleteFiles(app, and(isNotNull(lakeFiles.removedSeq), ago(app.config.lakeHistoryDays * DAY_MS)));
 }
 
-/** Deletes the oldest past states of tables that are rewritten so often that keeping them would fill the disk. */
+/** Deletes the oldest past states of tables that are rewritten so often that keeping all would fill the disk. */
 export async function* sweepHistory(app: App): AsyncGenerator<void> {
   const tooMuch = sql`${lakeFiles.id} in (
     select id from (
@@ -59,7 +56,7 @@ async function* deleteFiles(app: App, which: SQL | undefined): AsyncGenerator<vo
   }
 }
 
-/** Says of each table from which commit on its states can still be shown, before the files go. */
+/** Records for each table the oldest commit that can still be shown, before files are deleted. */
 async function forgetPast(db: WriteDb, files: readonly (typeof lakeFiles.$inferSelect)[]): Promise<void> {
   for (const { organizationId, layer, dataset, tableName, removedSeq } of files) {
     if (removedSeq === null) continue;
@@ -85,16 +82,16 @@ const readersOf = (app: App) =>
     .from(actionRuns)
     .where(
       and(
-        sql`${actionRuns.status} = 'running'`, // as the index of leases has it
+        sql`${actionRuns.status} = 'running'`, // matches the index on leases
         eq(actionRuns.organizationId, lakeFiles.organizationId),
         sql`${actionRuns.startedAt} <= ${lakeFiles.removedAt}`,
       ),
     );
 
-/** Deletes files of the lake that no row names: what loads left behind that never committed. */
+/** Deletes files of the lake that no row names: leftovers of loads that never committed. */
 export async function* sweepLake(app: App): AsyncGenerator<void> {
   for await (const paths of batches(app.lake.list(before(app)))) {
-    // The loads first: one that ends after this look has committed by the time of the next.
+    // Checks loads first: one that ends after this check will have committed by the next.
     const ids = [...new Set(paths.map(loadOf))];
     const [running, held] = await Promise.all([runningAmong(app, ids), heldLoads(app, ids)]);
     const busy = running.union(held);
@@ -113,11 +110,11 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
   await forgetHolds(app);
 }
 
-/** Files are named by their load, which has its run's id where there is one; work folders begin with it. */
+/** Filenames start with their load's ID, which is its run's ID if there is one. So do names of work folders. */
 const loadOf = (path: string): string =>
   (path.startsWith(".work/") ? (path.split("/")[1] ?? "") : basename(path)).slice(0, UUID_CHARACTERS);
 
-/** Files that say what a table has, for other engines: those that the store doesn't name are of the past, too. */
+/** Metadata files for other engines. Those that the store doesn't name are out of date, too. */
 const isMetadata = (path: string): boolean => path.split("/")[4] === "metadata";
 
 async function runningAmong(app: App, ids: readonly string[]): Promise<Set<string>> {
@@ -128,7 +125,7 @@ async function runningAmong(app: App, ids: readonly string[]): Promise<Set<strin
   return new Set(rows.map((row) => row.id));
 }
 
-/** Deletes lineage of reads whose runs are no longer stored. */
+/** Deletes lineage of reads whose runs were deleted. */
 export async function* sweepReads(app: App): AsyncGenerator<void> {
   const old = timestamp(
     app.clock,

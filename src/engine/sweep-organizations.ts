@@ -13,10 +13,10 @@ import { keyOf, tablesWith } from "../store/schema.ts";
 
 const BATCH = 500;
 
-/** Others refer to their rows. */
+/** Tables whose rows others refer to. */
 const FIRST = ["chat_messages", "chat_turns", "connection_tokens", "actions"];
 
-/** Tables without a column of their own for the organization, by the table that their rows belong to. */
+/** Tables without an organization column, by the table that they belong to. */
 const PARTS: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> = {
   action_runs: [["run_logs", "run_id"]],
   automation_runs: [
@@ -37,8 +37,8 @@ const PARTS: Readonly<Record<string, readonly (readonly [table: string, column: 
 };
 
 /**
- * Stops what removed organizations have begun while they were removed, and erases those that can't be put back any
- * more: all rows, with the trail and sealed credentials, and all files. Each step may be done twice.
+ * Stops work of removed organizations that began during their removal, and erases those that can no longer be
+ * restored: all rows, including the audit log and encrypted credentials, and all files. Every step can be repeated.
  */
 export async function* sweepOrganizations(app: App): AsyncGenerator<void> {
   const removed = await app.store.db
@@ -67,7 +67,7 @@ async function* erase(app: App, id: string): AsyncGenerator<void> {
   await run(sql`delete from organizations where id = ${id}`);
 }
 
-/** What the lake and the blob store of artifacts hold; the rows that name it go afterwards. */
+/** Files in the lake and the blob store of artifacts. The rows that name them are deleted afterwards. */
 async function* eraseFiles(app: App, id: string): AsyncGenerator<void> {
   const { layer, dataset, tableName, organizationId } = lakeTables;
   const tables = await app.store.db
@@ -99,7 +99,7 @@ async function* eraseFiles(app: App, id: string): AsyncGenerator<void> {
   }
 }
 
-/** Every table with rows of organizations, in an order in which they can go; `counts` follows from the others. */
+/** Every table with rows of organizations, in an order that allows deletion. `counts` is updated by triggers. */
 async function tablesOf(app: App): Promise<string[]> {
   const tables = await tablesWith(app.store.db, "organization_id");
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : name === "counts" ? 99 : 50);

@@ -12,13 +12,13 @@ import { settings } from "../store/settings.ts";
 
 /** A key is remembered for this long (docs/decisions/http-conventions.md). */
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
-/** Sessions and set-up tokens that have ended stay in the lists for this long. */
+/** Expired sessions and setup tokens stay in lists for this long. */
 const ENDED_FOR_MS = 30 * 24 * 60 * 60 * 1000;
-/** Time for which a client that polls with an expired code is told so. */
+/** How long a client that polls with an expired code is told so. */
 const CODE_EXPIRED_FOR_MS = 60 * 60 * 1000;
 const BATCH = 500;
 
-/** Deletes idempotency keys past their time, walking along their own order: an index on time would cost every request. */
+/** Deletes expired idempotency keys in the order of their keys: an index on time would slow down every request. */
 export async function* sweepKeys(app: App): AsyncGenerator<void> {
   const { organizationId, actorId, key, createdAt } = idempotencyKeys;
   const cutoff = timestamp(app.clock, -KEY_LIFETIME_MS);
@@ -61,7 +61,10 @@ export async function* sweepSessions(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Deletes authorization codes that expired an hour ago; until then one that comes again ends the token that it gave. */
+/**
+ * Deletes authorization codes that expired an hour ago. Until then, reusing one revokes the token it was exchanged
+ * for.
+ */
 export async function* sweepAuthorizationCodes(app: App): AsyncGenerator<void> {
   const old = lt(authorizationCodes.expiresAt, timestamp(app.clock, -CODE_EXPIRED_FOR_MS));
   for (;;) {
@@ -80,7 +83,7 @@ export async function* sweepAuthorizationCodes(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Deletes refresh tokens that have expired. One that was used stays until then, so that its second use is noticed. */
+/** Deletes expired refresh tokens. Used ones stay until then, so that a second use is noticed. */
 export async function* sweepRefreshTokens(app: App): AsyncGenerator<void> {
   const old = lt(refreshTokens.expiresAt, timestamp(app.clock));
   for (;;) {
@@ -99,7 +102,7 @@ export async function* sweepRefreshTokens(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Deletes device codes that expired an hour ago, whatever became of them. */
+/** Deletes device codes that expired an hour ago, whatever their status. */
 export async function* sweepDeviceCodes(app: App): AsyncGenerator<void> {
   const old = lt(deviceCodes.expiresAt, timestamp(app.clock, -CODE_EXPIRED_FOR_MS));
   for (;;) {
@@ -129,7 +132,7 @@ export async function* sweepInvitations(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Deletes notices that were sent or given up a month ago: no window of failures is longer. */
+/** Deletes notices that were sent or abandoned a month ago: no window for failures is longer. */
 export async function* sweepNotices(app: App): AsyncGenerator<void> {
   const old = and(isNull(notices.dueAt), lt(notices.createdAt, timestamp(app.clock, -ENDED_FOR_MS)));
   for (;;) {
@@ -142,7 +145,7 @@ export async function* sweepNotices(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Deletes a set-up token that expired a month ago, unused. */
+/** Deletes a setup token that expired a month ago, unused. */
 export async function* sweepSetupToken(app: App): AsyncGenerator<void> {
   const old = and(
     eq(settings.key, "setup_token"),

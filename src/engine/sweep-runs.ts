@@ -12,9 +12,9 @@ import { actionRuns, runLogs } from "../resources/runs/table.ts";
 import { prune } from "./retention.ts";
 
 /**
- * Kept whatever their age: the latest run of an automation, and the last one that its freshness goes by; what was
- * tried again, for as long as that is kept, since it takes over steps and items; what led to a run that goes on; and
- * what holds an action run that is kept for itself.
+ * Kept regardless of age: the latest run of an automation, and the last one that its freshness depends on; a run
+ * with a retry that is kept, which reuses its steps and items; a run that led to one that is still running; and a
+ * run with an action run that is kept.
  */
 const FREE_AUTOMATION_RUN = sql`
   not exists (
@@ -33,12 +33,12 @@ const FREE_AUTOMATION_RUN = sql`
       or exists (select 1 from action_runs c where c.parent_action_run_id = r.id and c.completed_at is null)))`;
 
 const ITEM_BATCH = 2_000;
-/** Each has the results of some 200 items. */
+/** Each row holds the results of about 200 items. */
 const RESULT_BATCH = 20;
 
 /**
- * Deletes automation runs past their time, their items first: one run may have thousands. Their action runs go by
- * `sweepActionRuns`.
+ * Deletes expired automation runs, their items first, since one run may have thousands. `sweepActionRuns` deletes
+ * their action runs.
  */
 export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
   const { id, status, completedAt } = automationRuns;
@@ -68,7 +68,7 @@ export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
   });
 };
 
-/** Results of items are read again by a retry alone: of a run that completed, its steps' results are enough. */
+/** Only a retry reads the results of items again. For a completed run the results of its steps are enough. */
 export async function* sweepResults(app: App): AsyncGenerator<void> {
   for (;;) {
     const { changes } = await app.store.write((db) =>
@@ -81,7 +81,7 @@ export async function* sweepResults(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Kept: those of an automation run that is kept, the latest run of an action, and what is being tried again. */
+/** Kept: runs of a kept automation run, the latest run of an action, and runs that are being retried. */
 const FREE_ACTION_RUN = sql`
   (action_runs.automation_run_id is null
     or not exists (select 1 from automation_runs a where a.id = action_runs.automation_run_id))
@@ -94,8 +94,8 @@ const FREE_ACTION_RUN = sql`
 const LOG_BATCH = 2_000;
 
 /**
- * Deletes action runs past their time, with their logs, decisions and artifacts; files of artifacts are left to
- * their own sweep. Cursors and loads are not a run's: they stay.
+ * Deletes expired action runs with their logs, decisions and artifacts. Another sweep deletes the artifacts' files.
+ * Cursors and loads don't belong to runs and stay.
  */
 export const sweepActionRuns = (app: App): AsyncGenerator<void> => {
   const { id, status, completedAt } = actionRuns;

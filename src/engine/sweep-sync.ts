@@ -6,7 +6,7 @@ import { syncFiles } from "../resources/sync/table.ts";
 
 const BATCH = 500;
 
-/** Deletes manifests of syncs whose action or automation is gone. Goes from owner to owner, however much each has. */
+/** Deletes sync manifests whose action or automation was deleted. Steps from owner to owner, whatever their size. */
 export async function* sweepManifests(app: App): AsyncGenerator<void> {
   const { organizationId, ownerId } = syncFiles;
   let after: SQL | undefined;
@@ -24,7 +24,7 @@ export async function* sweepManifests(app: App): AsyncGenerator<void> {
   }
 }
 
-/** Whether an action, or the automation that a step is of, is still there. */
+/** Whether an action, or the automation of a step, still exists. */
 async function isThere({ store }: App, owner: string): Promise<boolean> {
   const [id = "", step] = owner.split(":");
   const from = step === undefined ? actions : automations;

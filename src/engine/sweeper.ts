@@ -20,21 +20,21 @@ import {
 import { sweepActionRuns, sweepAutomationRuns, sweepResults } from "./sweep-runs.ts";
 import { sweepManifests } from "./sweep-sync.ts";
 
-/** What looks at everything comes so often. */
+/** Interval of sweeps that check everything. */
 const ROUND_MS = 60 * 60 * 1000;
-/** Files that a commit took out of the lake wait only for their readers. */
+/** Files that a commit removed from the lake only wait for their readers. */
 const REMOVED_MS = 60 * 1000;
 
-/** Each webhook leaves a signature, of use for ten minutes. */
+/** Each webhook request stores a signature, which is needed for ten minutes. */
 const STAMPS_MS = 5 * 60 * 1000;
 
-/** Work in small steps; each `yield` is the end of one. */
+/** Work in small steps, each ended by a `yield`. */
 type Sweep = (app: App) => AsyncGenerator<void>;
 
 /**
- * Takes away what nobody needs any more: files that loads took the place of, files that no row names, and
- * rows past their time. Events are never taken away: their chain has to lead back to its first. Every step may be done
- * twice; one that fails is told, and the others go on.
+ * Deletes what is no longer needed: replaced lake files, files that no row names, and expired rows. Events are never
+ * deleted: their hash chain must reach back to the first. Every step can be repeated. A failed one is logged, and
+ * the others continue.
  */
 export function sweeper(app: App): Loop {
   const chores = [
@@ -79,8 +79,8 @@ export function sweeper(app: App): Loop {
 }
 
 /**
- * One step of a sweep at each call, and a new sweep `everyMs` after the last one began. True while there is more. Of
- * several processes on one store, one is enough for what is not each one's own.
+ * Runs one step of a sweep at each call, and starts a new sweep `everyMs` after the last one began. Returns true
+ * while there is more. Of several processes on one store, only one sweeps what they share.
  */
 function chore(app: App, everyMs: number, sweep: Sweep, who: "one" | "each" = "one"): () => Promise<boolean> {
   let under: AsyncGenerator<void> | null = null;

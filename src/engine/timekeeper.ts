@@ -17,12 +17,12 @@ import type { Loop } from "./loop.ts";
 /** Clock correction up to which due times aren't recomputed. */
 export const CLOCK_JUMP_MS = 1_000;
 
-/** By how much the wall clock is ahead of the one that never jumps, in milliseconds. */
+/** How far the wall clock is ahead of the monotonic one, in milliseconds. */
 export const aheadMs = (clock: Clock): number => clock.now().getTime() - clock.monotonic();
 
-/** Goes by the clock as it is now: where it was set back, nothing waits for an instant of the time before. */
+/** Adjusts due times after the clock was set back, so that nothing waits for a time by the old clock. */
 export function timekeeper(app: App): Loop {
-  /** Unknown at the start: the clock may have been set back while nothing ran. */
+  /** Unknown at the start: the clock may have been set back while no server was running. */
   let known = Number.POSITIVE_INFINITY;
   return {
     name: "timekeeper",
@@ -34,15 +34,15 @@ export function timekeeper(app: App): Loop {
           app.log.write("warn", "clock set back; due times follow the current time", { mended });
         known = now;
       }
-      known = Math.max(known, now); // many small steps back are a large one
+      known = Math.max(known, now); // many small corrections add up
       return "idle";
     },
   };
 }
 
 /**
- * Reckons anew what was reckoned by a clock that was ahead: a pause lasts as long as it was to last, from now on, a run
- * in the queue is due at once, a schedule comes at its next instant. Gives back how many rows that were.
+ * Recomputes due times that came from a clock that was ahead: a delay starts again now with its full length, a
+ * queued run is due immediately, and a schedule continues with its next time. Returns the number of rows changed.
  */
 async function mendInstants(app: App): Promise<number> {
   const mended = await app.store.write(async (db) => {
@@ -87,7 +87,7 @@ async function mendRuns(app: App, db: WriteDb, now: string, ahead: string): Prom
   return runs.length + leased.length + flows.length;
 }
 
-/** Outbound deliveries and notices. What a process has in hand is left to it. */
+/** Outbound deliveries and notices. Leaves those that a process is working on. */
 async function mendDeliveries(db: WriteDb, now: string, ahead: string): Promise<number> {
   const since = sql`coalesce(${outboundDeliveries.completedAt}, ${outboundDeliveries.createdAt})`;
   const deliveries = await db
@@ -109,12 +109,12 @@ async function mendDeliveries(db: WriteDb, now: string, ahead: string): Promise<
   return deliveries.length + told.length;
 }
 
-/** `now`, and the time that lay between `since` and `due`. */
+/** `now` plus the time between `since` and `due`. */
 const pausedFrom = (now: string, due: SQL, since: SQL): SQL<string> =>
   sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', unixepoch(${now}, 'subsec')
     + max(0, unixepoch(${due}, 'subsec') - unixepoch(${since}, 'subsec')), 'unixepoch')`;
 
-/** An instant that has had its run does not come again; see `startDueSchedules`. */
+/** A time that already had its run isn't repeated; see `startDueSchedules`. */
 async function mendSchedules(app: App, db: WriteDb): Promise<number> {
   const { id, config, nextRunAt } = automations;
   const rows = await db.select({ id, config, nextRunAt }).from(automations).where(isNotNull(nextRunAt));
@@ -129,7 +129,7 @@ async function mendSchedules(app: App, db: WriteDb): Promise<number> {
   return mended + (await mendSubscriptions(app, db));
 }
 
-/** Likewise for dashboards that are mailed; see `sendDueDashboards`. */
+/** Likewise for dashboard mails; see `sendDueDashboards`. */
 async function mendSubscriptions(app: App, db: WriteDb): Promise<number> {
   const { id, cron, timezone, nextAt } = dashboardSubscriptions;
   const rows = await db

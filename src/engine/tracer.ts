@@ -37,7 +37,10 @@ export function openTracer({ config, secrets, egress, clock, log, bootId }: Part
 
 const PAIR = /^\s*([\w!#$&'*+.^`|~-]+)\s*=(.*)$/;
 
-/** `NAME=VALUE` with commas between, values percent-encoded, as OpenTelemetry writes it. Throws `ConfigError`. */
+/**
+ * Parses `NAME=VALUE` pairs separated by commas, with percent-encoded values, as OpenTelemetry defines. Throws
+ * `ConfigError`.
+ */
 function pairsOf(text: string | null): Record<string, string> {
   const pairs = (text ?? "").split(",").filter((pair) => pair.trim() !== "");
   try {

@@ -8,8 +8,8 @@ import { settings } from "../store/settings.ts";
 const KEEPS_HEADS = "trail_heads";
 
 /**
- * Makes the audit log ready for its first event: triggers that somebody removed are made again, and a database of a
- * version that kept no heads gets them once.
+ * Prepares the audit log for its first event: recreates missing triggers, and computes the heads once for a database
+ * of a version that had none.
  */
 export async function openTrail(
   parts: Pick<App, "store" | "clock" | "secrets" | "log">,
@@ -20,7 +20,7 @@ export async function openTrail(
     log.write("warn", "trigger protecting the audit log was missing; recreated", { trigger });
   const [known] = await store.db.select().from(settings).where(eq(settings.key, KEEPS_HEADS));
   if (known) return;
-  if (!store.remote && readHeadFile(dataFolder, secrets) !== null) return; // an older copy: nothing is to vouch for it
+  if (!store.remote && readHeadFile(dataFolder, secrets) !== null) return; // an older copy of the database, which must not be vouched for
   await makeHeads(parts);
   await store.write((db) =>
     db.insert(settings).values({ key: KEEPS_HEADS, value: "true" }).onConflictDoNothing(),

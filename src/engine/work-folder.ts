@@ -10,7 +10,7 @@ const TIMES_FREE = 9;
 
 interface Watch {
   path: string;
-  /** As the setting has it, such as `20GB`. */
+  /** As configured, such as `20GB`. */
   limit: string;
   /** Ends the run. */
   end(why: AppError): void;
@@ -53,7 +53,7 @@ async function faultOf(path: string, limitBytes: number, limit: string): Promise
   return new AppError("disk_full", message, { retryable: true });
 }
 
-/** Files come and go meanwhile; one that has gone takes nothing. */
+/** Files come and go during the check. A deleted file counts as 0 bytes. */
 async function bytesBelow(path: string): Promise<number> {
   const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(orGone([]));
   let bytes = 0;
@@ -65,7 +65,7 @@ async function bytesBelow(path: string): Promise<number> {
   return bytes;
 }
 
-/** `instead` of what is there no more. */
+/** Returns `instead` for a missing file. */
 const orGone =
   <T>(instead: T) =>
   (error: unknown): T => {

@@ -18,17 +18,17 @@ import { openSlots, type Slots } from "./slots.ts";
 
 /** Runs that this process is executing. */
 export interface Worker extends Loop {
-  /** What it is at work on. */
+  /** The IDs of its running runs. */
   held(): readonly RunRow[];
-  /** Lets nothing new start. */
+  /** Stops claiming runs. */
   drain(): void;
-  /** Resolves when nothing is running any longer. */
+  /** Resolves when no run is executing. */
   idle(): Promise<void>;
   /** Requeues all running runs as soon as they stop. */
   stop(): void;
-  /** Puts back what does not let go; whatever it still comes to is not written. */
+  /** Requeues runs that don't stop. Nothing they do afterwards is saved. */
   abandon(): Promise<void>;
-  /** Extends leases and notices cancellations; call it every few seconds. */
+  /** Extends leases and notices cancellations. Called every few seconds. */
   renew(): Promise<void>;
 }
 
@@ -44,18 +44,18 @@ interface Job {
   done: Promise<void>;
 }
 
-/** Claims due runs, as many as there are free slots, and carries them out side by side. */
+/** Claims due runs, up to the number of free slots, and executes them concurrently. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the slots and what is under way
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
   const endings = openEndings(app);
   const jobs = new Map<string, Job>();
-  /** Runs that ended here without an outcome in the store, as when the disk was full. */
+  /** Runs that ended here but whose outcome couldn't be stored, for example because the disk was full. */
   let stranded: RunRow[] = [];
   let draining = false;
   let freed = () => {};
-  /** An organization holds all that it may, so that each end of a run may let another begin. */
+  /** An organization is at its limit, so that each run that ends may let another start. */
   let isShareFull = false;
-  /** Places that are kept for what is just being claimed. */
+  /** Slots reserved for runs being claimed. */
   let claiming = 0;
   const slots = openSlots(
     app.config.concurrency,
@@ -73,7 +73,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   const start = (run: RunRow) => {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
-    const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last try may still be putting its things away
+    const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last attempt may still be cleaning up
     const done = before
       .then(() => carryOut(app, run, { control, locks, endings, slots }))
       .catch((error) => strand(error, run))
@@ -93,7 +93,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     return held;
   };
 
-  /** Where one that is decided at once can't be written, all take slots, and it fails by itself. */
+  /** If a run that is decided at once can't be saved, all are claimed normally, and that one fails by itself. */
   const claim = (free: number) => {
     const isQuiet = underWay().every(isSuspect);
     const room = { slots: free, of: app.config.concurrency, held: heldSlots(), isQuiet };
@@ -104,7 +104,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     });
   };
 
-  /** The run that goes alone, and for how long still; null where others may begin. */
+  /** The suspected run that runs alone, and for how much longer. Null if others may start. */
   const alone = () => {
     const now = app.clock.monotonic();
     const job = [...jobs.values()].find(({ run, startedMs }) => isSuspect(run) && now - startedMs < ALONE_MS);
@@ -119,7 +119,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       if (free <= 0) {
         const full = new AbortController();
         freed = () => full.abort();
-        // what is left, and what comes now, is for others that have room
+        // the remaining and new runs are left to processes with free slots
         const pass = () => app.signals.notify(elsewhere(RUNS_TOPIC));
         pass();
         const unlisten = app.signals.listen(RUNS_TOPIC, pass);
@@ -163,7 +163,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     async abandon() {
       for (const run of underWay()) {
         app.log.write("warn", "run doesn't stop; requeued", { runId: run.id });
-        await releaseRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start takes it up
+        await releaseRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start resumes it
       }
     },
     async renew() {
@@ -172,7 +172,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       for (const id of cancelled) jobs.get(id)?.control.abort(new Ended("cancelled"));
       for (const id of lost) {
         const job = jobs.get(id);
-        // a try that has ended meanwhile holds no lease; the next one, which has its own, is not lost
+        // an attempt that ended in the meantime holds no lease; the next one has its own and isn't lost
         if (job && checked.has(job.run)) job.control.abort(new Ended("lost"));
       }
       if (stranded.length === 0) return;
@@ -181,14 +181,14 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       try {
         stranded.push(...(await rescue(app, again)));
       } catch (error) {
-        stranded.push(...again); // as while the disk is still full: nothing else would ever take them up
+        stranded.push(...again); // for example while the disk is still full: nothing else would ever resume them
         throw error;
       }
     },
   };
 }
 
-/** How often a commit that lost the race for its dataset is recomputed before the run fails. */
+/** How often a commit that conflicts with another on its dataset is recomputed before the run fails. */
 const MAX_RACES = 5;
 
 interface Means {

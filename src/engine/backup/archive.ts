@@ -11,9 +11,9 @@ const CHUNK_BYTES = 1024 * 1024;
 const FILE_MODE = 0o600;
 /** Writing a gigabyte at once would delay all other commits. */
 const SYNC_BYTES = 16 * 1024 * 1024;
-/** Parquet is compressed already; more effort costs time and gains little. */
+/** Parquet is already compressed, so a higher level costs time and gains little. */
 const LEVEL = 1;
-/** How every file of zstd begins: RFC 8878, section 3.1.1. */
+/** Magic number of a zstd frame: RFC 8878, section 3.1.1. */
 const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 
 /** A file in an archive: its name and size. */
@@ -25,13 +25,16 @@ export interface Entry {
 export interface ArchiveWriter {
   /** Adds a file and returns its SHA-256. Throws `unavailable` if it is shorter than stated. */
   add(entry: Entry, chunks: AsyncIterable<Uint8Array>): Promise<string>;
-  /** Writes the end; the file is whole and on the disk when this is back. */
+  /** Writes the end. On return the file is complete and synced to disk. */
   finish(): Promise<void>;
-  /** Gives up; the file is left as far as it came. */
+  /** Stops writing, and leaves the incomplete file. */
   abandon(): Promise<void>;
 }
 
-/** Writes a tar file, compressed by zstd and encrypted where there is a passphrase, as a stream. Throws `conflict` where there is a file at `path` already. */
+/**
+ * Streams a tar file, compressed with zstd and encrypted if there is a passphrase. Throws `conflict` if `path`
+ * exists.
+ */
 export async function writeArchive(path: string, passphrase: string | null = null): Promise<ArchiveWriter> {
   const { pack: openPack } = await import("tar-stream");
   const pack = openPack({ highWaterMark: CHUNK_BYTES });
@@ -59,7 +62,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
       const sink = pack.entry({ name, size: bytes, mode: FILE_MODE, mtime: new Date(0) }, (error) =>
         error ? stored.reject(error) : stored.resolve(),
       );
-      stored.promise.catch(() => undefined); // it is awaited below, after the chunks
+      stored.promise.catch(() => undefined); // awaited below, after the chunks
       for await (const chunk of chunks) {
         const piece = chunk.length > left ? chunk.subarray(0, left) : chunk;
         left -= piece.length;
@@ -71,7 +74,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
           unsynced = 0;
           await handle.datasync();
         }
-        if (left === 0) break; // what grew meanwhile counts as it was
+        if (left === 0) break; // only the stated size of a file that has grown
       }
       if (left > 0) {
         throw new AppError("unavailable", `${name} shrank while it was being copied. Try again.`, {
@@ -102,11 +105,11 @@ export async function writeArchive(path: string, passphrase: string | null = nul
   };
 }
 
-/** Hears how far work with a backup is. */
+/** Receives the progress of a backup. */
 export interface Watch {
   /** `total` is in bytes. */
   begin(what: "backup" | "check" | "restore", total: number): void;
-  /** So many bytes of what was begun last are done. */
+  /** Number of bytes done in the current phase. */
   reach(bytes: number): void;
 }
 
@@ -122,9 +125,9 @@ const drained = (sink: Pick<NodeJS.EventEmitter, "on" | "off">) =>
   });
 
 /**
- * Reads an archive from its beginning to its end; `visit` gets each file in its order, and reads as much of it as it
- * likes. Throws `invalid_state` for a file that is no archive, for one that is damaged or cut off, and for an encrypted
- * one without its passphrase.
+ * Reads an archive from beginning to end. `visit` is called for each file in order, and may read as much of it as it
+ * needs. Throws `invalid_state` for a file that isn't an archive, is damaged or truncated, or is encrypted without a
+ * passphrase.
  */
 export async function readArchive(
   path: string,
@@ -189,7 +192,7 @@ const locked = (path: string) =>
     `${path} is encrypted. Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to a file with its passphrase.`,
   );
 
-/** True for an encrypted backup. Throws `invalid_state` for what is none at all, `not_found`. */
+/** True for an encrypted backup. Throws `invalid_state` for a file that isn't a backup, and `not_found`. */
 export async function isEncryptedBackup(path: string): Promise<boolean> {
   const head = new Uint8Array(AGE_MAGIC.length);
   try {

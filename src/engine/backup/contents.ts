@@ -12,18 +12,18 @@ import { Reader } from "../../store/sqlite.ts";
 import type { ReadDb } from "../../store/store.ts";
 import type { Manifest } from "./shape.ts";
 
-/** One file that goes into a backup. */
+/** A file to back up. */
 export interface Piece {
-  /** Its name there, with slashes. */
+  /** Its name in the backup, with slashes. */
   name: string;
-  /** Where it lies now. */
+  /** Its current path. */
   path: string;
   bytes: number;
-  /** False where nobody minds that it is gone by now. */
+  /** False if the file may be missing. */
   isNeeded: boolean;
 }
 
-/** Does `work` with a database file that no server has open, and closes it. */
+/** Runs `work` with a database file that no server has open, then closes it. */
 export async function withDatabase<T>(path: string, work: (db: ReadDb) => Promise<T>): Promise<T> {
   const reader = new Reader(openReader(path));
   try {
@@ -33,14 +33,14 @@ export async function withDatabase<T>(path: string, work: (db: ReadDb) => Promis
   }
 }
 
-/** What a copied database says of itself. */
+/** Metadata of a copied database. */
 export interface Described {
   migrations: string[];
   keyId: string | null;
   organizations: Manifest["organizations"];
 }
 
-/** Throws `unavailable` for a database of a newer version, `invalid_state` while its key is being changed. */
+/** Throws `unavailable` for a database of a newer version, and `invalid_state` during a rotation of the master key. */
 export async function describe(db: ReadDb): Promise<Described> {
   const applied = await migrationsOf(db);
   refuseNewer(applied, "This database");
@@ -67,7 +67,7 @@ export async function describe(db: ReadDb): Promise<Described> {
 export const migrationsOf = async (db: ReadDb): Promise<string[]> =>
   (await db.all<{ name: string }>("SELECT name FROM migrations ORDER BY name")).map(({ name }) => name);
 
-/** Throws `unavailable` for migrations that this program does not know. */
+/** Throws `unavailable` for migrations that this version doesn't know. */
 export function refuseNewer(applied: readonly string[], what: string): void {
   const known = new Set(migrations.map(({ name }) => name));
   const newer = applied.filter((name) => !known.has(name));
@@ -78,7 +78,10 @@ export function refuseNewer(applied: readonly string[], what: string): void {
   );
 }
 
-/** The lake's files that a database names, and which of past states are gone. Throws `invalid_state` for a lost one. */
+/**
+ * The lake's files that a database names, and those of past states that are missing. Throws `invalid_state` if any
+ * other file is missing.
+ */
 export async function lakePieces(db: ReadDb, lake: string): Promise<{ pieces: Piece[]; gone: string[] }> {
   const { path, bytes, removedAt } = lakeFiles;
   const rows = await db.select({ path, bytes, removedAt }).from(lakeFiles).orderBy(asc(path));
@@ -101,7 +104,7 @@ export async function lakePieces(db: ReadDb, lake: string): Promise<{ pieces: Pi
   return { pieces, gone };
 }
 
-/** All files below a folder, by name; links are left out and told. */
+/** All files in a folder, by name. Skips links and reports them. */
 export async function folderPieces(
   root: string,
   name: string,

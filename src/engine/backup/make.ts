@@ -16,23 +16,23 @@ import { DATABASE, HEAD, headText, KEY_FILE, MANIFEST, type Manifest, manifestTe
 import { verifyBackup } from "./verify.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Remains of a killed backup in `backups/` are deleted after this time. */
+/** Age after which leftovers of a killed backup in `backups/` are deleted. */
 const LEFT_FOR_MS = 24 * 60 * 60 * 1000;
 const WORK = ".work-";
 
-/** The one place in the data directory's `backups/` for what a backup needs while it is made. */
+/** Folder in the data directory's `backups/` for temporary files of a backup. */
 export interface BackupRequest {
-  /** The data directory; a server may run on it. */
+  /** The data directory. A server may be running on it. */
   dataFolder: string;
   /** The new file. */
   to: string;
   clock: Clock;
   ids: Ids;
-  /** Puts the master key in; null leaves it out. */
+  /** The master key to include, or null for none. */
   key: Uint8Array | null;
-  /** Null for a lake in the data directory; the files of one in a bucket stay there. */
+  /** Null for a lake in the data directory. Files in a bucket aren't copied. */
   lakeUrl: string | null;
-  /** Encrypts it; null leaves it open. */
+  /** Passphrase for encryption, or null for none. */
   passphrase: string | null;
   signal?: AbortSignal;
   watch?: Watch;
@@ -45,11 +45,11 @@ export interface BackupResult {
 }
 
 /**
- * Writes a backup of a data directory to one file, and opens it to see that it is good before it gets its name. Beside
- * a running server it holds up no writer: the database is copied as one reader sees it.
+ * Writes a backup of a data directory to one file, and verifies it before giving it its final name. Doesn't block
+ * writers of a running server: the database is copied from a read snapshot.
  *
- * Throws `conflict` where there is a file at that path, `not_found` where there is no database, `invalid_state` where
- * something is missing that the database names, `cancelled`.
+ * Throws `conflict` if the path exists, `not_found` if there is no database, `invalid_state` if a file that the
+ * database names is missing, and `cancelled`.
  */
 export async function makeBackup(request: BackupRequest): Promise<BackupResult> {
   const { dataFolder, clock, ids } = request;
@@ -93,7 +93,7 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
   }
 }
 
-/** Everything, in the order: what it is, the database, all other files, the list of them. */
+/** Writes the header, the database, all other files and their list, in this order. */
 async function fill(archive: ArchiveWriter, request: BackupRequest, work: string): Promise<void> {
   const { dataFolder, key, lakeUrl, signal, watch } = request;
   const createdAt = timestamp(request.clock);
@@ -176,27 +176,27 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const chunksOf = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: CHUNK_BYTES });
 
-/** The key that a backup with its key gets: the one in use. */
+/** The key to include in the backup: the current one. */
 export function keyToInclude(dataFolder: string, given: string | null): Uint8Array {
   const key = given === null ? keyInFile(dataFolder) : new Uint8Array(Buffer.from(given, "base64"));
   if (key !== null) return key;
   throw new AppError("not_found", `No secret.key in ${dataFolder}, and WEIR_SECRET_KEY isn't set.`);
 }
 
-/** Gives the file its name, and never that of another. */
+/** Renames the file without overwriting another. */
 async function publish(part: string, to: string): Promise<void> {
   try {
     await link(part, to);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : null;
     if (code === "EEXIST" || existsSync(to)) throw taken(to);
-    await rename(part, to); // a disk without second names
+    await rename(part, to); // a file system without hard links
   }
 }
 
 const taken = (path: string) => new AppError("conflict", `${path} already exists. Choose another filename.`);
 
-/** What the file system says, as a sentence. */
+/** The file system's error as a sentence. */
 function fileFault(error: unknown, to: string): unknown {
   const known = storeFault(error);
   if (known instanceof AppError || !(error instanceof Error) || !("code" in error)) return known;

@@ -17,7 +17,7 @@ import type { Watch } from "./archive.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
 import { checkDatabase, sizeOf, unpack } from "./verify.ts";
 
-/** Settings of this machine rather than data: a restore leaves them as they are. */
+/** Settings of this machine rather than data. A restore keeps them. */
 const SETTINGS_FILE = "weir.toml";
 /** A folder with one of these is a data directory. */
 const SIGNS = [DATABASE, KEY_FILE, "lock", SETTINGS_FILE];
@@ -25,12 +25,12 @@ const SIGNS = [DATABASE, KEY_FILE, "lock", SETTINGS_FILE];
 export interface RestoreRequest {
   path: string;
   dataFolder: string;
-  /** The master key that was given, and what gave it; null where none was. */
+  /** The master key that was provided, and its source. Null if none was. */
   key: { key: Uint8Array; from: "file" | "environment" } | null;
-  /** As it is set; null for the data directory. */
+  /** As configured. Null for the data directory. */
   lakeUrl: string | null;
   lakeEndpoint: string | null;
-  /** Opens an encrypted backup; null where none was given. */
+  /** Decrypts an encrypted backup. Null if not provided. */
   passphrase: string | null;
   clock: Clock;
   ids: Ids;
@@ -39,16 +39,16 @@ export interface RestoreRequest {
 
 export interface Restored {
   manifest: Manifest;
-  /** What was in the data directory before; null where there was nothing. */
+  /** The new name of the previous data directory. Null if there was none. */
   kept: string | null;
 }
 
 /**
- * Puts a backup in the place of a data directory, which keeps another name. Until everything has been unpacked and
- * opened nothing of what is there changes.
+ * Replaces a data directory with a backup, and renames the old one. Nothing changes until everything has been
+ * unpacked and verified.
  *
- * Throws `FolderTaken` while a server runs on it, `invalid_state` for a backup that is damaged, foreign or sealed with
- * a key that is not at hand, `unavailable` for one of a newer version.
+ * Throws `FolderTaken` if a server is running on it, `invalid_state` for a backup that is damaged, foreign or
+ * encrypted with a key that isn't available, and `unavailable` for one of a newer version.
  */
 export async function restoreBackup(request: RestoreRequest): Promise<Restored> {
   const { path, clock, ids } = request;
@@ -91,12 +91,12 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   }
 }
 
-/** A backup lacks what the lake has written for other engines; it is written anew where no row names it. */
+/** A backup doesn't include the metadata for other engines. It is written again where no row names it. */
 function forgetPublished(file: string): void {
   const database = openWriter(file);
   try {
     const hasIt = database.query("SELECT 1 FROM sqlite_master WHERE name = 'lake_snapshots'").get() !== null;
-    if (!hasIt) return; // of an older version: its first start finds nothing published
+    if (!hasIt) return; // from an older version: its first start finds nothing published
     database.run("UPDATE lake_tables SET published = NULL, published_snapshot = 0");
     database.run("UPDATE lake_snapshots SET published = NULL");
   } finally {
@@ -104,7 +104,7 @@ function forgetPublished(file: string): void {
   }
 }
 
-/** What the restored data directory depends on. A backup does not say on which store its bucket is. */
+/** Settings that the restored data directory needs. A backup doesn't record which store its bucket is on. */
 function factsOf(
   { lakeUrl, lakeEndpoint }: RestoreRequest,
   { lakeUrl: lake, keyId }: Manifest,
@@ -118,7 +118,7 @@ function factsOf(
   };
 }
 
-/** The key of the data directory that is replaced, if it is the one that encrypted the secrets. */
+/** The key of the replaced data directory, if it encrypted the secrets. */
 function keyOfTarget({ dataFolder }: RestoreRequest, keyId: string): RestoreRequest["key"] {
   const key = keyInFile(resolve(dataFolder));
   return key !== null && keyIdOf(key) === keyId ? { key, from: "file" } : null;
@@ -159,7 +159,7 @@ async function writeKey(file: string, key: Uint8Array): Promise<void> {
   }
 }
 
-/** What root restores belongs to whom the folder belonged to: the account that the server runs as. */
+/** Gives files restored by root to the owner of the folder: the account that the server runs as. */
 async function giveAway(folder: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
   if (process.getuid?.() !== 0) return;
   for (const name of await readdir(folder, { recursive: true })) await chown(join(folder, name), uid, gid);

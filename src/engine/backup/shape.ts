@@ -3,12 +3,12 @@ import { parseJson } from "../../base/json.ts";
 import { nullable, object, read } from "../../base/shape.ts";
 import { foreign } from "./archive.ts";
 
-/** The first and the last file of a backup; what is kept stands between them. */
+/** The first and the last file of a backup. All others come between them. */
 export const HEAD = "weir-backup.json";
 export const MANIFEST = "manifest.json";
 export const DATABASE = "weir.db";
 export const KEY_FILE = "secret.key";
-/** Folders of the data directory that a backup holds, as they are called in both. */
+/** Folders of the data directory that a backup includes, with the same names. */
 export const FOLDERS = ["lake", "files", "artifacts"] as const;
 
 /** Incremented when older programs can no longer read the format. */
@@ -18,7 +18,7 @@ const Head = object({
   format: Type.Literal("weir-backup"),
   formatVersion: Type.Integer({ minimum: 1 }),
   version: Type.String({ description: "Version of Weir that created the backup" }),
-  /** Names of the migrations that its database has had, in order. */
+  /** Names of the database's migrations, in order. */
   migrations: Type.Array(Type.String(), { minItems: 1 }),
   createdAt: Type.String(),
 });
@@ -32,19 +32,19 @@ const Manifest = object({
   /** ID of the master key that its secrets are encrypted with. */
   keyId: nullable(Type.String()),
   hasKey: Type.Boolean(),
-  /** Null where the lake's files are in the backup; else the bucket that they stay in. */
+  /** Null if the lake's files are in the backup. Otherwise the bucket they are in. */
   lakeUrl: nullable(Type.String()),
   organizations: Type.Array(
     object({
       id: Type.String(),
       slug: Type.String(),
-      /** Events of its audit trail, and the hash of the last one. */
+      /** Number of events in its audit log, and the hash of the last one. */
       events: Type.Integer(),
       head: Type.String(),
     }),
   ),
   parts: Type.Array(object({ path: Type.String(), bytes: Type.Integer(), sha256: Type.String() })),
-  /** Files of past states that were gone already, and links; they are not in the backup. */
+  /** Missing files of past states, and links. The backup doesn't include them. */
   leftOut: Type.Array(Type.String()),
 });
 export type Manifest = Static<typeof Manifest>;
@@ -54,7 +54,7 @@ export const headText = (head: Omit<Head, "format" | "formatVersion">): string =
 
 export const manifestText = (manifest: Manifest): string => `${JSON.stringify(manifest, null, 2)}\n`;
 
-/** Throws `invalid_state` for what is no backup. A format that this program does not know counts as newer. */
+/** Throws `invalid_state` for a file that isn't a backup. An unknown format counts as newer. */
 export function readHead(path: string, text: string): Head & { isNewer: boolean } {
   const { value, faults } = read(Head, jsonOf(path, text), []);
   const isNewer = Number((value as Partial<Head> | null)?.formatVersion) > FORMAT;

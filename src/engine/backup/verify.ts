@@ -14,19 +14,20 @@ import { DATABASE, HEAD, isPartName, MANIFEST, type Manifest, readHead, readMani
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
 interface VerifyOptions {
-  /** Where the database is unpacked to be opened; a folder for temporary files by default. */
+  /** Folder to unpack the database to. Default: a temporary one. */
   work?: string;
-  /** It was made just now of this very database, so that its trails need not be reckoned again. */
+  /** The backup was just made from this database, so its audit logs don't need verifying again. */
   isOwn?: boolean;
-  /** Opens an encrypted one. */
+  /** Decrypts an encrypted backup. */
   passphrase?: string | null;
   signal?: AbortSignal;
   watch?: Watch | undefined;
 }
 
 /**
- * Reads a backup to its end: every part is there and as it was, the database opens, and every audit trail holds to the
- * head that was written down. Throws `invalid_state` where that is not so, `unavailable` for one of a newer version.
+ * Reads a whole backup and verifies that every file is complete and unchanged, the database opens, and every audit
+ * log matches its recorded head. Throws `invalid_state` otherwise, and `unavailable` for a backup of a newer
+ * version.
  */
 export async function verifyBackup(path: string, options: VerifyOptions = {}): Promise<Manifest> {
   const work = await mkdtemp(join(options.work ?? tmpdir(), "weir-verify-"));
@@ -40,13 +41,13 @@ export async function verifyBackup(path: string, options: VerifyOptions = {}): P
   }
 }
 
-/** 0 for a file that can't be read: whatever reads it next tells why. */
+/** 0 for an unreadable file: the next function to read it reports the reason. */
 export const sizeOf = async (path: string): Promise<number> =>
   (await stat(path).catch(() => null))?.size ?? 0;
 
 /**
- * Reads all of a backup, and writes the parts that are wanted below `into`. Throws as `verifyBackup` does; what was
- * written by then is left.
+ * Reads a whole backup, and writes the requested files below `into`. Throws like `verifyBackup`, leaving the files
+ * written so far.
  */
 export async function unpack(
   path: string,
@@ -96,7 +97,7 @@ async function take(entry: Entry, chunks: AsyncIterable<Uint8Array>, target: str
   if (target !== null) await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   const file = target === null ? null : createWriteStream(target, { flags: "wx", mode: 0o600 });
   const ended = file ? once(file, "close") : null;
-  ended?.catch(() => undefined); // it is awaited below
+  ended?.catch(() => undefined); // awaited below
   for await (const chunk of chunks) {
     hash.update(chunk);
     bytes += chunk.length;
@@ -124,7 +125,7 @@ async function textOf(path: string, { bytes }: Entry, chunks: AsyncIterable<Uint
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** Opens a database that was unpacked. Throws `invalid_state` where it is not what the backup says of it. */
+/** Opens an unpacked database. Throws `invalid_state` if it doesn't match the backup's metadata. */
 export async function checkDatabase(
   path: string,
   file: string,

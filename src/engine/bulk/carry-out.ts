@@ -29,10 +29,10 @@ interface Setting extends Omit<Bulk, "deadlines"> {
 }
 
 /**
- * Carries out the items of a step in one run, as many at once as the step says: each has its own templates, tries and
- * time. Results are written down several times a second, so that a next try goes on where this one ended.
+ * Executes the items of a step in one run, with the step's concurrency. Each has its own templates, attempts and
+ * timeout. Results are saved several times a second, so that the next attempt of the run resumes there.
  *
- * Null where the run lets others go first. Throws what ended it early.
+ * Returns null if the run yields its slot. Throws the error that ended it early.
  */
 export async function carryOutBulk(setting: Setting): Promise<Outcome | null> {
   const { ctx, run, opened, items, control, signal } = setting;
@@ -73,7 +73,7 @@ interface Way extends Setting, Bulk {
   isDone(index: number): boolean;
 }
 
-/** True where it has come to the end of the items; what was begun has ended. */
+/** True at the end of the items, once all of them have finished. */
 async function goThrough(way: Way): Promise<boolean> {
   const { ctx, run, opened, signal, items, source, results, isStopped, isDone } = way;
   const places = openSemaphore(items.bulk?.parallel ?? 1);
@@ -112,7 +112,7 @@ async function one(way: Way, index: number, item: Json): Promise<void> {
   if (ended) way.results.add(ended.result, ended.artifacts);
 }
 
-/** Says when others of the organization that wait for a slot are to have this one's. */
+/** Signals when the run must yield its slot to waiting runs of the organization. */
 function openTurn({ db, clock }: Context, run: RunRow, slots: Pick<Slots, "free">) {
   let until = clock.monotonic() + TURN_MS;
   return async () => {

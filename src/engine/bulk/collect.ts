@@ -3,14 +3,14 @@ import type { App } from "../../context.ts";
 
 /** So often at most, … */
 const COLLECT_MS = 5_000;
-/** … and in a large process, where it takes longer, for this part of the time at most. */
+/** … and the maximum share of time for them in a large process, where each takes longer. */
 const COLLECT_PART = 0.01;
 
 const COLLECTED = slot(() => ({ nextAt: 0 }));
 
 /**
- * Gives back what items that are done have left. The engine of JavaScript waits until the memory has doubled, which many
- * small items do before it looks; a collection takes some 30 ms.
+ * Frees the memory of finished items. The JavaScript engine waits until memory has doubled, which many small items
+ * do before it collects. A collection takes about 30 ms.
  */
 export function collect({ clock, memory }: App): void {
   const collected = memory.of(COLLECTED);

@@ -1,16 +1,16 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** Items that are too late are looked for so often. */
+/** Interval between checks for items past their timeout. */
 const LOOK_MS = 250;
 
-/** Cancels running items with the run, or when its time is over. */
+/** Cancels items when the run is cancelled or their time is over. */
 export interface Deadlines {
-  /** `end` is called once it is over; then `isLate` says whether it was for its time. */
+  /** Call `end` when the item has finished. `isLate` then says whether it timed out. */
   begin(seconds: number): { signal: AbortSignal; isLate(): boolean; end(): void };
   close(): void;
 }
 
-/** One timer and one listener for all items: a signal of its own for each that follows the run's would keep far more. */
+/** One timer and one listener for all items: a signal for each that follows the run's would use far more memory. */
 export function openDeadlines(clock: Clock, signal: AbortSignal): Deadlines {
   const underWay = new Set<{ control: AbortController; until: number; isLate: boolean }>();
   const timer = setInterval(() => {

@@ -17,10 +17,10 @@ import { asAppError, toRunError } from "../failure.ts";
 import type { OpenRunContext } from "../run-context.ts";
 import type { Deadlines } from "./deadlines.ts";
 
-/** A larger result is an artifact. */
+/** A larger result becomes an artifact. */
 const MAX_RESULT_CHARACTERS = 256 * 1024;
 
-/** All items of one run share this. */
+/** What all items of one run share. */
 export interface Bulk {
   ctx: Context;
   run: RunRow;
@@ -31,8 +31,8 @@ export interface Bulk {
 }
 
 /**
- * Carries out one item, as often as its definition allows. Null where the run ends meanwhile: then the item is done
- * again by the next try, with the same id.
+ * Executes one item, up to its maximum number of attempts. Returns null if the run ends first: the next attempt then
+ * repeats the item, with the same ID.
  */
 export async function carryOutItem(
   bulk: Bulk,

@@ -9,31 +9,31 @@ import type { RunRow } from "../../resources/runs/table.ts";
 import { NotWritten } from "../failure.ts";
 import { collect } from "./collect.ts";
 
-/** Results are written together so often, … */
+/** Interval for saving results together, … */
 const FLUSH_MS = 100;
-/** … or as soon as there are so many, or so much. */
+/** … or number and size of results that are saved sooner. */
 const FLUSH_ITEMS = 200;
 const FLUSH_CHARACTERS = 1024 * 1024;
-/** With more than this unwritten no further item is begun. */
+/** With more unsaved results than this, no further item starts. */
 const MAX_UNWRITTEN = 2_000;
-/** How far the step has come is shown so often. */
+/** Interval for showing the step's progress. */
 const SHOW_MS = 1_000;
-/** Interruptions before count no more once a process has carried out so many items, or this part of them, … */
+/** Earlier interruptions no longer count once a process has completed this many items, or this share of them, … */
 const STEADY_ITEMS = 100;
 const STEADY_PART = 0.01;
-/** … or has gone on for so long. */
+/** … or has run for this long. */
 const STEADY_MS = 60_000;
 
-/** Writes down what becomes of items: what a kill takes back is what came in the last moment. */
+/** Saves the results of items. A killed process loses only those of the last moment. */
 export interface Results {
   add(result: ItemResult, artifacts: readonly ArtifactRow[]): void;
-  /** To be awaited before the next item is begun. */
+  /** Must be awaited before the next item starts. */
   ready(): Promise<void> | undefined;
-  /** Writes all that came. Throws where it could not be written. */
+  /** Saves all pending results. Throws if that fails. */
   close(): Promise<void>;
 }
 
-/** `lost` hears that another worker has the run. */
+/** `lost` is called when another worker has taken over the run. */
 export function openResults(
   ctx: Context,
   run: RunRow,

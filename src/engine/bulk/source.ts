@@ -27,8 +27,8 @@ export interface Source {
 }
 
 /**
- * A list as it lies with its run, or the rows of a table as they were at the first try, which are kept as a file of
- * the run. Throws `definition_invalid` for too many rows, `sql_error`, and `gone` for rows that somebody has deleted.
+ * The list stored with its run, or the rows of a table as of the first attempt, stored as a file of the run. Throws
+ * `definition_invalid` for too many rows, `sql_error`, and `gone` if the rows were deleted.
  */
 export async function openSource(
   ctx: Context,
@@ -78,7 +78,7 @@ async function takeSnapshot(
     bytes: file,
   });
   await write({ ...ctx, actor: SYSTEM }, async (tx) => {
-    if (!(await hasLease(tx.db, run))) return; // another worker has the run by now
+    if (!(await hasLease(tx.db, run))) return; // another worker has taken over the run
     await insertArtifact(tx, artifact);
     await bulkMoved(tx, run, { total, bulk: { ...bulk, snapshotId: artifact.id } });
   });

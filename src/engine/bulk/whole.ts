@@ -15,11 +15,11 @@ const MAX_FAILURES_CHARACTERS = 256 * 1024;
 const MAX_INLINE_BYTES = 128 * 1024;
 const WRITE_CHARACTERS = 256 * 1024;
 
-/** What a bulk step comes to: of a list the results of its items, of a table their counts and a file of them. */
+/** The result of a bulk step: for a list the results of its items, for a table their counts and a file with them. */
 export interface BulkResult {
   result: JsonObject;
   staged: ArtifactRow[];
-  /** Of the first item that failed. */
+  /** Error of the first item that failed. */
   error: RunError | null;
 }
 
@@ -92,7 +92,7 @@ async function* linesOf(results: AsyncIterable<ItemResult>): AsyncGenerator<stri
       : `{"index":${index},"status":"failed","error":${json}}\n`;
 }
 
-/** A list in the items' order, with null for those that did not complete. */
+/** A list in the order of the items, with null for those that didn't complete. */
 async function* listOf(results: AsyncIterable<ItemResult>, total: number): AsyncGenerator<string> {
   let next = 0;
   const nullsTo = (index: number) => "null,".repeat(index - next);
