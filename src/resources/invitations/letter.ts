@@ -1,9 +1,11 @@
 import { eq } from "drizzle-orm";
 import type { Context } from "../../context.ts";
 import { letterOf, oneLine } from "../../mail/letter.ts";
+import { type Translate, textsFor } from "../../mail/texts.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { mail } from "../mail/service.ts";
 import { organizations } from "../organizations/table.ts";
+import { findUserByEmail } from "../users/service.ts";
 import { users } from "../users/table.ts";
 import type { InvitationRow } from "./table.ts";
 
@@ -18,15 +20,23 @@ export async function mailInvitation(
     .from(organizations)
     .where(eq(organizations.id, ctx.organizationId));
   const name = oneLine(organization?.name ?? "");
+  const translate = textsFor((await findUserByEmail(ctx.db, email))?.locale ?? null);
+  const inviter = oneLine(await inviterOf(ctx, createdBy, translate));
   const letter = letterOf(email, {
-    subject: `Invitation to ${name} on Weir`,
+    subject: translate("Invitation to {name} on Weir", { name }),
     lines: [
-      "Hello,",
-      `${oneLine(await inviterOf(ctx, createdBy))} invites you to join the organization "${name}" on Weir, with the role ${role}.`,
+      translate("Hello,"),
+      translate('{inviter} invites you to join the organization "{name}" on Weir, with the role {role}.', {
+        inviter,
+        name,
+        role,
+      }),
     ],
-    link: { label: "Accept the invitation", url: link },
+    link: { label: translate("Accept the invitation"), url: link },
     foot: [
-      "The link is valid for seven days and can be used once. If you don't know the sender, ignore this mail.",
+      translate(
+        "The link is valid for seven days and can be used once. If you don't know the sender, ignore this mail.",
+      ),
     ],
   });
   const warning = await mail(ctx, letter, { key: ctx.organizationId, correlationId: ctx.correlationId });
@@ -34,12 +44,12 @@ export async function mailInvitation(
 }
 
 /** A person with name and address, or the name of an API key. */
-async function inviterOf({ db }: Context, id: string): Promise<string> {
+async function inviterOf({ db }: Context, id: string, translate: Translate): Promise<string> {
   const [user] = await db.select().from(users).where(eq(users.id, id));
   if (user) {
     const name = [user.firstName, user.lastName].filter(Boolean).join(" ");
     return name ? `${name} (${user.email})` : user.email;
   }
   const [key] = await db.select({ name: apiKeys.name }).from(apiKeys).where(eq(apiKeys.id, id));
-  return `The API key "${key?.name ?? id}"`;
+  return translate('The API key "{name}"', { name: key?.name ?? id });
 }

@@ -1,8 +1,10 @@
 import { and, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type App, contextForRun, SYSTEM, type WriteContext, write } from "../../context.ts";
+import { type Translate, textsFor } from "../../mail/texts.ts";
 import { automations } from "../automations/table.ts";
 import { organizations } from "../organizations/table.ts";
+import { users } from "../users/table.ts";
 import { openQuestions } from "./approvals.ts";
 import { postSlack, postToPerson, postWebhook, type Sent, sendMail } from "./channels.ts";
 import { pauseMsOf } from "./put.ts";
@@ -85,6 +87,13 @@ async function sendNotice(
 const GONE: Sent = { how: "none", reason: "Its recipient or subject no longer exists." };
 const DECIDED: Sent = { how: "none", reason: "Already decided, or no longer assigned to this user." };
 
+/** Texts in the language of the user whom a notice is for; English for an address without one. */
+async function textsOf(app: App, { userId }: NoticeRow): Promise<Translate> {
+  if (userId === null) return textsFor(null);
+  const [user] = await app.store.db.select({ locale: users.locale }).from(users).where(eq(users.id, userId));
+  return textsFor(user?.locale ?? null);
+}
+
 /** Sends it if its recipient should still be notified. */
 async function dispatch(
   app: App,
@@ -106,7 +115,7 @@ async function dispatch(
   if (row.kind === "approval.open") {
     const questions = await openQuestions(app, row);
     const about = { count: row.count, organization, automation: automation?.name ?? null };
-    const content = approvalContent(questions, about, app.baseUrl());
+    const content = approvalContent(questions, about, app.baseUrl(), await textsOf(app, row));
     if (questions.length === 0) return DECIDED;
     return row.channel === "mail"
       ? sendMail(app, row, content, signal)
@@ -117,7 +126,7 @@ async function dispatch(
     return postWebhook(app, row, automation, signal);
   const recipients = await recipientsOf(app.store.db, automation);
   if (!recipients.some((one) => isSame(one, row))) return GONE;
-  const content = contentOf(row, organization, app.baseUrl());
+  const content = contentOf(row, organization, app.baseUrl(), await textsOf(app, row));
   if (row.channel === "mail") return sendMail(app, row, content, signal);
   if (row.channel === "slack") return postSlack(app, row, automation, content, signal);
   return postWebhook(app, row, automation, signal);

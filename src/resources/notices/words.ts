@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type LetterContent, oneLine } from "../../mail/letter.ts";
+import type { Translate } from "../../mail/texts.ts";
 import type { Question } from "./approvals.ts";
 import { MAX_DECISIONS } from "./put.ts";
 import type { NoticeRow } from "./table.ts";
@@ -13,67 +14,98 @@ interface Organization {
 const linkIn = ({ id }: Organization, page: string): string => `${page}?organization=${id}`;
 
 /** Text of a notice for people. Names and messages in it come from others. */
-export function contentOf(row: NoticeRow, organization: Organization, baseUrl: string): LetterContent {
+export function contentOf(
+  row: NoticeRow,
+  organization: Organization,
+  baseUrl: string,
+  translate: Translate,
+): LetterContent {
   const { automation, facts } = readFacts(row);
   const name = oneLine(automation.name);
   const linkTo = (path: string) => linkIn(organization, `${baseUrl}/${path}`);
-  const of = [["Organization", organization.name] as const];
+  const of = [[translate("Organization"), organization.name] as const];
   const foot = [
     row.userId === null
-      ? `The alert settings of "${name}" define the recipients. Change them on the automation's page.`
-      : CHOOSE,
+      ? translate(
+          'The alert settings of "{name}" define the recipients. Change them on the automation\'s page.',
+          { name },
+        )
+      : translate("Under Access, Notices you choose what is mailed to you."),
   ];
+  const since = facts.recoveredAt
+    ? [translate("A run has completed since, at {time}.", { time: time(facts.recoveredAt) })]
+    : [];
   switch (row.kind) {
     case "automation.failed": {
       const last = isObject(facts.lastFailure ?? null) ? (facts.lastFailure as JsonObject) : {};
-      const times = row.count === 1 ? "failed" : `failed ${row.count} times`;
+      const { count } = row;
       return {
-        subject: `${name} ${times}`,
+        subject:
+          count === 1
+            ? translate("{name} failed", { name })
+            : translate("{name} failed {count} times", { name, count }),
         lines: [
-          `The automation "${name}" ${times}.`,
-          ...(facts.recoveredAt ? [`A run has completed since, at ${time(facts.recoveredAt)}.`] : []),
+          count === 1
+            ? translate('The automation "{name}" failed.', { name })
+            : translate('The automation "{name}" failed {count} times.', { name, count }),
+          ...since,
         ],
         facts: [
           ...of,
-          ...(row.count === 1 ? [] : [["First failure", time(facts.since)] as const]),
-          [row.count === 1 ? "Failed" : "Last failure", time(last.failedAt)],
-          ["Error", `${text(last.message)} (${text(last.code)})`],
+          ...(count === 1 ? [] : [[translate("First failure"), time(facts.since)] as const]),
+          [count === 1 ? translate("Failed") : translate("Last failure"), time(last.failedAt)],
+          [translate("Error"), `${text(last.message)} (${text(last.code)})`],
         ],
-        link: { label: "Open the run", url: linkTo(`automation-runs/${text(last.automationRunId)}`) },
+        link: {
+          label: translate("Open the run"),
+          url: linkTo(`automation-runs/${text(last.automationRunId)}`),
+        },
         foot,
       };
     }
     case "automation.recovered":
       return {
-        subject: `${name} completed again`,
-        lines: [`The automation "${name}" has recovered: a run completed.`],
-        facts: [...of, ["In trouble since", time(facts.since)], ["Completed", time(facts.recoveredAt)]],
-        link: { label: "Open the run", url: linkTo(`automation-runs/${text(facts.automationRunId)}`) },
+        subject: translate("{name} completed again", { name }),
+        lines: [translate('The automation "{name}" has recovered: a run completed.', { name })],
+        facts: [
+          ...of,
+          [translate("In trouble since"), time(facts.since)],
+          [translate("Completed"), time(facts.recoveredAt)],
+        ],
+        link: {
+          label: translate("Open the run"),
+          url: linkTo(`automation-runs/${text(facts.automationRunId)}`),
+        },
         foot,
       };
     default:
       return {
-        subject: `${name} is late`,
+        subject: translate("{name} is late", { name }),
         lines: [
           facts.dueAt
-            ? `The automation "${name}" was to start at ${time(facts.dueAt)}, and has not.`
-            : `No run of the automation "${name}" has completed for ${text(facts.lateAfterSeconds)} seconds.`,
-          ...(facts.recoveredAt ? [`A run has completed since, at ${time(facts.recoveredAt)}.`] : []),
+            ? translate('The automation "{name}" was to start at {time}, and has not.', {
+                name,
+                time: time(facts.dueAt),
+              })
+            : translate('No run of the automation "{name}" has completed for {seconds} seconds.', {
+                name,
+                seconds: text(facts.lateAfterSeconds),
+              }),
+          ...since,
         ],
         facts: [
           ...of,
           [
-            "Last completed",
-            facts.lastCompletedAt ? time(facts.lastCompletedAt) : "not since this is watched",
+            translate("Last completed"),
+            facts.lastCompletedAt ? time(facts.lastCompletedAt) : translate("not since this is watched"),
           ],
         ],
-        link: { label: "Open the automation", url: linkTo(`automations/${automation.id}`) },
+        link: { label: translate("Open the automation"), url: linkTo(`automations/${automation.id}`) },
         foot,
       };
   }
 }
 
-const CHOOSE = "Under Access, Notices you choose what is mailed to you.";
 const MAX_TITLES = 10;
 
 /** Text of a notice about pending approvals. */
@@ -85,32 +117,42 @@ export function approvalContent(
     automation,
   }: { count: number; organization: Organization; automation: string | null },
   baseUrl: string,
+  translate: Translate,
 ): LetterContent {
   const [first] = questions;
   const of = [
-    ["Organization", organization.name] as const,
-    ...(automation === null ? [] : [["Automation", automation] as const]),
+    [translate("Organization"), organization.name] as const,
+    ...(automation === null ? [] : [[translate("Automation"), automation] as const]),
   ];
-  const foot = ["Only people with the right to decide can, after they have signed in.", CHOOSE];
+  const foot = [
+    translate("Only people with the right to decide can, after they have signed in."),
+    translate("Under Access, Notices you choose what is mailed to you."),
+  ];
   if (first && questions.length === 1)
     return {
-      subject: `Approval: ${first.title}`,
-      lines: [`"${first.title}" waits for your decision.`, ...(first.description ? [first.description] : [])],
+      subject: translate("Approval: {title}", { title: first.title }),
+      lines: [
+        translate('"{title}" waits for your decision.', { title: first.title }),
+        ...(first.description ? [first.description] : []),
+      ],
       facts: [
         ...of,
-        ["Asked", time(first.requestedAt)],
-        ...(first.expiresAt ? [["Expires", time(first.expiresAt)] as const] : []),
+        [translate("Asked"), time(first.requestedAt)],
+        ...(first.expiresAt ? [[translate("Expires"), time(first.expiresAt)] as const] : []),
       ],
-      link: { label: "Open the approval", url: linkIn(organization, `${baseUrl}/approvals/${first.id}`) },
+      link: {
+        label: translate("Open the approval"),
+        url: linkIn(organization, `${baseUrl}/approvals/${first.id}`),
+      },
       foot,
     };
   const titles = questions.slice(0, MAX_TITLES).map(({ title }) => title);
   const number = count > MAX_DECISIONS ? count : questions.length; // those beyond are only counted
   return {
-    subject: `${number} approvals wait for your decision`,
-    lines: [`${number} approvals wait for your decision, among them:`, ...titles],
+    subject: translate("{number} approvals wait for your decision", { number }),
+    lines: [translate("{number} approvals wait for your decision, among them:", { number }), ...titles],
     facts: of,
-    link: { label: "Open the approvals", url: linkIn(organization, `${baseUrl}/approvals`) },
+    link: { label: translate("Open the approvals"), url: linkIn(organization, `${baseUrl}/approvals`) },
     foot,
   };
 }

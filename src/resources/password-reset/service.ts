@@ -5,6 +5,7 @@ import { type App, contextFor, write } from "../../context.ts";
 import { hashPassword } from "../../crypto/passwords.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { letterOf } from "../../mail/letter.ts";
+import { textsFor } from "../../mail/texts.ts";
 import { mail } from "../mail/service.ts";
 import { claim } from "../sign-in/claim.ts";
 import type { Visitor } from "../sign-in/setup.ts";
@@ -35,12 +36,15 @@ export async function sendReset(app: App, email: string, correlationId: string):
     await db.delete(passwordResets).where(lt(passwordResets.expiresAt, row.createdAt));
     await db.insert(passwordResets).values(row);
   });
+  const translate = textsFor(user.locale);
   const letter = letterOf(user.email, {
-    subject: "New password for Weir",
-    lines: ["Hello,", "someone asked for a new password for your account on Weir."],
-    link: { label: "Choose a new password", url: `${app.baseUrl()}/reset?token=${token}` },
+    subject: translate("New password for Weir"),
+    lines: [translate("Hello,"), translate("someone asked for a new password for your account on Weir.")],
+    link: { label: translate("Choose a new password"), url: `${app.baseUrl()}/reset?token=${token}` },
     foot: [
-      "The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this mail: nothing changes.",
+      translate(
+        "The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this mail: nothing changes.",
+      ),
     ],
   });
   await mail(app, letter, { key: `reset:${normalEmail(email)}`, correlationId, rate: LINK_RATE });
