@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "./json.ts";
-import { parseLossless } from "./json-numbers.ts";
+import { exactJson, parseLossless } from "./json-numbers.ts";
+import type { RepeatedKey } from "./repeated-keys.ts";
 import { inSlices, type Work } from "./slices.ts";
 
 /** Members of a long list or object are parsed together, in pieces of about this many characters. */
@@ -55,10 +56,13 @@ export const parseLong = (
   text: string,
   rules: JsonRules,
   parse: (piece: string) => unknown = parseLossless,
-): Promise<Json> => inSlices(parsing(text, rules, parse));
+  onRepeated: OnRepeated | null = null,
+): Promise<Json> => inSlices(parsing(text, new Parser(text, rules, parse, onRepeated)));
 
-function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unknown): Work<Json> {
-  const parser = new Parser(text, rules, parse);
+/** Called for a key that an object has in two of the parts that are parsed by themselves. */
+type OnRepeated = (key: RepeatedKey) => void;
+
+function* parsing(text: string, parser: Parser): Work<Json> {
   const { length } = text;
   let window = WINDOW_CHARACTERS;
   for (let i = 0; i < length; i++) {
@@ -107,16 +111,23 @@ class Parser {
   readonly #text: string;
   readonly #rules: JsonRules;
   readonly #parse: (piece: string) => unknown;
+  readonly #onRepeated: OnRepeated | null;
   /** The last is the innermost; the first stands around the whole text. */
   readonly #open: Open[] = [];
   #at: Open;
   #objects = 0;
   #values = 0;
 
-  constructor(text: string, rules: JsonRules, parse: (piece: string) => unknown) {
+  constructor(
+    text: string,
+    rules: JsonRules,
+    parse: (piece: string) => unknown,
+    onRepeated: OnRepeated | null,
+  ) {
     this.#text = text;
     this.#rules = rules;
     this.#parse = parse;
+    this.#onRepeated = onRepeated;
     this.#at = opened(-1, true, null);
     this.#open.push(this.#at);
   }
@@ -206,7 +217,7 @@ class Parser {
     } else {
       at.value ??= {};
       for (const name in members as JsonObject) {
-        put(at.value as JsonObject, name, (members as JsonObject)[name] as Json);
+        this.#put(at.value as JsonObject, name, (members as JsonObject)[name] as Json);
         count++;
       }
     }
@@ -226,11 +237,17 @@ class Parser {
       this.#checkBlank(at.member, at.keyStart);
       if (!COLON.test(this.#text.slice(at.keyEnd, start))) throw missing("a colon");
       at.value ??= {};
-      put(at.value as JsonObject, this.#name(this.#text.slice(at.keyStart, at.keyEnd)), value as Json);
+      this.#put(at.value as JsonObject, this.#name(this.#text.slice(at.keyStart, at.keyEnd)), value as Json);
     }
     at.from = end;
     at.member = end;
     at.isAfterLong = true;
+  }
+
+  #put(target: JsonObject, name: string, value: Json): void {
+    if (this.#onRepeated && Object.hasOwn(target, name))
+      this.#onRepeated({ path: name, lost: exactJson(target[name]) });
+    put(target, name, value);
   }
 
   #checkBlank(from: number, to: number): void {

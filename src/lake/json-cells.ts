@@ -3,9 +3,9 @@ import { open } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { digitsOf, exactJson, NumberText } from "../base/json-numbers.ts";
+import type { RepeatedKey } from "../base/repeated-keys.ts";
 import { readLineValues, readValues } from "./json-reader.ts";
 import { decimalReading, MAX_DECIMAL_DIGITS } from "./readings.ts";
-import type { RepeatedKey } from "./repeated-keys.ts";
 
 const WRITE_CHARACTERS = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { parseExact } from "../base/json-numbers.ts";
-import { type RepeatedKey, repeatedKeys } from "./repeated-keys.ts";
+import { type RepeatedKey, repeatedKeys } from "../base/repeated-keys.ts";
 
 /** Called for each key that an object repeats. All but its last value are lost. */
 export type OnRepeated = (key: RepeatedKey) => void;

@@ -300,6 +300,8 @@ export type Extraction =
       ranged: boolean;
       /** The source's own count of what it gives, where it has one; right once all pages were read. */
       total?: number;
+      /** Values that did not arrive as they are; complete once all pages were read. */
+      odd?: OddValues;
     }
   | {
       kind: "files";

@@ -87,6 +87,36 @@ test("a template is installed, a connection made and verified, an extract run, a
   ]);
 });
 
+test("a key that an object has twice is told, however the page is read", async () => {
+  const { id, dataset } = await open();
+  const filler = (n: number) => `{"id":${n},"note":"${"x".repeat(1_000)}"}`;
+  const odd = '{"id":1,"who":{"name":"Ada","name":"Bo"},"id":2}';
+  const long = `{"id":"lost","text":"${"y".repeat(40_000)}","more":[1],"id":3}`;
+  const pageOf = (...rows: string[]) => ({ status: 200, body: `{"data":[${rows.join(",")}],"next":null}` });
+  const many = Array.from({ length: 400 }, (_, n) => filler(n + 10));
+  for (const [rows, what] of [
+    [[odd], ["1"]],
+    [
+      [odd, ...many, long],
+      ["1", "lost"],
+    ],
+  ] as const) {
+    for (const dataPath of ["data", "data[?id != `0`]"]) {
+      peer.state.instead = () => pageOf(...rows);
+      const extract = await data.extract(id, {
+        dataset: `${dataset}_${++count}`,
+        resources: [{ name: "orders", spec: "/x", endpoint: { dataPath } }],
+      });
+      const { warnings } = await extract.result();
+      const told = (column: string) =>
+        warnings.filter((text: string) => text.includes("gave way to a later one") && text.includes(column));
+      expect([dataPath, told("who.name: 1 value")]).toEqual([dataPath, [expect.stringContaining('"Ada')]]);
+      for (const lost of what)
+        expect([dataPath, told("id: ").join()]).toEqual([dataPath, expect.stringContaining(lost)]);
+    }
+  }
+});
+
 test.each(["basic", "header", "query", "path", "oauth2_client_credentials"] as Way[])(
   "an extract with %s, which nothing tells",
   async (way) => {

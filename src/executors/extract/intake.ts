@@ -2,6 +2,7 @@ import { unlink } from "node:fs/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { OddValues } from "../../base/odd-values.ts";
+import { KEY_REPEATED } from "../../base/repeated-keys.ts";
 import { openTurns } from "../../base/slices.ts";
 import {
   lineIn,
@@ -32,7 +33,6 @@ import { isRefusal } from "./typed.ts";
 /** Number of rows of a page to process before lines are written to disk. */
 const ROWS_AT_ONCE = 512;
 const NEWLINE = 0x0a;
-const KEY_REPEATED = "gave way to a later one of the same key in its object";
 const COMMA = 0x2c;
 const BYTE_ORDER_MARK = 0xef;
 

@@ -136,6 +136,7 @@ async function land(
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
   const landed = guessed ?? (await landStaged(site, taken, extraction.ranged));
   warnOfOdd(taken.odd, site);
+  if (extraction.kind === "rows") warnOfOdd(extraction.odd, site);
   return landed;
 }
 

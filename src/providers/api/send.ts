@@ -4,6 +4,7 @@ import { charsetOf } from "../../base/http-message.ts";
 import { SHORT_CHARACTERS } from "../../base/json.ts";
 import { parseExact } from "../../base/json-numbers.ts";
 import { JsonRefused, type JsonRules, parseLong } from "../../base/json-parse.ts";
+import { type RepeatedKey, repeatedKeys } from "../../base/repeated-keys.ts";
 import { type Draw, draw, hold, pause, throttled, type Waiter } from "./throttle.ts";
 
 /** What one reply means. */
@@ -127,13 +128,23 @@ const ANY = {
 
 /**
  * JSON of a reply, with numbers as `parseExact` has them; undefined where it is none, such as the page of a gateway. A
- * long one is parsed in turns. Throws `JsonRefused` where it has more than `bounds` allows.
+ * long one is parsed in turns. `onRepeated` is called for keys that an object has more than once. Throws `JsonRefused`
+ * where it has more than `bounds` allows.
  */
-export async function jsonOf(text: string, bounds: Partial<JsonRules> = {}): Promise<unknown> {
+export async function jsonOf(
+  text: string,
+  bounds: Partial<JsonRules> = {},
+  onRepeated: ((key: RepeatedKey) => void) | null = null,
+): Promise<unknown> {
+  const parse = (piece: string) => {
+    const value = parseExact(piece);
+    if (onRepeated) for (const key of repeatedKeys(piece, value)) onRepeated(key);
+    return value;
+  };
   try {
     return text.length > SHORT_CHARACTERS
-      ? await parseLong(text, { ...ANY, ...bounds }, parseExact)
-      : parseExact(text);
+      ? await parseLong(text, { ...ANY, ...bounds }, parse, onRepeated)
+      : parse(text);
   } catch (error) {
     if (error instanceof JsonRefused && error.rule !== "grammar") throw error;
     return undefined; // the status tells what there is to tell

@@ -4,6 +4,8 @@ import { hideSecrets, mayHold } from "../../base/hide.ts";
 import { bodyOf, charsetOf, headersOf, isTooDeep, withCredentials } from "../../base/http-message.ts";
 import { isObject, type Json, SHORT_CHARACTERS } from "../../base/json.ts";
 import { JsonRefused } from "../../base/json-parse.ts";
+import type { OddValues } from "../../base/odd-values.ts";
+import { KEY_REPEATED, type RepeatedKey } from "../../base/repeated-keys.ts";
 import { cutList } from "../api/json-list.ts";
 import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "../api/send.ts";
 import { type Draw, hold, paceOf, perMinute, retryAfterMs } from "../api/throttle.ts";
@@ -33,6 +35,8 @@ export interface Asking {
   system: string;
   /** What was granted so far that is told nobody. */
   secrets: string[];
+  /** Values that gave way to others of their key. */
+  odd: OddValues;
 }
 
 /** How one page is asked for. */
@@ -148,7 +152,7 @@ async function read(
   }
   if (ends.includes(status))
     return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
-  const { echoed, excess } = text === null ? NOTHING : await boundedJson(text);
+  const { echoed, excess } = text === null ? NOTHING : await boundedJson(text, status < 300 ? asking : null);
   const shows = echoed !== undefined && (bytes.length <= SHORT_CHARACTERS || mayHold(bytes, asking.secrets));
   const body = shows ? hideSecrets(echoed, asking.secrets) : echoed;
   if (status < 200 || status >= 300) return failed(asking, status, headers, body);
@@ -167,6 +171,13 @@ async function read(
   return { kind: "failed", error: noJson(asking, text, headers) };
 }
 
+const repeatedOf =
+  ({ endpoint: { dataPath }, odd, secrets }: Asking) =>
+  ({ path, lost }: RepeatedKey): void => {
+    const isInRow = dataPath !== undefined && path.startsWith(`${dataPath}.`);
+    odd.add(isInRow ? path.slice(dataPath.length + 1) : path, KEY_REPEATED, hideSecrets(lost, secrets));
+  };
+
 interface BoundedJson {
   /** Undefined for what is no JSON. */
   echoed: Json | undefined;
@@ -176,13 +187,17 @@ interface BoundedJson {
 
 const NOTHING: BoundedJson = { echoed: undefined, excess: null };
 
-async function boundedJson(text: string): Promise<BoundedJson> {
+/** Counts the keys that an object of the reply has more than once for `asking`. */
+async function boundedJson(text: string, asking: Asking | null): Promise<BoundedJson> {
   const tooDeep = `more than ${MAX_LEVELS} levels of lists and objects.`;
   if (text.length <= SHORT_CHARACTERS && isTooDeep(text, MAX_LEVELS))
     return { echoed: undefined, excess: tooDeep };
   try {
     const bounds = { maxDepth: MAX_LEVELS, maxObjects: MAX_OBJECTS };
-    return { echoed: (await jsonOf(text, bounds)) as Json | undefined, excess: null };
+    return {
+      echoed: (await jsonOf(text, bounds, asking && repeatedOf(asking))) as Json | undefined,
+      excess: null,
+    };
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
     const many = `a page of more than ${MAX_OBJECTS} lists and objects; lower batchSize.`;

@@ -2,6 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { doubleOf } from "../../base/json-numbers.ts";
+import { OddValues } from "../../base/odd-values.ts";
 import { read } from "../../base/shape.ts";
 import { walkPages } from "../api/pages.ts";
 import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "../contract.ts";
@@ -27,7 +28,8 @@ export async function extractHttp(
   const endpoint = endpointOf(request);
   const address = access.baseUrl(link).replace(/\/+$/, "") + request.spec;
   const { host } = new URL(address);
-  const asking: Asking = { access, link, endpoint, spec: request.spec, system: host, secrets: [] };
+  const odd = new OddValues();
+  const asking: Asking = { access, link, endpoint, spec: request.spec, system: host, secrets: [], odd };
   const reading = new Reading(asking, request);
   // Rows that are left out have to be those with the greatest cursors, and nobody knows the order of these.
   const maxRows = request.range === null ? request.maxRows : null;
@@ -43,7 +45,13 @@ export async function extractHttp(
   const texts =
     listAt &&
     walkPages<PageRequest, Rows>({ ...walk, read: (pageRequest) => reading.text(pageRequest, listAt) });
-  const given = { kind: "rows" as const, pages, ranged: false, ...(texts ? { texts: each(texts) } : {}) };
+  const given = {
+    kind: "rows" as const,
+    pages,
+    odd,
+    ranged: false,
+    ...(texts ? { texts: each(texts) } : {}),
+  };
   if (endpoint.totalPath === undefined) return given;
   return {
     ...given,

@@ -1,10 +1,13 @@
-import { isObject } from "../base/json.ts";
+import { isObject } from "./json.ts";
 
 /** A key that occurs twice in a JSON object, as a path from the top-level object, and the text of the lost value. */
 export interface RepeatedKey {
   path: string;
   lost: string;
 }
+
+/** What is told of a lost value. */
+export const KEY_REPEATED = "gave way to a later one of the same key in its object";
 
 interface Level {
   /** Where each key's value is, or null in a list. */
