@@ -51,6 +51,7 @@ test("where no descriptor is left connections are refused, and runs go on and re
   const definition = { url: receiver.url };
   const { id } = await makeAction(server.owner, { kind: "http_request", definition });
   const begun = await beginRequest(`${server.origin}/api/v1/actions/${id}/run`, installation.token);
+  expect((await fetch(`${server.origin}/health`)).status).toBe(200); // by now the server reads the request before it
 
   const sockets: Socket[] = [];
   for (let isRefused = false; !isRefused; ) {
