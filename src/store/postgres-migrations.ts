@@ -3,6 +3,8 @@ import { translate } from "./postgres-sql.ts";
 const TRIGGER =
   /^create\s+trigger\s+(\w+)\s+(before|after)\s+(insert|delete|update(?:\s+of\s+\w+)?)\s+on\s+(\w+)(?:\s+when\s+(.+?))?\s+begin\s+(.+?);?\s*end$/is;
 const RAISE = /^select\s+raise\s*\(\s*abort\s*,\s*('(?:[^']|'')*')\s*\)$/is;
+/** Only SQLite's INSERT OR REPLACE needs it: on PostgreSQL a conflict is an error, or an update that another trigger refuses. */
+const REPLACES = /\bexists \(select 1 from \w+ (\w+) where \1\.seq = new\.seq\)$/i;
 const COUNT = /^insert into counts values \((.*?)\) on conflict do update set n = n \+ 1$/is;
 
 /**
@@ -52,13 +54,14 @@ function triggerOf([, name, when, what, table, condition, body = ""]: RegExpExec
   const inside = condition ? `IF ${condition} THEN ${does} END IF;` : does;
   const isBefore = when?.toLowerCase() === "before";
   const back = isBefore ? (/^delete/i.test(what ?? "") ? "OLD" : "NEW") : "NULL";
+  const isNeeded = !(raised && /^insert$/i.test(what ?? "") && REPLACES.test(condition ?? ""));
   // rows that can't be deleted must not be truncated either; SQLite has no such statement
   const atOnce =
     raised && back === "OLD"
       ? `; CREATE TRIGGER ${name}_at_once BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`
       : "";
   return `CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${inside} RETURN ${back}; END $body$;
-    CREATE TRIGGER ${name} ${when} ${what} ON ${table} FOR EACH ROW EXECUTE FUNCTION ${name}()${atOnce}`;
+    CREATE TRIGGER ${name} ${when} ${what} ON ${table} FOR EACH ROW${isNeeded ? "" : " WHEN (false)"} EXECUTE FUNCTION ${name}()${atOnce}`;
 }
 
 const counting = (statement: string) =>
