@@ -96,6 +96,30 @@ describe("an expression in a definition", () => {
     expect(messages[5]).toBe("There is no step c; the other steps are a, e");
   });
 
+  test("that reads a field which a step never has is refused with the right one", async () => {
+    await using app = await startApp({ engine: false });
+    const ask = { key: "ask", kind: "approval_gate", definition: { title: "Go?" } };
+    const saved = (body: object) =>
+      app.owner("POST", AUTOMATIONS, {
+        name: "x",
+        config: { steps: [ask, { key: "b", ...post("https://a.example", body), dependsOn: ["ask"] }] },
+      });
+    const refused = await saved({
+      a: "{{ steps.ask.decidedBy }}",
+      b: "{{ steps.ask.outcome }}",
+    });
+    expect(faultsOf(refused)).toEqual([
+      "body.config.steps.1.definition.body.a unknown_step",
+      "body.config.steps.1.definition.body.b unknown_step",
+    ]);
+    expect((refused.body as { detail: { msg: string }[] }).detail.map(({ msg }) => msg)).toEqual([
+      "Use steps.ask.result.decidedBy instead of steps.ask.decidedBy",
+      "A step has no outcome; use one of status, actionRunId, result, error, failures",
+    ]);
+    const right = await saved({ a: "{{ steps.ask.result.decidedBy }} {{ steps.ask.status }}" });
+    expect(right.status).toBe(201);
+  });
+
   test("fails the run with the expression, the place and what was there", async () => {
     await using app = await startApp();
     const step = post("http://127.0.0.1:9", { x: "{{ input.name * 2 }}" });

@@ -71,7 +71,7 @@ export function configFaults(
       fail(["inputSchema", ...path], message, type);
   if (response && isSound("response"))
     faults.push(
-      ...responseFaults(response, isSound("steps") ? stepsOf(value as AutomationConfig) : null, [
+      ...responseFaults(app, response, isSound("steps") ? stepsOf(value as AutomationConfig) : null, [
         ...loc,
         "response",
       ]),

@@ -1,6 +1,7 @@
 import type { Fault } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { isWholeTemplate, templateFaults } from "../../base/template.ts";
+import type { App } from "../../context.ts";
 import type { AutomationConfig, Step } from "./config.ts";
 import { readFaults } from "./step-reads.ts";
 
@@ -23,6 +24,7 @@ const OWN_HEADERS = [
 
 /** Returns what is wrong with the response of a webhook. Its reads of steps aren't checked if `steps` is null. */
 export function responseFaults(
+  app: Pick<App, "executors">,
   response: NonNullable<AutomationConfig["response"]>,
   steps: readonly Step[] | null,
   loc: readonly string[],
@@ -40,5 +42,5 @@ export function responseFaults(
   for (const name of Object.keys(headers))
     if (OWN_HEADERS.includes(name.toLowerCase()))
       fail(["headers", name], `The server sets ${name} itself; leave it out`);
-  return steps ? [...faults, ...readFaults(response as Json, steps, loc)] : faults;
+  return steps ? [...faults, ...readFaults(app, response as Json, steps, loc)] : faults;
 }
