@@ -1,5 +1,5 @@
+import { meant } from "../base/nearest.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
-import { meant } from "./nearest.ts";
 import { type Usage, usage, usageOf } from "./usage.ts";
 import { listed } from "./verbs.ts";
 

@@ -4,8 +4,8 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Opened, Parts } from "../app.ts";
 import { ConfigError } from "../base/config-error.ts";
 import { AppError } from "../base/errors.ts";
+import { meant } from "../base/nearest.ts";
 import type { Person } from "./credentials.ts";
-import { meant } from "./nearest.ts";
 
 /** What a command has from the terminal that it was started in. */
 export interface Host {

@@ -1,5 +1,5 @@
+import { nearest } from "../base/nearest.ts";
 import { SECRETS, SETTINGS } from "../config.ts";
-import { nearest } from "./nearest.ts";
 
 /** Read by commands that are a client, and by what builds an executable. */
 const OTHERS = ["WEIR_SERVER", "WEIR_TOKEN", "WEIR_ORG", "WEIR_RELEASE_KEY", "WEIR_COMMIT"];

@@ -318,7 +318,16 @@ describe("weir runs", () => {
       expect([flags, (await shell.run("runs", "list", "--json", ...flags)).json.total]).toEqual([flags, 0]);
     }
     const [titles, , second] = cells(await shell.run("runs", "list"));
-    expect(titles).toEqual(["ID", "KIND", "STATUS", "CREATED", "TOOK", "BY", "AUTOMATION", "ACTION"]);
+    expect(titles).toEqual([
+      "ID",
+      "KIND",
+      "STATUS",
+      "CREATED",
+      "DURATION",
+      "TRIGGER",
+      "AUTOMATION",
+      "ACTION",
+    ]);
     expect(second).toEqual([
       run.id,
       "approval_gate",
@@ -608,6 +617,8 @@ describe("weir query", () => {
       const wrong = await shell.run("query", "SELECT nothing", ...flags);
       expect([wrong.code, wrong.out]).toEqual([1, ""]);
       expect(wrong.err).toMatch(/^weir: [A-Z]\w+ Error: .+/);
+      const missing = await shell.run("query", "SELECT * FROM orders", ...flags);
+      expect(missing.err).toStartWith("weir: Table orders not found. The lake has no tables yet.");
     }
   });
 });

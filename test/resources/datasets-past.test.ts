@@ -100,6 +100,20 @@ test("AS OF shows a table as each load left it: its rows and its columns", async
   expect(asked.body.rowCount).toBe(2);
 });
 
+test("a missing table is reported with the tables that it may have meant", async () => {
+  await shop.load("SELECT 1 AS id", "invoices");
+  const messageFor = async (sql: string) => (await shop.ask(sql)).body.detail[0].msg.split("\n")[0];
+  expect(await messageFor("FROM invoices")).toBe(
+    "Table invoices not found. Did you mean raw.shop__invoices?",
+  );
+  expect(await messageFor("FROM rew.shop__invoice")).toBe(
+    "Table rew.shop__invoice not found. Did you mean raw.shop__invoices?",
+  );
+  expect(await messageFor("FROM raw.quite_another_thing")).toMatch(
+    /^Table quite_another_thing not found\. Tables are named layer\.dataset__table\. There are: raw\./,
+  );
+});
+
 test("a load that is not there, and a table that came later, are told at the SQL", async () => {
   const before = await shop.load("SELECT 1 AS id", "early");
   await shop.load("SELECT 1 AS id", "late");

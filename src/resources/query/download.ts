@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { toStream } from "../../providers/files/streams.ts";
 import type { SaveFormat } from "../../sql/contract.ts";
 import { beginQuery } from "../usage/quotas.ts";
-import { jobOf, rethrowAtSql } from "./service.ts";
+import { jobOf, rethrowAtSql, rethrowWithTables } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
 /** Maximum number of downloads at a time: any viewer can request one, and all use the same disk. */
@@ -42,7 +42,7 @@ async function save(
     const into = join(work.path, "rows");
     await mkdir(into, { mode: 0o700 });
     const options = { format, ...(limit === undefined ? {} : { limit }), maxBytes: MAX_DOWNLOAD_BYTES };
-    const { path } = await ctx.sql.save(job, into, options).catch(rethrowAtSql);
+    const { path } = await ctx.sql.save(job, into, options).catch(rethrowWithTables(ctx));
     const file = await open(path, "r");
     if (signal.aborted) await file.close();
     signal.throwIfAborted();

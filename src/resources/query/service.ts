@@ -6,6 +6,7 @@ import type { SqlJob } from "../../sql/contract.ts";
 import { readPast } from "../datasets/past.ts";
 import { readTables } from "../datasets/tables.ts";
 import { beginQuery } from "../usage/quotas.ts";
+import { isMissingTable, withSimilarTables } from "./missing-table.ts";
 import type { QueryRequest, QueryResult } from "./wire.ts";
 
 /** Rows of a reply in JSON where `limit` says nothing. */
@@ -38,7 +39,7 @@ async function answer(
 ): Promise<QueryResult> {
   const startedAt = ctx.clock.monotonic();
   const job = { ...(await jobOf(ctx, sql, parameters).catch(rethrowAtSql)), signal };
-  const { columns, rows, truncated } = await ctx.sql.query(job, limit).catch(rethrowAtSql);
+  const { columns, rows, truncated } = await ctx.sql.query(job, limit).catch(rethrowWithTables(ctx));
   const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
   return { columns, rows, rowCount: rows.length, truncated, durationSeconds };
 }
@@ -55,6 +56,15 @@ export async function jobOf(
   const before = await pastTables(lake, past, (reference) => readPast(ctx.db, organizationId, reference));
   return { tables: [...tables, ...before], sql, parameters, organizationId };
 }
+
+/** Rethrows errors of the SQL at its field. For a missing table, the message names similar ones. */
+export const rethrowWithTables =
+  ({ db, organizationId }: Context) =>
+  async (error: unknown): Promise<never> => {
+    if (!(error instanceof AppError) || !isMissingTable(error.message)) return rethrowAtSql(error);
+    const message = withSimilarTables(error.message, await readTables(db, { organizationId }));
+    return rethrowAtSql(new AppError(error.code, message, { cause: error }));
+  };
 
 export function rethrowAtSql(error: unknown): never {
   if (!(error instanceof AppError) || !SQL_FAULTS.includes(error.code)) throw error;

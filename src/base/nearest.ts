@@ -15,7 +15,7 @@ export function meant(word: string, names: readonly string[]): string | null {
 }
 
 /** Counts the letters to insert, delete or replace to turn `a` into `b`. */
-function distance(a: string, b: string): number {
+export function distance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let row = 1; row <= a.length; row++) {
     const line = [row];
