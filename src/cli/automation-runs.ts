@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<ListedRun>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
   { title: "STATUS", of: ({ displayStatus }) => displayStatus },
   timeColumn("CREATED", ({ createdAt }) => createdAt, 2),
-  { title: "BY", of: ({ triggerMethod }) => triggerMethod, extra: 1 },
+  { title: "TRIGGER", of: ({ triggerMethod }) => triggerMethod, extra: 1 },
   { title: "AUTOMATION", of: ({ automationName }) => automationName, isName: true },
 ];
 

@@ -14,8 +14,8 @@ const COLUMNS: readonly Column<ListedRun>[] = [
   { title: "KIND", of: ({ kind }) => kind, extra: 1 },
   { title: "STATUS", of: ({ displayStatus }) => displayStatus },
   timeColumn("CREATED", ({ createdAt }) => createdAt, 3),
-  { title: "TOOK", of: ({ durationSeconds }) => secondsText(durationSeconds), extra: 4 },
-  { title: "BY", of: ({ triggerMethod }) => triggerMethod, extra: 2 },
+  { title: "DURATION", of: ({ durationSeconds }) => secondsText(durationSeconds), extra: 4 },
+  { title: "TRIGGER", of: ({ triggerMethod }) => triggerMethod, extra: 2 },
   { title: "AUTOMATION", of: ({ automationName }) => automationName, isName: true },
   { title: "ACTION", of: ({ actionName, stepKey }) => actionName ?? stepKey, isName: true },
 ];
