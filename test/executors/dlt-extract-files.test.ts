@@ -433,7 +433,19 @@ test("Parquet files keep their types, and nested ones become JSON", async () => 
     t: "TIME",
     m: "DECIMAL(10,2)",
   });
+  expect(await world.fileTypes("t")).toEqual(world.columns("t"));
   expect(await world.query("SELECT l, s FROM raw.shop__t")).toEqual([{ l: [1, 2], s: { a: 1 } }]);
+});
+
+test("Parquet files with types that the lake doesn't have are written in those that it has", async () => {
+  await using world = openWorld();
+  const { path } = await duck.parquet(
+    "SELECT 200::UTINYINT AS small, 18446744073709551615::UBIGINT AS large, TIMESTAMP_S '2026-01-01 10:00:00' AS at",
+  );
+  await load(world, "a.parquet", { "a.parquet": await Bun.file(path).bytes() });
+  const types = world.columns("t");
+  expect(types).toMatchObject({ small: "INTEGER", large: "DECIMAL(20,0)", at: "TIMESTAMP" });
+  expect(await world.fileTypes("t")).toEqual(types);
 });
 
 test("a pattern may mean files of several formats, whose rows are numbered on", async () => {

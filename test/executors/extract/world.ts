@@ -163,6 +163,16 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
           column.dataType,
         ]),
       ),
+    /** The types of the columns as they are in the files of a table. */
+    async fileTypes(name: string): Promise<Record<string, string>> {
+      const { connection, instance } = await openDuck();
+      const found = (await sqlTables(lake, tables)).find((table) => table.name.endsWith(`__${name}`));
+      const files = (found?.files ?? []).map((file) => `'${file}'`).join(", ");
+      const rows = await rowsOf(connection, `DESCRIBE SELECT * FROM read_parquet([${files}])`);
+      connection.closeSync();
+      instance.closeSync();
+      return Object.fromEntries(rows.map((row) => [String(row.column_name), String(row.column_type)]));
+    },
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
     },
