@@ -73,6 +73,19 @@ describe("an incremental load", () => {
     ]);
   });
 
+  test("tells of rows at the boundary that come again since a column is gone or another", async () => {
+    await using world = openWorld();
+    const [one, two, three] = [1, 2, 3].map((id) => ({ id, at: 10 }));
+    await world.run(by("at"), rows([{ ...one, note: "a" }, { ...two }]));
+    const again = await world.run(by("at"), rows([{ ...one }, { ...two }, { ...three }]));
+    expect(again.result.tables[0]).toMatchObject({ rows: 2, deduplicated: 1 });
+    const told = expect.stringContaining("1 row at the end of the cursor at may be loaded twice");
+    expect(again.result.warnings).toContainEqual(told);
+    const same = await world.run(by("at"), rows([{ ...one }, { ...two }, { ...three }, { id: 4, at: 11 }]));
+    expect(same.result.tables[0]).toMatchObject({ rows: 1 });
+    expect(same.result.warnings).not.toContainEqual(told);
+  });
+
   test("begins at the initial value and asks the source for the stored one from then on", async () => {
     await using world = openWorld();
     const { requests, source } = asked(rows([{ at: 1 }, { at: 5 }, { at: 7 }]));

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
+import { plural } from "../../base/plural.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import { quoteList } from "../../sql/text.ts";
@@ -78,10 +79,12 @@ export async function dropSeen(
   if (stored && stored.boundary.length > 0) {
     const last = await cursorValue(session, stored.lastValue, type, "stored value");
     const times = plan.primaryKey.length > 0 ? "true" : "s.k <= b.n";
-    await drops.drop(
+    const met = await drops.drop(
       "deduplicated",
       `SELECT s.seq FROM (SELECT ${SEQUENCE.name} AS seq, ${identity.fingerprint} AS fp, row_number() OVER (PARTITION BY fp ORDER BY ${SEQUENCE.name}) AS k FROM (${drops.alive(drops.root)}) WHERE ${sql} <= ${last}) s JOIN (SELECT fp, count(*) AS n FROM (SELECT unnest(${quoteList(stored.boundary)}) AS fp) GROUP BY fp) b ON s.fp = b.fp WHERE ${times}`,
     );
+    const missing = plan.primaryKey.length > 0 ? 0 : stored.boundary.length - met;
+    if (missing > 0) await tellChanged(drops, `${sql} <= ${last}`, missing, plan.incremental.field, warn);
   }
   if (plan.limit !== null) {
     await drops.drop(
@@ -89,6 +92,24 @@ export async function dropSeen(
       `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) ORDER BY ${sql} NULLS FIRST, ${SEQUENCE.name} OFFSET ${plan.limit}`,
     );
   }
+}
+
+/** Tells of rows that were loaded before and don't look the same now, as when a column has another type. */
+async function tellChanged(
+  drops: Drops,
+  known: string,
+  missing: number,
+  field: string,
+  warn: (text: string) => void,
+): Promise<void> {
+  const [row] = await drops.session.run(
+    `SELECT count(*) AS n FROM (${drops.alive(drops.root)}) WHERE ${known}`,
+  );
+  const count = Math.min(missing, Number(row?.n ?? 0));
+  if (count > 0)
+    warn(
+      `${plural(count, { one: "row", other: "rows" })} at the end of the cursor ${field} may be loaded twice: values or columns changed since the last load. A primaryKey avoids it.`,
+    );
 }
 
 interface Reached {
