@@ -1,9 +1,10 @@
 /** A struct of Thrift by the ids of its fields. */
 export type Struct = ReadonlyMap<number, Value>;
-export type Value = boolean | bigint | number | Uint8Array | Value[] | Struct;
+export type Value = boolean | number | Uint8Array | Value[] | Struct;
 
 /** Deeper than any that Parquet has. */
 const MAX_DEPTH = 32;
+const MAX_VARINT_BYTES = 10;
 
 /** Reads a struct in Thrift's compact protocol. Throws `RangeError` for what is none. */
 export function readStruct(bytes: Uint8Array): Struct {
@@ -28,7 +29,7 @@ class Reader {
       const type = head & 0x0f;
       if (type === 0) return fields;
       const step = head >> 4;
-      id = step === 0 ? Number(this.#zigzag()) : id + step;
+      id = step === 0 ? this.#zigzag() : id + step;
       // the value of a boolean field is in its type
       fields.set(id, type === 1 ? true : type === 2 ? false : this.#value(type, depth));
     }
@@ -40,7 +41,7 @@ class Reader {
       case 2:
         return this.#byte() === 1;
       case 3:
-        return BigInt(this.#view.getInt8(this.#take(1)));
+        return this.#view.getInt8(this.#take(1));
       case 4:
       case 5:
       case 6:
@@ -48,7 +49,7 @@ class Reader {
       case 7:
         return this.#view.getFloat64(this.#take(8), true);
       case 8: {
-        const length = Number(this.#varint());
+        const length = this.#varint();
         const start = this.#take(length);
         return this.#bytes.subarray(start, start + length);
       }
@@ -64,29 +65,32 @@ class Reader {
 
   #list(depth: number): Value[] {
     const head = this.#byte();
-    const length = head >> 4 === 15 ? Number(this.#varint()) : head >> 4;
+    const length = head >> 4 === 15 ? this.#varint() : head >> 4;
     const values: Value[] = [];
     for (let n = 0; n < length; n++) values.push(this.#value(head & 0x0f, depth + 1));
     return values;
   }
 
   #byte(): number {
-    return this.#view.getUint8(this.#take(1));
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw new RangeError("The bytes end too early.");
+    return byte;
   }
 
-  #varint(): bigint {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
+  /** Exact up to 2^53, beyond which no number of a footer goes that is of use. */
+  #varint(): number {
+    let value = 0;
+    for (let unit = 1, bytes = 0; bytes < MAX_VARINT_BYTES; unit *= 128, bytes++) {
       const byte = this.#byte();
-      value |= BigInt(byte & 0x7f) << shift;
+      value += (byte & 0x7f) * unit;
       if (byte < 0x80) return value;
-      if (shift > 63n) throw new RangeError("The number is too long.");
     }
+    throw new RangeError("The number is too long.");
   }
 
-  #zigzag(): bigint {
+  #zigzag(): number {
     const value = this.#varint();
-    return (value >> 1n) ^ -(value & 1n);
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
   #take(length: number): number {

@@ -8,7 +8,7 @@ import { type ColumnStats, footerLength, readFooter } from "../../lake/iceberg/f
 /** Most footers are shorter, and are read at once. */
 const FIRST_BYTES = 64 * 1024;
 /** A longer footer isn't read: that would keep others waiting. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 128 * 1024;
 const MAX_KEPT = 1_000;
 /** A table of more files than this has no statistics of the others, and readers open them. */
 const MAX_FILES = 1_000;
