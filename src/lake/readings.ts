@@ -1,9 +1,9 @@
 import { quoteText } from "../sql/text.ts";
 
 /**
- * How texts are read as values of one type. `guard` is true only for texts whose value the type keeps exactly, else
- * false or NULL, and `cast` is right where it is true; both take the SQL of a VARCHAR. Where there is an `attempt`, both
- * need its value, and a statement that computes it once passes the name of its column.
+ * How to read texts as values of one type. `guard` is true only for texts whose value the type holds exactly, else
+ * false or NULL. `cast` is valid where `guard` is true. Both take the SQL of a VARCHAR. If there is an `attempt`,
+ * both need its value, and a statement that computes it once passes the name of its column.
  */
 export interface Reading {
   type: string;

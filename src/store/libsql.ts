@@ -162,7 +162,7 @@ export async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   }
 }
 
-/** `work`, its errors as `storeFault` has them. */
+/** Runs `work` and converts its errors with `storeFault`. */
 export async function translated<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -135,7 +135,7 @@ export class Peers {
     return others.some(({ folderId }) => folderId !== this.#own.folderId);
   }
 
-  /** Throws `invalid_state` where `what` would lie where another process can't see it. */
+  /** Throws `invalid_state` if a peer couldn't see `what` in this data directory. */
   async requireTogether(what: string): Promise<void> {
     if (!(await this.isApart())) return;
     throw new AppError(

@@ -46,7 +46,7 @@ export class FilePool {
 export interface RecordFile {
   path: string;
   records: number;
-  /** Bytes of the longest record. */
+  /** Size of the longest record, in bytes. */
   longest: number;
 }
 

@@ -36,7 +36,7 @@ export class Staging {
     return join(this.folder, `stage-${++this.#number}.${extension}`);
   }
 
-  /** Runs `select` into a Parquet file; how many rows it has. */
+  /** Runs `select` into a Parquet file and returns its number of rows. */
   async write(select: string, path: string): Promise<number> {
     return this.#copy(select, path, "COMPRESSION snappy");
   }
