@@ -8,11 +8,13 @@ import { systemIds } from "../../src/base/ids.ts";
 import { isObject, parseJson } from "../../src/base/json.ts";
 import { openLimiter } from "../../src/base/limit.ts";
 import { openLog } from "../../src/base/log.ts";
+import { openMemory } from "../../src/base/memory.ts";
 import { silentTracer } from "../../src/base/trace.ts";
 import { readConfig } from "../../src/config.ts";
 import type { App } from "../../src/context.ts";
 import { executors } from "../../src/executors/registry.ts";
 import { readBytes } from "../../src/http/body.ts";
+import { openFairness } from "../../src/http/fair.ts";
 import { openOperation, Reply } from "../../src/http/operation.ts";
 import { serve } from "../../src/http/serve.ts";
 import { visitOf } from "../../src/http/visit.ts";
@@ -30,6 +32,7 @@ const app = {
   log: openLog({ level: "error", pretty: false, clock: systemClock, sink: (line) => console.error(line) }),
   limiter: openLimiter(systemClock),
   tracer: silentTracer,
+  memory: openMemory(),
   executors,
 } as unknown as App;
 
@@ -83,10 +86,14 @@ const webhook = openOperation({
   },
 });
 
+const fairly = openFairness(app);
 const server = new Elysia({ serve: { development: false } })
   .post(
     "/webhooks/:org_id/*",
-    ({ request, params, server }) => serve(app, webhook, visitOf(app, request, server), params),
+    ({ request, params, server }) => {
+      const visit = visitOf(app, request, server);
+      return fairly(webhook, visit, () => serve(app, webhook, visit, params));
+    },
     {
       parse: "none",
     },
