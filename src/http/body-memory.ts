@@ -20,6 +20,7 @@ class BodyMemory {
 
   /** Counts bytes of a request's body. One address gets half of the memory. Throws `unavailable` if there is no room. */
   take({ request, address }: Caller, bytes: number, maxBodyBytes: number): void {
+    if (!Number.isFinite(bytes) || bytes < 0) throw new RangeError(`A body can't have ${bytes} bytes.`);
     const limit = Math.max(LIMIT_BYTES, LARGEST_BODIES * maxBodyBytes);
     const source = sourceOf(address);
     const own = (this.#bySource.get(source) ?? 0) + bytes;

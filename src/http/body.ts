@@ -14,17 +14,17 @@ const SMALL_BYTES = 64 * 1024;
 export async function readBytes(app: App, visit: Visit): Promise<Uint8Array> {
   const { request } = visit;
   const { maxBodyBytes } = app.config;
-  checkAnnounced(request, maxBodyBytes);
+  const announced = checkAnnounced(request, maxBodyBytes);
   if (!request.body) return new Uint8Array();
   const arrived = new AbortController();
   const late = app.clock.limit(BODY_DEADLINE_MS, arrived.signal).then(() => null);
   const memory = app.memory.of(BODY_MEMORY);
   const hold = (bytes: number) => memory.take(visit, bytes, maxBodyBytes);
   try {
-    const announced = Number(request.headers.get("content-length") ?? Number.POSITIVE_INFINITY);
-    if (announced > SMALL_BYTES) return await gather(request.body, maxBodyBytes, late, hold);
+    if (announced === null || announced > SMALL_BYTES)
+      return await gather(request.body, maxBodyBytes, late, hold);
     hold(announced);
-    return await inOnePiece(request, late); // cheaper than piece by piece
+    return await inOnePiece(request, maxBodyBytes, late); // cheaper than piece by piece
   } finally {
     arrived.abort();
   }
@@ -37,14 +37,18 @@ function brokenOff(cause: unknown): never {
   throw new AppError("bad_request", "The request body ended unexpectedly.", { cause });
 }
 
-async function inOnePiece(request: Request, late: Promise<null>): Promise<Uint8Array> {
+async function inOnePiece(request: Request, maxBytes: number, late: Promise<null>): Promise<Uint8Array> {
   const bytes = await Promise.race([request.bytes().catch(brokenOff), late]);
   if (bytes === null) throw tooSlow();
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   return bytes;
 }
 
-/** Refuses what the headers tell beforehand. Throws `unsupported_media_type`, `payload_too_large`. */
-export function checkAnnounced(request: Request, maxBytes: number): void {
+/**
+ * Refuses what the headers tell beforehand. Returns the length they announce; null if they don't. Throws
+ * `unsupported_media_type`, `bad_request`, `payload_too_large`.
+ */
+export function checkAnnounced(request: Request, maxBytes: number): number | null {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw new AppError(
@@ -52,8 +56,18 @@ export function checkAnnounced(request: Request, maxBytes: number): void {
       `Compressed request bodies aren't supported (Content-Encoding: ${encoding.slice(0, 50)}).`,
     );
   }
-  const announced = Number(request.headers.get("content-length") ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
+  const announced = announcedLength(request);
+  if (announced !== null && announced > maxBytes) throw tooLarge(maxBytes);
+  return announced;
+}
+
+/** Two equal Content-Length headers reach us joined by a comma. */
+function announcedLength({ headers }: Request): number | null {
+  const length = headers.get("content-length");
+  if (length === null) return null;
+  if (!/^\d+$/.test(length))
+    throw new AppError("bad_request", "A request can have only one Content-Length header, a whole number.");
+  return Number(length);
 }
 
 async function gather(

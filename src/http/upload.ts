@@ -7,8 +7,8 @@ import type { Visit } from "./operation.ts";
 const IDLE_MS = 30_000;
 
 /**
- * The raw body as it comes. Throws `payload_too_large` and `unsupported_media_type` for what the headers tell;
- * the stream fails with `request_timeout` after 30 s without a byte, and when the sender goes.
+ * The raw body as it comes. Throws `bad_request`, `payload_too_large` and `unsupported_media_type` for what
+ * the headers tell; the stream fails with `request_timeout` after 30 s without a byte, and when the sender goes.
  */
 export function readUpload(app: App, visit: Visit, maxBytes: number): ReadableStream<Uint8Array> {
   checkAnnounced(visit.request, maxBytes);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { startApp } from "../support/app.ts";
 import { makeHook } from "../support/hook.ts";
+import { exchange } from "../support/raw.ts";
 import { branch } from "../support/work.ts";
 
 const MB = 1_000_000;
@@ -36,10 +37,19 @@ async function stall(origin: string, path: string, localAddress: string) {
   };
 }
 
+/** Announces a body with two equal headers. Resolves with the reply. */
+const twice = (origin: string, path: string, length: number) =>
+  exchange(
+    origin,
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nContent-Length: ${length}\r\n\r\n`,
+    (reply) => /\r\n\r\n/.test(reply),
+  );
+
 test("bodies that never end take no more memory than there is for them, and no room from other addresses", async () => {
   await using app = await startApp({ engine: false });
   await makeHook(app, { action: { kind: "conditional_branch", definition: branch() } });
   const path = `/webhooks/acme/orders`;
+  expect(await twice(app.origin, path, 60 * MB)).toStartWith("HTTP/1.1 400 "); // and the counting goes on
   const stalled: Awaited<ReturnType<typeof stall>>[] = [];
   while (!stalled.some(({ reply }) => reply() !== "")) {
     stalled.push(await stall(app.origin, path, "127.0.0.1"));

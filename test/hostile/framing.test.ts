@@ -51,3 +51,16 @@ test.each([
     expect(reply).not.toContain("smuggled");
   },
 );
+
+test.each([
+  ["body", () => `POST ${ACTIONS}`],
+  ["upload", () => "PUT /api/v1/datasets/raw/shop/upload?format=csv"],
+])("a request whose %s has the same length twice is refused", async (_name, line) => {
+  const reply = await exchange(
+    app.origin,
+    `${line()} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}`,
+    (text) => text.includes("}"),
+  );
+  expect(reply).toStartWith("HTTP/1.1 400 ");
+  expect(reply).toContain("only one Content-Length header");
+});
