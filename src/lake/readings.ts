@@ -67,7 +67,8 @@ export function decimalReading(precision: number, scale: number): Reading {
   const attempt = (text: string) => shortDecimal(text, precision, scale);
   return {
     type,
-    ...(scale < SHORT_DIGITS ? { attempt } : {}),
+    // DuckDB writes a decimal without whole digits as .5, which is not how numbers are written
+    ...(scale < SHORT_DIGITS && whole > 0 ? { attempt } : {}),
     // Most texts are what the value is written as, and a pattern costs more than writing it.
     guard: (text, value) => {
       const fits = `${matches(text, pattern)} AND ${isNoNegativeZero(text)}`;

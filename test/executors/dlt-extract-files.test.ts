@@ -42,35 +42,107 @@ describe("CSV files", () => {
     ]);
   });
 
-  test("of one pattern keep all values where a later file adds columns, changes a type or leaves columns out", async () => {
+  test.each([
+    ["small", 1],
+    ["large", 1_000_000],
+  ])(
+    "of one pattern keep all values where a later file adds columns, changes a type or leaves columns out: %s",
+    async (_, size) => {
+      await using world = openWorld({ sql: duck.sql });
+      const pad = "x".repeat(size);
+      const first = Array.from({ length: 9 }, (_, at) => `${at},${at},${pad},\n`).join("");
+      const adding = {
+        "a.csv": `id,n,gone,late\n${first}`,
+        "b.csv": "id,n,more,late\n10,3,2026-01-01,0.5\n",
+      };
+      const { result } = await load(world, "*", adding);
+      expect(result.tables[0]).toMatchObject({ rowsRead: 10, rows: 10 });
+      expect(world.columns("t")).toMatchObject({
+        n: "BIGINT",
+        gone: "VARCHAR",
+        late: "DECIMAL(38,1)",
+        more: "DATE",
+      });
+      const texts =
+        "SELECT id, CAST(n AS VARCHAR) AS n, length(gone) AS gone, CAST(more AS VARCHAR) AS more, CAST(late AS VARCHAR) AS late FROM raw.shop__t";
+      const last = `${texts} WHERE id IN (8, 10) ORDER BY id`;
+      expect(await world.query(last)).toEqual([
+        { id: 8, n: "8", gone: size, more: null, late: null },
+        { id: 10, n: "3", gone: null, more: "2026-01-01", late: "0.5" },
+      ]);
+      expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 10 }]);
+
+      await using other = openWorld({ sql: duck.sql });
+      await load(other, "*", { ...adding, "c.csv": "id,n\n11,many\n" });
+      expect(await other.query(`${texts} WHERE id > 7 ORDER BY id`)).toEqual([
+        { id: 8, n: "8", gone: size, more: null, late: null },
+        { id: 10, n: "3", gone: null, more: "2026-01-01", late: "0.5" },
+        { id: 11, n: "many", gone: null, more: null, late: null },
+      ]);
+    },
+  );
+
+  test.each([
+    ["small", 1],
+    ["large", 1_000_000],
+  ])("count rejected records and number rows on where later files only add columns: %s", async (_, size) => {
     await using world = openWorld({ sql: duck.sql });
-    const { result } = await load(world, "*", {
-      "a.csv": "id,n,gone\n1,1,x\n2,2,\n",
-      "b.csv": "id,n,more\n3,3,2026-01-01\n",
-      "c.csv": "id,n,late\n4,many,0.5\n",
-    });
-    expect(result.tables[0]).toMatchObject({ rowsRead: 4, rows: 4 });
-    const values =
-      "SELECT id, CAST(n AS VARCHAR) AS n, gone, CAST(more AS VARCHAR) AS more, late FROM raw.shop__t";
-    expect(await world.query(`${values} ORDER BY id`)).toEqual([
-      { id: 1, n: "1", gone: "x", more: null, late: null },
-      { id: 2, n: "2", gone: null, more: null, late: null },
-      { id: 3, n: "3", gone: null, more: "2026-01-01", late: null },
-      { id: 4, n: "many", gone: null, more: null, late: "0.5" },
+    const pad = "x".repeat(size);
+    const rows = Array.from({ length: 9 }, (_, at) => `${at},${pad}\n`).join("");
+    const files = { "a.csv": `id,n\n${rows}2,2,2\n`, "b.csv": "id,n,more\n30,3,true\n4\n" };
+    const { result } = await load(world, "*", files, { file: { onBadRow: "reject" } });
+    expect(result.tables[0]).toMatchObject({ rowsRead: 12, rows: 10, rejected: 2 });
+    expect(
+      await world.query("SELECT id, length(n) AS n, more FROM raw.shop__t WHERE id >= 8 ORDER BY id"),
+    ).toEqual([
+      { id: 8, n: size, more: null },
+      { id: 30, n: 1, more: true },
     ]);
-    expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 4 }]);
+    expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 10 }]);
   });
 
-  test("count rejected records and number rows on where later files only add columns", async () => {
+  test.each([
+    ["small", 1],
+    ["large", 1_000_000],
+  ])("leave texts of JSON beside them as they are: %s", async (_, size) => {
+    const pad = "x".repeat(size);
+    for (const text of ["007", "0x10", "1.6", "1e2", " 5", "2026-1-2", "abc"]) {
+      await using world = openWorld({ sql: duck.sql });
+      const rows = Array.from({ length: 9 }, () => `3,${pad}\n`).join("");
+      await load(world, "*", {
+        "a.csv": `id,z\n${rows}`,
+        "b.jsonl": `${JSON.stringify({ id: text, k: [1] })}\n`,
+      });
+      expect(await world.query("SELECT id FROM raw.shop__t WHERE z IS NULL")).toEqual([{ id: text }]);
+    }
     await using world = openWorld({ sql: duck.sql });
-    const files = { "a.csv": "id,n\n1,1\n2,2,2\n", "b.csv": "id,n,more\n3,3,true\n4\n" };
-    const { result } = await load(world, "*", files, { file: { onBadRow: "reject" } });
-    expect(result.tables[0]).toMatchObject({ rowsRead: 4, rows: 2, rejected: 2 });
-    expect(await world.query("SELECT id, n, more FROM raw.shop__t ORDER BY id")).toEqual([
-      { id: 1, n: 1, more: null },
-      { id: 3, n: 3, more: true },
+    const files = { "a.csv": "id\n3\n", "b.jsonl": '{"id":"0012"}\n', "c.csv": "id\nx\n" };
+    await load(world, "*", files);
+    expect(await world.query("SELECT id FROM raw.shop__t ORDER BY id")).toEqual([
+      { id: "0012" },
+      { id: "3" },
+      { id: "x" },
     ]);
-    expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 2 }]);
+  });
+
+  test("that are empty in a column drop none of the texts that JSON has in it", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const files = { "a.csv": "id,k\n1,\n", "b.jsonl": '{"id":2,"k":"x"}\n', "c.csv": "id,k\n3,5\n" };
+    await load(world, "*", files);
+    expect(
+      await world.query("SELECT id, CAST(k AS VARCHAR) AS k FROM raw.shop__t WHERE id > 1 ORDER BY id"),
+    ).toEqual([
+      { id: 2, k: expect.stringMatching(/^"?x"?$/) },
+      { id: 3, k: "5" },
+    ]);
+  });
+
+  test("that are many and small share the files of the table", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.csv`, `id\n${at}\n`]));
+    await load(world, "*", files);
+    expect(await world.query("SELECT count(*) AS n FROM raw.shop__t")).toEqual([{ n: 40 }]);
+    expect(world.fileCount("t")).toBe(1);
   });
 
   test("keep decimals of any width and sign to the last digit", async () => {

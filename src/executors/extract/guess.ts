@@ -4,7 +4,7 @@ import { parquet, quoteName } from "../../sql/text.ts";
 import type { Intake } from "./intake.ts";
 import { addedTable, knownColumns, type Landed, type LandedTable, metaTargets, type Site } from "./land.ts";
 import { type Resolution, resolve, type SchemaContract, selectOf, type Target } from "./resolve.ts";
-import type { Sheet } from "./sheet.ts";
+import type { Chunk, Sheet } from "./sheet.ts";
 import { readText, type Staging } from "./staging.ts";
 import { refusal } from "./typed.ts";
 
@@ -63,7 +63,7 @@ export async function landGuessed(
 ): Promise<Landed | null> {
   const guesses = new Map<Sheet, Guess>();
   for (const sheet of sheets) {
-    const guess = sheet.files.length > 0 ? null : await guessSheet(site, sheet);
+    const guess = await guessSheet(site, sheet);
     if (guess === null) {
       await stageAll(site, sheets);
       return null;
@@ -104,28 +104,32 @@ export async function landGuessed(
 async function filesOf({ staging }: Site, sheet: Sheet, targets: readonly Target[]): Promise<SqlFile[]> {
   const select = selectOf(targets);
   const files: SqlFile[] = [];
-  for (const { text, targets: guessed, files: written } of sheet.chunks) {
+  for (const chunk of sheet.chunks) {
+    const { text, targets: guessed, files: written } = chunk;
     if (written && selectOf(guessed) === select) files.push(...written);
-    else if (text === null) files.push(...(await widened(staging, guessed, written ?? [], targets)));
+    else if (text === null) files.push(...(await widened(staging, chunk, targets)));
     else {
       const missing = sheet.slots
-        .slice(text.slots.length)
+        .filter((slot) => !text.slots.includes(slot))
         .map(({ name, type }) => `, CAST(NULL AS ${type}) AS ${name}`);
       const rows = `SELECT *${missing.join("")} FROM ${readText(text)}`;
       files.push(await staging.writeFinal(`SELECT ${select} FROM (${rows})`));
     }
     if (text) await unlink(text.csv);
   }
+  if (sheet.files.length > 0)
+    files.push(...(await staging.writeLarge(`SELECT ${select} FROM (${sheet.scan()})`)));
+  for (const staged of sheet.files) await unlink(staged);
   return files;
 }
 
 /** Rewrites files with the columns that later rows have added. Throws a refusal if those rows changed others. */
 async function widened(
   staging: Staging,
-  before: readonly Target[],
-  files: readonly SqlFile[],
+  { targets, blank, files }: Chunk,
   now: readonly Target[],
 ): Promise<SqlFile[]> {
+  const before = targets.filter(({ name }) => !blank.has(name));
   const old = new Map(before.map((target) => [target.name, target]));
   const isKept = ({ name, type, sql }: Target) => {
     const known = old.get(name);
@@ -139,9 +143,9 @@ async function widened(
     sql: old.has(name) ? quoteName(name) : `CAST(NULL AS ${type})`,
   }));
   const written = await staging.writeLarge(
-    `SELECT ${selectOf(values)} FROM ${parquet(files.map(({ path }) => path))}`,
+    `SELECT ${selectOf(values)} FROM ${parquet((files ?? []).map(({ path }) => path))}`,
   );
-  for (const { path } of files) await unlink(path);
+  for (const { path } of files ?? []) await unlink(path);
   return written;
 }
 

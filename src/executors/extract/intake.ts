@@ -287,7 +287,8 @@ class LooseReader {
   }
 
   /** A file that DuckDB reads itself. */
-  async #copied({ name, format, path, bytes }: CopiedFile): Promise<void> {
+  async #copied(file: CopiedFile): Promise<void> {
+    const { name, format, path, bytes } = file;
     const { staging, root, options } = this;
     await staging.flushLarge(this.#normaliser.lines, true); // rows keep their order
     await staging.conveyor.drain();
@@ -298,13 +299,13 @@ class LooseReader {
         this.#normaliser.skip(await this.#sheets(path, format, limit));
       } else if (format === "parquet") {
         if (bytes === 0) throw emptyFile(name, "Parquet");
-        this.#normaliser.skip(await this.#tabular.parquet(path, limit));
+        this.#normaliser.skip(await this.#tabular.parquet(file, limit));
       } else {
         if (bytes === 0)
           options.warn(`${name} has no bytes, and no rows came of it. Was it written to its end?`);
         const style = csvStyleOf(options.file);
         const delimiter = format === "tsv" ? { delimiter: "\t" } : {};
-        this.#normaliser.skip(await this.#tabular.csv(path, name, limit, { ...delimiter, ...style }));
+        this.#normaliser.skip(await this.#tabular.csv(file, limit, { ...delimiter, ...style }));
       }
     } catch (error) {
       throw isRefusal(error) ? error : unreadable(name, format, error);

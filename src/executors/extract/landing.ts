@@ -126,7 +126,7 @@ async function land(
       await extraction.close?.();
     }
   }
-  const isGuessed = isGuessable(site);
+  const isGuessed = isTrusting && isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.targets ?? null;
   const taken = await takeLoose(extraction, staging, intake);
   // Other sources know their columns and reject unknown ones.

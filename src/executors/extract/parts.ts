@@ -16,7 +16,7 @@ export interface Part {
 
 /** Contents of a column's slots. */
 export function partsOf(column: SheetColumn): Part[] {
-  return column.slots.map(({ name, type, number: form, list }): Part => {
+  return column.slots.map(({ name, type, number: form, list, isUntyped }): Part => {
     if (list) return { type: list, sql: listFromJson(name, list), json: name };
     if (form === "text") return { type, sql: name, text: name, isNumber: true };
     if (form) {
@@ -26,7 +26,8 @@ export function partsOf(column: SheetColumn): Part[] {
       if (fitting === null) return { type: "VARCHAR", sql: text, ...number };
       return { type: fitting, sql: castDecimal(name, fitting), ...number };
     }
-    if (type !== "VARCHAR" || column.texts === null || column.texts === "VARCHAR") return { type, sql: name };
+    if (isUntyped || type !== "VARCHAR" || column.texts === null || column.texts === "VARCHAR")
+      return { type, sql: name };
     const sql = column.texts === ZONED ? instantFromText(name, ZONED) : `CAST(${name} AS ${column.texts})`;
     return { type: column.texts, sql, text: name, json: `to_json(${name})` };
   });
@@ -72,6 +73,8 @@ export async function unite(column: SheetColumn, parts: readonly Part[], probe: 
     const number = await unitedNumber(column, parts, probe);
     if (number) return number;
   }
+  if (parts.every(({ type, json, isNumber }) => type === first.type && json === undefined && !isNumber))
+    return { type: first.type, sql: coalesce(parts.map(({ sql }) => sql)) };
   const isOfJson = Object.values(column.at).some((position) => position >= 0);
   if (!isOfJson && !types.includes("JSON")) return asText(parts);
   return {

@@ -14,6 +14,8 @@ export interface Slot {
   number?: "json" | "plain" | "text";
   /** For JSON lists: the list's type, as long as all values match it. */
   list?: string;
+  /** True for texts of files without types, which may get one once all are known. Texts of JSON never do. */
+  isUntyped?: boolean;
 }
 
 /** A source column: a slot for each type of its values, in order of appearance. */
@@ -63,6 +65,8 @@ export interface Chunk {
   text: Text | null;
   /** The table's columns that the files have. */
   targets: readonly Target[];
+  /** Names of those that have no value in the files. */
+  blank: ReadonlySet<string>;
   files: readonly SqlFile[] | null;
 }
 
@@ -119,9 +123,11 @@ export class Sheet {
   }
 
   /** The slot of `column` for values of `type`, created if new. */
-  slotOf(column: SheetColumn, type: string, more: Pick<Slot, "number" | "list"> = {}): Slot {
+  slotOf(column: SheetColumn, type: string, more: Pick<Slot, "number" | "list" | "isUntyped"> = {}): Slot {
     const stored = storedType(type);
-    const known = column.slots.find((slot) => slot.type === stored && slot.number === more.number);
+    const known = column.slots.find(
+      (slot) => slot.type === stored && slot.number === more.number && slot.isUntyped === more.isUntyped,
+    );
     if (known) return known;
     const slot: Slot = { name: `c${this.slots.length}`, type: stored, ...more };
     this.slots.push(slot);

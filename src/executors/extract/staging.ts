@@ -71,7 +71,7 @@ export class Staging {
     const text = { csv, longest, slots };
     const targets = await this.guess?.(sheet);
     if (targets) {
-      const chunk: Chunk = { text, targets, files: null };
+      const chunk: Chunk = { text, targets, blank: new Set(), files: null };
       sheet.chunks.push(chunk);
       await this.conveyor.put(async () => {
         chunk.files = [await this.writeFinal(`SELECT ${selectOf(targets)} FROM ${readText(text)}`)];

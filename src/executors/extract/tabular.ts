@@ -1,6 +1,7 @@
 import { unlink } from "node:fs/promises";
 import { OddValues } from "../../base/odd-values.ts";
 import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
+import type { CsvStyle } from "../../lake/csv-style.ts";
 import { type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
 import { type Reading, readingOf } from "../../lake/readings.ts";
 import { typeName } from "../../lake/stored-types.ts";
@@ -9,13 +10,17 @@ import type { SheetTable } from "../../sheets/contract.ts";
 import type { Column } from "../../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { Choice } from "./chosen.ts";
-import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
+import { type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
+import type { CopiedFile } from "./prepared.ts";
 import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
 import { selectOf, type Target } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
+
+/** Smaller files are staged, so that they share the table's files. */
+const LARGE_BYTES = 8 * 1024 * 1024;
 
 /** Maximum number of unreadable records to store. All are counted. */
 const MAX_REJECTS = 10_000;
@@ -33,12 +38,16 @@ export interface TabularOptions {
   warn(text: string): void;
 }
 
+const UNTYPED = { isUntyped: true };
+
 /** SQL of one slot over the rows of a file. */
 interface Value {
   slot: Slot;
   sql: string;
   /** What the SQL needs more than once, as a column of the rows that it is over. */
   attempt?: string;
+  /** True if only NULL is accepted. */
+  isBlank?: boolean;
 }
 
 /** Stages files that DuckDB reads itself. */
@@ -48,6 +57,8 @@ export class Tabular {
   readonly #empty = new Map<SheetColumn, Slot>();
   /** Columns whose staged texts have no type yet. */
   readonly #texts = new Set<SheetColumn>();
+  /** Whether the current file is large enough for table files of its own. */
+  #isLarge = false;
   readonly rejects: Reject[] = [];
   readonly odd = new OddValues();
 
@@ -58,12 +69,8 @@ export class Tabular {
   ) {}
 
   /** Stages at most `limit` rows of a CSV file. Returns their number. */
-  async csv(
-    path: string,
-    name: string,
-    limit: number | null,
-    style = csvStyleOf(this.options.file),
-  ): Promise<number> {
+  async csv({ path, name, bytes }: CopiedFile, limit: number | null, style: CsvStyle): Promise<number> {
+    this.#isLarge = bytes >= LARGE_BYTES;
     const slots = this.sheet.slots.length;
     const rows = await withCsv(path, style, async (source) => {
       this.sheet.forgetSlots(slots); // left over from an earlier attempt
@@ -148,7 +155,10 @@ export class Tabular {
     }
     const values = wanted.map(({ column, raw }) => {
       const reading = this.#readings.get(column);
-      const slot = this.sheet.slotOf(column, reading?.type ?? "VARCHAR");
+      if (reading?.type === "VARCHAR") column.texts = "VARCHAR";
+      const slot = reading
+        ? this.sheet.slotOf(column, reading.type)
+        : this.sheet.slotOf(column, "VARCHAR", UNTYPED);
       if (!reading) this.#empty.set(column, slot);
       return { slot, ...trusted(raw, reading) };
     });
@@ -159,7 +169,7 @@ export class Tabular {
     const wanted = this.#wanted(source.names);
     const values = wanted.map(({ column, raw }) => {
       this.#texts.add(column);
-      return { slot: this.sheet.slotOf(column, "VARCHAR"), sql: raw };
+      return { slot: this.sheet.slotOf(column, "VARCHAR", UNTYPED), sql: raw };
     });
     return this.#write(source.relation(), wanted, values, { limit, isTyped: false });
   }
@@ -190,12 +200,12 @@ export class Tabular {
     const room = limit === null ? "" : ` LIMIT ${limit}`;
     const attempts = values.flatMap(({ attempt }) => (attempt === undefined ? [] : [`, ${attempt}`]));
     const from = `FROM (SELECT *${attempts.join("")} FROM ${relation}${room})`;
-    const targets = isTyped && options.isTrusting ? await staging.guess?.(sheet) : null;
+    const targets = isTyped && this.#isLarge ? await staging.guess?.(sheet) : null;
     if (targets) {
       const given = new Set([SEQUENCE, ...values.map(({ slot }) => slot)]);
       const missing = sheet.slots.filter((slot) => !given.has(slot));
       picked.push(...missing.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${name}`));
-      return this.#land(`SELECT ${picked.join(", ")} ${from}`, targets);
+      return this.#land(`SELECT ${picked.join(", ")} ${from}`, targets, this.#blankOf(values, targets));
     }
     const staged = staging.path("parquet");
     const rows = await staging.write(`SELECT ${picked.join(", ")} ${from}`, staged);
@@ -208,19 +218,28 @@ export class Tabular {
     return rows;
   }
 
+  /** Names of the columns that have no value in a file with these values. */
+  #blankOf(values: readonly Value[], targets: readonly Target[]): Set<string> {
+    const filled = new Set(values.flatMap(({ slot, isBlank }) => (isBlank ? [] : [slot])));
+    const blank = this.sheet.columns.filter(({ slots }) => !slots.some((slot) => filled.has(slot)));
+    const absent = targets.filter(({ isAbsent }) => isAbsent);
+    return new Set([...blank, ...absent].map(({ name }) => name));
+  }
+
   /** Writes rows to the table's files. */
-  async #land(select: string, targets: readonly Target[]): Promise<number> {
+  async #land(select: string, targets: readonly Target[], blank: ReadonlySet<string>): Promise<number> {
     const { sheet, staging } = this;
     const files = await staging.writeLarge(`SELECT ${selectOf(targets)} FROM (${select})`);
     const rows = files.reduce((sum, file) => sum + file.rows, 0);
-    if (rows > 0) sheet.chunks.push({ text: null, targets, files });
+    if (rows > 0) sheet.chunks.push({ text: null, targets, blank, files });
     sheet.rows += rows;
     return rows;
   }
 
   /** Stages a Parquet file. Throws `sql_error` for a column that DuckDB would misread. */
-  async parquet(path: string, limit: number | null): Promise<number> {
+  async parquet({ path, bytes }: CopiedFile, limit: number | null): Promise<number> {
     const { staging, options, sheet } = this;
+    this.#isLarge = bytes >= LARGE_BYTES;
     const relation = parquet([path]);
     const described = await parquetColumns(staging.session, path);
     const wanted = described.filter(({ name }) => options.only?.has(name) ?? true);
@@ -228,8 +247,9 @@ export class Tabular {
     const pairs: string[] = [];
     for (const { name: source, type, sql } of wanted) {
       const column = sheet.columnOf(source, options.warn);
-      if (column.slots.length === 0) column.texts = "VARCHAR";
-      values.push({ slot: sheet.slotOf(column, type), sql });
+      const slot = sheet.slotOf(column, type);
+      if (slot.type === "VARCHAR") column.texts = "VARCHAR";
+      values.push({ slot, sql });
       pairs.push(fingerprintPair(column.name, quoteName(source)));
     }
     await this.#countOdd(relation, wanted, limit);
@@ -256,7 +276,7 @@ export class Tabular {
       if (type !== "number")
         return { slot: this.sheet.slotOf(column, typeName(type)), sql: castText(typeName(type), raw) };
       this.#texts.add(column);
-      return { slot: this.sheet.slotOf(column, "VARCHAR"), sql: raw };
+      return { slot: this.sheet.slotOf(column, "VARCHAR", UNTYPED), sql: raw };
     });
     for (const { column, reason, count, examples } of odd)
       this.odd.addAll({ column, what: reason.replace(/^(.+) (became .+)$/, "$2: $1"), count, examples });
@@ -272,7 +292,7 @@ export class Tabular {
       if (this.#readings.get(column)?.type !== "VARCHAR" && column.slots.length > 1)
         sheet.dropSlot(column, slot);
     const columns = [...this.#texts].flatMap((column) => {
-      const slot = column.slots.find(({ type }) => type === "VARCHAR");
+      const slot = column.slots.find(({ isUntyped }) => isUntyped);
       return slot ? [{ column, slot }] : [];
     });
     if (columns.length === 0 || sheet.files.length === 0) return;
@@ -314,6 +334,7 @@ function trusted(raw: string, reading: Reading | undefined): Omit<Value, "slot">
   const taken = reading ? ` WHEN ${reading.guard(raw, value)} THEN ${reading.cast(raw, value)}` : "";
   return {
     sql: `CASE WHEN ${raw} IS NULL THEN NULL${taken} ELSE ${refuse} END`,
+    isBlank: reading === undefined,
     ...(attempt === undefined ? {} : { attempt }),
   };
 }

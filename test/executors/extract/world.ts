@@ -163,6 +163,8 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
           column.dataType,
         ]),
       ),
+    /** The number of files of a table. */
+    fileCount: (name: string) => tables.find(({ table }) => table === name)?.files.length ?? 0,
     /** The types of the columns as they are in the files of a table. */
     async fileTypes(name: string): Promise<Record<string, string>> {
       const { connection, instance } = await openDuck();
