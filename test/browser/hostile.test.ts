@@ -170,7 +170,8 @@ async function plantAnswers({ weir }: Seen) {
   for (const name of CORPUS) {
     const front = `name: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(name)}\ntools: [query, ${JSON.stringify(`api:${name.trim()}`)}]`;
     made.agent = created(await owner("POST", SPECS, { markdown: `---\n${front}\n---\n${name}\n` })).id;
-    const texts = { description: name, headers: { "x-note": name } };
+    const note = name.replaceAll(/[^\x20-\x7e\x80-\xff]/g, "?"); // as far as a header may hold it
+    const texts = { description: name, headers: { "x-note": note } };
     const inputSchema = {
       type: "object",
       properties: { [name.slice(0, 90)]: { type: "string", title: name } },

@@ -67,5 +67,5 @@ test("a called run that ends with its caller stays cancelled although a step of 
   ]);
   const [run] = (await app.owner("GET", `${AUTOMATIONS}/${called.id}/runs`)).body.runs;
   expect(await stateOf(run.id)).toEqual(["cancelled", { slow: "completed", next: "skipped" }]);
-  expect((await app.owner("GET", `${RUNS}?status=pending`)).body.items).toEqual([]);
+  expect((await app.owner("GET", `${RUNS}?statuses=pending`)).body.runs).toEqual([]);
 });
