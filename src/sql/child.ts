@@ -17,7 +17,7 @@ import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
-import { castOf, type Fit, instantType, storedType, widerFit } from "./stored.ts";
+import { castOf, storedType, storedTypes, widerTypes } from "./stored.ts";
 import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 
@@ -187,13 +187,15 @@ async function materialize(
     ? columnsOf(statement)
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
-  for (let fit: Fit = { whole: "BIGINT", fine: [] }, attempt = 0; ; attempt++) {
+  const named = distinctNames(columns);
+  let types = named.map((column) => storedTypes(column, job.options.table ?? null));
+  for (let attempt = 0; ; attempt++) {
     try {
-      return await write(connection, job, text, columns, { fit, folder: String(attempt) });
+      return await write(connection, job, text, named, { types, folder: String(attempt) });
     } catch (error) {
-      const next = error instanceof Error ? widerFit(fit, columns, error.message) : null;
+      const next = error instanceof Error ? widerTypes(types, error.message) : null;
       if (next === null) throw error;
-      fit = next;
+      types = next;
     }
   }
 }
@@ -229,19 +231,18 @@ async function write(
   job: JobOf<"materialize">,
   text: string,
   columns: readonly Column[],
-  { fit, folder }: { fit: Fit; folder: string },
+  { types, folder }: { types: readonly string[][]; folder: string },
 ): Promise<StatementResult> {
-  const { partitionBy = [], stamp = [], limit, isPassing = false, table = null } = job.options;
-  const named = distinctNames(columns);
-  const known = new Set(named.map((column) => column.name.toLowerCase()));
+  const { partitionBy = [], stamp = [], limit, isPassing = false } = job.options;
+  const known = new Set(columns.map((column) => column.name.toLowerCase()));
   const stamped = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
-  const stored = named.map((column, at) => ({
-    name: column.name,
-    dataType: instantType(column, table, fit.fine.includes(at)) ?? storedType(column, fit.whole),
+  const stored = columns.map(({ name, dataType }, at) => ({
+    name,
+    dataType: types[at]?.[0] ?? dataType,
     nullable: true,
   }));
-  const picked = stored.map(
-    ({ name, dataType }, at) => `${castOf(at, columns[at]?.dataType ?? "", dataType)} AS ${quoteName(name)}`,
+  const picked = columns.map(
+    ({ name, dataType }, at) => `${castOf(at, dataType, types[at] ?? [])} AS ${quoteName(name)}`,
   );
   for (const { name, sql } of stamped) picked.push(`${sql} AS ${quoteName(name)}`);
   const from = `FROM (${text}\n) AS q(${columns.map((_, at) => `c${at}`).join(", ")})`;

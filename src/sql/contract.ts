@@ -54,14 +54,12 @@ export interface WriteOptions {
   stamp?: readonly { name: string; sql: string }[];
   /** At most so many rows are written. */
   limit?: number;
-  /**
-   * For rows that are read once and go on: files of some 100,000 rows, quickly written. What Parquet would change becomes
-   * its text (intervals), or throws `sql_error` naming the column (in structs, maps and lists).
-   */
+  /** For rows that are read once and go on: files of some 100,000 rows, quickly written. */
   isPassing?: boolean;
   /**
-   * The columns of the lake's table that the rows are added to, of which other engines read all types but nanoseconds:
-   * these become microseconds, or text where a value has more digits. Nanoseconds stay where it is absent.
+   * The columns of the lake's table that the rows are added to, whose types are kept where they hold the values. Other
+   * engines read no nanoseconds: these become microseconds, or text where a value has more digits. They stay where it
+   * is absent.
    */
   table?: readonly Column[];
 }

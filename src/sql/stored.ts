@@ -2,51 +2,45 @@ import { AppError } from "../base/errors.ts";
 import type { Column } from "./contract.ts";
 import { quoteText } from "./text.ts";
 
-/** What the types of columns have to hold, as far as earlier attempts to write the rows have shown. */
-export interface Fit {
-  /** Parquet has no HUGEINT, which is the type of a sum: it is stored as `whole`, where DuckDB would take a DOUBLE. */
-  whole: "BIGINT" | "DECIMAL(38,0)" | "VARCHAR";
-  /** Positions of columns of nanoseconds with instants that no microsecond is equal to. */
-  fine: readonly number[];
+/**
+ * The types to write a column in, each to be tried where values don't fit the one before; the last one holds them all.
+ * Parquet has no HUGEINT, which is the type of a sum, and DuckDB would make it a DOUBLE; Iceberg has no nanoseconds, which
+ * stay where the rows are of no table. A type that `table` already has the column in comes first.
+ */
+export function storedTypes(column: Column, table: readonly Column[] | null): string[] {
+  const { name, dataType } = column;
+  const known = table?.find((one) => one.name.toLowerCase() === name.toLowerCase())?.dataType ?? "";
+  if (table !== null && isNanos(dataType)) {
+    const text = dataType.replace("TIMESTAMP_NS", "VARCHAR");
+    if (known === text || known === dataType) return [known];
+    return [dataType.replace("TIMESTAMP_NS", "TIMESTAMP"), text];
+  }
+  const types = WHOLE.map((whole) => storedType(column, whole));
+  const at = types.indexOf(storedType({ name, dataType: known }, "VARCHAR"));
+  return [...new Set(types.slice(at < 0 ? 1 : at))];
 }
 
-/** Returns what to write the rows as after an attempt has failed with `message`; null if other types don't help. */
-export function widerFit(fit: Fit, columns: readonly Column[], message: string): Fit | null {
-  const isTooGreat =
-    /INT128|to DECIMAL\(38,0\)/.test(message) && columns.some(({ dataType }) => dataType.includes("HUGEINT"));
-  if (isTooGreat && fit.whole === "BIGINT") return { ...fit, whole: "DECIMAL(38,0)" };
-  if (isTooGreat && fit.whole === "DECIMAL(38,0)") return { ...fit, whole: "VARCHAR" };
-  const at = Number(FINER.exec(message)?.[1] ?? -1);
-  if (fit.fine.includes(at) || !isNanos(columns[at]?.dataType ?? "")) return null;
-  return { ...fit, fine: [...fit.fine, at] };
-}
+/** What integers of 128 bits may be stored as; a DOUBLE only if the table has it, as tables of earlier versions do. */
+const WHOLE = ["DOUBLE", "BIGINT", "DECIMAL(38,0)", "VARCHAR"];
 
-const FINER = /nanoseconds in column (\d+)/;
 const isNanos = (type: string): boolean => type === "TIMESTAMP_NS" || type === "TIMESTAMP_NS[]";
 
-/**
- * The type of a column of nanoseconds, which Iceberg lacks: the one that the table already has it in, else
- * microseconds, or text if a value has more digits. Null for other columns, and for rows of no table.
- */
-export function instantType(
-  { name, dataType }: Column,
-  table: readonly Column[] | null,
-  isFine: boolean,
-): string | null {
-  if (table === null || !isNanos(dataType)) return null;
-  const text = dataType.replace("TIMESTAMP_NS", "VARCHAR");
-  const known = table.find((column) => column.name.toLowerCase() === name.toLowerCase())?.dataType;
-  if (isFine || known === text) return text;
-  return known === dataType ? dataType : dataType.replace("TIMESTAMP_NS", "TIMESTAMP");
+/** Returns the types to try after an attempt with the first ones has failed with `message`; null if none help. */
+export function widerTypes(types: readonly string[][], message: string): string[][] | null {
+  const at = Number(CHANGED_VALUES.exec(message)?.[1] ?? -1);
+  if ((types[at]?.length ?? 0) < 2) return null;
+  return types.map((some, index) => (index === at ? some.slice(1) : some));
 }
 
-/** The SQL of the column `c…` as `to`. Fails for an instant that microseconds would change. */
-export function castOf(at: number, from: string, to: string): string {
+const CHANGED_VALUES = /changed values in column (\d+)/;
+
+/** The SQL of the column `c…` as the first of `types`. Fails for a value that it would change if there are others. */
+export function castOf(at: number, from: string, [to = from, ...others]: readonly string[]): string {
   if (from === to) return `c${at}`;
-  const cast = `CAST(c${at} AS ${to})`;
-  if (!isNanos(from) || !to.startsWith("TIMESTAMP")) return cast;
-  const isChanged = `CAST(${cast} AS ${from}) IS DISTINCT FROM c${at}`;
-  return `CASE WHEN ${isChanged} THEN error(${quoteText(`nanoseconds in column ${at}`)}) ELSE ${cast} END`;
+  if (others.length === 0) return `CAST(c${at} AS ${to})`;
+  const cast = `TRY_CAST(c${at} AS ${to})`;
+  const isChanged = `TRY_CAST(${cast} AS ${from}) IS DISTINCT FROM c${at}`;
+  return `CASE WHEN ${isChanged} THEN error(${quoteText(`changed values in column ${at}`)}) ELSE ${cast} END`;
 }
 
 /**

@@ -7,9 +7,10 @@ import type { Done, RunContext } from "../../src/executors/contract.ts";
 import { duckdbTransform } from "../../src/executors/duckdb-transform.ts";
 import type { LakeTable } from "../../src/lake/contract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
+import { writeRows } from "../../src/lake/merge.ts";
 import { sqlTables } from "../../src/lake/views.ts";
 import { deepTest } from "../support/scale.ts";
-import { failure, openTestSql } from "../support/sql.ts";
+import { column, failure, openTestSql } from "../support/sql.ts";
 
 const duck = openTestSql();
 const lake = openFolderLake(join(duck.folder, "lake"));
@@ -24,8 +25,8 @@ beforeAll(async () => {
 afterAll(() => duck[Symbol.asyncDispose]());
 
 /** The tables of one organization: what runs see, and what completing a run does to them. */
-function openOrganization() {
-  const tables: LakeTable[] = [source];
+function openOrganization(...more: LakeTable[]) {
+  const tables: LakeTable[] = [source, ...more];
   const lines: string[] = [];
   let runs = 0;
 
@@ -183,6 +184,99 @@ describe("duckdb_transform with output", () => {
     expect(clash.message).toContain(
       "Column label of marts.halves is VARCHAR, and the SELECT has it as BOOLEAN.",
     );
+  });
+
+  /** A table of an earlier version, which has types of nested values and intervals as Parquet has them. */
+  const oldTable = async (select: string, types: Record<string, string>): Promise<LakeTable> => {
+    const at = { organizationId: "org", layer: "marts", dataset: "halves", table: "halves", loadId: "l1" };
+    const session = await duck.sql.session({ folders: [duck.folder] });
+    const [made] = await writeRows(session, select, join(duck.folder, `old-${++olds}`));
+    await session.close();
+    if (!made) throw new Error("The table has no rows.");
+    const columns = Object.entries(types).map(([name, type]) => column(name, type));
+    return { ...at, columns, files: [await lake.add(at, made)], rows: 1, bytes: made.bytes, version: 1 };
+  };
+  let olds = 0;
+  const OLD = `INTERVAL '1 day' AS every, {'at': '12:34:56+00'::TIMETZ, 'n': 7::HUGEINT} AS one,
+    ['12:34:56+00'::TIMETZ] AS times, [7::HUGEINT] AS whole`;
+  const OLD_TYPES = {
+    id: "INTEGER",
+    every: "INTERVAL",
+    one: 'STRUCT("at" TIME WITH TIME ZONE, "n" DOUBLE)',
+    times: "TIME WITH TIME ZONE[]",
+    whole: "DOUBLE[]",
+  };
+  const NEW = `INTERVAL '-1 microsecond' AS every, {'at': '12:34:56+05:30'::TIMETZ, 'n': 8::HUGEINT} AS one,
+    ['12:34:56+05:30'::TIMETZ] AS times, [8::HUGEINT] AS whole`;
+
+  for (const writeDisposition of ["append", "merge"]) {
+    test(`keeps every value exact on ${writeDisposition} to a table with types of Parquet's own`, async () => {
+      const organization = openOrganization(await oldTable(`SELECT 1 AS id, ${OLD}`, OLD_TYPES));
+      const more: JsonObject = writeDisposition === "merge" ? { primaryKey: ["id"] } : {};
+      await organization.run({
+        sql: `SELECT 2 AS id, ${NEW}`,
+        output: output({ writeDisposition, ...more }),
+      });
+      expect(
+        await organization.rows(
+          `SELECT every::VARCHAR AS every, one.at::VARCHAR AS at, one.n::BIGINT AS n, times::VARCHAR AS times,
+            whole::BIGINT[] AS whole FROM marts.halves ORDER BY id`,
+        ),
+      ).toEqual([
+        { every: "1 day", at: "12:34:56+00", n: 7, times: "['12:34:56+00']", whole: [7] },
+        {
+          every: "-00:00:00.000001",
+          at: "12:34:56+05:30",
+          n: 8,
+          times: "['12:34:56+05:30']",
+          whole: [8],
+        },
+      ]);
+    });
+  }
+
+  test("refuses whole numbers that a table's doubles can't hold, and takes them cast", async () => {
+    const organization = openOrganization(
+      await oldTable("SELECT [7::HUGEINT] AS whole", { whole: "DOUBLE[]" }),
+    );
+    const append = output({ writeDisposition: "append" });
+    const clash = await failure(
+      organization.run({ sql: "SELECT [9007199254740993::HUGEINT] AS whole", output: append }),
+    );
+    expect(clash.code).toBe("schema_contract_violation");
+    expect(clash.message).toContain("Cast it");
+    await organization.run({ sql: "SELECT [9007199254740993::HUGEINT]::DOUBLE[] AS whole", output: append });
+    expect(await organization.rows("SELECT count(*) AS n FROM marts.halves")).toEqual([{ n: 2 }]);
+  });
+
+  test("appends sums to a table whose first ones were greater", async () => {
+    const organization = openOrganization();
+    const append = output({ writeDisposition: "append" });
+    const great = "170141183460469231731687303715884105727";
+    await organization.run({ sql: `SELECT ${great}::HUGEINT AS n, [${great}] AS list`, output: append });
+    await organization.run({ sql: "SELECT 1::HUGEINT AS n, [1::HUGEINT] AS list", output: append });
+    expect(
+      await organization.rows("SELECT n::VARCHAR AS n, list::VARCHAR[] AS list FROM marts.halves ORDER BY 1"),
+    ).toEqual([
+      { n: "1", list: ["1"] },
+      { n: great, list: [great] },
+    ]);
+  });
+
+  test("stores a column with a great integer as text, and the sums beside it as numbers", async () => {
+    const organization = openOrganization();
+    await organization.run({
+      sql: `SELECT 170141183460469231731687303715884105727::HUGEINT AS great, sum(id) AS small,
+        12345678901234567890123::HUGEINT AS decimal FROM raw.shop__orders`,
+      output: output(),
+    });
+    const table = organization.tables.find((t) => t.dataset === "halves");
+    const types = table?.columns.map(({ name, dataType }) => [name, dataType]);
+    expect(types?.slice(0, 3)).toEqual([
+      ["great", "VARCHAR"],
+      ["small", "BIGINT"],
+      ["decimal", "DECIMAL(38,0)"],
+    ]);
   });
 
   test("merges by primaryKey: rows of a key that is there are replaced, files without one stay", async () => {

@@ -74,7 +74,8 @@ export function widen(left: string, right: string): string | null {
 
 /**
  * A type that holds all values of both exactly, for tables whose files are cast on read. In addition to `widen`:
- * decimals of two scales, integers that a decimal or double can hold, and dates among timestamps. Otherwise null.
+ * decimals of two scales, integers that a decimal or double can hold, dates among timestamps, and text with intervals and
+ * zoned times, which files of earlier versions have. Otherwise null.
  */
 export function commonType(left: string, right: string): string | null {
   const wide = widen(left, right);
@@ -88,8 +89,16 @@ export function commonType(left: string, right: string): string | null {
       return widerDecimal([DIGITS[INTEGERS.indexOf(a)] ?? 20, 0], decimalOf(b));
     if (a === "DATE" && b === "TIMESTAMP") return b;
   }
-  return isDecimal(left) && isDecimal(right) ? widerDecimal(decimalOf(left), decimalOf(right)) : null;
+  if (isDecimal(left) && isDecimal(right)) return widerDecimal(decimalOf(left), decimalOf(right));
+  const text = asText(left);
+  return text === asText(right) ? text : null;
 }
+
+/** The type with intervals and zoned times as text, also within others. */
+const asText = (type: string): string =>
+  type.replaceAll(/"(?:[^"]|"")*"|\b(?:INTERVAL|TIME WITH TIME ZONE)\b/g, (found) =>
+    found.startsWith('"') ? found : "VARCHAR",
+  );
 
 const DIGITS = [3, 3, 5, 5, 10, 10, 19, 20];
 
