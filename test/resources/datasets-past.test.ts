@@ -114,6 +114,13 @@ test("a missing table is reported with the tables that it may have meant", async
   );
 });
 
+test("a missing table with a name of more than 200 characters is reported without a suggestion", async () => {
+  const [dataset, table] = ["d".repeat(100), "t".repeat(100)];
+  await shop.load("SELECT 1 AS id", table, {}, dataset);
+  const { body } = await shop.ask(`FROM raw.${dataset}__${table}s`);
+  expect(body.detail[0].msg).toStartWith(`Table ${dataset}__${table}s not found. Tables are named`);
+});
+
 test("a load that is not there, and a table that came later, are told at the SQL", async () => {
   const before = await shop.load("SELECT 1 AS id", "early");
   await shop.load("SELECT 1 AS id", "late");

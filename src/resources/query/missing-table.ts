@@ -7,6 +7,9 @@ const MISSING =
   /^Catalog Error: Table with name "?(.+?)"? does not exist(?:!| because schema "[^"]*" does not exist\.)(?:\nDid you mean "[^"]*"\?)?/;
 
 const MAX_NAMES = 3;
+/** Comparing takes the product of both lengths, and other requests wait meanwhile. */
+const MAX_CHARACTERS = 200;
+const MAX_COMPARED = 500;
 
 type Named = Pick<LakeTable, "layer" | "dataset" | "table">;
 
@@ -22,20 +25,28 @@ export const withSimilarTables = (message: string, tables: readonly Named[]): st
 
 function adviceFor(missing: string, tables: readonly Named[]): string {
   if (tables.length === 0) return "The lake has no tables yet. Load data first, for example with an extract.";
-  const ranked = tables
-    .map((one) => ({ name: `${one.layer}.${sqlName(one)}`, edits: editsTo(missing.toLowerCase(), one) }))
-    .toSorted((a, b) => a.edits - b.edits);
-  const close = ranked.filter(({ edits }) => edits <= Math.max(2, missing.length / 3)).slice(0, MAX_NAMES);
-  if (close.length > 0) return `Did you mean ${close.map(({ name }) => name).join(" or ")}?`;
-  const names = ranked.slice(0, MAX_NAMES).map(({ name }) => name);
-  const more = ranked.length > names.length ? `, and ${ranked.length - names.length} more` : "";
+  const close = closeTo(missing.toLowerCase(), tables);
+  if (close.length > 0) return `Did you mean ${close.join(" or ")}?`;
+  const names = tables.slice(0, MAX_NAMES).map(fullName);
+  const more = tables.length > names.length ? `, and ${tables.length - names.length} more` : "";
   return `Tables are named layer.dataset__table. There are: ${names.join(", ")}${more}.`;
 }
 
-/** The fewest edits from the missing name to a table's full name, or to a part of it. */
-const editsTo = (missing: string, one: Named): number =>
-  Math.min(
-    ...[`${one.layer}.${sqlName(one)}`, sqlName(one), one.table, one.dataset].map((name) =>
-      distance(missing, name),
-    ),
-  );
+const fullName = (one: Named): string => `${one.layer}.${sqlName(one)}`;
+
+function closeTo(missing: string, tables: readonly Named[]): string[] {
+  if (missing.length > MAX_CHARACTERS) return [];
+  const most = Math.max(2, missing.length / 3);
+  const similar = (name: string) => Math.abs(name.length - missing.length) <= most;
+  return tables
+    .map((one) => ({ name: fullName(one), parts: partsOf(one).filter(similar) }))
+    .filter(({ parts }) => parts.length > 0)
+    .slice(0, MAX_COMPARED)
+    .map(({ name, parts }) => ({ name, edits: Math.min(...parts.map((part) => distance(missing, part))) }))
+    .filter(({ edits }) => edits <= most)
+    .toSorted((a, b) => a.edits - b.edits)
+    .slice(0, MAX_NAMES)
+    .map(({ name }) => name);
+}
+
+const partsOf = (one: Named): string[] => [fullName(one), sqlName(one), one.table, one.dataset];
