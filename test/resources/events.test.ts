@@ -246,6 +246,10 @@ test("events of a rare actor or with a rare text are found over the pages of a l
   expect(nothing).toMatchObject({ items: [], hasMore: true });
   const rest = (await weir.owner("GET", `/api/v1/events?q=rare&cursor=${nothing.nextCursor}`)).body;
   expect(rest.items).toMatchObject([{ entity: { id: "rare" } }]);
+  for (const narrow of ["entityId=many", `correlationId=${ctx.correlationId}`]) {
+    const page = (await weir.owner("GET", `/api/v1/events?q=worker&${narrow}`)).body;
+    expect(page).toEqual({ items: [], hasMore: true, nextCursor: expect.any(String) });
+  }
 });
 
 describe("the trail", () => {

@@ -66,11 +66,15 @@ export async function listEvents(
 /** A time in the format of rows, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
-/** Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log. */
+/**
+ * Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log.
+ * No index finds a text, and one entity can have most of the events.
+ */
 const hasIndex = ({ entityId, correlationId, entityType, actorType, actorId, q }: EventFilter) =>
-  entityId !== undefined ||
-  correlationId !== undefined ||
-  [entityType, actorType, actorId, q].every((filter) => filter === undefined);
+  q === undefined &&
+  (entityId !== undefined ||
+    correlationId !== undefined ||
+    [entityType, actorType, actorId].every((filter) => filter === undefined));
 
 /** Returns the rows of a range, at most `limit`. Each form of filter uses an index, in order. */
 export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, limit: number) {
@@ -87,9 +91,8 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
 
   const seqs = () => {
     const ofTypes = types.length === EVENT_TYPES.length ? undefined : inArray(events.type, [...types]);
-    if (filter.entityId !== undefined) return seqsBy("events_by_entity", ofTypes).getSQL();
-    if (filter.correlationId !== undefined) return seqsBy("events_by_correlation", ofTypes).getSQL();
-    if (ofTypes === undefined) return seqsBy("events_by_organization").getSQL();
+    const index = indexFor(filter);
+    if (index !== "events_by_organization" || ofTypes === undefined) return seqsBy(index, ofTypes).getSQL();
     const each = types.map((type) => seqsBy("events_by_type", eq(events.type, type)).getSQL());
     return sql.join(
       each.map((one) => sql`select seq from (${one})`),
@@ -102,6 +105,11 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
     .where(inArray(events.seq, sql`(${seqs()})`))
     .orderBy(direction)
     .limit(limit);
+}
+
+function indexFor({ entityId, correlationId }: EventFilter): string {
+  if (entityId !== undefined) return "events_by_entity";
+  return correlationId === undefined ? "events_by_organization" : "events_by_correlation";
 }
 
 /** Without statistics, SQLite would scan the whole organization although a narrower index exists. */
@@ -131,13 +139,18 @@ function conditions(
 const asInJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /** Returns where a scan of the range has to stop for this page. Null if it can go to the end. */
-async function rimOf(ctx: Context, { from, to, order }: Stretch): Promise<number | null> {
+async function rimOf(ctx: Context, { filter, from, to, order }: Stretch): Promise<number | null> {
+  const { entityId, correlationId } = filter;
+  // only what the index finds: rows that another filter skips are looked at as well
+  const ofCorrelation = correlationId === undefined ? undefined : eq(events.correlationId, correlationId);
+  const ofIndex = entityId === undefined ? ofCorrelation : eq(events.entityId, entityId);
   const [row] = await ctx.db
-    .select({ seq: events.seq })
-    .from(events)
+    .select({ seq: sql`seq`.mapWith(events.seq) })
+    .from(by(indexFor(filter)))
     .where(
       and(
         eq(events.organizationId, ctx.organizationId),
+        ofIndex,
         from === null ? undefined : gte(events.seq, from),
         to === null ? undefined : lte(events.seq, to),
       ),
