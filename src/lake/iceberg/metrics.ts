@@ -12,7 +12,7 @@ export interface ColumnMetrics {
 }
 
 /** Iceberg's own writers keep bounds of so many columns, and of texts so many characters. */
-const MAX_COLUMNS = 100;
+export const MAX_COLUMNS = 100;
 const MAX_CHARACTERS = 16;
 
 /** The metrics of a file's columns in a table that has `fields`; `idOf` gives the id that a column's name leads to. */

@@ -4,6 +4,7 @@ import { openTurns } from "../../base/slices.ts";
 import type { App } from "../../context.ts";
 import type { LakeFile } from "../../lake/contract.ts";
 import { type ColumnStats, footerLength, readFooter } from "../../lake/iceberg/footer.ts";
+import { MAX_COLUMNS } from "../../lake/iceberg/metrics.ts";
 
 /** Most footers are shorter, and are read at once. */
 const FIRST_BYTES = 64 * 1024;
@@ -50,7 +51,8 @@ async function readStats(app: App, file: File): Promise<readonly ColumnStats[]> 
     const end = await app.lake.tail(file, FIRST_BYTES);
     const length = footerLength(end);
     if (length === null || length > MAX_BYTES) return [];
-    return readFooter(length <= end.length ? end : await app.lake.tail(file, length));
+    const stats = readFooter(length <= end.length ? end : await app.lake.tail(file, length));
+    return stats.slice(0, MAX_COLUMNS); // the others' statistics aren't published
   } catch (error) {
     if (error instanceof AppError && error.code === "dataset_changed") return [];
     if (!(error instanceof RangeError)) throw error;
