@@ -147,7 +147,8 @@ export class Sheet {
   /** Removes a slot without values. */
   dropSlot(column: SheetColumn, slot: Slot): void {
     column.slots = column.slots.filter((each) => each !== slot);
-    this.slots.splice(this.slots.indexOf(slot), 1);
+    const at = this.slots.indexOf(slot);
+    if (at >= 0) this.slots.splice(at, 1); // else it belonged to a file that was then read in another way
   }
 
   /** Removes the slots after the first `count`, for a file that is read again in another way. */
