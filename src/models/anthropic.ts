@@ -1,7 +1,7 @@
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { openCalls } from "./calls.ts";
+import { argumentsIn, openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
 import { isCut } from "./limits.ts";
@@ -120,18 +120,9 @@ function blocksOf(message: ModelMessage): JsonObject[] {
           type: "tool_use",
           id,
           name,
-          input: objectIn(text),
+          input: argumentsIn(text) ?? {}, // the result of the call says what was wrong with it
         })),
       ];
-  }
-}
-
-function objectIn(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {}; // what the model wrote was no JSON, and it has been told so
   }
 }
 

@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { ModelCall, ModelEvent } from "./contract.ts";
 import { MAX_ARGUMENT_CHARACTERS, MAX_CALLS } from "./limits.ts";
 
@@ -42,4 +43,14 @@ export function openCalls() {
     },
     all: (): ModelCall[] => [...calls.values()],
   };
+}
+
+/** Returns the arguments that a model wrote, or null if they are not a JSON object. */
+export function argumentsIn(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null; // empty, or not JSON
+  }
 }

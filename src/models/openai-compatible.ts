@@ -1,7 +1,7 @@
 import type { Egress, EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { openCalls } from "./calls.ts";
+import { argumentsIn, openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
 import { isCut, MAX_REPLY_CHARACTERS } from "./limits.ts";
@@ -101,7 +101,8 @@ function messageOf(message: ModelMessage): JsonObject {
               tool_calls: message.calls.map(({ id, name, arguments: text }) => ({
                 id,
                 type: "function",
-                function: { name, arguments: text },
+                // Servers parse what they are sent back: Ollama and vLLM refuse the request for what is not an object.
+                function: { name, arguments: argumentsIn(text) === null ? "{}" : text },
               })),
             }),
       };

@@ -136,6 +136,19 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     }
   });
 
+  test.each(["", "{", "[1]", "null"])("is sent back no arguments that it can't read: %p", async (text) => {
+    await using peer = await startModel([says("ok")]);
+    const messages: ModelRequest["messages"] = [
+      { role: "user", content: "How many?" },
+      { role: "assistant", content: "", calls: [{ id: "a", name: "datasets", arguments: text }] },
+      { role: "tool", callId: "a", name: "datasets", content: "none", isError: false },
+    ];
+    await all(protocol, peer.origin, { request: { ...HELLO, messages } });
+    const call = peer.heard[0]?.body.messages.find(({ role }: { role: string }) => role === "assistant");
+    if (protocol === "anthropic") expect(call.content[0].input).toEqual({});
+    else expect(call.tool_calls[0].function).toEqual({ name: "datasets", arguments: "{}" });
+  });
+
   const REFUSALS: [string, Script, string, boolean, number][] = [
     [
       "a wrong key",
