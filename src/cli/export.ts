@@ -19,10 +19,6 @@ export const exportConfig = singleCommand(
       const sections = sectionsOf(state);
       for (const noun of state.unread)
         host.err(`Left out: ${kindOf(noun).section}. They require the admin role.`);
-      for (const { slug, version } of state.drafts)
-        host.err(
-          `Left out: version ${version} of template ${slug}. An export has one version of each template, and this is a draft.`,
-        );
       const { output } = flags;
       if (output === undefined || output === "-") {
         if (flags.json) return host.out(JSON.stringify({ weir: FORMAT, ...sections }));

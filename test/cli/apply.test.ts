@@ -2,11 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { apply } from "../../src/cli/apply.ts";
-import { openCredentials } from "../../src/cli/credentials.ts";
-import { diff } from "../../src/cli/diff.ts";
-import { exportConfig } from "../../src/cli/export.ts";
-import type { Host } from "../../src/cli/host.ts";
 import { contextFor } from "../../src/context.ts";
 import { actions } from "../../src/resources/actions/table.ts";
 import { openCredentials as openSealed } from "../../src/resources/connections/credentials.ts";
@@ -18,67 +13,9 @@ import { deepTest } from "../support/scale.ts";
 import { validatorOf } from "../support/schemas.ts";
 import { folder } from "../support/shell.ts";
 import { branch, created, makeAction, makeAutomation, makeOldAction } from "../support/work.ts";
+import { terminal } from "./configuration.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
-
-/** A terminal in memory that is signed in as an installation's owner. */
-function terminal(home: string, app: Pick<Started, "origin" | "token">) {
-  const person = {
-    configFolder: join(home, `config-${new URL(app.origin).port}`),
-    server: app.origin,
-    terminal: null,
-  };
-  openCredentials(person).keep(app.origin, app.token);
-  const env: Record<string, string | undefined> = {};
-  const seat: { answer: string | null; hasColor: boolean; asked: string[] } = {
-    answer: null,
-    hasColor: false,
-    asked: [],
-  };
-  const run = async (command: typeof diff, args: string[], stdin = "") => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const host: Host = {
-      parts: async () => {
-        throw new Error("A client needs no data directory.");
-      },
-      isTerminal: false,
-      width: null,
-      ask:
-        seat.answer === null
-          ? null
-          : async (question) => {
-              seat.asked.push(question);
-              return seat.answer ?? "";
-            },
-      hasColor: seat.hasColor,
-      self: [],
-      person,
-      env,
-      onStop: () => undefined,
-      status: () => undefined,
-      stdin: async () => stdin,
-      input: () => new Blob([stdin]).stream(),
-      out: (line) => out.push(line),
-      write: () => undefined,
-      isRead: () => true,
-      err: (line) => err.push(line),
-    };
-    const code = await command(args, host);
-    const text = out.join("\n");
-    return { code, out: text, err: err.join("\n"), json: text.startsWith("{") ? JSON.parse(text) : null };
-  };
-  return {
-    env,
-    /** Who sits at the terminal, if anyone, and what they were asked. */
-    seat,
-    diff: (...args: string[]) => run(diff, args),
-    export: (...args: string[]) => run(exportConfig, args),
-    apply: (...args: string[]) => run(apply, args),
-    /** Applies this text. */
-    give: (text: string, ...args: string[]) => run(apply, ["-f", "-", "--yes", ...args], text),
-  };
-}
 
 const PASSWORD = "password-of-ada";
 const KEY = "key-of-the-shop-api";
@@ -485,43 +422,6 @@ describe("weir export and weir apply", () => {
     const applied = await shell.give(file);
     expect([applied.err, applied.code]).toEqual(["", 0]);
     expect((await shell.export()).out).toBe(file);
-  });
-
-  test("bring what was made of a deprecated template that has a draft of its next version", async () => {
-    using here = folder();
-    await using app = await startApp({ engine: false });
-    const template = created(
-      await app.owner("POST", "/api/v1/templates", {
-        slug: "old-call",
-        displayName: "Old call",
-        templateType: "action",
-        kind: "http_request",
-        definition: { url: "https://shop.example/" },
-      }),
-    );
-    const place = `/api/v1/templates/${template.id}`;
-    await app.owner("POST", `${place}/publish`);
-    created(
-      await app.owner("POST", "/api/v1/actions", {
-        name: "Call",
-        kind: "http_request",
-        templateId: template.id,
-      }),
-    );
-    const draft = await app.owner("PUT", place, { displayName: "New call" });
-    expect(draft.body).toMatchObject({ version: 2, status: "draft" });
-    await app.owner("POST", `${place}/deprecate`);
-    const { out: file, err } = await terminal(join(here.path, "one"), app).export();
-    expect(err).toContain("Left out: version 2 of template old-call.");
-    await using other = await startApp({ engine: false });
-    const shell = terminal(join(here.path, "two"), other);
-    const applied = await shell.give(file);
-    expect([applied.err, applied.code]).toEqual(["", 0]);
-    expect((await shell.export()).out).toBe(file);
-    const { body } = await other.owner("GET", "/api/v1/actions/slug/call");
-    expect((await other.owner("GET", `/api/v1/templates/${body.templateId}`)).body.displayName).toBe(
-      "Old call",
-    );
   });
 
   test("take back what was done when a later step fails", async () => {

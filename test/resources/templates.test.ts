@@ -13,6 +13,7 @@ import {
 } from "../support/bundles.ts";
 import { faultsOf, trailOf } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
+import { created } from "../support/work.ts";
 
 let started: Awaited<ReturnType<typeof startApp>>;
 let owner: typeof started.owner;
@@ -554,6 +555,28 @@ describe("versions", () => {
     expect(events.map(({ type, data }) => [type, data.version, data.fromVersion])).toEqual([
       ["template.created", 3, 1],
     ]);
+  });
+
+  test("are created by their number, next to those that are not drafts", async () => {
+    const slug = fresh("numbered");
+    const create = (more: object) => owner("POST", TEMPLATES, { ...connection(slug), ...more });
+    const refusal = async (more: object) => {
+      const { status, body } = await create(more);
+      return [status, body.code];
+    };
+    const third = created(await create({ version: 3 }));
+    expect(third).toMatchObject({ slug, version: 3, status: "draft" });
+    expect(await refusal({ version: 4 })).toEqual([409, "invalid_state"]);
+    ok(await owner("POST", `${TEMPLATES}/${third.id}/publish`));
+    expect(await refusal({})).toEqual([409, "slug_taken"]);
+    expect(await refusal({ version: 3 })).toEqual([409, "conflict"]);
+    expect(await refusal({ version: 4, kind: "shop" })).toEqual([409, "slug_taken"]);
+    expect(faultsOf(await create({ version: 0 }))).toEqual(["body.version greater_than_equal"]);
+    expect(created(await create({ version: 1 }))).toMatchObject({ version: 1, status: "draft" });
+    const at = `${TEMPLATES}/${third.id}`;
+    expect(ok(await owner("PUT", at, { displayName: "Into the draft" })).version).toBe(1);
+    const shipped = await owner("POST", TEMPLATES, { ...connection("github"), version: 2 });
+    expect([shipped.status, shipped.body.code]).toEqual([409, "slug_taken"]);
   });
 
   test("fifty changes of a published one at once make one draft", async () => {

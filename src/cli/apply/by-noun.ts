@@ -1,6 +1,6 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
-import type { Noun } from "./text.ts";
+import { type Noun, slugOfKey, versionKey } from "./text.ts";
 
 export const PATHS: Readonly<Record<Noun, string>> = {
   template: "/api/v1/templates",
@@ -53,8 +53,10 @@ interface Requests {
 }
 
 const template: Requests = {
-  async create({ post, send, pick }, key, { status, ...fields }) {
-    const { id } = await post(PATHS.template, { slug: key, ...pick(fields, Object.keys(fields)) });
+  async create({ post, send, pick }, key, { status, version, ...fields }) {
+    const number: JsonObject = version === null || version === undefined ? {} : { version };
+    const slug = slugOfKey(key);
+    const { id } = await post(PATHS.template, { slug, ...number, ...pick(fields, Object.keys(fields)) });
     if (status !== "draft") await send("POST", `${PATHS.template}/${id}/publish`);
     if (status !== "deprecated") return { id, secret: null };
     const atEnd = () => send("POST", `${PATHS.template}/${id}/deprecate`);
@@ -74,7 +76,11 @@ const connection: Requests = {
   async create(api, key, body) {
     const origin: JsonObject =
       typeof body.template === "string"
-        ? { kind: "from_template", templateSlug: body.template }
+        ? {
+            kind: "from_template",
+            templateSlug: body.template,
+            templateVersion: body.templateVersion ?? null,
+          }
         : api.pick(body, ["provider"]);
     const { id } = await api.post(PATHS.connection, {
       slug: key,
@@ -149,7 +155,7 @@ const agent: Requests = {
 const action: Requests = {
   async create(api, key, body) {
     const origin: JsonObject =
-      typeof body.template === "string" ? { templateId: api.idOf("template", body.template) } : {};
+      typeof body.template === "string" ? { templateId: api.idOf("template", templateKeyOf(body)) } : {};
     const { id } = await api.post(PATHS.action, {
       slug: key,
       ...api.pick(body, ["name", "kind", "tags", "definition"]),
@@ -252,6 +258,9 @@ export function changeOf(
   const changed = (names: readonly string[]) => pick(body, names.filter(differs));
   return { id, path, before, body, differs, changed };
 }
+
+const templateKeyOf = ({ template, templateVersion = null }: JsonObject): string =>
+  templateVersion === null ? String(template) : versionKey(String(template), templateVersion);
 
 const connectionOf = ({ idOf }: Sender, { connection }: JsonObject) =>
   typeof connection === "string" ? idOf("connection", connection) : null;

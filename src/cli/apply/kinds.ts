@@ -28,6 +28,7 @@ const text = (more: Partial<Field> = {}): Field => ({ type: "text", ...more });
 const optional = (more: Partial<Field> = {}): Field => ({ type: "text", fallback: null, ...more });
 const flag: Field = { type: "flag", fallback: false };
 const settings: Field = { type: "object", fallback: {} };
+const number: Field = { type: "number", fallback: null };
 const list: Field = { type: "list", fallback: [] };
 const fixed = { isFixed: true };
 
@@ -38,6 +39,7 @@ export const KINDS: readonly Kind[] = [
     section: "templates",
     key: "slug",
     fields: {
+      version: number,
       displayName: text(),
       templateType: text(fixed),
       kind: optional(fixed),
@@ -57,6 +59,7 @@ export const KINDS: readonly Kind[] = [
       name: text(),
       provider: text(fixed),
       template: optional({ ...fixed, names: "template" }),
+      templateVersion: { ...number, ...fixed },
       disabled: flag,
       default: flag,
       approvalRequired: text({ fallback: "none" }),
@@ -90,6 +93,7 @@ export const KINDS: readonly Kind[] = [
       name: text(),
       kind: text(fixed),
       template: optional({ ...fixed, names: "template" }),
+      templateVersion: { ...number, ...fixed },
       connection: optional({ names: "connection" }),
       disabled: flag,
       tags: list,
@@ -132,7 +136,7 @@ export const KINDS: readonly Kind[] = [
       description: optional(),
       filters: list,
       panels: list,
-      refreshSeconds: { type: "number", fallback: null },
+      refreshSeconds: number,
       sharing: text({ fallback: "organization" }),
     },
   },

@@ -14,6 +14,7 @@ import {
   type Path,
   placeholderIn,
   shownKey,
+  slugOfKey,
   valueAt,
   withVariables,
 } from "./text.ts";
@@ -42,8 +43,11 @@ export interface Plan {
 export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   const plan: Plan = { steps: [], unchanged: 0, faults: [...files.faults], notes: [] };
   const keys = new Set(files.wanted.map((one) => `${one.noun}:${thereFor(one, state)?.key ?? one.key}`));
-  const kept = (noun: Noun, key: string) => keys.has(`${noun}:${key}`);
-  const gone = state.things.filter(({ noun, key }) => isPruned && files.nouns.has(noun) && !kept(noun, key));
+  for (const { noun, key } of files.wanted) if (noun === "template") keys.add(`${noun}:${slugOfKey(key)}`);
+  const kept = (noun: Noun, key: string) => keys.has(`${noun}:${noun === "template" ? slugOfKey(key) : key}`);
+  const isGone = ({ noun, key }: There) =>
+    files.nouns.has(noun) && !kept(noun, key) && (noun !== "template" || key === slugOfKey(key)); // with all its versions
+  const gone = isPruned ? state.things.filter(isGone) : [];
   const isThere = (noun: Noun, key: string) =>
     kept(noun, key) ||
     (state.find(noun, key) !== null && !gone.some((one) => one.noun === noun && one.key === key));
@@ -56,7 +60,7 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
     }
     const there = thereFor(wanted, state);
     if (there === null) planCreation(wanted, state, plan);
-    else planChange(wanted, there, plan);
+    else planChange(wanted, there, plan, state);
   }
   for (const { noun } of KINDS.toReversed())
     for (const there of gone.filter((one) => one.noun === noun))
@@ -65,7 +69,11 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
 }
 
 /** What a server has of a thing. A webhook whose URL holds a secret that isn't given is found by the rest of the URL. */
-function thereFor({ noun, key, unset }: Wanted, state: State): There | null {
+function thereFor({ noun, key, unset, body }: Wanted, state: State): There | null {
+  if (noun === "template" && body.version !== null) {
+    const isIt = (one: There) => slugOfKey(one.key) === slugOfKey(key) && one.version === body.version;
+    return state.things.find((one) => one.noun === noun && isIt(one)) ?? null;
+  }
   if (noun !== "webhook" || !unset.some(({ path }) => path[0] === "url")) return state.find(noun, key);
   const shown = withVariables(key, () => MASK);
   return state.things.find((one) => one.noun === noun && shownKey(noun, one.key) === shown) ?? null;
@@ -94,7 +102,19 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
   plan.steps.push({ operation: "create", wanted, there: null, changes: [] });
 }
 
-function planChange(wanted: Wanted, there: There, plan: Plan): void {
+/** A version that a file names by its number is edited only as a draft. */
+function editFaults(wanted: Wanted, there: There, changes: readonly Difference[], state: State): string[] {
+  const { status } = there.body;
+  if (status === "draft" || changes.every(({ field }) => field === "status")) return [];
+  const slug = slugOfKey(wanted.key);
+  const versions = state.things.filter(({ noun, key }) => noun === "template" && slugOfKey(key) === slug);
+  const next = Math.max(...versions.map(({ version }) => version ?? 0)) + 1;
+  return [
+    `${wanted.at}: Version ${there.version} of template ${slug} is ${status} and can't be edited. Add a version ${next}, or omit version.`,
+  ];
+}
+
+function planChange(wanted: Wanted, there: There, plan: Plan, state: State): void {
   const kind = kindOf(wanted.noun);
   const name = `${wanted.noun} ${wanted.shown}`;
   const filled = withKept(wanted, there, plan);
@@ -103,7 +123,7 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     if (UNSEEN.has(field)) continue;
     const [from, to] = [there.body[field] ?? null, filled.body[field] ?? null];
     if (canonicalJson(from) === canonicalJson(to)) continue;
-    if (field === "template" && to === null) continue;
+    if (["template", "templateVersion", "version"].includes(field) && to === null) continue;
     if (field === "default" && to === false) continue; // another takes it, or none
     const found = differences(from, to, field, filled.given);
     changes.push(...found);
@@ -114,6 +134,8 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     if (field === "status" && wanted.noun === "template" && !isStep(from, to))
       plan.faults.push(`${wanted.at}: Can't change template ${wanted.key} from ${from} to ${to}.`);
   }
+  if (wanted.noun === "template" && wanted.body.version !== null)
+    plan.faults.push(...editFaults(wanted, there, changes, state));
   const sent = unseenIn(filled.body);
   if (changes.length > 0) plan.steps.push({ operation: "change", wanted: filled, there, changes });
   else if (sent.length > 0) {
@@ -198,7 +220,8 @@ function referencesOf({ noun, body }: Wanted): { noun: Noun; key: string }[] {
 function inOrder(wanted: readonly Wanted[]): Wanted[] {
   const rank = ({ noun, body }: Wanted) =>
     2 * NOUNS.indexOf(noun) + (noun === "template" && body.templateType === "bundle" ? 1 : 0);
-  const waiting = wanted.toSorted((a, b) => rank(a) - rank(b));
+  const versionOf = ({ noun, body }: Wanted) => (noun === "template" ? Number(body.version ?? 0) : 0);
+  const waiting = wanted.toSorted((a, b) => rank(a) - rank(b) || versionOf(a) - versionOf(b));
   const order: Wanted[] = [];
   while (waiting.length > 0) {
     const isFree = (one: Wanted) =>

@@ -18,6 +18,7 @@ import {
   placeholderIn,
   shownKey,
   unescaped,
+  versionKey,
   withVariables,
 } from "./text.ts";
 import { openValues, type Values } from "./values.ts";
@@ -157,10 +158,12 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
   if (!isWhole) return null;
   const { hidden, unset } = filled;
   const whole = completed(kind, body);
+  const version = (one: string) =>
+    kind.noun === "template" && whole.version !== null ? versionKey(one, whole.version ?? null) : one;
   return {
     noun: kind.noun,
-    key: unescaped(String(key)),
-    shown: label,
+    key: version(unescaped(String(key))),
+    shown: version(label),
     body: whole,
     at: reading.place([]),
     given: hidden,

@@ -5,13 +5,21 @@ import type { Api } from "../verbs.ts";
 import { BY_NOUN, changeOf, type Done, PATHS, type Sender } from "./by-noun.ts";
 import type { Wanted } from "./read.ts";
 import type { There } from "./state.ts";
-import { decoded, type Noun } from "./text.ts";
+import { decoded, type Noun, slugOfKey, versionKey } from "./text.ts";
 
 const VERSIONS = 100;
 
 /** Makes, changes and deletes things of a file by the public API. Ids of what was made are known from then on. */
 export function openRequests(api: Api, things: readonly There[]) {
-  const ids = new Map(things.map(({ noun, key, id }) => [`${noun}:${key}`, id]));
+  const ids = new Map<string, string>();
+  const keep = (noun: Noun, key: string, id: string) => {
+    ids.set(`${noun}:${key}`, id);
+    if (noun === "template") ids.set(`${noun}:${slugOfKey(key)}`, id);
+  };
+  for (const { noun, key, id, version } of things.toReversed()) {
+    ids.set(`${noun}:${key}`, id);
+    if (version !== null) ids.set(`${noun}:${versionKey(slugOfKey(key), version)}`, id);
+  }
   const idOf = (noun: Noun, key: string): string => {
     const id = ids.get(`${noun}:${key}`);
     if (id === undefined) throw new AppError("not_found", `${capitalized(noun)} ${key} not found.`);
@@ -27,7 +35,7 @@ export function openRequests(api: Api, things: readonly There[]) {
     async post(path, body) {
       const reply = await send("POST", path, body);
       const id = String(reply.id);
-      ids.set(`${noun}:${key}`, id);
+      keep(noun, key, id);
       made(id);
       return { id, reply };
     },
@@ -55,7 +63,8 @@ export function openRequests(api: Api, things: readonly There[]) {
     },
 
     async remove(noun: Noun, id: string, key: string): Promise<void> {
-      if (noun !== "template") return void (await send("DELETE", `${PATHS[noun]}/${id}`));
+      if (noun !== "template" || slugOfKey(key) !== key)
+        return void (await send("DELETE", `${PATHS[noun]}/${id}`));
       for (let offset = 0, ids: string[] = []; ; offset += VERSIONS) {
         const { body } = await api.get<{ templates: JsonObject[] }>(PATHS.template, {
           limit: VERSIONS,

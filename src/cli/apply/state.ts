@@ -2,7 +2,8 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Api } from "../verbs.ts";
 import { completed, KINDS, kindOf } from "./kinds.ts";
-import { encoded, escaped, type Noun, numbered } from "./text.ts";
+import { originOf, sortVersions } from "./template-versions.ts";
+import { encoded, escaped, type Noun, numbered, versionKey } from "./text.ts";
 
 /** One thing that a server has. */
 export interface There {
@@ -16,14 +17,18 @@ export interface There {
   hasUnseen: boolean;
   /** Names of the credentials that it may have, as far as they are known. */
   credentials: readonly string[];
+  /** Of a template; null for all else. */
+  version: number | null;
+  /** Files name the version of the template. */
+  isNumbered: boolean;
+  /** Not for older versions of templates that nothing needs. */
+  isExported: boolean;
 }
 
 export interface State {
   things: readonly There[];
   /** The sorts that the person at the terminal may not read. */
   unread: ReadonlySet<Noun>;
-  /** Drafts of templates that have another version in `things`. */
-  drafts: readonly { slug: string; version: number }[];
   find(noun: Noun, key: string): There | null;
   /** Whether a connection of this provider works without this one of its credentials. */
   isOptional(provider: string, credential: string): boolean;
@@ -39,14 +44,15 @@ const referencesOf = (lists: Readonly<Record<string, JsonObject[]>>): ReadonlyMa
     ),
   );
 
-/** All that the API has, by section, with all versions of templates beside it. */
+/** All that the API has, by section, and all versions of templates, the built-in ones among them. */
 async function readLists(api: Api, webhooks: JsonObject[] | null) {
-  const versions = await all(api, "/api/v1/templates", "templates");
+  const own = await all(api, "/api/v1/templates", "templates");
+  const builtIn = await all(api, "/api/v1/templates", "templates", { built_in: true });
   const connections = await all(api, "/api/v1/connections", "connections");
   const actions = await all(api, "/api/v1/actions", "actions");
-  const used = new Set([...connections, ...actions].map(({ templateId }) => templateId ?? null));
+  const kept = sortVersions(own, { connection: connections, action: actions });
   const lists = {
-    templates: newestOnly(versions, used),
+    templates: own,
     connections,
     apis: await all(api, "/api/v1/api-catalog", "items"),
     agents: await all(api, "/api/v1/agents/specs", "specs"),
@@ -56,25 +62,13 @@ async function readLists(api: Api, webhooks: JsonObject[] | null) {
     dashboards: await all(api, "/api/v1/dashboards", "dashboards"),
     webhooks: webhooks ?? [],
   };
-  return { versions, lists };
+  return { versions: [...own, ...builtIn], kept, lists };
 }
 
-/** Reads all that an organization has of what files may hold. */
-export async function readState(api: Api): Promise<State> {
-  const webhooks = await webhooksOf(api);
-  const { versions, lists } = await readLists(api, webhooks);
-  const references = referencesOf(lists);
-  const referenceOf = (id: string) => references.get(id) ?? null;
-  const keyOfReference = (id: Json | undefined) =>
-    typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
-  const schemas = await credentialsSchemas(api);
-  const credentialsOf = ({ provider, templateId }: JsonObject) => {
-    const definition = versions.find(({ id }) => id === templateId)?.definition;
-    const own = isObject(definition) ? definition.credentialsSchema : undefined;
-    return namesIn(own ?? schemas.get(String(provider)), "properties");
-  };
+/** Collects things with their fields as files have them. */
+function openThings(referenceOf: (id: string) => string | null) {
   const things: There[] = [];
-  const add = (noun: Noun, row: JsonObject, body: JsonObject, more: Partial<There> = {}) => {
+  const add = (noun: Noun, row: JsonObject, body: JsonObject, more: Partial<There> = {}): void => {
     const kind = kindOf(noun);
     const plain = new Set(Object.entries(kind.fields).flatMap(([name, { names }]) => (names ? [name] : [])));
     const fields = Object.fromEntries(
@@ -90,23 +84,51 @@ export async function readState(api: Api): Promise<State> {
       body: fields,
       hasUnseen: false,
       credentials: [],
+      version: null,
+      isNumbered: false,
+      isExported: true,
       ...more,
     });
   };
-  const isDisabled = ({ status }: JsonObject) => status === "disabled";
-  const slugOf = ({ templateId }: JsonObject, type: string) => {
-    const template = versions.find(({ id }) => id === templateId);
-    return template?.templateType === type ? String(template.slug) : null;
+  return { things, add };
+}
+
+/** Reads all that an organization has of what files may hold. */
+export async function readState(api: Api): Promise<State> {
+  const webhooks = await webhooksOf(api);
+  const { versions, kept, lists } = await readLists(api, webhooks);
+  const references = referencesOf({ ...lists, templates: kept.main });
+  const referenceOf = (id: string) => references.get(id) ?? null;
+  const keyOfReference = (id: Json | undefined) =>
+    typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
+  const schemas = await credentialsSchemas(api);
+  const credentialsOf = ({ provider, templateId }: JsonObject) => {
+    const definition = versions.find(({ id }) => id === templateId)?.definition;
+    const own = isObject(definition) ? definition.credentialsSchema : undefined;
+    return namesIn(own ?? schemas.get(String(provider)), "properties");
   };
-  for (const row of lists.templates) add("template", row, row);
+  const { things, add } = openThings(referenceOf);
+  const isDisabled = ({ status }: JsonObject) => status === "disabled";
+  for (const row of lists.templates) {
+    const slug = String(row.slug);
+    const version = Number(row.version);
+    add("template", row, row, {
+      key: kept.main.includes(row) ? slug : versionKey(slug, version),
+      version,
+      isNumbered: kept.numbered.has(slug),
+      isExported: kept.exported.has(row),
+    });
+  }
   for (const row of lists.connections) {
+    const { fields, isNumbered } = originOf(row, "connection", versions, kept);
     const body = {
       ...row,
-      template: slugOf(row, "connection"),
+      ...fields,
       disabled: isDisabled(row),
       default: row.isDefault ?? false,
     };
-    add("connection", row, body, { hasUnseen: row.hasCredentials === true, credentials: credentialsOf(row) });
+    const hasUnseen = row.hasCredentials === true;
+    add("connection", row, body, { hasUnseen, credentials: credentialsOf(row), isNumbered });
   }
   for (const summary of lists.apis) {
     const { body: row } = await api.get<JsonObject>(`/api/v1/api-catalog/${summary.id}`);
@@ -114,13 +136,14 @@ export async function readState(api: Api): Promise<State> {
   }
   for (const row of lists.agents) add("agent", row, row);
   for (const row of lists.actions) {
+    const { fields, isNumbered } = originOf(row, "action", versions, kept);
     const body = {
       ...row,
-      template: slugOf(row, "action"),
+      ...fields,
       connection: keyOfReference(row.connectionId),
       disabled: isDisabled(row),
     };
-    add("action", row, body);
+    add("action", row, body, { isNumbered });
   }
   for (const row of lists.automations) {
     const body = { ...row, disabled: isDisabled(row), draft: row.status === "draft" };
@@ -134,14 +157,8 @@ export async function readState(api: Api): Promise<State> {
     );
     add("webhook", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: true, key });
   }
-  const kept = new Set(lists.templates);
   return {
     things,
-    drafts: versions.flatMap((row) =>
-      row.status === "draft" && !kept.has(row)
-        ? { slug: String(row.slug), version: Number(row.version) }
-        : [],
-    ),
     unread: new Set(webhooks === null ? (["webhook"] as const) : []),
     find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null,
     isOptional: (provider, name) =>
@@ -173,11 +190,16 @@ async function webhooksOf(api: Api): Promise<JsonObject[] | null> {
 
 const escapedText = (value: Json): Json => (typeof value === "string" ? escaped(value) : value);
 
-async function all(api: Api, path: string, field: string): Promise<JsonObject[]> {
+async function all(
+  api: Api,
+  path: string,
+  field: string,
+  query: Readonly<Record<string, boolean>> = {},
+): Promise<JsonObject[]> {
   const rows: JsonObject[] = [];
   const seen = new Set<string>();
   for (let offset = 0; ; offset += PAGE) {
-    const { body } = await api.get<JsonObject>(path, { limit: PAGE, offset });
+    const { body } = await api.get<JsonObject>(path, { limit: PAGE, offset, ...query });
     const page = (Array.isArray(body[field]) ? body[field] : []).filter(isObject);
     for (const row of page) {
       if (!seen.has(String(row.id))) rows.push(row);
@@ -185,26 +207,6 @@ async function all(api: Api, path: string, field: string): Promise<JsonObject[]>
     }
     if (page.length < PAGE) return rows;
   }
-}
-
-/**
- * Of each slug the newest published version, else the newest deprecated one that something was made of, since nothing
- * can be made of a draft; else the draft, else the newest.
- */
-function newestOnly(versions: readonly JsonObject[], used: ReadonlySet<Json>): JsonObject[] {
-  const rank = ({ id, status }: JsonObject) =>
-    status === "published" ? 0 : status === "draft" ? 2 : used.has(id ?? null) ? 1 : 3;
-  const best = new Map<string, JsonObject>();
-  for (const row of versions) {
-    const slug = String(row.slug);
-    const other = best.get(slug);
-    const isBetter =
-      other === undefined ||
-      rank(row) < rank(other) ||
-      (rank(row) === rank(other) && Number(row.version) > Number(other.version));
-    if (isBetter) best.set(slug, row);
-  }
-  return [...best.values()];
 }
 
 async function credentialsSchemas(api: Api): Promise<Map<string, Json | undefined>> {

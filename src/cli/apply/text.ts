@@ -108,6 +108,12 @@ export function isSecretText(text: string, path: Path): boolean {
   return JSON.stringify(maskSecrets({ [key]: tried })) !== JSON.stringify({ [key]: tried });
 }
 
+/** The key of one version of a template: `orders-api@2`. */
+export const versionKey = (slug: string, version: Json): string => `${slug}@${version}`;
+
+/** A template's slug, whichever version a key names. */
+export const slugOfKey = (key: string): string => key.replace(/@[^@]*$/, "");
+
 /** A key as it may be printed. */
 export const shownKey = (noun: Noun, key: string): string =>
   noun === "webhook" ? String(maskSecrets(key)) : key;

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
 import { completed, KINDS, kindOf, shortened } from "./kinds.ts";
 import type { State, There } from "./state.ts";
-import { escaped, isSecretText, mapTexts, ordered, variableName } from "./text.ts";
+import { escaped, isSecretText, mapTexts, ordered, slugOfKey, variableName } from "./text.ts";
 
 /** The version of these files. */
 export const FORMAT = 1;
@@ -22,12 +22,22 @@ export function sectionsOf(state: State): Record<string, JsonObject[]> {
     KINDS.filter(({ noun }) => !state.unread.has(noun)).map(({ noun, section }) => [
       section,
       state.things
-        .filter((thing) => thing.noun === noun)
-        .sort((a, b) => (a.key < b.key ? -1 : 1))
+        .filter((thing) => thing.noun === noun && thing.isExported)
+        .sort(byKey)
         .map((thing) => written(thing, taken)),
     ]),
   );
 }
+
+const byKey = (a: There, b: There): number =>
+  slugOfKey(a.key) === slugOfKey(b.key) && a.version !== b.version
+    ? (a.version ?? 0) - (b.version ?? 0)
+    : a.key < b.key
+      ? -1
+      : 1;
+
+/** Versions of templates are named where more than one counts. */
+const UNNUMBERED: JsonObject = { version: null, templateVersion: null };
 
 function written(thing: There, taken: Set<string>): JsonObject {
   const kind = kindOf(thing.noun);
@@ -40,7 +50,7 @@ function written(thing: There, taken: Set<string>): JsonObject {
       return `\${${free}}`;
     }
   };
-  const body: JsonObject = { ...completed(kind, thing.body) };
+  const body: JsonObject = { ...completed(kind, thing.body), ...(thing.isNumbered ? {} : UNNUMBERED) };
   for (const [name, value] of Object.entries(body)) {
     if (thing.noun === "agent" || typeof value !== "object") continue;
     body[name] = mapTexts(value, (text, path) =>
@@ -60,6 +70,7 @@ function written(thing: There, taken: Set<string>): JsonObject {
 
 /** A webhook's URL has placeholders for the secrets in it. */
 function keyOf({ noun, key }: There, hidden: (words: readonly string[]) => string): string {
+  if (noun === "template") return escaped(slugOfKey(key));
   if (noun !== "webhook") return escaped(key);
   const url = key.replace(/ \(\d+\)$/, "");
   const parts = String(maskSecrets(url)).split(MASK);

@@ -49,7 +49,7 @@ export const templateOperations = [
     audience: "member",
     tag,
     summary: "Create a template",
-    description: "Its first version is a draft.",
+    description: "It is a draft: the first version, or with `version` the one with that number.",
     body: TemplateCreate,
     bodyExample: { slug: exampleSlug, displayName, templateType, definition },
     faults: (_, raw, ctx) => creationFaults(raw, ctx),

@@ -100,14 +100,17 @@ export async function creationFaults(raw: Json, ctx: Context | null): Promise<Fa
   });
 }
 
-/** Makes the first version, a draft. Throws `InvalidInput`, `slug_taken`. */
+/**
+ * Creates a draft: the first version, or the one with the number that is given. Throws `InvalidInput`, `slug_taken`,
+ * `conflict` for a version that exists, and `invalid_state` next to another draft.
+ */
 export function createTemplate(ctx: Context, input: TemplateCreate): Promise<TemplateRow> {
   return write(ctx, async (tx) => {
     const row: TemplateRow = {
       id: tx.ids.uuid(),
       ...created(tx),
       slug: input.slug,
-      version: 1,
+      version: input.version ?? 1,
       displayName: input.displayName,
       description: input.description ?? null,
       iconUrl: input.iconUrl ?? null,
@@ -119,16 +122,30 @@ export function createTemplate(ctx: Context, input: TemplateCreate): Promise<Tem
       inputJsonSchema: input.inputJsonSchema ?? {},
     };
     await refuseFaults(tx, row);
-    if ((await versionsOf(tx, row.slug)).length > 0) {
-      throw new AppError(
-        "slug_taken",
-        `The slug ${row.slug} is already in use by another template. Choose another.`,
-      );
-    }
+    refuseBeside(row, await versionsOf(tx, row.slug), input.version !== undefined);
     await tx.db.insert(templates).values(row);
     await record(tx, "template.created", entity(row.id), summaryOf(row));
     return row;
   });
+}
+
+/** Throws where `others`, the versions with this slug, leave no room for a new one. */
+function refuseBeside(row: TemplateRow, others: readonly TemplateRow[], isVersion: boolean): void {
+  const isOfSame = (other: TemplateRow) =>
+    !isBuiltIn(other) && other.templateType === row.templateType && other.kind === row.kind;
+  if (others.length > 0 && !(isVersion && others.every(isOfSame)))
+    throw new AppError(
+      "slug_taken",
+      `The slug ${row.slug} is already in use by another template. Choose another.`,
+    );
+  if (others.some(({ version }) => version === row.version))
+    throw new AppError("conflict", `Version ${row.version} of the template ${row.slug} already exists.`);
+  const draft = others.find(({ status }) => status === "draft");
+  if (draft)
+    throw new AppError(
+      "invalid_state",
+      `Version ${draft.version} of the template ${row.slug} is a draft. Publish or delete it first.`,
+    );
 }
 
 async function refuseFaults(tx: WriteContext, row: TemplateRow, isWhole = false): Promise<void> {

@@ -36,6 +36,13 @@ const DISABLED = flag("Whether it is switched off");
 const CONNECTION = text("Slug of the connection that it works with", "shop");
 const TEMPLATE = text("Slug of the template that it was created from", "orders-api");
 
+const TEMPLATE_VERSION: JsonObject = {
+  type: "integer",
+  minimum: 1,
+  description: "Version of the template, where more than one is in use",
+  examples: [1],
+};
+
 const STATUSES = (values: readonly string[], description: string, fallback: string): JsonObject => ({
   type: "string",
   enum: [...values],
@@ -79,6 +86,7 @@ function connections(draw: Draw): JsonObject {
     name,
     provider,
     template: TEMPLATE,
+    templateVersion: TEMPLATE_VERSION,
     ...more,
     config,
     credentials,
@@ -96,7 +104,7 @@ function connections(draw: Draw): JsonObject {
   return {
     description: "A connection to an external system",
     // what the server has can stay unchanged
-    oneOf: [...byProvider(draw, whole, ["template"]).map(withoutCredentials), ofTemplate],
+    oneOf: [...byProvider(draw, whole, ["template", "templateVersion"]).map(withoutCredentials), ofTemplate],
   };
 }
 
@@ -151,7 +159,12 @@ const agents = (draw: Draw): JsonObject => ({
 
 function actions(draw: Draw): JsonObject {
   const { name, kind, tags, definition } = fieldsOf(draw, ActionCreate);
-  const links = { template: TEMPLATE, connection: CONNECTION, disabled: DISABLED };
+  const links = {
+    template: TEMPLATE,
+    templateVersion: TEMPLATE_VERSION,
+    connection: CONNECTION,
+    disabled: DISABLED,
+  };
   const whole = object({ slug: SLUG, name, kind, ...links, tags, definition } as JsonObject, [
     "slug",
     "name",
