@@ -2,7 +2,7 @@ import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
 import { completeDue } from "../queue/at-once.ts";
-import { claimRuns, isSuspect, mostOfOne } from "../queue/claim.ts";
+import { claimRuns, isSuspect, mostOfOne, suspectsDue } from "../queue/claim.ts";
 import { cancelTopic, RUNS_TOPIC } from "../queue/enqueue.ts";
 import { releaseRun, renewLeases } from "../queue/lease.ts";
 import { tracedContext, traceTry } from "../queue/trace.ts";
@@ -34,12 +34,17 @@ export interface Worker extends Loop {
 
 /** Delay before checking again if all slots are taken, unless one becomes free. */
 const FULL_MS = 5_000;
-/** Time that a suspected run runs alone, since crashes happen early. */
-const ALONE_MS = 20_000;
+/**
+ * Time at the start of a process in which suspected runs run alone, since crashes happen early. They share it, so that
+ * many of them hold up the others no longer than one.
+ */
+const ISOLATION_MS = 20_000;
 
 interface Job {
   run: RunRow;
   startedMs: number;
+  /** How long other runs wait for it. */
+  aloneMs: number;
   control: AbortController;
   done: Promise<void>;
 }
@@ -52,6 +57,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   /** Runs that ended here but whose outcome couldn't be stored, for example because the disk was full. */
   let stranded: RunRow[] = [];
   let draining = false;
+  /** When the first tick began. */
+  let openedMs: number | null = null;
   let freed = () => {};
   /** An organization is at its limit, so that each run that ends may let another start. */
   let isShareFull = false;
@@ -70,7 +77,14 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
 
   const underWay = () => [...jobs.values()].map(({ run }) => run);
 
-  const start = (run: RunRow) => {
+  /** How long suspected runs may still run alone. */
+  const isolationMs = () => {
+    const now = app.clock.monotonic();
+    openedMs ??= now;
+    return Math.max(0, ISOLATION_MS - (now - openedMs));
+  };
+
+  const start = (run: RunRow, aloneMs: number) => {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
     const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last attempt may still be cleaning up
@@ -83,7 +97,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         slots.left(run.id);
         if (isShareFull) app.signals.notify(RUNS_TOPIC);
       });
-    jobs.set(run.id, { run, startedMs: app.clock.monotonic(), control, done });
+    jobs.set(run.id, { run, startedMs: app.clock.monotonic(), aloneMs, control, done });
   };
 
   const heldSlots = () => {
@@ -95,8 +109,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
 
   /** If a run that is decided at once can't be saved, all are claimed normally, and that one fails by itself. */
   const claim = (free: number) => {
-    const isQuiet = underWay().every(isSuspect);
-    const room = { slots: free, of: app.config.concurrency, held: heldSlots(), isQuiet };
+    const room = {
+      slots: free,
+      of: app.config.concurrency,
+      held: heldSlots(),
+      isolates: isolationMs() > 0,
+      isQuiet: underWay().every(isSuspect),
+    };
     return claimRuns(app, room, completeDue).catch((error: unknown) => {
       if (error instanceof AppError && error.retryable) throw error;
       app.log.report(error, { at: "decide runs at once" });
@@ -107,8 +126,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   /** The suspected run that runs alone, and for how much longer. Null if others may start. */
   const alone = () => {
     const now = app.clock.monotonic();
-    const job = [...jobs.values()].find(({ run, startedMs }) => isSuspect(run) && now - startedMs < ALONE_MS);
-    return job ? { done: job.done, leftMs: ALONE_MS - (now - job.startedMs) } : null;
+    const job = [...jobs.values()].find(({ startedMs, aloneMs }) => now - startedMs < aloneMs);
+    return job ? { done: job.done, leftMs: job.aloneMs - (now - job.startedMs) } : null;
   };
 
   return {
@@ -137,8 +156,11 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       let runs: RunRow[] = [];
       try {
         claiming = free;
+        const isolated = isolationMs() > 0 ? await suspectsDue(app) : 0;
         runs = await claim(free);
-        if (!draining) for (const run of runs) if (run.status === "running") start(run);
+        const aloneMs = isolated > 0 ? isolationMs() / isolated : 0;
+        if (!draining)
+          for (const run of runs) if (run.status === "running") start(run, isSuspect(run) ? aloneMs : 0);
       } finally {
         claiming = 0;
         isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));

@@ -49,7 +49,9 @@ const isClaimable = sql`
 /** A run interrupted this often is suspected of crashing the process, and isn't started next to others. */
 const SUSPECT_DEATHS = 2;
 export const isSuspect = (run: Pick<RunRow, "processDeaths">) => run.processDeaths >= SUSPECT_DEATHS;
-const isClaimableBesideOthers = sql`${isClaimable} and r.process_deaths < ${sql.raw(String(SUSPECT_DEATHS))}`;
+const isClaimableBesideOthers = sql`${isClaimable} and r.process_deaths < ${sql.placeholder("tooManyDeaths")}`;
+const tooManyDeaths = ({ isolates }: Pick<Room, "isolates">) => (isolates ? SUSPECT_DEATHS : NEVER);
+const NEVER = 2 ** 31 - 1;
 
 /** With a bare parameter here, SQLite would recompile the statement on every run. */
 const LIMIT = sql`+${sql.placeholder("limit")}`;
@@ -110,6 +112,19 @@ const dueSuspect = prepared((db: ReadDb) =>
     .prepare(),
 );
 
+const countSuspects = prepared((db: ReadDb) =>
+  db
+    .select({ n: sql<number>`count(*)` })
+    .from(sql`action_runs r indexed by action_runs_suspect where r.process_deaths > 1 and ${isClaimable}`)
+    .prepare(),
+);
+
+/** Returns the number of suspected runs that could start. */
+export async function suspectsDue({ store, clock }: App): Promise<number> {
+  const [row] = await countSuspects(store.db).all({ now: timestamp(clock) });
+  return row?.n ?? 0;
+}
+
 const hasNeighbours = prepared((db: ReadDb) =>
   db.select({ n: sql<number>`count(*)` }).from(sql`(select 1 from ${organizations} limit 2)`).prepare(),
 );
@@ -166,7 +181,9 @@ export interface Room {
   of: number;
   /** Number of slots that each organization holds. */
   held: ReadonlyMap<string, number>;
-  /** Returns whether no run is running that a suspected run mustn't run next to. */
+  /** True if suspected runs mustn't run next to others. */
+  isolates: boolean;
+  /** True if no run is running that a suspected run mustn't run next to. */
   isQuiet: boolean;
 }
 
@@ -181,11 +198,12 @@ interface Outlook {
   round: readonly string[];
 }
 
-async function lookAhead({ store, clock }: App, { slots, of, held, isQuiet }: Room): Promise<Outlook> {
+async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
+  const { slots, of, held, isolates, isQuiet } = room;
   const { db } = store;
   const now = timestamp(clock);
   const [suspects, [neighbours], quotas] = await Promise.all([
-    isQuiet ? dueSuspect(db).all({ now }) : [],
+    isolates && isQuiet ? dueSuspect(db).all({ now }) : [],
     hasNeighbours(db).all(),
     roomToRun(db),
   ]);
@@ -194,7 +212,9 @@ async function lookAhead({ store, clock }: App, { slots, of, held, isQuiet }: Ro
   const last = lastServed.get(store) ?? "";
   const known = [...new Set([...held.keys(), ...quotas.keys()])];
   const full = JSON.stringify(known.filter((id) => roomOf(id, { most, held, quotas }) <= 0));
-  const round = hasSuspect ? [] : await roundRobin(db).all({ now, limit: slots, last, full });
+  const round = hasSuspect
+    ? []
+    : await roundRobin(db).all({ now, limit: slots, last, full, tooManyDeaths: tooManyDeaths(room) });
   return { hasSuspect, most, quotas, round: round.map(({ id }) => id) };
 }
 
@@ -204,7 +224,8 @@ const roomOf = (id: string, { most, held, quotas }: Pick<Outlook, "most" | "quot
 /**
  * Leases due runs to this process, as many as there are `slots`. Organizations take turns, so that a long queue of one
  * doesn't block the others. Within an organization, the runs due longest come first. Runs that only compute need no
- * slot: with `complete`, they are returned completed. A suspected run is returned alone, and before all others.
+ * slot: with `complete`, they are returned completed. A suspected run is returned alone, and before all others, if the
+ * room isolates such runs.
  */
 export async function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
   const outlook = await lookAhead(app, room);
@@ -219,6 +240,7 @@ export async function claimRuns(app: App, room: Room, complete: Complete | null 
       leaseUntil: timestamp(app.clock, LEASE_MS),
       complete: complete && ((run) => complete(inside(contextForRun(app, run)), run)),
       decideMs: DECIDE_MS,
+      tooManyDeaths: tooManyDeaths(room),
     };
     const [suspect] = outlook.hasSuspect ? await dueSuspect(db).all({ now: claim.now }) : [];
     const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
@@ -255,20 +277,22 @@ interface Claim {
   leaseToken: string;
   leaseUntil: string;
   complete: ((run: RunRow) => Promise<RunRow | null>) | null;
-  /** Number of slots that are left. */
+  /** Time left for decisions. */
   decideMs: number;
+  /** Runs interrupted this often aren't claimed. */
+  tooManyDeaths: number;
 }
 
 const yieldNow = () => new Promise((resolve) => setImmediate(resolve));
 
 /** If all it found are runs that only compute, it continues, so that a queue of them doesn't advance in small steps. */
 async function claimOf(claim: Claim, organizationId: string, slots: number): Promise<RunRow[]> {
-  const { app, db, now, complete } = claim;
+  const { app, db, now, complete, tooManyDeaths } = claim;
   const rows: RunRow[] = [];
   let turnMs = 0;
   let left = slots;
   for (const limit of complete && slots < INSTANTS ? [slots, INSTANTS] : [slots]) {
-    const due = await dueOf(db).all({ now, organizationId, limit });
+    const due = await dueOf(db).all({ now, organizationId, limit, tooManyDeaths });
     due.sort((a, b) => (`${a.dueAt} ${a.id}` < `${b.dueAt} ${b.id}` ? -1 : 1));
     const taken: RunRow[] = [];
     for (const row of due) {

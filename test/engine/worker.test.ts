@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
+import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { openSignals } from "../../src/base/signals.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
+import { openWorker } from "../../src/engine/worker.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { ConnectionLost } from "../../src/store/faults.ts";
 import { client, endLeases, startApp } from "../support/app.ts";
@@ -51,6 +53,55 @@ const rowOf = async ({ app }: Started, id: string) => {
 };
 
 describe("a worker", () => {
+  test("runs alone what was running at two deaths, and holds up others 20 s in all, however many those are", async () => {
+    const open = Promise.withResolvers<void>();
+    await using receiver = startReceiver(async ({ path }) => {
+      if (path === "/suspect") await open.promise;
+      return Response.json({});
+    });
+    await using app = await startApp({ engine: false, stands: true });
+    const queue = async (path: string) =>
+      start(app, { ...request(receiver.url + path), name: crypto.randomUUID() });
+    const suspects = [];
+    for (let n = 0; n < 4; n++) suspects.push(await queue("/suspect"));
+    for (const id of suspects) await change(app, id, { processDeaths: 2 });
+    const later = await queue("/suspect");
+    await change(app, later, {
+      processDeaths: 2,
+      dueAt: new Date(app.clock.now().getTime() + 60_000).toISOString(),
+    });
+    const other = await queue("/other");
+    const worker = openWorker(app.app);
+    const tick = async () => {
+      const rest = new AbortController();
+      const ticked = worker.tick(rest.signal);
+      await systemClock.sleep(50);
+      rest.abort();
+      await ticked;
+    };
+    const calls = (wanted: string) => receiver.got.filter(({ path }) => path === wanted).length;
+    const underWay = () => worker.held().map(({ id }) => id);
+    await tick();
+    await tick();
+    expect(underWay()).toEqual(suspects.slice(0, 1));
+    app.clock.turn(5_001);
+    await tick();
+    await tick();
+    expect(underWay()).toEqual(suspects.slice(0, 2));
+    expect(calls("/other")).toBe(0);
+    app.clock.turn(15_000);
+    await tick();
+    expect(underWay().slice(0, 4)).toEqual(suspects);
+    await until(app.owner, RUNS, () => calls("/other") === 1);
+    app.clock.turn(60_000);
+    await tick();
+    expect(underWay()).toContain(later);
+    open.resolve();
+    await worker.idle();
+    for (const id of [...suspects, other, later])
+      expect((await runEnd(app.owner, id)).status).toBe("completed");
+  });
+
   test("is woken by what is put in line, without looking for it", async () => {
     const signals = openSignals();
     const patient = {

@@ -108,5 +108,6 @@ export const roomFor = (slots: number) => ({
   slots,
   of: slots,
   held: new Map<string, number>(),
+  isolates: true,
   isQuiet: true,
 });
