@@ -18,6 +18,7 @@ import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame
 import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
+import { TagChips, TagsField } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 
 const LIMIT = 25;
@@ -50,6 +51,7 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
       from={["/actions", t("Actions")]}
       of={action}
       what={kind?.title ?? action.kind}
+      known={action.tags.length > 0 && <TagChips tags={action.tags} />}
       actions={
         <SwitchAndRun
           isOff={isOff}
@@ -91,11 +93,12 @@ function Edit({ action, kind, onDirty }: EditProps) {
   const { name, slug } = action;
   const [named, setNamed] = useState({ name, slug });
   const [connectionId, setConnectionId] = useState(action.connectionId ?? "");
+  const [tags, setTags] = useState(action.tags);
   const [definition, setDefinition] = useState<Values>(action.definition);
   const [problem, setProblem] = useState<string | null>(null);
   const save = useChange("PATCH /api/v1/actions/{action_id}", {
     basedOn: action,
-    touches: ["/actions"],
+    touches: ["/actions", "/tags"],
     tellsErrors: false,
     done: t("Action saved"),
     onDone: () => onDirty(false),
@@ -104,6 +107,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
   const body = {
     ...(named.name === name ? {} : { name: named.name }),
     ...(named.slug === slug ? {} : { slug: named.slug }),
+    ...(JSON.stringify(tags) === JSON.stringify(action.tags) ? {} : { tags }),
     ...(connectionId === (action.connectionId ?? "") ? {} : { connectionId: connectionId || null }),
     ...(JSON.stringify(definition) === JSON.stringify(action.definition)
       ? {}
@@ -122,7 +126,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
     <FormFrame
       title={t("Definition")}
       call={save}
-      drawn={["name", "slug", "connectionId", "definition"]}
+      drawn={["name", "slug", "connectionId", "tags", "definition"]}
       isChanged={isChanged}
       isReady={problem === null}
       onSend={() => save.mutate({ path: { action_id: action.id }, body })}
@@ -161,6 +165,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
             fault={messageFor("connectionId")}
           />
         )}
+        <TagsField tags={tags} onChange={setTags} fault={messageFor("tags")} />
       </NameFields>
       <DefinitionEditor
         kind={kind}

@@ -1,32 +1,57 @@
 import { Zap } from "lucide-react";
 import type { Action } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { BulkActions } from "../parts/actions/bulk.tsx";
 import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
-import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
+import { TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 
-const COLUMNS: readonly Column<Action>[] = [
-  { name: t("Name"), isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
-  { name: t("Kind"), isMinor: true, cell: ({ kind }) => <span className="text-soft">{kind}</span> },
-  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
+const columnsOf = (titleOf: (kind: string) => string): readonly Column<Action>[] => [
+  {
+    name: t("Name"),
+    isWide: true,
+    sortBy: "name",
+    cell: ({ name, slug }) => <Named name={name} below={slug} />,
+  },
+  { name: t("Tags"), isMinor: true, cell: ({ tags }) => <TagChips tags={tags} /> },
+  {
+    name: t("Kind"),
+    isMinor: true,
+    sortBy: "kind",
+    cell: ({ kind }) => <span className="whitespace-nowrap text-soft">{titleOf(kind)}</span>,
+  },
+  { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} /> },
   LATEST_RUN,
-  { name: t("Updated"), isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  {
+    name: t("Updated"),
+    isRight: true,
+    isMinor: true,
+    sortBy: "updated_at",
+    cell: ({ updatedAt }) => <When at={updatedAt} />,
+  },
 ];
+
+const SORTS = ["name", "kind", "status", "updated_at"] as const;
 
 export default function Actions() {
   const filters = useFilters();
   const kinds = useActionKinds();
+  const { query, sort } = useSort(filters, SORTS, "updated_at");
+  const tags = useTagChoice("actions");
+  const titleOf = (kind: string) => kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
   const actions = useApi(
     "GET /api/v1/actions",
     {
       query: {
         ...askOf(filters),
+        ...query,
+        tag: filters.get("tag") || undefined,
         kinds: filters.all("kind") as never[],
         statuses: filters.all("status") as never[],
-        sort_by: "updated_at",
       },
     },
     { keep: true },
@@ -48,10 +73,13 @@ export default function Actions() {
           options: (kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const),
         },
         { label: t("Status"), name: "status", options: ON_OFF },
+        ...tags,
       ]}
       of={actions}
       rowsOf={(page) => page.actions}
-      columns={COLUMNS}
+      columns={columnsOf(titleOf)}
+      sort={sort}
+      bulk={(chosen, onDone) => <BulkActions chosen={chosen} onDone={onDone} />}
       noMatches={t("No actions match these filters")}
       none={t("No actions yet")}
       first={t("Create action")}

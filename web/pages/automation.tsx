@@ -2,7 +2,9 @@ import { ListChecks, Pencil } from "lucide-react";
 import type { Automation, AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { DeleteAutomation, RunAutomation } from "../parts/automations/dialogs.tsx";
+import { DuplicateAutomation } from "../parts/automations/duplicate.tsx";
 import { EditAutomation } from "../parts/automations/edit.tsx";
+import { ExportAutomations } from "../parts/automations/export-button.tsx";
 import { Notices } from "../parts/automations/notices.tsx";
 import { Tester } from "../parts/automations/tester.tsx";
 import { LinkButton } from "../parts/base/button.tsx";
@@ -15,6 +17,7 @@ import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
 import { triggerName } from "../parts/runs/filters.tsx";
 import { stepsInWords } from "../parts/runs/step-counts.ts";
 import { type Column, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { TagChips } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 import { TRIGGERS } from "./automations.tsx";
 
@@ -42,14 +45,21 @@ function Whole({ automation }: { automation: Automation }) {
       about={automation.description && <p dir="auto">{automation.description}</p>}
       what={TRIGGERS.find(([id]) => id === automation.triggerType)?.[1]}
       known={
-        automation.nextRunAt && (
-          <>
-            {t("Next run")} <When at={automation.nextRunAt} />
-          </>
+        (automation.nextRunAt || automation.tags.length > 0) && (
+          <span className="flex flex-wrap items-center gap-x-3">
+            {automation.nextRunAt && (
+              <span>
+                {t("Next run")} <When at={automation.nextRunAt} />
+              </span>
+            )}
+            <TagChips tags={automation.tags} />
+          </span>
         )
       }
       actions={
         <>
+          <DuplicateAutomation automation={automation} />
+          <ExportAutomations of={[automation]} />
           <LinkButton icon={Pencil} href={`/automations/${automation.id}/edit`}>
             {t("Edit")}
           </LinkButton>

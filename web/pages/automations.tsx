@@ -1,11 +1,13 @@
 import { Workflow } from "lucide-react";
 import type { Automation } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { BulkAutomations } from "../parts/automations/bulk.tsx";
 import { named } from "../parts/base/named.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layout/list-page.tsx";
-import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
+import { TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 
 export const TRIGGERS = named<Automation["triggerType"]>({
@@ -20,8 +22,10 @@ const COLUMNS: readonly Column<Automation>[] = [
   {
     name: t("Name"),
     isWide: true,
+    sortBy: "name",
     cell: ({ name, description, slug }) => <Named name={name} below={description ?? slug} />,
   },
+  { name: t("Tags"), isMinor: true, cell: ({ tags }) => <TagChips tags={tags} /> },
   {
     name: t("Trigger"),
     isMinor: true,
@@ -36,17 +40,37 @@ const COLUMNS: readonly Column<Automation>[] = [
       </span>
     ),
   },
-  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
+  { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} /> },
   LATEST_RUN,
+  {
+    name: t("Updated"),
+    isRight: true,
+    isMinor: true,
+    sortBy: "updated_at",
+    cell: ({ updatedAt }) => <When at={updatedAt} />,
+  },
+  {
+    name: t("Created"),
+    isRight: true,
+    isMinor: true,
+    sortBy: "created_at",
+    cell: ({ createdAt }) => <When at={createdAt} />,
+  },
 ];
+
+const SORTS = ["name", "status", "updated_at", "created_at"] as const;
 
 export default function Automations() {
   const filters = useFilters();
+  const { query, sort } = useSort(filters, SORTS, "created_at");
+  const tags = useTagChoice("automations");
   const automations = useApi(
     "GET /api/v1/automations",
     {
       query: {
         ...askOf(filters),
+        ...query,
+        tag: filters.get("tag") || undefined,
         trigger_type: (filters.get("trigger") || undefined) as Automation["triggerType"] | undefined,
         status: (filters.get("status") || undefined) as Automation["status"] | undefined,
       },
@@ -64,10 +88,13 @@ export default function Automations() {
       choices={[
         { label: t("Trigger"), name: "trigger", options: TRIGGERS },
         { label: t("Status"), name: "status", options: AUTOMATION_STATUSES },
+        ...tags,
       ]}
       of={automations}
       rowsOf={(page) => page.automations}
       columns={COLUMNS}
+      sort={sort}
+      bulk={(chosen, onDone) => <BulkAutomations chosen={chosen} onDone={onDone} />}
       noMatches={t("No automations match these filters")}
       none={t("No automations yet")}
       first={t("Create automation")}

@@ -7,7 +7,7 @@ import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { plural } from "../base/plural.ts";
-import { useBulk } from "../runs/bulk.ts";
+import { useBulk } from "../table/bulk.ts";
 
 const TOUCHES = ["/approvals", "/decisions", "/action-runs", "/automation-runs", "/overview"] as const;
 /** So many are named before a decision. */

@@ -12,6 +12,7 @@ import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
+import { TagsField } from "../table/tags.tsx";
 import { SenderAuth } from "./sender-auth.tsx";
 import { SENDER_FIELDS } from "./sender-choices.ts";
 import { ALERT_SETTINGS } from "./trigger-schemas.ts";
@@ -55,12 +56,13 @@ function configChange(before: Values, after: Values): Values {
 function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
   const [name, setName] = useState(automation.name);
   const [description, setDescription] = useState(automation.description ?? "");
+  const [tags, setTags] = useState(automation.tags);
   const { secret: _, ...before } = automation.config as Values;
   const [config, setConfig] = useState<Values>(before);
   const changes = configChange(before, config);
   const save = useChange("PATCH /api/v1/automations/{automation_id}", {
     basedOn: automation,
-    touches: ["/automations"],
+    touches: ["/automations", "/tags"],
     tellsErrors: false,
     done: t("Automation saved"),
     onDone: () => onDirty(false),
@@ -69,6 +71,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
   const body = {
     ...(name === automation.name ? {} : { name }),
     ...(description === (automation.description ?? "") ? {} : { description: description || null }),
+    ...(JSON.stringify(tags) === JSON.stringify(automation.tags) ? {} : { tags }),
     ...(Object.keys(changes).length > 0 ? { config: changes as never } : {}),
   };
   const isChanged = Object.keys(body).length > 0;
@@ -77,7 +80,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
     <FormFrame
       title={t("Name and description")}
       call={save}
-      drawn={["name", "description", "config"]}
+      drawn={["name", "description", "tags", "config"]}
       isChanged={isChanged}
       onSend={() => save.mutate({ path: { automation_id: automation.id }, body })}
       more={
@@ -118,6 +121,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
           fault={messageFor("description")}
           maxLength={2048}
         />
+        <TagsField tags={tags} onChange={setTags} fault={messageFor("tags")} />
       </div>
     </FormFrame>
   );

@@ -1,5 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type LucideIcon, Plus } from "lucide-react";
+import type { ReactNode } from "react";
 import type { Action, Automation } from "../../calls.ts";
 import { useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
@@ -10,7 +11,8 @@ import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
 import { NoMatches } from "../table/no-matches.tsx";
-import { type Column, type Filters, Pager, Table } from "../table/table.tsx";
+import { SelectionBar, useSelection } from "../table/selection.tsx";
+import { type Column, type Filters, Pager, type Sort, Table } from "../table/table.tsx";
 
 const LIMIT = 50;
 
@@ -62,6 +64,9 @@ interface Props<P extends Page, T> {
   of: UseQueryResult<P, Error>;
   rowsOf: (page: P) => readonly T[];
   columns: readonly Column<T>[];
+  sort?: Sort;
+  /** What members can do with the rows that are chosen. */
+  bulk?: (chosen: readonly T[], onDone: () => void) => ReactNode;
   /** Shown where filters match nothing. */
   noMatches: string;
   /** Shown where there is none: title, button and purpose. */
@@ -71,7 +76,7 @@ interface Props<P extends Page, T> {
 }
 
 /** A list of things with a name: searched and filtered by the address, in pages. */
-export function ListPage<P extends Page, T extends { id: string }>(props: Props<P, T>) {
+export function ListPage<P extends Page, T extends { id: string; name: string }>(props: Props<P, T>) {
   const { title, path, filters } = props;
   const may = useMay("member");
   return (
@@ -103,19 +108,7 @@ export function ListPage<P extends Page, T extends { id: string }>(props: Props<
         <Shown of={props.of} rows={8}>
           {(page) => {
             const rows = props.rowsOf(page);
-            if (rows.length > 0)
-              return (
-                <>
-                  <Table
-                    label={title}
-                    columns={props.columns}
-                    rows={rows}
-                    keyOf={({ id }) => id}
-                    hrefOf={({ id }) => `${path}/${id}`}
-                  />
-                  <Pager {...page} shown={rows.length} />
-                </>
-              );
+            if (rows.length > 0) return <Found {...props} page={page} rows={rows} />;
             return filters.isAny ? (
               <NoMatches title={props.noMatches} onClear={filters.clear} />
             ) : (
@@ -136,6 +129,35 @@ export function ListPage<P extends Page, T extends { id: string }>(props: Props<
           }}
         </Shown>
       </div>
+    </>
+  );
+}
+
+function Found<P extends Page, T extends { id: string; name: string }>({
+  page,
+  rows,
+  columns,
+  bulk,
+  ...props
+}: Props<P, T> & { page: P; rows: readonly T[] }) {
+  const may = useMay("member");
+  const { chosen, column, clear } = useSelection(rows, ({ name }) => name);
+  return (
+    <>
+      <Table
+        label={props.title}
+        columns={may && bulk ? [column, ...columns] : columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `${props.path}/${id}`}
+        {...(props.sort ? { sort: props.sort } : {})}
+      />
+      {bulk && chosen.length > 0 && (
+        <SelectionBar count={chosen.length} onClear={clear}>
+          {bulk(chosen, clear)}
+        </SelectionBar>
+      )}
+      <Pager {...page} shown={rows.length} />
     </>
   );
 }

@@ -9,12 +9,13 @@ import { Empty, Shown } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { Status } from "../base/status.tsx";
 import { Took, When } from "../base/time.tsx";
+import { useBulk } from "../table/bulk.ts";
 import { FilterBar, SearchField } from "../table/filters.tsx";
 import { NoMatches } from "../table/no-matches.tsx";
-import { useSelection } from "../table/selection.tsx";
+import { SelectionBar, useSelection } from "../table/selection.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../table/table.tsx";
 import { AutomationChoice, StepChoice } from "./automation-choice.tsx";
-import { cancelRun, retryRun, useBulk } from "./bulk.ts";
+import { cancelRun, retryRun } from "./bulk.ts";
 import { runQueryOf, StatusChoice, TriggerAndTime, triggerName } from "./filters.tsx";
 import { stepsOver } from "./step-counts.ts";
 import { isOver, secondsOf } from "./time.ts";
@@ -151,10 +152,7 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
   const active = chosen.filter(({ status }) => !isOver(status));
   const cancelLabel = plural(active.length, { one: "Cancel # run", other: "Cancel # runs" });
   return (
-    <div className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5 sm:px-4">
-      <span className="text-sm tabular-nums" role="status">
-        {plural(chosen.length, { one: "# selected", other: "# selected" })}
-      </span>
+    <SelectionBar count={chosen.length} onClear={clear}>
       {broken.length > 0 && (
         <Button icon={RotateCcw} busy={retry.isBusy} onClick={() => void retry.run(broken).then(clear)}>
           {plural(broken.length, { one: "Retry # run", other: "Retry # runs" })}
@@ -165,9 +163,6 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
           {cancelLabel}
         </Button>
       )}
-      <Button kind="quiet" onClick={clear}>
-        {t("Clear selection")}
-      </Button>
       {isCancelling && (
         <Dialog
           title={`${cancelLabel}?`}
@@ -195,6 +190,6 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
           </p>
         </Dialog>
       )}
-    </div>
+    </SelectionBar>
   );
 }

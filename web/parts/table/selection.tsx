@@ -1,5 +1,7 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { t } from "../../texts/text.ts";
+import { Button } from "../base/button.tsx";
+import { plural } from "../base/plural.ts";
 import type { Column } from "./table.tsx";
 
 /** Rows of a list that are chosen, of those that are in it now. */
@@ -40,3 +42,24 @@ export function useSelection<T extends { id: string }>(rows: readonly T[], nameO
     clear: () => setIds(new Set()),
   };
 }
+
+/** What can be done with the rows that are chosen, below their list and always in view. */
+export const SelectionBar = ({
+  count,
+  onClear,
+  children,
+}: {
+  count: number;
+  onClear: () => void;
+  children: ReactNode;
+}) => (
+  <div className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5 sm:px-4">
+    <span className="text-sm tabular-nums" role="status">
+      {plural(count, { one: "# selected", other: "# selected" })}
+    </span>
+    {children}
+    <Button kind="quiet" onClick={onClear}>
+      {t("Clear selection")}
+    </Button>
+  </div>
+);

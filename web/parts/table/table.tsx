@@ -1,4 +1,4 @@
-import { ChevronLeft, ChevronRight } from "lucide-react";
+import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { base } from "../../base.ts";
@@ -19,6 +19,8 @@ export interface Column<T> {
   isUntitled?: boolean;
   /** Stands in the head in place of the name. */
   head?: ReactNode;
+  /** The field that its head sorts by, where the table is sorted. */
+  sortBy?: string;
 }
 
 interface Props<T> {
@@ -29,9 +31,16 @@ interface Props<T> {
   keyOf: (row: T) => string;
   /** Where a row leads; its first titled cell is the link, and a click anywhere follows it. */
   hrefOf?: (row: T) => string | null;
+  sort?: Sort;
 }
 
-export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
+export interface Sort {
+  by: string;
+  order: "asc" | "desc";
+  onSort: (by: string) => void;
+}
+
+export function Table<T>({ label, columns, rows, keyOf, hrefOf, sort }: Props<T>) {
   const [, go] = useLocation();
   const linkAt = columns.findIndex(({ isUntitled }) => !isUntitled);
   return (
@@ -40,13 +49,18 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
       <table aria-label={label} className="w-full border-collapse text-sm">
         <thead>
           <tr className="text-left text-xs text-soft">
-            {columns.map(({ name, isRight, isMinor, isWide, isUntitled, head }) => (
+            {columns.map(({ name, isRight, isMinor, isWide, isUntitled, head, sortBy }) => (
               <th
                 key={name}
                 scope="col"
+                aria-sort={sort && sort.by === sortBy ? ORDERS[sort.order] : undefined}
                 className={`h-8 px-3 font-medium sm:px-4 whitespace-nowrap ${isRight ? "text-right" : ""} ${isMinor ? "max-md:hidden" : ""} ${isWide ? "w-full" : ""}`}
               >
-                {head ?? (isUntitled ? <span className="sr-only">{name}</span> : name)}
+                {sort && sortBy ? (
+                  <SortButton name={name} by={sortBy} sort={sort} />
+                ) : (
+                  (head ?? (isUntitled ? <span className="sr-only">{name}</span> : name))
+                )}
               </th>
             ))}
           </tr>
@@ -87,6 +101,22 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
   );
 }
 
+const ORDERS = { asc: "ascending", desc: "descending" } as const;
+
+function SortButton({ name, by, sort }: { name: string; by: string; sort: Sort }) {
+  const Icon = sort.order === "asc" ? ArrowUp : ArrowDown;
+  return (
+    <button
+      type="button"
+      className="inline-flex h-6 items-center gap-1 font-medium hover:text-ink"
+      onClick={() => sort.onSort(by)}
+    >
+      {name}
+      {sort.by === by && <Icon size={12} aria-hidden />}
+    </button>
+  );
+}
+
 /** A name with something smaller below it, cut off where there is no room. */
 export function Named({ name, below }: { name: string; below?: ReactNode }) {
   return (
@@ -98,6 +128,9 @@ export function Named({ name, below }: { name: string; below?: ReactNode }) {
     </span>
   );
 }
+
+/** What stands in the address and leaves no rows out. */
+const NO_FILTERS: ReadonlySet<string> = new Set(["tab", "sort", "order"]);
 
 export type Filters = ReturnType<typeof useFilters>;
 
@@ -128,13 +161,10 @@ export function useFilters() {
         { replace: !("offset" in values) },
       );
     },
-    /** Of the tab that is open; which one that is stays. */
+    /** Of the tab that is open; which one that is stays, and so does the order. */
     clear: () =>
-      setSearch((before) => {
-        const tab = before.get("tab");
-        return new URLSearchParams(tab === null ? {} : { tab });
-      }),
-    isAny: [...search.keys()].some((name) => name !== "offset" && name !== "tab"),
+      setSearch((before) => new URLSearchParams([...before].filter(([name]) => NO_FILTERS.has(name)))),
+    isAny: [...search.keys()].some((name) => name !== "offset" && !NO_FILTERS.has(name)),
   };
 }
 
@@ -176,4 +206,24 @@ export function Pager({ offset, limit, total, shown }: PagerProps) {
       </span>
     </div>
   );
+}
+
+/** What a list is sorted by, which stands in the address; times begin with the newest. */
+export function useSort<B extends string>(filters: Filters, fields: readonly B[], first: B) {
+  const by = fields.find((field) => field === filters.get("sort")) ?? first;
+  const firstOrder = (field: B) => (field.endsWith("_at") ? "desc" : "asc");
+  const asked = filters.get("order");
+  const order: "asc" | "desc" = asked === "asc" || asked === "desc" ? asked : firstOrder(by);
+  return {
+    query: { sort_by: by, order },
+    sort: {
+      by,
+      order,
+      onSort(to: string) {
+        const field = to as B;
+        const next = field !== by ? firstOrder(field) : order === "asc" ? "desc" : "asc";
+        filters.setAll({ sort: field, order: next });
+      },
+    },
+  };
 }

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openCredentials } from "../../src/cli/credentials.ts";
+import { diff } from "../../src/cli/diff.ts";
+import { connect } from "../support/connections.ts";
+import { openSeen, type Seen } from "../support/seen.ts";
+import { folder, shell } from "../support/shell.ts";
+import { ACTIONS, AUTOMATIONS, branch, makeAction, makeAutomation, until } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen();
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+
+const steps = [{ key: "route", kind: "conditional_branch", definition: branch() }];
+
+const namesIn = (table: string) =>
+  seen.page.getByRole("table", { name: table }).getByRole("link").allTextContents();
+
+test("automations are sorted, found by their tag, and disabled, tagged and deleted together", async () => {
+  const { page, go, weir, troubles } = seen;
+  const { owner } = weir;
+  const make = (name: string, tags: string[]) => makeAutomation(owner, { steps }, { name, slug: name, tags });
+  const { id } = await make("b-orders", ["finance", "daily"]);
+  await make("c-stock", []);
+  await make("a-bills", ["finance"]);
+  const rows = async (...names: string[]) => {
+    await page.getByText(`1–${names.length} of ${names.length}`).waitFor();
+    expect((await namesIn("Automations")).map((text) => text.slice(0, text.length / 2))).toEqual(names);
+  };
+  await go("/automations");
+  await rows("a-bills", "c-stock", "b-orders");
+  await page.getByRole("columnheader", { name: "Name" }).getByRole("button").click();
+  await page.locator("th[aria-sort=ascending]").waitFor();
+  await page.waitForURL(/sort=name&order=asc/);
+  await page.getByRole("row").nth(1).getByText("a-bills").first().waitFor();
+  await page.getByRole("columnheader", { name: "Name" }).getByRole("button").click();
+  await page.getByRole("row").nth(1).getByText("c-stock").first().waitFor();
+  await rows("c-stock", "b-orders", "a-bills");
+
+  await page.getByLabel("Tag", { exact: true }).selectOption("finance");
+  await rows("b-orders", "a-bills");
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("2 selected").waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByText("2 automations disabled").waitFor();
+  expect(await page.getByRole("cell", { name: "Disabled" }).count()).toBe(2);
+
+  await page.getByRole("button", { name: "Edit tags" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox", { name: "Add tags" }).fill("closed, 2026");
+  await dialog.getByLabel("Remove tag").selectOption("daily");
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("2 automations tagged").waitFor();
+  expect((await owner("GET", `${AUTOMATIONS}/${id}`)).body.tags).toEqual(["finance", "closed", "2026"]);
+
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.getByRole("textbox", { name: "Type 2 to confirm" }).fill("2");
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("2 automations deleted").waitFor();
+  await page.getByText("No automations match these filters").waitFor();
+  await page.getByRole("button", { name: "Clear filters" }).first().click();
+  await rows("c-stock");
+});
+
+test("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {
+  const { page, go, weir, troubles } = seen;
+  for (const name of ["Split", "Join"]) {
+    const { id } = await makeAction(weir.owner, { name });
+    await weir.owner("PATCH", `${ACTIONS}/${id}`, { status: "disabled" });
+  }
+  await go("/actions?sort=name");
+  await page.getByText("1–2 of 2").waitFor();
+  expect(await page.getByRole("cell", { name: "Branch", exact: true }).count()).toBe(2);
+  await page.getByRole("checkbox", { name: "Select Join" }).check();
+  await page.getByRole("button", { name: "Enable" }).click();
+  await page.getByText("1 action enabled").waitFor();
+  await page.getByRole("link", { name: /^Join/ }).click();
+  await page.getByRole("textbox", { name: "Tags" }).fill("shop, daily");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Action saved").waitFor();
+  await go("/actions?tag=daily");
+  await page.getByText("1–1 of 1").waitFor();
+  expect(await troubles()).toEqual([]);
+});
+
+test("an automation is duplicated as a draft with its tags, its new secret shown once", async () => {
+  const { page, go, weir } = seen;
+  const { id } = await makeAutomation(
+    weir.owner,
+    { path: "orders", steps },
+    { name: "Orders", triggerType: "webhook", tags: ["shop"] },
+  );
+  await go(`/automations/${id}`);
+  await page.getByRole("button", { name: "Duplicate automation" }).click();
+  expect((await page.getByRole("dialog").locator("code").textContent())?.length).toBeGreaterThan(10);
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.waitForURL(/\/edit$/);
+  const copy = await until(
+    weir.owner,
+    `${AUTOMATIONS}${new URL(page.url()).pathname.slice(12, -5)}`,
+    Boolean,
+  );
+  expect(copy).toMatchObject({ name: "Orders (copy)", status: "draft", tags: ["shop"] });
+});
+
+test("automations are exported as a file that `weir apply` finds nothing to change by", async () => {
+  const { page, go, weir } = seen;
+  const { id: connectionId } = await connect(weir.owner, {
+    name: "Books",
+    provider: "postgres",
+    config: { host: "127.0.0.1", port: 9, database: "books" },
+    credentials: { user: "ada", password: "secret" },
+  });
+  const extract = { dataset: "books", resources: [{ name: `public.\${LEFT}` }] };
+  const ask = { key: "ask", kind: "dlt_extract", connectionId, definition: extract };
+  const { id } = await makeAutomation(
+    weir.owner,
+    { steps: [ask] },
+    { name: "Ask the books", tags: ["shop"] },
+  );
+  await go(`/automations/${id}`);
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Export" }).click(),
+  ]);
+  expect(saved.suggestedFilename()).toBe("ask-the-books.yaml");
+  const text = await Bun.file(await saved.path()).text();
+  expect(text).toContain(`\${connection:books}`);
+  expect(text).not.toContain(connectionId);
+  using place = folder();
+  const file = join(place.path, "automations.yaml");
+  writeFileSync(file, text);
+  const person = { configFolder: join(place.path, "weir"), server: weir.origin, terminal: null };
+  openCredentials(person).keep(weir.origin, weir.token);
+  const terminal = shell({ WEIR_SERVER: weir.origin, XDG_CONFIG_HOME: place.path });
+  const { code, out, err } = await terminal(diff, "-f", file);
+  expect([code, out, err]).toEqual([0, "0 to create, 0 to update, 0 to delete, 1 unchanged.", ""]);
+});

@@ -1,0 +1,65 @@
+import { stringify } from "yaml";
+import { call } from "../../api.ts";
+import type { Automation } from "../../calls.ts";
+
+/** As the files of `weir apply` say it. */
+const FORMAT = 1;
+
+/** What a config names by its id and files name by its slug, such as `${connection:shop}`. */
+const NOUNS: Readonly<Record<string, (id: string) => Promise<string>>> = {
+  connectionId: async (id) => {
+    const { slug } = await call("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });
+    return `\${connection:${slug}}`;
+  },
+  actionId: async (id) => {
+    const { slug } = await call("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
+    return `\${action:${slug}}`;
+  },
+  apiId: async (id) => {
+    const { name } = await call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });
+    return `\${api:${name}}`;
+  },
+};
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A text that would be read as a placeholder has another `$`. */
+const escaped = (text: string) =>
+  /^\$+\{[^{}]*\}$/.test(text) ? `$${text}` : text.replace(/\$+\{[A-Z_][A-Z0-9_]*\}/g, (one) => `$${one}`);
+
+async function written(value: unknown, field: string, names: Map<string, Promise<string>>): Promise<unknown> {
+  if (Array.isArray(value)) return Promise.all(value.map((each) => written(each, field, names)));
+  if (typeof value === "object" && value !== null) {
+    const pairs = Object.entries(value).map(async ([name, each]) => [name, await written(each, name, names)]);
+    return Object.fromEntries(await Promise.all(pairs));
+  }
+  if (typeof value !== "string") return value;
+  const nameOf = NOUNS[field];
+  if (nameOf === undefined || !ID.test(value)) return escaped(value);
+  // One that is gone keeps its id, as the config has it.
+  const name = names.get(value) ?? nameOf(value).catch(() => value);
+  names.set(value, name);
+  return name;
+}
+
+/** Automations as `weir apply` reads them, without ids and secrets. */
+export async function automationsAsYaml(automations: readonly Automation[]): Promise<string> {
+  const names = new Map<string, Promise<string>>();
+  const things = await Promise.all(
+    automations.map(async ({ slug, name, description, triggerType, status, tags, config, hasSecret }) => {
+      const { secret: _, ...rest } = config as Record<string, unknown>;
+      return {
+        slug,
+        name: escaped(name),
+        ...(description === null ? {} : { description: escaped(description) }),
+        triggerType,
+        ...(status === "disabled" ? { disabled: true } : {}),
+        ...(status === "draft" ? { draft: true } : {}),
+        ...(tags.length > 0 ? { tags: tags.map(escaped) } : {}),
+        ...(hasSecret ? { secret: `\${${slug.toUpperCase().replaceAll("-", "_")}_SECRET}` } : {}),
+        config: await written(rest, "config", names),
+      };
+    }),
+  );
+  return stringify({ weir: FORMAT, automations: things }, { lineWidth: 0, aliasDuplicateObjects: false });
+}

@@ -1,0 +1,47 @@
+import { useState } from "react";
+import type { ApiError } from "../../api.ts";
+import { client, refresh } from "../../data.ts";
+import { plural } from "../base/plural.ts";
+import { notify } from "../base/toast.tsx";
+
+/** So many are under way at once, so that a long selection leaves the server room. */
+const AT_ONCE = 4;
+
+export interface BulkTexts {
+  /** Of those that worked: `{ one: "# run cancelled", other: "# runs cancelled" }`. */
+  done: { one: string; other: string };
+  failed: { one: string; other: string };
+}
+
+/** Does one thing after another to many, some at once, and says how many worked and why the first did not. */
+async function doAll<T>(items: readonly T[], one: (item: T) => Promise<unknown>, texts: BulkTexts) {
+  const waiting = [...items];
+  const faults: string[] = [];
+  const work = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      await one(item).catch((error: ApiError) => faults.push(error.message));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const done = items.length - faults.length;
+  if (done > 0) notify(plural(done, texts.done));
+  if (faults.length > 0) notify(`${plural(faults.length, texts.failed)}: ${faults[0]}`, "bad");
+}
+
+type Touched = Parameters<typeof refresh>[1];
+
+/** A deed for many things at once; what it touches is read anew when all are through. */
+export function useBulk<T>(
+  one: (item: T) => Promise<unknown>,
+  texts: BulkTexts,
+  touches: readonly Touched[],
+) {
+  const [isBusy, setBusy] = useState(false);
+  const run = async (items: readonly T[]) => {
+    setBusy(true);
+    await doAll(items, one, texts);
+    await refresh(client, ...touches);
+    setBusy(false);
+  };
+  return { isBusy, run };
+}
