@@ -148,7 +148,15 @@ export function failureOf(answer: Answer, textOf = faultText): AppError {
   const message = reasonOf(answer, textOf);
   if (answer.status === 401) return new AppError("unauthenticated", message);
   const { status } = answer;
-  return new AppError("unexpected_status", message, { retryable: PASSING.has(status), details: { status } });
+  const details = { status, path: faultPath(answer.body) };
+  return new AppError("unexpected_status", message, { retryable: PASSING.has(status), details });
+}
+
+/** Where in the body the first fault is; null for any other failure. */
+function faultPath(body: Json): string[] | null {
+  const [fault] = isObject(body) && Array.isArray(body.detail) ? body.detail : [];
+  const loc = isObject(fault) && Array.isArray(fault.loc) ? fault.loc.map(String) : [];
+  return loc[0] === "body" ? loc.slice(1) : null;
 }
 
 const MAX_CHARACTERS = 1000;

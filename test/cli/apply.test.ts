@@ -424,6 +424,39 @@ describe("weir export and weir apply", () => {
     expect((await shell.export()).out).toBe(file);
   });
 
+  test("name the file and line of what the server refuses", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const steps = (step: string) => `weir: 1
+automations:
+  - slug: orders
+    name: Orders
+    config:
+      steps:
+        - key: first
+          kind: http_request
+          definition: { url: "https://api.example.com" }
+${step}`;
+    for (const [step, said] of [
+      [
+        "        - key: second\n          kind: http_reqest\n",
+        /^weir: standard input:11: automation orders: config\.steps\.1\.kind: /,
+      ],
+      [
+        '        - key: second\n          kind: approval_gate\n          definition: { title: Go? }\n          when: "a = 1"\n',
+        /^weir: standard input:13: automation orders: config\.steps\.1\.when: Invalid condition/,
+      ],
+    ] as const) {
+      const { code, err } = await shell.give(steps(step));
+      expect([code, err]).toEqual([1, expect.stringMatching(said)]);
+    }
+    const quoted = await shell.give(
+      "weir: 1\nconnections:\n  - { slug: a, credentials: { password: ${PW} } }\n",
+    );
+    expect(quoted.err).toContain('standard input:3: Put quotes around ${PW} within braces: "${PW}".');
+  });
+
   test("take back what was done when a later step fails", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -34,17 +34,17 @@ export async function carryOutPlan(
   const secrets: Secrets = {};
   const undos: Undo[] = [];
   const lasting: string[] = [];
-  const ends: { what: string; atEnd: () => Promise<unknown> }[] = [];
+  const ends: { step: PlanStep; atEnd: () => Promise<unknown> }[] = [];
   const same = new Set<PlanStep>();
-  let under = "";
+  let current: PlanStep | null = null;
   try {
     for (const step of plan.steps) {
-      under = nameOf(step);
-      report(`${under} …`);
+      current = step;
+      report(`${nameOf(step)} …`);
       await carryOutStep(step);
     }
-    for (const { what, atEnd } of ends) {
-      under = what;
+    for (const { step, atEnd } of ends) {
+      current = step;
       await atEnd();
     }
     const steps = plan.steps.filter((step) => !same.has(step));
@@ -52,8 +52,9 @@ export async function carryOutPlan(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, retryable } = error;
+    const under = current === null ? "" : `${placeIn(current, error)}${nameOf(current)}: `;
     const message = await takeBack(undos, lasting);
-    throw new AppError(code, `${under}: ${error.message.replace(/\.?$/, ".")}\n${message}`, {
+    throw new AppError(code, `${under}${error.message.replace(/\.?$/, ".")}\n${message}`, {
       retryable,
       cause: error,
     });
@@ -68,7 +69,7 @@ export async function carryOutPlan(
       const { secret, atEnd } = await requests.create(step.wanted, (id) =>
         undos.push({ what, take: () => requests.remove(noun, id, key) }),
       );
-      if (atEnd) ends.push({ what, atEnd });
+      if (atEnd) ends.push({ step, atEnd });
       if (secret !== null) secrets[freeName(secrets, shown)] = secret;
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
@@ -100,6 +101,13 @@ export async function carryOutPlan(
       },
     };
   }
+}
+
+/** File and line of what the server refused; nothing for what no file has. */
+function placeIn({ wanted }: PlanStep, { details }: AppError): string {
+  if (wanted === null) return "";
+  const path = Array.isArray(details?.path) ? details.path.map(String) : [];
+  return `${wanted.place(path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)))}: `;
 }
 
 /** URLs that differ only in their secrets are shown alike; no secret may take another's place. */

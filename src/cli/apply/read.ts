@@ -34,6 +34,8 @@ export interface Wanted {
   body: JsonObject;
   /** File and line. */
   at: string;
+  /** File and line of what is at a path in it. */
+  place(path: Path): string;
   /** Where values are that may not be shown. */
   given: Path[];
   unset: Unset[];
@@ -166,6 +168,7 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
     shown: version(label),
     body: whole,
     at: reading.place([]),
+    place: reading.place,
     given: hidden,
     unset,
   };

@@ -103,7 +103,8 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     const [problem] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
     if (problem) {
       // What follows the first problem is mostly its consequence.
-      faults.push(`${at(lineCounter.linePos(problem.pos[0]).line)}: ${sentenceOf(problem)}`);
+      const { line } = lineCounter.linePos(problem.pos[0]);
+      faults.push(`${at(line)}: ${sentenceOf(problem, text.split("\n")[line - 1] ?? "")}`);
       return [];
     }
     const first = lineCounter.linePos(document.contents?.range?.[0] ?? 0).line;
@@ -120,7 +121,10 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
 }
 
 /** What is wrong with the YAML, and what to do about the mistakes that people make most. */
-function sentenceOf({ code, message }: YAMLError): string {
+function sentenceOf({ code, message }: YAMLError, line: string): string {
+  const bare = /[{,].*[\s:](\$\{[^{}"']*\})/.exec(line)?.[1];
+  if (code === "UNEXPECTED_TOKEN" && bare !== undefined)
+    return `Put quotes around ${bare} within braces: "${bare}".`;
   if (code === "NON_STRING_KEY")
     return 'A key must be text. Put quotes around a template, such as "{{payload.id}}".';
   const advice = LAYOUT.has(code)
