@@ -2,6 +2,7 @@ import { meant } from "../base/nearest.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { type Usage, usage, usageOf } from "./usage.ts";
 import { listed } from "./verbs.ts";
+import { wrapped } from "./wrap.ts";
 
 const COMMAND_WIDTH = 16;
 /** Commands that a misplaced subcommand, such as `weir approve`, may have been meant for. */
@@ -49,17 +50,18 @@ export const help = (args: readonly string[], host: Host) =>
     const [command, ...more] = positionals;
     if (command === undefined) return host.out(overview());
     const about = usageOf(command);
-    if (!about || more.length > 0) throw new UsageError(unknownCommand(positionals.join(" ")));
+    const verb = more.join(" ");
+    const isVerb = Object.keys(about?.verbs ?? {}).some((name) => `${name} `.startsWith(`${verb} `));
+    if (!about || (verb !== "" && !isVerb)) throw new UsageError(unknownCommand(positionals.join(" ")));
     const verbs = Object.values(about.verbs ?? {});
-    host.out(
-      [
-        `Usage: ${about.line}`,
-        "",
-        ...verbs.map((line) => `  ${line}`),
-        ...(verbs.length > 0 ? [""] : []),
-        about.text,
-      ].join("\n"),
-    );
+    const text = [
+      `Usage: ${about.line}`,
+      "",
+      ...verbs.map((line) => `  ${line}`),
+      ...(verbs.length > 0 ? [""] : []),
+      about.text,
+    ].join("\n");
+    host.out(host.width === null ? text : wrapped(text, host.width));
   });
 
 export function unknownCommand(name: string): string {

@@ -177,6 +177,19 @@ describe("a command that fails says why, and ends with the code that tells how",
     expect((await run("nope")).said).not.toContain("Did you mean");
   });
 
+  test("help takes a command with its subcommand", async () => {
+    for (const args of ["help runs list", "help automations runs list"]) {
+      const { code, said } = await run(args);
+      expect([args, code, said]).toEqual([
+        args,
+        0,
+        expect.stringContaining(`Usage: weir ${args.split(" ")[1]} `),
+      ]);
+    }
+    const { code, said } = await run("help runs dance");
+    expect([code, said]).toEqual([2, expect.stringContaining("Unknown command: runs dance.")]);
+  });
+
   test("says in a sentence what the system refuses", async () => {
     const { code, said } = await run("backup verify a-file", { TMPDIR: join(folder, "gone") });
     expect([code, said]).toEqual([1, expect.stringMatching(/^weir: System error: ENOENT.*gone.*\.\n$/)]);
