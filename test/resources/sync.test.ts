@@ -508,8 +508,13 @@ describe("who may", () => {
         );
       }
     }
-    expect((await app.owner("POST", SYNC, { layer, orgSlug: "no-such-place" })).status).toBe(403);
-    expect((await app.owner("POST", SYNC, { layer, orgSlug: foreign.slug })).status).toBe(403);
+    for (const orgSlug of ["no-such-place", foreign.slug, low.slug]) {
+      for (const also of [{}, { tenantId: NOBODY }, { destTenantId: NOBODY }]) {
+        const reply = await app.owner("POST", SYNC, { layer, orgSlug, ...also });
+        expect([reply.status, reply.body.code]).toEqual([403, "forbidden"]);
+        expect(reply.body.detail).toEndWith(`You aren't an admin of ${orgSlug}.`);
+      }
+    }
     const { call, user } = await joinTeam(app, "member");
     await belong(user.id, mine.id, "owner");
     expect((await call("POST", SYNC, { layer, destTenantId: mine.id })).status).toBe(403);

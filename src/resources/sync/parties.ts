@@ -18,7 +18,10 @@ export interface Parties {
 export async function findParties(ctx: Context, request: SyncRequest): Promise<Parties> {
   const named = request.tenantId ?? null;
   const bySlug = request.orgSlug ? await resolveOrganization(ctx.db, request.orgSlug) : null;
-  if (request.orgSlug && bySlug === null) throw notAdmin(ctx, request.orgSlug);
+  if (request.orgSlug) {
+    if (bySlug === null) throw notAdmin(ctx, request.orgSlug);
+    await adminOf(ctx, bySlug, request.orgSlug);
+  }
   if (named !== null && bySlug !== null && named !== bySlug)
     throw invalid(["body", "orgSlug"], "tenantId and orgSlug are different organizations. Set only one");
   const sourceId = named ?? bySlug ?? ctx.organizationId;
@@ -35,9 +38,10 @@ export async function findParties(ctx: Context, request: SyncRequest): Promise<P
   return { source: await adminOf(ctx, sourceId), target: await adminOf(ctx, targetId) };
 }
 
-async function adminOf(ctx: Context, organizationId: string): Promise<Context> {
+/** A refusal names the organization as the request does, so that a slug leads nobody to an id. */
+async function adminOf(ctx: Context, organizationId: string, name = organizationId): Promise<Context> {
   const role = organizationId === ctx.organizationId ? ctx.role : await roleIn(ctx, organizationId);
-  if (role === null || ROLES.indexOf(role) < ROLES.indexOf("admin")) throw notAdmin(ctx, organizationId);
+  if (role === null || ROLES.indexOf(role) < ROLES.indexOf("admin")) throw notAdmin(ctx, name);
   return contextFor(ctx, { organizationId, role, actor: ctx.actor, correlationId: ctx.correlationId });
 }
 
