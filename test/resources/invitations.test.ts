@@ -7,7 +7,7 @@ import { sessions } from "../../src/resources/sessions/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { client, startApp } from "../support/app.ts";
 import { isStored } from "../support/beside.ts";
-import { browser, join, neighbour } from "../support/people.ts";
+import { browser, join, neighbour, turnOnSecondFactor } from "../support/people.ts";
 
 const place = "/api/v1/organizations/invitations";
 const accept = "/api/v1/auth/invitations/accept";
@@ -313,6 +313,17 @@ describe("accepting", () => {
     const joined = await other.call("POST", accept, { token });
     expect([joined.status, joined.body.id, joined.headers.getSetCookie()]).toEqual([200, other.user.id, []]);
     expect((await app.owner("GET", team)).body.members).toHaveLength(2);
+  });
+
+  test("an account with a second factor is joined once it is signed in to, and not by its password alone", async () => {
+    await using app = await startApp();
+    const other = await stranger(app);
+    await turnOnSecondFactor(app, other.call);
+    const { token } = await invite(app, { email: other.user.email });
+    const refused = await app.anonymous("POST", accept, { token, password: NEW_PASSWORD });
+    expect([refused.status, refused.body.code]).toEqual([401, "unauthenticated"]);
+    expect(refused.body.detail).toContain("sign in to it, and open this link again");
+    expect((await other.call("POST", accept, { token })).status).toBe(200);
   });
 
   test("by who is signed in under another address is refused", async () => {

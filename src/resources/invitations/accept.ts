@@ -125,8 +125,10 @@ async function prove(
   }
   const credentials = { email: account.email, password };
   const signedIn = await signIn(app, credentials, visitor, null).catch((error: unknown) => {
-    const isWrong = error instanceof AppError && error.code === "unauthenticated";
-    throw isWrong ? elsewhere(app, account.email, "This is not the password of the account. ") : error;
+    const code = error instanceof AppError ? error.code : null;
+    if (code === "second_factor_required") throw secondFactorFirst(account.email);
+    if (code !== "unauthenticated") throw error;
+    throw elsewhere(app, account.email, "This is not the password of the account. ");
   });
   return signedIn.token;
 }
@@ -145,6 +147,12 @@ const elsewhere = ({ mailer }: App, email: string, before = "") =>
         ? "If you don't know the password, choose “Forgot your password?” at sign-in."
         : `If you don't know the password, ask the operator to run weir reset-password ${email}.`
     }`,
+  );
+
+const secondFactorFirst = (email: string) =>
+  new AppError(
+    "unauthenticated",
+    `The account with the address ${email} has a second factor: sign in to it, and open this link again.`,
   );
 
 const meantForAnother = () =>
