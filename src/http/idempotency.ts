@@ -33,6 +33,8 @@ interface Request {
   method: string;
   path: string;
   body: unknown;
+  /** Of an access token that has not all of them. */
+  scopes?: readonly string[];
 }
 
 /** Of the reply. */

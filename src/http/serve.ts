@@ -95,6 +95,8 @@ async function answer(
     method: operation.method,
     path: visit.url.pathname + visit.url.search,
     body: input.body ?? null,
+    // what a token was given is not for one with other scopes
+    ...(identity?.scopes ? { scopes: identity.scopes } : {}),
   };
   const kind = { status: operation.status ?? 200, isSealed: /sealed$/.test(String(operation.idempotent)) };
   if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...given, ctx }));

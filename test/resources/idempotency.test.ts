@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { actions } from "../../src/resources/actions/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
-import { PASSWORD, startApp } from "../support/app.ts";
+import { client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, join, neighbour } from "../support/people.ts";
 import {
   ACTIONS,
@@ -17,6 +17,7 @@ import {
 
 const body = { kind: "conditional_branch", name: "Once", definition: branch() };
 const key = { "idempotency-key": "order-4711" };
+const TOKENS = "/api/v1/access-tokens";
 const ORGANIZATIONS = "/api/v1/organizations";
 
 /** Somebody who is signed in, and has left the only organization that they were in. */
@@ -78,6 +79,15 @@ describe("the same key again", () => {
     for (const call of [app.owner, member.call, other.call])
       ids.add(created(await call("POST", ACTIONS, body, key)).id);
     expect(ids.size).toBe(3);
+  });
+
+  test("gives a token with fewer scopes nothing that another of the same person made", async () => {
+    await using app = await startApp({ engine: false });
+    const narrow = created(await app.owner("POST", TOKENS, { name: "narrow", scopes: ["admin"] }));
+    const call = client(app.origin, { authorization: `Bearer ${narrow.token}` });
+    created(await app.owner("POST", TOKENS, { name: "full" }, key));
+    const refused = await call("POST", TOKENS, { name: "full" }, key);
+    expect([refused.status, refused.body.code]).toEqual([409, "idempotency_mismatch"]);
   });
 
   test("of a person who comes to their first organization by it is the same key there", async () => {
