@@ -205,6 +205,15 @@ describe("the authorization server", () => {
     expect((await call("GET", "/api/v1/automations")).status).toBe(401);
   });
 
+  test("gives no token for a code once its person has changed the password", async () => {
+    const { client_id: id } = (await register()).body;
+    const code = await codeFor(id);
+    const change = { currentPassword: PASSWORD, newPassword: PASSWORD, endTokens: false };
+    expect((await browser("POST", "/api/v1/users/me/password", change)).status).toBe(204);
+    const refused = await exchange({ code, client_id: id });
+    expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);
+  });
+
   test("renews a token with a refresh token, once each, and ends all of them when one comes twice", async () => {
     const { client_id: id } = (await register()).body;
     const { client_id: other } = (await register({ client_name: "Other" })).body;

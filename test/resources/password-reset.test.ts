@@ -104,6 +104,15 @@ describe("a forgotten password", () => {
     expect((await app.anonymous("POST", RESET, { token: first, password: PASSWORD })).status).toBe(410);
   });
 
+  test("has links that end with the password that they were asked for", async () => {
+    await using app = await startWithMail();
+    const token = await ask(app);
+    const change = { currentPassword: PASSWORD, newPassword: "a third one of some length", endTokens: false };
+    expect((await app.owner("POST", "/api/v1/users/me/password", change)).status).toBe(204);
+    expect((await app.anonymous("POST", RESET, { token, password: NEW_PASSWORD })).status).toBe(410);
+    expect((await browser(app.origin).signIn(ADA, change.newPassword)).status).toBe(200);
+  });
+
   deepTest("is told by one of many at once", async () => {
     await using app = await startWithMail();
     const token = await ask(app);

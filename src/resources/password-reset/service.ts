@@ -76,7 +76,6 @@ export async function resetByLink(
     const [link] = await tx.db.delete(passwordResets).where(isThis).returning();
     const [user] = link ? await tx.db.select().from(users).where(eq(users.id, link.userId)) : [];
     if (!user) throw gone();
-    await tx.db.delete(passwordResets).where(eq(passwordResets.userId, user.id));
     await claim(tx, user, passwordHash);
   });
 }

@@ -1,7 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import type { WriteContext } from "../../context.ts";
 import { revokeAllAccessTokens } from "../access-tokens/service.ts";
+import { authorizationCodes } from "../client-authorizations/table.ts";
 import { deviceCodes } from "../device/table.ts";
+import { passwordResets } from "../password-reset/table.ts";
 import { revokeSessions } from "../sessions/service.ts";
 
 /** How many of each there were. */
@@ -12,8 +14,8 @@ export interface WaysIn {
 }
 
 /**
- * Ends every session, access token and approved device code of a person, in every organization. `keptId` is a session
- * that stays; with `keepTokens` the access tokens stay too.
+ * Ends every session, access token, approved device code, unused client code and mailed link of a person, in every
+ * organization. `keptId` is a session that stays; with `keepTokens` the access tokens stay too.
  */
 export async function endEveryWayIn(
   tx: WriteContext,
@@ -26,6 +28,10 @@ export async function endEveryWayIn(
     .set({ status: "denied" })
     .where(and(eq(deviceCodes.userId, userId), eq(deviceCodes.status, "approved")))
     .returning({ id: deviceCodes.id });
+  await tx.db
+    .delete(authorizationCodes)
+    .where(and(eq(authorizationCodes.userId, userId), eq(authorizationCodes.status, "issued")));
+  await tx.db.delete(passwordResets).where(eq(passwordResets.userId, userId));
   return { sessions: await revokeSessions(tx, { userId, keptId }), tokens, codes: codes.length };
 }
 
