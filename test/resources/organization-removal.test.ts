@@ -94,6 +94,17 @@ test("an owner removes an organization with its name alone, and everything of it
   expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
 });
 
+test("an organization that many requests remove at once is removed once, and restored with its people", async () => {
+  await using app = await startApp({ engine: false });
+  const { id, call } = await second(app);
+  const remove = () => call("DELETE", CURRENT, { confirm: "Second" });
+  const removed = await Promise.all(Array.from({ length: 5 }, remove));
+  for (const { status } of removed) expect([204, 403]).toContain(status);
+  expect((await app.owner("POST", `${INSTALLATION}/${id}/restore`)).status).toBe(200);
+  const told = (await call("GET", "/api/v1/events?type=organization.removed")).body.items;
+  expect(told).toHaveLength(1);
+});
+
 test("an organization that was removed starts nothing until it is restored", async () => {
   await using app = await startApp();
   const { id, call } = await second(app);

@@ -31,6 +31,7 @@ const BATCH = 50;
 export async function removeOrganization(ctx: Context, { confirm }: { confirm: string }): Promise<void> {
   await write(ctx, async (tx) => {
     const before = await findCurrentOrganization(tx);
+    if (before.removedAt !== null) return; // by another request meanwhile, which keeps who was in it
     if (confirm !== before.name) {
       throw invalid(["body", "confirm"], "Enter the organization's name exactly", "confirm_mismatch");
     }
