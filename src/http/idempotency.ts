@@ -4,6 +4,7 @@ import { timestamp } from "../base/clock.ts";
 import { AppError, invalid } from "../base/errors.ts";
 import { storedJson } from "../base/json.ts";
 import { writeCanonical, writeJson } from "../base/json-write.ts";
+import { slot } from "../base/memory.ts";
 import { type Context, type WriteContext, write } from "../context.ts";
 import { Reply } from "./operation.ts";
 
@@ -43,11 +44,33 @@ interface Kind {
   isSealed: boolean;
 }
 
+/** The last request under way for each key. */
+const UNDER_WAY = slot(() => new Map<string, Promise<unknown>>());
+
 /**
- * Runs work that has transactions of its own once for each key: its reply is kept at its end, so that
- * what a kill has cut short is taken up again by a request with that key.
+ * Runs work that has transactions of its own once for each key: its reply is kept at its end, so that what a kill has
+ * cut short is taken up again by a request with that key. Requests that come meanwhile wait for that reply.
  */
 export async function onceAtEnd(
+  ctx: Context,
+  key: string,
+  request: Request,
+  kind: Kind,
+  work: () => Promise<unknown>,
+): Promise<Reply> {
+  const underWay = ctx.memory.of(UNDER_WAY);
+  const name = replyLabel({ organizationId: ctx.organizationId, actorId: ctx.actor.id, key });
+  const own = () => keepAtEnd(ctx, key, request, kind, work);
+  const reply = (underWay.get(name) ?? Promise.resolve()).then(own, own);
+  underWay.set(name, reply);
+  try {
+    return await reply;
+  } finally {
+    if (underWay.get(name) === reply) underWay.delete(name);
+  }
+}
+
+async function keepAtEnd(
   ctx: Context,
   key: string,
   request: Request,

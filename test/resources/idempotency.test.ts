@@ -112,6 +112,21 @@ describe("the same key again", () => {
     expect(await app.app.store.db.$count(actions)).toBe(1);
   });
 
+  test("twenty invitations at once are one, whose link works", async () => {
+    await using app = await startApp({ engine: false });
+    const invite = () => app.owner("POST", `${ORGANIZATIONS}/invitations`, { email: "eve@example.com" }, key);
+    const answers = await Promise.all(Array.from({ length: 20 }, invite));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    const told = await app.owner("GET", "/api/v1/events?type=organization.invitation_created");
+    expect(told.body.items).toHaveLength(1);
+    const token = new URL(answers[0]?.body.inviteUrl).searchParams.get("token");
+    const joined = await app.anonymous("POST", "/api/v1/auth/invitations/accept", {
+      token,
+      password: PASSWORD,
+    });
+    expect(joined.status).toBe(201);
+  });
+
   test("is forgotten after a day", async () => {
     await using app = await startApp();
     const first = await app.owner("POST", ACTIONS, body, key);
