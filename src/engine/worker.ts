@@ -43,8 +43,8 @@ const ISOLATION_MS = 20_000;
 interface Job {
   run: RunRow;
   startedMs: number;
-  /** How long other runs wait for it. */
-  aloneMs: number;
+  /** How long other runs wait for it, if it is suspected. */
+  aloneMs?: number;
   control: AbortController;
   done: Promise<void>;
 }
@@ -84,7 +84,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     return Math.max(0, ISOLATION_MS - (now - openedMs));
   };
 
-  const start = (run: RunRow, aloneMs: number) => {
+  const start = (run: RunRow) => {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
     const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last attempt may still be cleaning up
@@ -97,7 +97,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         slots.left(run.id);
         if (isShareFull) app.signals.notify(RUNS_TOPIC);
       });
-    jobs.set(run.id, { run, startedMs: app.clock.monotonic(), aloneMs, control, done });
+    jobs.set(run.id, { run, startedMs: app.clock.monotonic(), control, done });
   };
 
   const heldSlots = () => {
@@ -124,10 +124,14 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   };
 
   /** The suspected run that runs alone, and for how much longer. Null if others may start. */
-  const alone = () => {
-    const now = app.clock.monotonic();
-    const job = [...jobs.values()].find(({ startedMs, aloneMs }) => now - startedMs < aloneMs);
-    return job ? { done: job.done, leftMs: job.aloneMs - (now - job.startedMs) } : null;
+  const alone = async () => {
+    for (const job of jobs.values()) {
+      if (!isSuspect(job.run)) continue;
+      job.aloneMs ??= isolationMs() / (1 + (await suspectsDue(app)));
+      const leftMs = job.aloneMs - (app.clock.monotonic() - job.startedMs);
+      if (leftMs > 0) return { done: job.done, leftMs };
+    }
+    return null;
   };
 
   return {
@@ -146,7 +150,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         unlisten();
         return "more";
       }
-      const first = alone();
+      const first = await alone();
       if (first) {
         const over = new AbortController();
         void first.done.then(() => over.abort());
@@ -156,11 +160,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       let runs: RunRow[] = [];
       try {
         claiming = free;
-        const isolated = isolationMs() > 0 ? await suspectsDue(app) : 0;
         runs = await claim(free);
-        const aloneMs = isolated > 0 ? isolationMs() / isolated : 0;
-        if (!draining)
-          for (const run of runs) if (run.status === "running") start(run, isSuspect(run) ? aloneMs : 0);
+        if (!draining) for (const run of runs) if (run.status === "running") start(run);
       } finally {
         claiming = 0;
         isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));
