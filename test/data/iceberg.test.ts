@@ -12,7 +12,7 @@ import type { Client } from "../support/app.ts";
 import { checkTable, loadMetadata, type Metadata, readRows } from "../support/iceberg.ts";
 import { startInstallation } from "../support/process.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { startData } from "./place.ts";
 
 setDefaultTimeout(600_000);
@@ -85,6 +85,16 @@ test("equal counts and sums after merges, while loads, compaction and sweeps go 
   const left = readdirSync(join(folder, "metadata")).filter((name) => name.endsWith(".metadata.json"));
   expect(left).toEqual([`${hint}.metadata.json`]);
   expect(data.app.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+});
+
+deepTest("lists the last 500 snapshots of a table, with all of its rows", async () => {
+  await using data = await startData();
+  const loads = 503;
+  for (let n = 0; n < loads; n++) await upload(data.owner, "many", [{ id: n }]);
+  const { metadata } = await loadMetadata(data.owner, data.app.ids.organizationId, "raw", "many", "many");
+  await checkTable(metadata);
+  expect(metadata.snapshots).toHaveLength(500);
+  expect(await readRows(metadata)).toHaveLength(loads);
 });
 
 test("types that changed on the way are read as they are here", async () => {
