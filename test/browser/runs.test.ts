@@ -33,7 +33,11 @@ test("a failed run is found among all by its error, filtered by its step, and re
   const { error } = await flowToEnd(owner, broken.id);
   await flowToEnd(owner, broken.id);
   await flowToEnd(owner, fine.id);
-  const waiting = await makeAutomation(owner, { steps: [gate] }, { name: "Shipping" });
+  const waiting = await makeAutomation(
+    owner,
+    { steps: [{ ...gate, name: "Ask Ben" }] },
+    { name: "Shipping" },
+  );
   const { id } = created(await owner("POST", `${AUTOMATIONS}/${waiting.id}/run`));
   await until(owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
 
@@ -43,7 +47,7 @@ test("a failed run is found among all by its error, filtered by its step, and re
   await page.getByRole("link", { name: "Automation runs" }).click();
   const table = page.getByRole("table", { name: "Automation runs" });
   await page.getByText("1–4 of 4").waitFor();
-  await table.getByRole("row", { name: /Shipping.*0 of 1 step · ask.*Waiting for approval/ }).waitFor();
+  await table.getByRole("row", { name: /Shipping.*0 of 1 step · Ask Ben.*Waiting for approval/ }).waitFor();
   expect(asked.filter((path) => /^\/api\/v1\/(automations|automation-runs|actions)\//.test(path))).toEqual(
     [],
   );

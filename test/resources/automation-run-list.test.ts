@@ -6,10 +6,12 @@ import { join, neighbour } from "../support/people.ts";
 import {
   AUTOMATION_RUNS,
   AUTOMATIONS,
+  automationRunEnd,
   branch,
   faultsOf,
   flowToEnd,
   makeAutomation,
+  RUNS,
 } from "../support/work.ts";
 
 const good = { key: "good", kind: "conditional_branch", definition: branch() };
@@ -61,7 +63,8 @@ test("the runs of all automations stand in one list, newest first, with their au
     "Stock",
   ]);
   const { automationName: _, ...run } = page.runs[0];
-  expect(run).toEqual((await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).body);
+  const { body: alone } = await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`);
+  expect(run).toEqual({ ...alone, steps: alone.steps.map((step: object) => ({ ...step, name: null })) });
   expect(await found("limit=3&offset=3")).toEqual([0]);
 });
 
@@ -125,4 +128,35 @@ test("other organizations' runs are not in it, and other people's private ones a
   expect(await ask("q=parcel")).not.toContain(id);
   expect(await ask("q=orders")).toContain(id);
   expect(await found("q=parcel")).toContain(2);
+});
+
+test("lists name the steps of each run as its version of the automation does, and those of a test", async () => {
+  const steps = (name: string) => [
+    { ...good, name },
+    { ...good, key: "plain", dependsOn: ["good"] },
+  ];
+  const { id } = await makeAutomation(app.owner, { steps: steps("Check") }, { name: "Named" });
+  await flowToEnd(app.owner, id);
+  await app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config: { steps: steps("Check twice") } });
+  await flowToEnd(app.owner, id);
+  const tested = await app.owner("POST", `${AUTOMATIONS}/${id}/test`, { config: { steps: steps("Try") } });
+  await automationRunEnd(app.owner, tested.body.id);
+  const { runs: listed } = await list(`automation_id=${id}`);
+  const namesOf = (run: { steps: { name: string | null }[] }) => run.steps.map(({ name }) => name);
+  expect(listed.map(namesOf)).toEqual([
+    ["Try", null],
+    ["Check twice", null],
+    ["Check", null],
+  ]);
+  const named = async (runId: string) =>
+    (await app.owner("GET", `${RUNS}?automation_run_id=${runId}`)).body.runs.map(
+      ({ stepKey, stepName }: Record<string, unknown>) => [stepKey, stepName],
+    );
+  const [test, second, first] = listed as { id: string }[];
+  expect((await named(first?.id ?? "")).sort()).toEqual([
+    ["good", "Check"],
+    ["plain", null],
+  ]);
+  expect(await named(second?.id ?? "")).toContainEqual(["good", "Check twice"]);
+  expect(await named(test?.id ?? "")).toContainEqual(["good", "Try"]);
 });

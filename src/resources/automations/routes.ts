@@ -6,6 +6,7 @@ import { failuresOf } from "../../flows/item-failures.ts";
 import { runAutomation } from "../../flows/start.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
+import { namesOfSteps } from "../runs/step-names.ts";
 import { isHidden } from "../runs/wire-private.ts";
 import { usersById } from "../users/people.ts";
 import { automationNames, listAllRuns } from "./all-runs.ts";
@@ -209,11 +210,12 @@ export const automationOperations = [
         ctx,
         rows.map((row) => row.automationId),
       );
+      const stepName = await namesOfSteps(ctx, rows);
       const users = await usersById(
         ctx,
         rows.map((row) => (isHidden(ctx, row) ? null : row.triggerSourceId)),
       );
-      const runs = await mapInSlices(rows, (row) => toListedRun(ctx, row, names));
+      const runs = await mapInSlices(rows, (row) => toListedRun(ctx, row, names, stepName));
       return { runs, hasNext: offset + rows.length < total, limit, offset, total, users };
     },
   }),

@@ -39,6 +39,12 @@ export type AllRunsQuery = Static<typeof AllRunsQuery>;
 
 const ListedRun = object({
   ...AutomationRun.properties,
+  steps: Type.Array(
+    object({
+      ...AutomationRun.properties.steps.items.properties,
+      name: described("The step's name. Null if it has none", nullable(Type.String())),
+    }),
+  ),
   automationName: described(
     "The automation's current name. Null if it was permanently deleted",
     nullable(Type.String()),
@@ -58,7 +64,12 @@ export const toListedRun = (
   viewer: Viewer,
   row: AutomationRunRow,
   names: ReadonlyMap<string, string>,
-): Static<typeof ListedRun> => ({
-  ...toAutomationRun(viewer, row),
-  automationName: names.get(row.automationId) ?? null,
-});
+  stepName: (runId: string, key: string) => string | null,
+): Static<typeof ListedRun> => {
+  const { steps, ...run } = toAutomationRun(viewer, row);
+  return {
+    ...run,
+    steps: steps.map((step) => ({ ...step, name: stepName(row.id, step.key) })),
+    automationName: names.get(row.automationId) ?? null,
+  };
+};

@@ -2,12 +2,13 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../../context.ts";
 import { actions } from "../actions/table.ts";
 import { automationRuns, automations } from "../automations/table.ts";
+import { namesOfSteps } from "./step-names.ts";
 import type { RunRow } from "./table.ts";
 
 const among = (ids: readonly (string | null)[]) =>
   sql`(select value from json_each(${JSON.stringify([...new Set(ids.filter((id) => id !== null))])}))`;
 
-/** The names of the actions and automations of runs, in two statements however many there are. */
+/** The names of the actions, automations and steps of runs, in a few statements however many there are. */
 export async function namesOfRuns(
   ctx: Context,
   rows: readonly Pick<RunRow, "actionId" | "automationRunId">[],
@@ -22,7 +23,12 @@ export async function namesOfRuns(
       ),
     );
   const flows = await ctx.db
-    .select({ runId: automationRuns.id, id: automationRuns.automationId, name: automations.name })
+    .select({
+      runId: automationRuns.id,
+      id: automationRuns.automationId,
+      version: automationRuns.automationVersion,
+      name: automations.name,
+    })
     .from(automationRuns)
     .leftJoin(automations, eq(automations.id, automationRuns.automationId))
     .where(
@@ -34,5 +40,9 @@ export async function namesOfRuns(
   return {
     actions: new Map(named.map(({ id, name }) => [id, name])),
     automations: new Map(flows.map(({ runId, id, name }) => [runId, { id, name }])),
+    stepName: await namesOfSteps(
+      ctx,
+      flows.map(({ runId, id, version }) => ({ id: runId, automationId: id, automationVersion: version })),
+    ),
   };
 }

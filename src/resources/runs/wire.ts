@@ -59,7 +59,7 @@ export const RunQuery = object({
 });
 export type RunQuery = Static<typeof RunQuery>;
 
-/** A run in a list, with the names of its action and automation. */
+/** A run in a list, with the names of its action, automation and step. */
 export const ListedRun = object({
   ...Run.properties,
   actionName: nullable(Type.String()),
@@ -70,6 +70,7 @@ export const ListedRun = object({
     "Key of the automation's step. Null for a run without an automation",
     nullable(Type.String()),
   ),
+  stepName: described("Name of that step. Null if it has none", nullable(Type.String())),
 });
 
 export const RunPage = object({
@@ -162,6 +163,7 @@ export function toListedRun(viewer: Viewer, row: RunRow, names: RunNames): Stati
     automationName: flow?.name ?? null,
     automationRunId: row.automationRunId,
     stepKey: row.stepKey,
+    stepName: names.stepName(row.automationRunId, row.stepKey),
   };
 }
 
@@ -171,12 +173,14 @@ const UNNAMED = {
   automationName: null,
   automationRunId: null,
   stepKey: null,
+  stepName: null,
 };
 
 /** What the runs of a list are runs of, by the ids of actions and of automation runs. */
 interface RunNames {
   readonly actions: ReadonlyMap<string, string>;
   readonly automations: ReadonlyMap<string, { id: string; name: string | null }>;
+  readonly stepName: (automationRunId: string | null, key: string | null) => string | null;
 }
 
 /** Of the row of a private run, for others than who set it off. */

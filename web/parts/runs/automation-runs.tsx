@@ -31,7 +31,7 @@ function detailOf({ error, steps, status }: Row): string | null {
   if (message) return message;
   if (status !== "running" && status !== "waiting") return null;
   const active = steps.filter((step) => step.status === "running" || step.status === "waiting");
-  return [stepsOver(steps), ...active.map(({ key }) => key)].join(" · ");
+  return [stepsOver(steps), ...active.map(({ key, name }) => name ?? key)].join(" · ");
 }
 
 const columns: readonly Column<Row>[] = [

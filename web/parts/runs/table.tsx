@@ -25,11 +25,12 @@ export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
       isWide: true,
       cell: (run) => {
         const title = titleOf(run.kind);
-        const known = keys.get(run.id) ?? run.actionName ?? run.stepKey ?? title;
+        const step = run.stepName ?? run.stepKey;
+        const known = run.stepName ?? keys.get(run.id) ?? run.actionName ?? step ?? title;
         const name = hidesAction ? run.id.slice(-12) : known;
         const whose = keys.has(run.id) ? title : (run.automationName ?? title);
         const why = (run.error as { message?: string } | null)?.message ?? progressOf(run);
-        const kind = run.stepKey === known && whose !== title ? title : null;
+        const kind = step === known && whose !== title ? title : null;
         const below = [whose === name ? null : whose, why ?? kind];
         return <Named name={name} below={below.filter(Boolean).join(" · ")} />;
       },
