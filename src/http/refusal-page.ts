@@ -44,9 +44,10 @@ const refusalPage = (
 <meta name="referrer" content="no-referrer">
 <title>${title}</title>
 <link rel="stylesheet" href="/sign-in/page.css">
+<script type="module" src="/sign-in/shared.js"></script>
 </head>
 <body>
-<main>
+<main data-untranslated>
 ${logo}
 <h1>${title}</h1>
 <p class="bad">${escaped(error.message)}</p>

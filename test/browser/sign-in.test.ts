@@ -103,3 +103,39 @@ test("the pages of sign-in are in the language of the browser, or in the one cho
     await browser.close();
   }
 }, 120_000);
+
+test("a page of sign-in shows nothing in English on its way to German, nor one that says why a sign-in failed", async () => {
+  await using app = await startApp({
+    engine: false,
+    env: {
+      WEIR_OIDC_ISSUER: "http://127.0.0.1:9",
+      WEIR_OIDC_CLIENT_ID: "weir",
+      WEIR_OIDC_CLIENT_SECRET: "secret",
+    },
+  });
+  const browser = await openBrowser();
+  try {
+    const { page, faults } = await browser.open(app.origin, { locale: "de-DE" });
+    const held = Promise.withResolvers<void>();
+    await page.route("**/sign-in/de.js", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(`${app.origin}/login`, { waitUntil: "commit" });
+    const heading = page.getByRole("heading", { level: 1, includeHidden: true });
+    await heading.waitFor({ state: "attached" });
+    expect([await heading.textContent(), await heading.isVisible()]).toEqual(["Sign in to Weir", false]);
+    held.resolve();
+    await page.getByRole("heading", { name: "Bei Weir anmelden" }).waitFor();
+
+    await page.goto(`${app.origin}/api/v1/auth/oidc/start`);
+    await page.getByRole("heading", { name: "Anmeldung fehlgeschlagen" }).waitFor();
+    await page.getByText(/^Single Sign-on mit .+ ist derzeit nicht verfügbar\./).waitFor();
+    await page.getByRole("link", { name: "Zurück zur Anmeldung" }).waitFor();
+    await page.goto(`${app.origin}/api/v1/auth/oidc/callback?state=unknown&code=1`);
+    await page.getByText(`Beginnen Sie neu unter ${app.origin}/login.`).waitFor();
+    expect(faults).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 120_000);

@@ -114,7 +114,7 @@ export const catalogSignInOperations = [
     errors: [401, 403, 410, 502, 504],
     replies: { 302: { description: "Signed in. Redirects to the page of the API." } },
     handle: ({ app, visit }) =>
-      orPage(visit, { title: "Signing in did not work", back: ["/catalog", "To the APIs"] }, async () => {
+      orPage(visit, { title: "Sign-in failed", back: ["/catalog", "Back to the API catalog"] }, async () => {
         const answer = visit.url.searchParams;
         const { ctx, attempt } = await admitted(app, visit, answer);
         await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {

@@ -85,23 +85,19 @@ export const connectionSignInOperations = [
     errors: [401, 403, 409, 410, 502, 504],
     replies: { 302: { description: "Signed in. Redirects to the page of the connection." } },
     handle: ({ app, visit }) =>
-      orPage(
-        visit,
-        { title: "Signing in did not work", back: ["/connections", "To the connections"] },
-        async () => {
-          const answer = visit.url.searchParams;
-          const { ctx, attempt } = await admitted(app, visit, answer);
-          await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {
-            if (error instanceof AppError)
-              app.log.write("warn", "A sign-in for a connection did not work.", {
-                ...{ correlationId: visit.correlationId, connectionId: attempt.connectionId },
-                ...{ code: error.code, reason: error.message },
-              });
-            throw error;
-          });
-          return new Reply(302, null, { location: `/connections/${attempt.connectionId}?signed-in` });
-        },
-      ),
+      orPage(visit, { title: "Sign-in failed", back: ["/connections", "Back to connections"] }, async () => {
+        const answer = visit.url.searchParams;
+        const { ctx, attempt } = await admitted(app, visit, answer);
+        await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {
+          if (error instanceof AppError)
+            app.log.write("warn", "A sign-in for a connection did not work.", {
+              ...{ correlationId: visit.correlationId, connectionId: attempt.connectionId },
+              ...{ code: error.code, reason: error.message },
+            });
+          throw error;
+        });
+        return new Reply(302, null, { location: `/connections/${attempt.connectionId}?signed-in` });
+      }),
   }),
 ];
 

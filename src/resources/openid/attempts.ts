@@ -61,7 +61,7 @@ export async function takeAttempt(
   app: App,
   { state, browser }: { state: string | undefined; browser: string | null },
 ): Promise<{ checks: OpenIdChecks; returnTo: string }> {
-  const again = `Start again at ${app.baseUrl()}/login.`;
+  const address = `${app.baseUrl()}/login`;
   const [attempt] =
     state !== undefined && isWellFormed(state, "")
       ? await app.store.write((db) =>
@@ -72,13 +72,16 @@ export async function takeAttempt(
         )
       : [];
   if (!attempt || state === undefined) {
-    throw new AppError("bad_request", `Unknown sign-in, or it was already used. ${again}`);
+    throw new AppError("bad_request", `Unknown sign-in, or it was already used. Start again at ${address}.`);
   }
   if (browser === null || hashToken(browser) !== attempt.browserHash) {
-    throw new AppError("csrf", `This sign-in was started in another browser, or at another URL. ${again}`);
+    throw new AppError(
+      "csrf",
+      `This sign-in was started in another browser, or at another URL. Start again at ${address}.`,
+    );
   }
   if (attempt.expiresAt <= timestamp(app.clock)) {
-    throw new AppError("gone", `This sign-in expired after 10 minutes. ${again}`);
+    throw new AppError("gone", `This sign-in expired after 10 minutes. Start again at ${address}.`);
   }
   return { checks: checksFor(app, state, browser), returnTo: attempt.returnTo };
 }

@@ -10,7 +10,7 @@ import { CallbackQuery, StartQuery } from "./wire.ts";
 const tag = "Sign-in";
 const failure = "Errors are a page with the same status for clients that prefer `text/html`.";
 
-const PAGE = { title: "Signing in did not work", back: ["/login", "Back to signing in"] } as const;
+const PAGE = { title: "Sign-in failed", back: ["/login", "Back to sign-in"] } as const;
 
 export const openIdOperations = [
   openOperation({

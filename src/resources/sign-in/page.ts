@@ -19,7 +19,7 @@ export const page = (title: string, script: string, content: string) => `<!docty
 <script type="module" src="${script}"></script>
 </head>
 <body>
-<main>
+<main data-untranslated>
 ${logo}
 <h1>${title}</h1>
 ${content}

@@ -15,9 +15,29 @@ const texts = language.startsWith("de")
     )
   : null;
 
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (name, key) => values[key] ?? name);
+
+/** The server's sentences come with their values filled in. */
+const sentences = Object.keys(texts ?? {})
+  .filter((english) => english.includes("{"))
+  .map((english) => {
+    const parts = english
+      .split(/\{(\w+)\}/)
+      .map((part, at) => (at % 2 ? `(?<${part}>.+)` : RegExp.escape(part)));
+    return [new RegExp(`^${parts.join("")}$`), texts[english]];
+  });
+
+function sentenceFor(english) {
+  for (const [pattern, text] of sentences) {
+    const found = pattern.exec(english);
+    if (found) return filled(text, found.groups);
+  }
+  return english;
+}
+
 /** A text in the language of the page, with its values. */
 export const t = (english, values = {}) =>
-  (texts?.[english] ?? english).replace(/\{(\w+)\}/g, (name, key) => values[key] ?? name);
+  texts?.[english] === undefined ? filled(sentenceFor(english), values) : filled(texts[english], values);
 
 /** Puts what stands on the page into its language. */
 function translate() {
@@ -30,6 +50,7 @@ function translate() {
   }
 }
 if (texts) translate();
+document.querySelector("main").removeAttribute("data-untranslated");
 
 /** Where `return_to` leads, as a path of this Weir; anything else leads to the start. */
 export function placeToGo() {
