@@ -18,7 +18,7 @@ export interface Shaped {
   numbers: readonly number[] | null;
   series: readonly Series[];
   /** What a reader should know, such as that not all rows are drawn. */
-  notes: readonly string[];
+  notes: readonly ChartNote[];
 }
 
 /** More points than this can't be told apart. */
@@ -55,6 +55,13 @@ export function plotted({ x, y, series }: ChartSpec, columns: readonly Column[])
   return columns
     .filter((column) => isNumeric(column) && column.name !== x && column.name !== series)
     .map(({ name }) => name);
+}
+
+/** What of the data a chart leaves out: only so many of its points or series are drawn. */
+export interface ChartNote {
+  of: "points" | "series";
+  shown: number;
+  total: number;
 }
 
 /** The labels and series of a chart. Rows with the same x and series are combined, by default summed up. */
@@ -98,8 +105,12 @@ export function shapeChart(spec: ChartSpec, columns: readonly Column[], rows: re
       values: drawn.map(([label]) => cellOf(name, label)),
     })),
     notes: [
-      ...(ordered.length > MAX_POINTS ? [`Shows the first ${MAX_POINTS} of ${ordered.length} points.`] : []),
-      ...(names.length > MAX_SERIES ? [`Shows the first ${MAX_SERIES} of ${names.length} series.`] : []),
+      ...(ordered.length > MAX_POINTS
+        ? [{ of: "points", shown: MAX_POINTS, total: ordered.length } as const]
+        : []),
+      ...(names.length > MAX_SERIES
+        ? [{ of: "series", shown: MAX_SERIES, total: names.length } as const]
+        : []),
     ],
   };
 }

@@ -17,24 +17,24 @@ export interface LetterContent {
   link: { label: string; url: string };
   /** Paragraphs below the link. */
   foot: readonly string[];
-  /** The address that ends mails of this kind. Absent for mails that come once. */
-  unsubscribeUrl?: string;
+  /** Ends mails of this kind. Absent for mails that come once. */
+  unsubscribe?: { label: string; url: string };
 }
 
 const MAX_SUBJECT_CHARACTERS = 150;
 
-/** Writes a mail. Nothing in it is fetched from anywhere, and nothing but `link` and `unsubscribeUrl` leads anywhere. */
+/** Writes a mail. Nothing in it is fetched from anywhere, and nothing but `link` and `unsubscribe` leads anywhere. */
 export function letterOf(to: string, content: LetterContent): Letter {
   return {
     to,
     subject: oneLine(content.subject, MAX_SUBJECT_CHARACTERS),
     text: textOf(content),
     html: htmlOf(content),
-    ...(content.unsubscribeUrl === undefined ? {} : { unsubscribeUrl: content.unsubscribeUrl }),
+    ...(content.unsubscribe === undefined ? {} : { unsubscribeUrl: content.unsubscribe.url }),
   };
 }
 
-function textOf({ lines, facts = [], sections = [], link, foot, unsubscribeUrl }: LetterContent): string {
+function textOf({ lines, facts = [], sections = [], link, foot, unsubscribe }: LetterContent): string {
   const table = facts.map(([name, value]) => `${plain(name)}: ${plain(value)}`).join("\n");
   const parts = [
     ...lines.map(plain),
@@ -42,7 +42,7 @@ function textOf({ lines, facts = [], sections = [], link, foot, unsubscribeUrl }
     ...sections.map(sectionText),
     `${link.label}:\n${link.url}`,
     ...foot.map(plain),
-    ...(unsubscribeUrl === undefined ? [] : [`Unsubscribe:\n${unsubscribeUrl}`]),
+    ...(unsubscribe === undefined ? [] : [`${unsubscribe.label}:\n${unsubscribe.url}`]),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -51,7 +51,7 @@ const FONT = "font-family:Helvetica,Arial,sans-serif;font-size:15px;line-height:
 const SMALL = "font-size:13px;color:#666";
 const CELL = "padding:2px 16px 2px 0;vertical-align:top";
 
-function htmlOf({ lines, facts = [], sections = [], link, foot, unsubscribeUrl }: LetterContent): string {
+function htmlOf({ lines, facts = [], sections = [], link, foot, unsubscribe }: LetterContent): string {
   const rows = facts.map(
     ([name, value]) =>
       `<tr><td style="${CELL};color:#666">${escaped(name)}</td><td style="${CELL}">${escaped(value)}</td></tr>`,
@@ -63,9 +63,9 @@ function htmlOf({ lines, facts = [], sections = [], link, foot, unsubscribeUrl }
     ...sections.map(sectionHtml),
     `<p><a href="${encoded(link.url)}">${encoded(link.label)}</a></p>`,
     ...foot.map((line) => `<p style="${SMALL}">${escaped(line)}</p>`),
-    ...(unsubscribeUrl === undefined
+    ...(unsubscribe === undefined
       ? []
-      : [`<p style="${SMALL}"><a href="${encoded(unsubscribeUrl)}">Unsubscribe</a></p>`]),
+      : [`<p style="${SMALL}"><a href="${encoded(unsubscribe.url)}">${escaped(unsubscribe.label)}</a></p>`]),
     "</body></html>",
   ].join("\n");
 }

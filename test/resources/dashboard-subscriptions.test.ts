@@ -76,6 +76,24 @@ test("a dashboard is mailed now, as text and as HTML with numbers, bars and tabl
   ]);
 });
 
+test("who reads German gets a dashboard's mail in German, numbers too", async () => {
+  const filters = [{ ...SHOP.filters[0], default: null }];
+  const { id } = await make({ name: "Laden", filters });
+  const emmy = await join(app, "viewer");
+  await emmy.call("PATCH", "/api/v1/users/me/preferences", { locale: "de-CH" });
+  const at = `${DASHBOARDS}/${id}/subscriptions`;
+  const schedule = { cron: "0 7 * * *", timezone: "Europe/Zurich" };
+  created(await app.owner("POST", at, { schedule, recipients: [emmy.user.id] }));
+  app.clock.turn(DAY);
+  await sendDueDashboards(app.app);
+  const [mail] = await mailsTo(emmy.user.email, 1);
+  for (const text of [mail?.text ?? "", mail?.html ?? ""]) {
+    for (const german of ["Zeigt die ersten 20 von 30 Zeilen.", "Stand", "Dashboard öffnen", "Abbestellen"])
+      expect(text).toContain(german);
+    expect(text).not.toMatch(/Unsubscribe|As of|Shows the|Open the dashboard|A member of/);
+  }
+});
+
 test("a schedule mails each time once, also with several processes; who is no member any more gets nothing", async () => {
   const { id } = await make({ name: "Scheduled" });
   const at = `${DASHBOARDS}/${id}/subscriptions`;

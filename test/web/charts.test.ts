@@ -43,7 +43,10 @@ test("a chart says when it doesn't show all points or series", () => {
   const rows = Array.from({ length: 2500 }, (_, n) => ({ day: n, country: `c${n % 20}`, total: n }));
   const shaped = shapeChart({ kind: "line", x: "day", y: ["total"], series: "country" }, COLUMNS, rows);
   expect([shaped?.labels.length, shaped?.series.length]).toEqual([2000, 12]);
-  expect(shaped?.notes).toEqual(["Shows the first 2000 of 2500 points.", "Shows the first 12 of 20 series."]);
+  expect(shaped?.notes).toEqual([
+    { of: "points", shown: 2000, total: 2500 },
+    { of: "series", shown: 12, total: 20 },
+  ]);
 });
 
 test("a chart is suggested only for rows that have numbers", () => {

@@ -1,8 +1,9 @@
-import { numberOf, shapeChart } from "../../base/chart-shape.ts";
+import { type ChartNote, numberOf, shapeChart } from "../../base/chart-shape.ts";
 import { type ChartSpec, isNumeric, specOf } from "../../base/chart-spec.ts";
 import { sizeText } from "../../base/size.ts";
 import type { LetterContent } from "../../mail/letter.ts";
 import type { Section } from "../../mail/sections.ts";
+import { type Translate, textsFor } from "../../mail/texts.ts";
 import type { DashboardRow, Panel } from "../dashboards/table.ts";
 import type { DashboardData } from "../dashboards/wire.ts";
 
@@ -21,6 +22,14 @@ interface About {
   at: string;
   /** Null for a mail that a member sends now. */
   unsubscribeUrl: string | null;
+  /** The recipient's, such as `de-CH`; null for English. */
+  locale: string | null;
+}
+
+/** How a reader gets texts and numbers. */
+interface Reader {
+  translate: Translate;
+  locale: string;
 }
 
 /**
@@ -32,53 +41,82 @@ export function letterOfDashboard(
   data: DashboardData,
   about: About,
 ): LetterContent {
+  const translate = textsFor(about.locale);
+  const reader = { translate, locale: about.locale ?? "en" };
+  const any = translate("any");
   const search = new URLSearchParams({ organization: about.organization.id, ...about.filters });
   const used = filters.flatMap(({ key, label, type }): (readonly [string, string])[] => {
     const names = type === "date_range" ? [`${key}_from`, `${key}_to`] : [key];
     const values = names.map((each) => data.filters[each] ?? null);
     if (values.every((value) => value === null)) return [];
-    return [[label, values.map((value) => (value === null ? "any" : String(value))).join(" to ")]];
+    const [from = any, to] = values.map((value) => (value === null ? any : String(value)));
+    return [[label, to === undefined ? from : translate("{from} to {to}", { from, to })]];
   });
   return {
     subject: name,
     lines: [name, ...(description ? [description] : [])],
     facts: [
-      ["Organization", about.organization.name],
-      ["As of", `${about.at.slice(0, 16).replace("T", " ")} UTC`],
+      [translate("Organization"), about.organization.name],
+      [translate("As of"), `${about.at.slice(0, 16).replace("T", " ")} UTC`],
       ...used,
     ],
     sections: panels
       .toSorted((a, b) => a.y - b.y || a.x - b.x)
-      .map((panel) => sectionOf(panel, data.panels[panel.key])),
-    link: { label: "Open the dashboard", url: `${about.baseUrl}/dashboards/${id}?${search}` },
-    foot: ["A member of the organization chose you as a recipient, on the dashboard's page under Email."],
-    ...(about.unsubscribeUrl === null ? {} : { unsubscribeUrl: about.unsubscribeUrl }),
+      .map((panel) => sectionOf(panel, data.panels[panel.key], reader)),
+    link: { label: translate("Open the dashboard"), url: `${about.baseUrl}/dashboards/${id}?${search}` },
+    foot: [
+      translate(
+        "A member of the organization chose you as a recipient, on the dashboard's page under Email.",
+      ),
+    ],
+    ...(about.unsubscribeUrl === null
+      ? {}
+      : { unsubscribe: { label: translate("Unsubscribe"), url: about.unsubscribeUrl } }),
   };
 }
 
 const namedRows = ({ columns, rows }: PanelData) =>
   rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
 
-function sectionOf({ title, chart }: Panel, data: PanelData | undefined): Section {
-  if (!data || data.error) return { title, note: data?.error?.message ?? "No data" };
-  if (data.rows.length === 0) return { title, note: "No rows" };
+function sectionOf({ title, chart }: Panel, data: PanelData | undefined, reader: Reader): Section {
+  const { translate } = reader;
+  if (!data || data.error) return { title, note: data?.error?.message ?? translate("No data") };
+  if (data.rows.length === 0) return { title, note: translate("No rows") };
   const spec = chart && specOf(chart);
   if (spec?.kind === "number") {
     const { goal } = spec;
     return {
       title,
-      number: numberText(numberOf(spec, data.columns, namedRows(data)), spec),
-      ...(goal === undefined ? {} : { note: `Goal: ${numberText(goal, spec)}` }),
+      number: numberText(numberOf(spec, data.columns, namedRows(data)), spec, reader),
+      ...(goal === undefined
+        ? {}
+        : { note: translate("Goal: {goal}", { goal: numberText(goal, spec, reader) }) }),
     };
   }
-  return (spec && spec.kind !== "table" ? chartSection(title, spec, data) : null) ?? rowsSection(title, data);
+  const drawn = spec && spec.kind !== "table" ? chartSection(title, spec, data, reader) : null;
+  return drawn ?? rowsSection(title, data, reader);
 }
 
-function rowsSection(title: string, { columns, rows, rowCount, truncated }: PanelData): Section {
+function rowsSection(
+  title: string,
+  { columns, rows, rowCount, truncated }: PanelData,
+  { translate }: Reader,
+): Section {
   const shown = columns.slice(0, MAX_COLUMNS);
+  const counts = { shown: MAX_ROWS, total: rowCount };
+  const rowsNote = truncated
+    ? translate("Shows the first {shown} of over {total} rows.", counts)
+    : translate("Shows the first {shown} of {total} rows.", counts);
   const left = [
-    ...(rowCount > MAX_ROWS ? [`the first ${MAX_ROWS} of ${truncated ? "over " : ""}${rowCount} rows`] : []),
-    ...(columns.length > MAX_COLUMNS ? [`the first ${MAX_COLUMNS} of ${columns.length} columns`] : []),
+    ...(rowCount > MAX_ROWS ? [rowsNote] : []),
+    ...(columns.length > MAX_COLUMNS
+      ? [
+          translate("Shows the first {shown} of {total} columns.", {
+            shown: MAX_COLUMNS,
+            total: columns.length,
+          }),
+        ]
+      : []),
   ];
   return {
     title,
@@ -86,12 +124,12 @@ function rowsSection(title: string, { columns, rows, rowCount, truncated }: Pane
       columns: shown.map((column) => ({ name: column.name, isNumber: isNumeric(column) })),
       rows: rows.slice(0, MAX_ROWS).map((row) => shown.map((_, at) => cellText(row[at]))),
     },
-    ...(left.length === 0 ? {} : { note: `Shows ${left.join(" and ")}.` }),
+    ...(left.length === 0 ? {} : { note: left.join(" ") }),
   };
 }
 
 /** The points of a chart; one series also has bars. */
-function chartSection(title: string, spec: ChartSpec, data: PanelData): Section | null {
+function chartSection(title: string, spec: ChartSpec, data: PanelData, reader: Reader): Section | null {
   const shaped = shapeChart(spec, data.columns, namedRows(data));
   if (!shaped) return null;
   const { x, labels, series } = shaped;
@@ -100,7 +138,9 @@ function chartSection(title: string, spec: ChartSpec, data: PanelData): Section 
   const points = labels.slice(0, MAX_POINTS);
   const most = Math.max(0, ...first.slice(0, MAX_POINTS).map((value) => value ?? 0));
   const notes = [
-    ...(labels.length > MAX_POINTS ? [`Shows the first ${MAX_POINTS} of ${labels.length} points.`] : []),
+    ...(labels.length > MAX_POINTS
+      ? [{ of: "points", shown: MAX_POINTS, total: labels.length } as const]
+      : []),
     ...shaped.notes,
   ];
   return {
@@ -109,13 +149,18 @@ function chartSection(title: string, spec: ChartSpec, data: PanelData): Section 
       columns: [{ name: x, isNumber: false }, ...shown.map(({ name }) => ({ name, isNumber: true }))],
       rows: points.map((label, at) => [
         cellText(label),
-        ...shown.map(({ values }) => numberText(values[at] ?? null, spec)),
+        ...shown.map(({ values }) => numberText(values[at] ?? null, spec, reader)),
       ]),
       ...(shown.length === 1 && most > 0 ? { bars: points.map((_, at) => (first[at] ?? 0) / most) } : {}),
     },
-    ...(notes.length === 0 ? {} : { note: notes.join(" ") }),
+    ...(notes.length === 0 ? {} : { note: notes.map((note) => noteText(note, reader)).join(" ") }),
   };
 }
+
+const noteText = ({ of, ...counts }: ChartNote, { translate }: Reader): string =>
+  of === "points"
+    ? translate("Shows the first {shown} of {total} points.", { ...counts })
+    : translate("Shows the first {shown} of {total} series.", { ...counts });
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return "–";
@@ -123,18 +168,20 @@ function cellText(value: unknown): string {
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1)}…` : text;
 }
 
-const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const PERCENT = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
-
-function numberText(value: number | null, { format = "number", unit }: ChartSpec): string {
+function numberText(
+  value: number | null,
+  { format = "number", unit }: ChartSpec,
+  { locale }: Reader,
+): string {
   if (value === null) return "–";
+  const formatted = (options: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat(locale, options).format(value);
   const text = {
-    number: () => NUMBER.format(value),
-    compact: () => COMPACT.format(value),
-    percent: () => PERCENT.format(value),
+    number: () => formatted({ maximumFractionDigits: 2 }),
+    compact: () => formatted({ notation: "compact", maximumFractionDigits: 1 }),
+    percent: () => formatted({ style: "percent", maximumFractionDigits: 1 }),
     bytes: () => sizeText(value),
-    duration: () => `${NUMBER.format(value)} s`,
+    duration: () => `${formatted({ maximumFractionDigits: 2 })} s`,
   }[format]();
   return unit ? `${text} ${unit}` : text;
 }

@@ -9,6 +9,7 @@ import { sendMail } from "../notices/channels.ts";
 import type { NoticeWriter } from "../notices/send.ts";
 import type { NoticeRow } from "../notices/table.ts";
 import { memberships } from "../organizations/table.ts";
+import { users } from "../users/table.ts";
 import { letterOfDashboard } from "./letter.ts";
 import { dashboardSubscriptions } from "./table.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
@@ -55,7 +56,18 @@ export const dashboardMails: NoticeWriter = {
         subscriptionId === null || userId === null
           ? null
           : `${baseUrl}/unsubscribe?token=${unsubscribeToken(app.secrets, { subscriptionId, userId })}`;
-      const about = { organization, baseUrl, filters, at: timestamp(app.clock), unsubscribeUrl };
+      const [user] = await app.store.db
+        .select({ locale: users.locale })
+        .from(users)
+        .where(eq(users.id, userId ?? ""));
+      const about = {
+        organization,
+        baseUrl,
+        filters,
+        at: timestamp(app.clock),
+        unsubscribeUrl,
+        locale: user?.locale ?? null,
+      };
       return await sendMail(app, row, letterOfDashboard(dashboard, data, about), signal);
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;

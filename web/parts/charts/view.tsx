@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { numberOf, shapeChart } from "../../../src/base/chart-shape.ts";
+import { type ChartNote, numberOf, shapeChart } from "../../../src/base/chart-shape.ts";
 import {
   type ChartSpec,
   type Column,
@@ -9,6 +9,7 @@ import {
 } from "../../../src/base/chart-spec.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
+import { counted } from "../base/time.tsx";
 import { Grid } from "../table/grid.tsx";
 import type { Picking } from "../table/picks.ts";
 import { formatted } from "./format.ts";
@@ -77,12 +78,19 @@ function Drawn({ spec, columns, rows, height, picking }: DrawnProps) {
         }}
       />
       {shaped.notes.map((note) => (
-        <p key={note} className="text-xs text-soft">
-          {note}
+        <p key={note.of} className="text-xs text-soft">
+          {noteText(note)}
         </p>
       ))}
     </>
   );
+}
+
+function noteText({ of, shown, total }: ChartNote): string {
+  const counts = { shown: counted(shown), total: counted(total) };
+  return of === "points"
+    ? t("Shows the first {shown} of {total} points.", counts)
+    : t("Shows the first {shown} of {total} series.", counts);
 }
 
 function BigNumber({ spec, columns, rows }: Omit<DrawnProps, "height">) {
