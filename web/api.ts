@@ -11,10 +11,10 @@ export interface Fault {
   readonly type: string;
 }
 
-/** The thing is not as `If-Match` says. */
+/** The resource isn't in the state that `If-Match` names. */
 export const CHANGED = "changed_meanwhile";
 
-/** What the API refused, or `unreachable` where no reply came. */
+/** Error of the API, or `unreachable` without a response. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -51,7 +51,7 @@ const noReply = () => t("Couldn't reach the server.");
 
 const ORGANIZATION = "weir.organization";
 
-/** The organization that this tab looks at; null for the one that the server picks. */
+/** Organization of this tab. Null for the server's default. */
 const chosenOrganization = (): string | null =>
   sessionStorage.getItem(ORGANIZATION) ?? localStorage.getItem(ORGANIZATION);
 
@@ -66,24 +66,24 @@ export function chooseOrganization(id: string | null): void {
 /** For this tab alone. */
 export const openOrganization = (id: string): void => sessionStorage.setItem(ORGANIZATION, id);
 
-/** To the start page of another organization; what was read here is forgotten with the page. */
+/** Opens the home page of another organization, which discards everything read so far. */
 export function switchTo(id: string): void {
   chooseOrganization(id);
   location.assign(`${base}/`);
 }
 
-/** `ended`: nobody is signed in any more. `old`: the last sign-in is too long ago for what was asked. */
+/** `ended`: the session has ended. `old`: the last sign-in is too long ago for this request. */
 type SessionFault = "ended" | "old";
 
 type Listener = (fault: SessionFault) => void;
 let onSignedOut: Listener = () => undefined;
 
-/** Called whenever a reply says that the person has to show again who they are. */
+/** Called when a response says that the user has to sign in or prove their identity again. */
 export function whenSignedOut(listener: Listener): void {
   onSignedOut = listener;
 }
 
-/** Calls that take a password or a code: a wrong one of these is refused with 401 too. */
+/** Calls with a password or a code, where a wrong one returns 401 too. */
 const PROVING: readonly string[] = [
   "POST /api/v1/auth/login",
   "POST /api/v1/auth/confirm",
@@ -99,18 +99,21 @@ interface Parts {
 
 interface Options {
   signal?: AbortSignal;
-  /** Sent as it is, in place of a JSON body. */
+  /** Sent unchanged, instead of a JSON body. */
   raw?: Blob;
   headers?: Record<string, string>;
-  /** The state that a change is based on: where it is another one by now, nothing is done. The newest that was read by default. */
+  /**
+   * State that a change is based on. If the resource has changed since, the change is rejected. Default: the latest
+   * state read.
+   */
   basedOn?: Stamped | null;
-  /** The call that reads what `If-Match` is about, where that is not what is called. */
+  /** Call that reads the resource of `If-Match`, if it isn't the called one. */
   matches?: Call;
-  /** A status that says no, and whose body is nevertheless the operation's reply. */
+  /** Error status whose body is still the operation's response. */
   alsoReplies?: number;
 }
 
-/** The address of a call, with its names and query filled in. */
+/** URL of a call, with its path parameters and query. */
 function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
   const template = call.slice(call.indexOf(" ") + 1);
   const address =
@@ -126,7 +129,7 @@ function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
 
 let firstReplyAt: string | null = null;
 
-/** When the server sent its first reply, to the second and by its own clock; null where it doesn't say. */
+/** Time of the server's first response by its own clock, to the second. Null if unknown. */
 export const whenFirstReplied = (): string | null => firstReplyAt;
 
 const CHANGES = ["PATCH", "PUT", "DELETE"];
@@ -164,7 +167,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
   throw error;
 }
 
-/** Calls an operation of the API and gives its reply, or throws `ApiError`. */
+/** Calls an operation of the API and returns its response. Throws `ApiError`. */
 export async function call<K extends Call>(
   name: K,
   input: CallInput<K>,
@@ -187,7 +190,7 @@ export async function callTagged<K extends Call>(
   return { reply: (await reply.json()) as Reply<K>, etag: reply.headers.get("etag") };
 }
 
-/** A reply as a file; the browser keeps a large one outside of the page's memory. */
+/** A response as a file. The browser keeps a large one outside the page's memory. */
 export async function fetchFile<K extends Call>(
   name: K,
   input: CallInput<K>,
@@ -227,10 +230,12 @@ export interface Message {
   data: unknown;
 }
 
-/** The last message of a stream of chunks, which is the event `done`: it says that nothing is missing. */
+/** Last message of a stream of chunks, the event `done`: the stream is complete. */
 const LAST = "[DONE]";
 
-/** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is serverSentence once it stands. */
+/**
+ * Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is called once it is connected.
+ */
 export async function* follow<K extends Call>(
   name: K,
   input: CallInput<K>,
@@ -260,7 +265,7 @@ export async function sendForm(path: string, answers: unknown): Promise<void> {
   throw new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
 }
 
-/** What the tester of a webhook got back. */
+/** Response to a test webhook request. */
 export interface Answer {
   status: number;
   text: string;

@@ -16,7 +16,7 @@ import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 import { followLocale } from "./texts/language.ts";
 
-/** Leads to the sign-in page, and back here afterwards. */
+/** Opens the sign-in page, and returns here afterwards. */
 const leaveToSignIn = () =>
   location.replace(`${base}/login?return_to=${encodeURIComponent(location.pathname + location.search)}`);
 
@@ -41,7 +41,7 @@ function Signed() {
   const [at] = useLocation();
   const [fault, setFault] = useState<"ended" | "old" | null>(null);
   const isSignedOut = fault === "ended";
-  /** Asked once: another locale later on opens no page again that someone works on. */
+  /** Checked once, so that a later change of locale doesn't reload a page in use. */
   const isReopening = useRef<boolean>(null);
   useEffect(() => whenSignedOut(setFault), []);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });

@@ -30,13 +30,13 @@ export interface Area {
   /** Pressed after `g`, leads here. */
   key: string;
   group: "" | "build" | "data" | "monitor" | "organization" | "operator";
-  /** Shown to operators of the installation alone. */
+  /** Shown only to operators of the installation. */
   isOperators?: boolean;
-  /** Addresses of other pages that belong to it. */
+  /** Paths of other pages that belong to it. */
   also?: readonly string[];
 }
 
-/** What the navigation leads to. */
+/** Entries of the navigation. */
 export const areas = once((): readonly Area[] => [
   { href: "/", name: t("Home"), icon: House, key: "h", group: "" },
   { href: "/chat", name: t("Chat"), icon: MessagesSquare, key: "t", group: "" },
@@ -81,6 +81,6 @@ export const areas = once((): readonly Area[] => [
   },
 ]);
 
-/** The areas that a person with these rights is shown. */
+/** Areas for a user with these permissions. */
 export const areasFor = (rights: { isOperator: boolean } | null) =>
   areas().filter(({ isOperators }) => !isOperators || rights?.isOperator === true);

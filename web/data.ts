@@ -28,16 +28,16 @@ export const client = new QueryClient({
 
 interface Reading<T> {
   enabled?: boolean;
-  /** Shows what was there before while another page or filter loads. */
+  /** Keeps the previous data visible while another page or filter loads. */
   keep?: boolean;
   /** For what does not change while the page is open. */
   isFixed?: boolean;
   refetchMs?: number;
-  /** Makes of the reply what is shown; the same function at each drawing. */
+  /** Converts the response to what is shown. Has to be the same function at each render. */
   select?: (reply: T) => T;
 }
 
-/** What an operation of the API says, kept up to date by events. */
+/** Response of an operation, kept up to date by events. */
 export function useApi<K extends Call>(
   name: K,
   input: CallInput<K>,
@@ -57,7 +57,7 @@ export function useApi<K extends Call>(
 /** Addresses, all that the API has, or names that were asked for one by one. */
 type Addresses = readonly (Address | "/api/v1" | "name of")[];
 
-/** Asks anew for everything under these addresses, such as `/connections`. */
+/** Reloads everything below these paths, such as `/connections`. */
 export const refresh = (queries: QueryClient, ...paths: Addresses) =>
   queries.invalidateQueries({
     predicate: ({ queryKey: [name] }) =>
@@ -65,18 +65,18 @@ export const refresh = (queries: QueryClient, ...paths: Addresses) =>
   });
 
 interface Changing<K extends Call> {
-  /** Addresses whose lists change by it. */
+  /** Paths whose lists it changes. */
   touches: Addresses;
-  /** Said once it is done. */
+  /** Message once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
   /** Such as `if-match`. */
   headers?: Record<string, string>;
-  /** False where the caller shows the error itself, at its field. */
+  /** False if the caller shows the error itself, next to its field. */
   tellsErrors?: boolean;
   /**
-   * What the person looks at: where somebody else has changed it by now, the call is refused once, and the next one is
-   * made on what is there.
+   * The resource that the user sees. If someone else has changed it since, the call is rejected once, and the next
+   * call applies to the current state.
    */
   basedOn?: Stamped;
 }
@@ -117,13 +117,13 @@ export function useMe() {
   return { user: user.data ?? null, memberships: items, current, role: current?.role ?? "viewer" };
 }
 
-/** What the person may do with the installation; null until that is known. */
+/** The user's permissions for the installation. Null until known. */
 export const useInstallation = () => useApi("GET /api/v1/installation", {}, { isFixed: true }).data ?? null;
 
-/** From the least to the most. */
+/** In ascending order of permissions. */
 export const ROLES: typeof Roles = ["viewer", "member", "admin", "owner"];
 
-/** Whether the person has at least this role here. */
+/** Whether the user has at least this role in the organization. */
 export function useMay(role: Exclude<Role, "viewer">): boolean {
   return ROLES.indexOf(useMe().role) >= ROLES.indexOf(role);
 }

@@ -44,13 +44,13 @@ const groups = once((): readonly (readonly [group: Area["group"], name: string])
   ["operator", t("Operator")],
 ]);
 
-/** Of the navigation, what is left out where it is as narrow as its icons. */
+/** Parts of the navigation that are hidden when only its icons show. */
 const NARROW = "md:group-data-whole/frame:sr-only";
 
-/** Pages that take all the room there is: the navigation is as narrow as its icons. */
+/** Pages with full width, where the navigation shows only its icons. */
 const WHOLE = /^\/automations\/[^/]+\/edit$/;
 
-/** What stands around every page: navigation, organization, person, search. */
+/** Frame of every page: navigation, organization, account, search. */
 export function Frame({ children }: { children: ReactNode }) {
   const [at] = useLocation();
   const [isNavOpen, setNavOpen] = useState(false);
@@ -193,7 +193,7 @@ function NavItem({ area: { href, name, icon: Icon, also = [] }, at }: { area: Ar
   );
 }
 
-/** How many questions wait for somebody. */
+/** Number of pending approvals. */
 function Waiting() {
   const total = useApi("GET /api/v1/approvals", { query: { status: "pending" } }).data?.total ?? 0;
   return total > 0 ? (
@@ -204,7 +204,7 @@ function Waiting() {
   ) : null;
 }
 
-/** Whether what is shown is live. */
+/** Connection status of the event stream. */
 function LiveMark() {
   const link = useLink();
   if (link === "connecting") return null;
@@ -277,7 +277,7 @@ const themes = once((): readonly (readonly [theme: Theme, name: string, icon: ty
 async function signOut(): Promise<void> {
   await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
   chooseOrganization(null);
-  sessionStorage.clear(); // drafts and statements are not for whoever comes next
+  sessionStorage.clear(); // drafts and statements must not be left for the next user
   forgetHistory();
   client.clear();
   location.assign(`${base}/login`);

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { areas } from "./areas.ts";
 
-/** After `g` the second key comes within this time. */
+/** Maximum time between `g` and the second key. */
 const CHORD_MS = 1200;
 
 const isTyping = (target: EventTarget | null) =>

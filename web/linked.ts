@@ -2,7 +2,7 @@ import { call, openOrganization } from "./api.ts";
 
 const NAME = "organization";
 
-/** Opens a link that names an organization in that one, in this tab alone, if the person belongs to it. */
+/** Opens a link in the organization that it names, only in this tab, if the user is a member. */
 export async function followLink(): Promise<void> {
   const url = new URL(location.href);
   const wanted = url.searchParams.get(NAME);
@@ -11,7 +11,7 @@ export async function followLink(): Promise<void> {
     const { items } = await call("GET /api/v1/users/me/memberships", {});
     if (items.some(({ organization }) => organization.id === wanted)) openOrganization(wanted);
   } catch {
-    return; // who has to sign in first comes back here
+    return; // after signing in, the user returns here
   }
   url.searchParams.delete(NAME);
   history.replaceState(null, "", url);

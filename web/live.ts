@@ -6,7 +6,7 @@ import { type EventNoun, partsOf } from "./parts/events/type.ts";
 
 type Link = "connecting" | "open" | "lost";
 
-/** Which lists may have changed once an event of this group has happened. */
+/** Lists that an event of this group may have changed. */
 const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   action: [
     "/actions",
@@ -39,9 +39,9 @@ const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   backup: [],
 };
 
-/** A burst of events asks for the lists once. */
+/** A burst of events reloads the lists once. */
 const GATHER_MS = 700;
-/** However many events come, lists are asked for only so often. */
+/** Minimum time between two reloads, however many events arrive. */
 const SPACING_MS = 3000;
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
@@ -78,7 +78,7 @@ function gather(event: AuditEvent): void {
 /** The header has seconds, and what the first reply says may have been read a while before it was sent. */
 const READING_MS = 5000;
 
-/** Before anything of what is shown was read; null where that isn't known. */
+/** A time before anything shown was read. Null if unknown. */
 function startOfReading(): string | null {
   const at = Date.parse(whenFirstReplied() ?? "");
   return Number.isNaN(at) ? null : new Date(at - READING_MS).toISOString();
@@ -93,7 +93,7 @@ const pause = (ms: number, signal: AbortSignal) =>
     });
   });
 
-/** Follows the organization's events for as long as the page is seen; gives what ends it. */
+/** Follows the organization's events while the page is visible. Returns what stops it. */
 export function startLive(): () => void {
   let stop = new AbortController();
   const run = async (signal: AbortSignal) => {
@@ -152,7 +152,7 @@ const watch = (watcher: () => void) => {
 /** Whether events come in. */
 export const useLink = (): Link => useSyncExternalStore(watch, () => link);
 
-/** Tells `reader` of each event as it happens; gives what ends that. */
+/** Calls `reader` for each event. Returns what stops it. */
 export function onEvent(reader: (event: AuditEvent) => void): () => void {
   readers.add(reader);
   return () => readers.delete(reader);

@@ -12,7 +12,7 @@ import { applyTheme } from "./theme.ts";
 applyTheme();
 loadFonts();
 const isBelow = `${location.pathname}/`.startsWith(`${base}/`);
-// who comes past the proxy, as on the machine itself, goes to where the page knows its addresses
+// opened without the proxy, as on the machine itself: continues below the base path
 if (!isBelow) location.replace(base + location.pathname + location.search);
 const box = document.getElementById("page");
 if (box && isBelow) void draw(box);

@@ -6,7 +6,7 @@ type PathParams = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;
 
 interface PageRoute {
-  /** `:name` stands for one segment, which the page gets by that name. */
+  /** `:name` matches one segment, which the page receives by that name. */
   readonly path: string;
   readonly page: Part<PathParams>;
 }
@@ -20,7 +20,7 @@ export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: Pa
   <Later of={page} given={given} lost={<LostPage />} />
 );
 
-/** Every page of ours; the code of each is a file of its own. */
+/** All pages. The code of each is in its own file. */
 export const ROUTES: readonly PageRoute[] = [
   route("/", () => import("./pages/home.tsx")),
   route("/runs", () => import("./pages/runs.tsx")),
@@ -84,10 +84,10 @@ const isAt = (pattern: string, path: string) => {
   );
 };
 
-/** True where the browser says that its person pays for what is fetched. */
+/** True if the browser asks to save data. */
 const savesData = () => (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
 
-/** After the first page the others are fetched, so that each opens at once. */
+/** Preloads the other pages after the first one, so that they open immediately. */
 const OTHERS_MS = 1500;
 
 /** Fetches the code of the page at `path` now, and that of the others when there is time. */

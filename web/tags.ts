@@ -1,10 +1,10 @@
-/** What tells one state of a thing from another: as the server's ETags go by it. */
+/** Identifies the state of a resource, as the server's ETags do. */
 export interface Stamped {
   readonly updatedAt: string;
   readonly status?: unknown;
 }
 
-/** Of each address so many states are remembered: a form holds an older one while a newer is read. */
+/** Number of states kept per path: a form may hold an older one while a newer one is read. */
 const MOST_STATES = 12;
 
 /** ETags by address and by state; the newest of each address is its last. */
@@ -15,7 +15,7 @@ const stampOf = (body: unknown): string => {
   return typeof updatedAt === "string" ? `${updatedAt} ${status}` : "";
 };
 
-/** Keeps the tag of a thing that was read or changed. */
+/** Stores the tag of a resource that was read or changed. */
 export function rememberTag(address: string, body: unknown, tag: string): void {
   const states = tags.get(address) ?? new Map<string, string>();
   const stamp = stampOf(body);
@@ -31,5 +31,5 @@ export function tagOf(address: string, basedOn?: Stamped | null): string | undef
   return basedOn ? states?.get(stampOf(basedOn)) : [...(states?.values() ?? [])].at(-1);
 }
 
-/** The thing is gone: what was known of it tells nothing of one that comes in its place. */
+/** The resource was deleted: its tags don't apply to a new one at the same path. */
 export const forgetTags = (address: string): void => void tags.delete(address);

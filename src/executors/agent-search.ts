@@ -46,9 +46,8 @@ type Plan = JsonObject & { queries: string[] };
 type Answer = JsonObject & { answer: string; citations: { page: number; quote: string }[] };
 
 /**
- * Searches the web for a question, reads the best pages, and answers from them with quotes that are really there.
- *
- * A second try is safe: it only reads.
+ * Searches the web for a question, reads the best pages, and answers from them with quotes that are really there. A
+ * second attempt is safe: it only reads.
  */
 export const agentSearch = defineExecutor({
   kind: "agent_search",

@@ -36,7 +36,7 @@ const Usage = object({ inputTokens: Type.Integer(), outputTokens: Type.Integer()
  */
 export const callAgent = defineExecutor({
   kind: "call_agent",
-  isInside: true, // its tools ask by themselves: what another agent says counts as data
+  isInside: true, // its tools ask on their own; another agent's answer counts as data
   title: "Call an agent",
   description: "Has an agent answer a prompt with its tools, as text or as JSON that matches a schema.",
   providers: [],
@@ -104,7 +104,7 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   const fit: Fit = {
     ...ctx.modelRoom,
     summary: null,
-    keep: async () => undefined, // the talk ends with the run, and `fit` has it until then
+    keep: async () => undefined, // the conversation ends with the run, and `fit` holds it until then
     tell(note) {
       if (warnings.includes(note)) return;
       warnings.push(note);

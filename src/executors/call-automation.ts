@@ -17,10 +17,10 @@ const Definition = object(
 );
 
 /**
- * Runs another automation of the organization, and waits for its end, holding no worker. When that fails, this run
- * fails too, and is not tried again. Calls go ten deep at most, and no automation calls itself, nor through others.
- *
- * A second try is safe: the called run starts in the transaction that lets this one wait, and only there.
+ * Runs another automation of the organization, and waits for its end without a worker. If it fails, this run fails
+ * too, and isn't retried. Calls can be nested ten levels deep, and an automation can't call itself, directly or
+ * through others. A second attempt is safe: the called run starts in the transaction that makes this one wait, and
+ * only there.
  */
 export const callAutomation = defineExecutor({
   kind: "call_automation",

@@ -91,7 +91,7 @@ async function choose(
     if (kept.length === 0) return decide(definition, scope);
   } catch (error) {
     if (!(error instanceof ExpressionTooLong)) throw error;
-    await yieldNow(); // many runs may come here one behind the other
+    await yieldNow(); // many runs may be decided here in a row
   }
   const request = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };
   const { organizationId } = run;

@@ -94,7 +94,7 @@ export interface SyncManifest {
   forget(pair: string, paths: readonly string[]): Promise<void>;
 }
 
-/** A connection that a definition names, beside the action's own. */
+/** A connection that a definition names, in addition to the action's own. */
 export interface NamedConnection {
   /** Relative to the definition. */
   path: readonly string[];
@@ -245,7 +245,7 @@ export interface AutomationCall {
  */
 export type Waiting = { [K in WaitKind]: { wait: K; request: Waits[K] } }[WaitKind];
 
-/** How one kind of action is carried out. To add one: its file, and one line in `registry.ts`. */
+/** Executor of one kind of action. To add one, write its file and add a line in `registry.ts`. */
 export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly kind: ActionKind;
   readonly title: string;
@@ -256,8 +256,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** Providers whose connections it accepts. Empty: none. Null: any. */
   readonly providers: readonly string[] | null;
   /**
-   * The dataset, `layer.dataset`, that a run writes to; null for none, and where only a template knows it.
-   * Runs that write to one dataset are carried out one at a time, and wait for each other in the queue.
+   * The dataset, `layer.dataset`, that a run writes to; null for none, and where only a template knows it. Runs that
+   * write to one dataset are executed one at a time, and wait for each other in the queue.
    */
   writes?(definition: JsonObject): string | null;
   /** Names of the resources whose cursors it stores, as far as the definition has them. */
@@ -306,7 +306,7 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   decide?(definition: JsonObject, scope: Scope): JsonObject;
   /** Log line of a run that was decided this way. */
   decided?(result: JsonObject): string;
-  /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
+  /** Throws `AppError` for a failure that the user can act on. `retryable` ones are retried. */
   execute(ctx: RunContext, definition: JsonObject): Promise<Ended>;
 }
 
@@ -322,7 +322,7 @@ interface TypedExecutor<D extends TSchema, Ended extends Done | Waiting>
   execute(ctx: RunContext, definition: Static<D>): Promise<Ended>;
 }
 
-/** Lets an executor's file state its definition once and have `execute` typed from it. */
+/** Types `execute` from the definition's schema. */
 export const defineExecutor = <D extends TSchema, Ended extends Done | Waiting>(
   executor: TypedExecutor<D, Ended>,
 ): Executor<Ended extends Done ? Done : Waiting> => executor as never;

@@ -28,10 +28,8 @@ import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract
 import { isSafeMethod } from "./http/definition.ts";
 
 /**
- * Copies tables, API resources or files of a connection into the lake.
- *
- * A second try is safe: nothing is visible, neither rows nor cursors, before the transaction that completes the
- * run, so a run that ended on its way left nothing behind that counts.
+ * Copies tables, API resources or files of a connection into the lake. A second attempt is safe: neither rows nor
+ * cursors are visible before the transaction that completes the run, so an interrupted run has no effect.
  */
 export const dltExtract = defineExecutor({
   kind: "dlt_extract",
@@ -189,7 +187,7 @@ function childrenByRoot(tables: readonly LakeTable[], roots: ReadonlySet<string>
   return (root) => byRoot.get(root) ?? [];
 }
 
-/** Null for a child whose root is no more. */
+/** Null for a child whose root no longer exists. */
 function longestRoot(child: string, roots: ReadonlySet<string>): string | null {
   for (let end = child.lastIndexOf("__"); end > 0; end = child.lastIndexOf("__", end - 1)) {
     if (roots.has(child.slice(0, end))) return child.slice(0, end);

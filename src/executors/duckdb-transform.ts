@@ -146,7 +146,7 @@ export const duckdbTransform = defineExecutor({
       return [...faults, ...own.map(({ path, message }) => ({ path: ["output", ...path], message }))];
     }
     for (const field of ["layer", "dataset"] as const) {
-      // Whole templates are looked at when the run has their values.
+      // Values that are entirely templates are checked when the run has them.
       const value = output[field];
       const fault = typeof value === "string" && !value.includes("{{") ? nameFault(field, value) : null;
       if (fault) faults.push({ path: ["output", field], message: fault });

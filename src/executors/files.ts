@@ -37,7 +37,7 @@ export function connectionOf(reference: Json | undefined, path: readonly string[
   return [{ path: [...path, "connectionId"], id, refusal }];
 }
 
-/** Reads a file of `most` bytes; throws `tooMuch` for a longer one. */
+/** Reads a file of at most `most` bytes. Throws `tooMuch` for a longer one. */
 export async function readFile(
   ctx: RunContext,
   reference: FileReference,

@@ -122,7 +122,7 @@ export const runScript = defineExecutor({
   },
 });
 
-/** The JSON of a value, made while others get their turns. */
+/** JSON of a value, created in slices between which other work runs. */
 async function bytesOf(value: Json): Promise<JsonBytes> {
   const text = await writeJson(value);
   const ranges: (readonly [from: number, to: number])[] = [];

@@ -2,21 +2,21 @@ import type { Json, JsonObject } from "../base/json.ts";
 import type { Column } from "../sql/contract.ts";
 import type { Link } from "./contract.ts";
 
-/** A table or view, and what an extract of many has to know of it. */
+/** A table or view, as an extract of many tables needs it. */
 export interface KeyedTable {
   schema: string;
   table: string;
   spec: string;
-  /** Columns of its primary key, in order; none for a view. */
+  /** Columns of the primary key, in order. Empty for a view. */
   primaryKey: string[];
-  /** Whether its name without a schema means it. */
+  /** Whether its name without a schema refers to it. */
   isVisible: boolean;
 }
 
-/** A resource that a connection knows by name, and how it is asked for. */
+/** A resource that a connection knows by name, and how to request it. */
 export interface NamedResource {
   name: string;
-  /** What the source itself calls it. */
+  /** Name at the source. */
   readonly spec: string;
   readonly endpoint: JsonObject;
   primaryKey?: string[];
@@ -27,14 +27,14 @@ interface ListedTable {
   schema: string;
   table: string;
   spec: string;
-  /** What an extract merges by; absent where it has to be looked for. */
+  /** Columns that an extract merges by. Absent if they have to be found out. */
   primaryKey?: string[];
 }
 
 /** A provider whose data has tables. */
 export interface Tables {
   tables(link: Link, includeSystem: boolean): Promise<ListedTable[]>;
-  /** In ordinal order; `dataType` is the source's own name of the type. Throws `not_found`. */
+  /** Columns in ordinal order. `dataType` is the source's own name of the type. Throws `not_found`. */
   columns(link: Link, schema: string, table: string): Promise<Column[]>;
   /**
    * Tables and views of these schemas that the user may read, by schema and name, in one statement: no system schemas,
@@ -73,25 +73,25 @@ export interface SourceSql {
 /** Writes the rows of one load into one table, in one transaction: a reader sees the table as it was, or as it is to be. */
 export interface TableWrites {
   /**
-   * Looks at the table, and for what an earlier try of the load has committed. Throws `definition_invalid` for a name or a
-   * table that can't be written to, `upstream` where a privilege is missing.
+   * Inspects the table, and what an earlier attempt of the load has committed. Throws `definition_invalid` for a name
+   * or table that can't be written to, and `upstream` if a privilege is missing.
    */
   open(link: Link, request: TableLoad): Promise<TableTarget>;
 }
 
-/** What is to become of one table. */
+/** Requested change of one table. */
 export interface TableLoad {
-  /** The same at each try; it stands in the destination's `_weir_loads` once the rows are there. */
+  /** The same for each attempt. Stored in the destination's `_weir_loads` together with the rows. */
   loadId: string;
   table: string;
   writeDisposition: "append" | "replace" | "merge";
-  /** Columns that tell rows apart; a merge has at least one, a new table gets it as its primary key. */
+  /** Columns that identify a row. A merge has at least one. A new table gets them as its primary key. */
   primaryKey: readonly string[];
-  /** Makes the table where it is missing. */
+  /** Creates the table if it is missing. */
   create: boolean;
 }
 
-/** Rows of the destination; those of a merge that were there as they are count nowhere. */
+/** Rows of the destination. A merge doesn't count rows that were already the same. */
 export interface TableCounts {
   rows: number;
   inserted: number;
@@ -102,13 +102,16 @@ export interface TableCounts {
 export interface TableTarget {
   /** `schema.table`, as people read it. */
   readonly name: string;
-  /** What an earlier try of this load has committed; then nothing is left to do. */
+  /** Result of an earlier attempt of this load that has committed. Nothing is left to do then. */
   readonly done: TableCounts | null;
-  /** How the rows have to be sent. Throws `schema_contract_violation` naming a column that can't go over exactly. */
+  /**
+   * Returns how to send the rows. Throws `schema_contract_violation`, with the column, if one can't be sent exactly.
+   */
   plan(columns: readonly Column[]): TablePlan;
   /**
-   * Writes `rows`, the texts that the plan asks for, and commits. Where another try of the load has committed meanwhile
-   * nothing is written, and its counts come back. Throws `schema_contract_violation` for rows that the table refuses.
+   * Writes `rows`, the texts that the plan asks for, and commits. If another attempt of the load has committed in the
+   * meantime, writes nothing and returns its counts. Throws `schema_contract_violation` for rows that the table
+   * refuses.
    */
   write(plan: TablePlan, rows: AsyncIterable<Uint8Array>): Promise<TableCounts>;
 }
@@ -117,11 +120,11 @@ export interface TableTarget {
 export interface TablePlan {
   /** One expression for each column that is sent, in order; `isQuoted` where the CSV has it in quotes. */
   fields: readonly { sql: string; isQuoted: boolean }[];
-  /** `csv`: a record for each row, NULL is nothing, texts in quotes. `lines`: the one field is the whole line. */
+  /** `csv`: a record for each row, NULL is empty, text is quoted. `lines`: the only field is the whole line. */
   format: "csv" | "lines";
-  /** Rows for which a condition holds can't go over; `why` ends a sentence that begins with the column. */
+  /** Rows that match a condition can't be sent. `why` ends a sentence that begins with the column. */
   checks: readonly { column: string; condition: string; why: string }[];
-  /** Columns of the rows that tell them apart, as the rows have them; none where rows need not differ. */
+  /** Columns that identify a row, by their names in the rows. Empty if rows need not be unique. */
   key: readonly string[];
   /** The destination's names of the columns, in the order of the rows'. */
   columns: readonly string[];

@@ -11,60 +11,57 @@ import type { SignInTerms, SignInTokens } from "../oauth/contract.ts";
 import type { Column } from "../sql/contract.ts";
 import type { NamedResource, SourceSql, Tables, TableWrites } from "./contract-tables.ts";
 
-/** One opened connection: what a provider gets to work with. */
+/** An open connection, as a provider receives it. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
   connectionId: string;
   config: Config;
   credentials: Credentials;
-  /** The only way out. */
+  /** The only access to the network. */
   egress: Egress;
-  /** What providers keep in memory, over all runs of the process. */
+  /** Memory that providers share across all runs of the process. */
   memory: Memory;
   clock: Clock;
   signal: AbortSignal;
-  /** Does what may take long in a child, as `Compute` has it; absent where nobody waits meanwhile. */
+  /** Runs long computations in a child process. Absent if nobody waits in the meantime. */
   compute?(job: ComputeJob): Promise<Computed>;
   /** The organization's own `files/` folder, absolute. */
   filesFolder: string;
-  /** Where a token that the credentials were changed for is kept until it expires; absent where nothing is kept. */
+  /** Stores the token that the credentials were exchanged for until it expires. Absent if nothing is stored. */
   tokens?: TokenStore;
-  /** The token of the person who has signed in for the connection; absent where its credentials need nobody. */
+  /** Token of the user who signed in for the connection. Absent if its credentials need no sign-in. */
   signIn?: SignInTokens;
-  /** Where slow limits of the other side are kept over restarts; absent where nothing is kept. */
+  /** Stores slow rate limits across restarts. Absent if nothing is stored. */
   quotas?: QuotaStore;
-  /** What the provider remembers from one run to the next; absent where nothing is kept. */
+  /** State that the provider keeps from one run to the next. Absent if nothing is stored. */
   state?: ProviderState;
-  /** Tells people which way the work goes; absent where nobody listens. */
+  /** Reports the progress of the work. Absent if nobody follows it. */
   note?(text: string): void;
-  /**
-   * Does a longer wait for the other side's limits, during which the work takes nobody's slot; absent where there are
-   * no slots.
-   */
+  /** Waits longer for a rate limit, and gives up the slot in the meantime. Absent without slots. */
   rest?(wait: () => Promise<void>): Promise<void>;
-  /** Tells people what the work did not fail over, such as a field that may not be read; absent where nobody listens. */
+  /** Reports a warning, such as a field that may not be read. Absent if nobody follows the work. */
   warn?(text: string): void;
-  /** Tells people until when the work waits for the other side's limits, an ISO instant; null when it goes on. */
+  /** Reports until when the work waits for a rate limit, as ISO 8601. Null when it continues. */
   waits?(until: string | null): void;
 }
 
 /** One short-lived token of a connection, for as long as config and credentials stay as they are. */
 export interface TokenStore {
-  /** Null where there is none, or none any more. */
+  /** Null if there is none, or no longer one. */
   read(): Promise<string | null>;
   /** `expiresAt` is an ISO instant. */
   keep(token: string, expiresAt: string): Promise<void>;
-  /** Hears why the other side gives none for these credentials any more; absent where who asks tells of it. */
+  /** Called with the reason if these credentials no longer get a token. Absent if the caller reports it. */
   refused?(why: AppError): Promise<void>;
 }
 
-/** How full one bucket of an API's limits was. */
+/** Level of one bucket of an API's rate limits. */
 export interface StoredQuota {
   /** Within the connection. */
   name: string;
   tokens: number;
-  /** When that was right, an ISO instant. */
+  /** Time of the level, as ISO 8601. */
   at: string;
-  /** Until when the other side wants no request, an ISO instant. */
+  /** Time until which the external system wants no requests, as ISO 8601. */
   heldUntil: string | null;
 }
 
@@ -82,7 +79,7 @@ export interface ProviderState {
 
 /** One entry of a folder of a connection, as the API shows it. */
 export interface FileItem {
-  /** What `path` takes to look into it or read it. */
+  /** Value of `path` that lists or reads it. */
   id: string;
   name: string;
   kind: "file" | "folder";
@@ -93,7 +90,7 @@ export interface FileItem {
 
 export interface FilePage {
   items: FileItem[];
-  /** Absent at the end. */
+  /** Absent on the last page. */
   nextPageToken?: string;
 }
 
@@ -101,94 +98,91 @@ export interface FilePage {
 export interface Files {
   /** Folders first, then files, by name, at most 1,000. Throws `not_found`. */
   list(link: Link, path: string, pageToken?: string): Promise<FilePage>;
-  /** What lies at `path`; throws `not_found`. */
+  /** Returns the entry at `path`. Throws `not_found`. */
   stat(link: Link, path: string): Promise<FileItem>;
   read(link: Link, path: string): Promise<ReadableStream<Uint8Array>>;
-  /** Writes whole or not at all: a reader never sees half of it. */
+  /** Writes all or nothing: a reader never sees part of it. */
   write?(link: Link, path: string, bytes: ReadableStream<Uint8Array>, maxBytes: number): Promise<FileItem>;
 }
 
-/** One file below a folder, and what tells whether it is still the same. */
+/** A file in a folder tree, with what shows whether it has changed. */
 export interface TreeFile {
-  /** What the provider itself knows it by. */
+  /** The provider's own ID. */
   id: string;
-  /** Below the folder that was walked, with `/` between names and none before; hostile or not, as it is there. */
+  /** Path below the listed folder, with `/` between names and no leading one. Not sanitized. */
   path: string;
-  /** Null where it is known only once the file has been read. */
+  /** Null if it is known only after the file has been read. */
   size: number | null;
   modifiedAt: string | null;
-  /** Another one whenever the bytes are others. */
+  /** Changes whenever the bytes change. */
   version: string;
-  /** Files of one size and one hash have the same bytes, wherever they lie; null where nothing like it is known. */
+  /** Files of equal size and hash have the same bytes, wherever they are. Null if unknown. */
   hash: string | null;
 }
 
-/** A file's bytes as they are stored, and what says how to read them. */
+/** Bytes of a file as stored, with what describes their format. */
 export interface Opened {
-  /** A small file may come whole. */
+  /** A small file may arrive in one piece. */
   bytes: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>;
   contentType?: string | null;
   contentEncoding?: string | null;
 }
 
-/** What a file that was written is known by; as `walk` tells it from then on. */
+/** Identity of a written file, as `walk` reports it from then on. */
 export interface Stamp {
   version: string;
   size: number;
 }
 
-/** Whole folders, as a sync reads and writes them: with as few requests as there can be. */
+/** Folder trees, as a sync reads and writes them: with as few requests as possible. */
 export interface Tree<L = Link> {
   /** Names the root, with `/` at its end: two links whose trees lie in each other have homes that begin alike. */
   home(link: L): string;
   /**
-   * All files below `path`, in no order; folders are not told. With `only` just those that are, or lie in, what these
-   * paths or ids name; `missing` hears of one that is not there. Throws `not_found`.
+   * Lists all files below `path`, in no order, without folders. `only` selects files and folders by path or ID.
+   * `missing` is called for each that doesn't exist. Throws `not_found`.
    */
   walk(
     link: L,
     path: string,
     only?: { items: readonly string[]; missing(item: string): void },
   ): AsyncIterable<TreeFile>;
-  /** The file as it is now; null where it is no more. */
+  /** The current file. Null if it no longer exists. */
   stat(link: L, file: TreeFile): Promise<TreeFile | null>;
-  /** The bytes of this very version. Throws `upstream` (retryable), also in the stream, where the file is another by now. */
+  /** Reads exactly this version. Throws `upstream` (retryable), also within the stream, if the file has changed. */
   open(link: L, file: TreeFile): Promise<Opened>;
-  /** Absent where files can only be read. */
+  /** Absent if files can only be read. */
   readonly writes?: TreeWrites<L>;
 }
 
 interface TreeWrites<L = Link> {
-  /** True where no two names may differ by case alone, and no file may bear the name of a folder. */
+  /** True if two names can't differ by case alone, and a file can't have the name of a folder. */
   readonly isFolderLike: boolean;
-  /** Why nothing can be written with this config, as a sentence; null where it can. */
+  /** Returns why this config can't write, as a sentence. Null if it can. */
   refusal?(config: JsonObject): string | null;
-  /** Why no file can lie at this path of the connection, as a clause; null where one can. */
+  /** Returns why a file can't be at this path, as a clause. Null if it can. */
   fault(link: L, path: string): string | null;
-  /** Writes whole or not at all. `size` is what has to come; null where nobody knows. */
+  /** Writes all or nothing. `size` is the expected number of bytes, null if unknown. */
   put(link: L, path: string, file: Opened, size: number | null): Promise<Stamp>;
-  /** Has the other side copy by itself; null where it can't, and the bytes have to go through here. */
+  /** Copies on the external system's side. Null if it can't, and the bytes have to pass through here. */
   copy?(from: L, file: TreeFile, to: L, path: string): Promise<Stamp | null>;
-  /** What is gone already is no error. */
+  /** A missing file is not an error. */
   remove(link: L, path: string): Promise<void>;
 }
 
-/** How HTTP requests are made in the name of a connection. */
+/** HTTP requests with a connection's credentials. */
 export interface HttpAccess {
   /** Maximum number of requests of a connection, across all of its runs. */
   readonly requestsPerMinute?: number;
-  /** Where its paths begin; credentials go to no other origin. */
+  /** Base of its paths. Credentials are sent to no other origin. */
   baseUrl(link: Link): string;
-  /**
-   * What carries the credentials. Throws `upstream` where they can't be had. `isFresh` asks for a token that was
-   * not kept from before.
-   */
+  /** Headers with the credentials. `isFresh` requests a token that wasn't stored. Throws `upstream`. */
   authorize(link: Link, options?: { isFresh?: boolean }): Promise<Grant>;
 }
 
-/** Mails sent in the name of a connection. */
+/** Mail sent with a connection. */
 interface MailAccess {
-  /** Throws `upstream` where the server takes the mail for nobody, and `timeout`. */
+  /** Throws `upstream` if the server accepts the mail for no recipient, and `timeout`. */
   send(link: Link, letter: Letter): Promise<Sent>;
 }
 
@@ -197,47 +191,44 @@ export interface Grant {
   query: Record<string, string>;
   /** A segment that carries credentials, with its slash, and the path of the base address that it follows. */
   path?: { base: string; segment: string };
-  /** Texts that are told nobody, wherever they come back from the other side. */
+  /** Texts that are masked wherever a response contains them. */
   secrets: readonly string[];
-  /** True where a 401 may be due to a token that was kept and has ended meanwhile. */
+  /** True if a 401 can mean that a stored token has expired. */
   isRenewable?: boolean;
 }
 
-/** What a `dlt_extract` asks of one resource. */
+/** Request of a `dlt_extract` for one resource. */
 export interface ExtractRequest {
-  /** The table, the API resource, or a glob of files: what the definition calls `spec`, else `name`. */
+  /** Table, API resource or file pattern: `spec` of the definition, otherwise `name`. */
   spec: string;
-  /** Only these columns; null for all. */
+  /** Columns to read. Null for all. */
   columns: readonly string[] | null;
   /** Types that the definition fixes, by the source's name of the column; DuckDB's names of them. */
   types?: ReadonlyMap<string, string>;
-  /** A condition with `$1` … for the parameters; null for none. SQL sources take it in their own SQL; over files it is the caller's. */
+  /** A condition with `$1` … for parameters, or null. SQL sources apply it; for files, the caller does. */
   where: { sql: string; parameters: Json[] } | null;
-  /** Rows whose `field` is at or after `from` and before `to`; null leaves that end open. */
+  /** Rows with `field` at or after `from` and before `to`. Null leaves that end open. */
   range: { field: string; from: Json; to: Json } | null;
-  /**
-   * About as many rows as the caller wants at most; a source may give more. Null for all. With `range`, a
-   * source that leaves rows out leaves out those with the greatest values of its field.
-   */
+  /** Approximate maximum number of rows, or null. With `range`, rows with the greatest values are left out. */
   maxRows: number | null;
-  /** Rows for each page or fetch, where the source lets one choose. */
+  /** Rows per page or fetch, if the source lets one choose. */
   batchSize: number | null;
-  /** What the files of `spec` are; their names tell where absent. */
+  /** Format of the files of `spec`. Determined by their names if absent. */
   format?: FileFormat;
-  /** The columns of a table that rows are found again by; absent where nobody looks for them. */
+  /** Columns that identify a row. Absent if rows aren't looked up. */
   keyOf?(columns: readonly string[]): string[];
-  /** Columns whose values in all rows are asked for besides, to find out which rows are gone. */
+  /** Columns whose values are also read from all rows, to find deleted rows. */
   keys?: readonly string[];
-  /** How the path in `spec` is asked for, as `http-endpoint` has it; only HTTP APIs of a template take it. */
+  /** How to request the path in `spec`. Only for HTTP APIs of a template. */
   endpoint?: JsonObject;
 }
 
-/** Objects of a list, one after the other with commas between them, in a text of UTF-8. Nobody has read what is in them. */
+/** Objects of a JSON list with commas between them, as UTF-8. Their content hasn't been parsed. */
 export interface JsonList {
   bytes: Uint8Array;
-  /** Where what stands in the list begins. */
+  /** Start of the list's content. */
   from: number;
-  /** Of the bracket that closes it. */
+  /** Position of the closing bracket. */
   to: number;
   rows: number;
 }
@@ -256,40 +247,40 @@ export interface CsvColumn extends Column {
   text?: "number" | "hex" | "list" | "digits";
 }
 
-/** Texts that stand for values which the source takes for equal though they are written otherwise. */
+/** Texts for values that the source considers equal although their bytes differ. */
 export interface KeyField {
-  /** The key's columns in which the source takes different texts for equal. */
+  /** Key columns in which the source considers different texts equal. */
   columns: readonly string[];
-  /** What each text begins with; it is another one once the source compares otherwise. */
+  /** Prefix of each text. It changes if the source's comparison changes. */
   tag: string;
-  /** The texts for values that `columns` had once, list by list. */
+  /** Texts for former values of `columns`, list by list. */
   of(rows: AsyncIterable<readonly (string | null)[][]>): AsyncGenerator<string[]>;
 }
 
-/** What a source gives, in the form that costs it least. The caller filters, dedupes and types. */
+/** Data of a source, in the form that is cheapest for it. The caller filters, deduplicates and types it. */
 export type Extraction =
   | {
       kind: "csv";
       /** Columns in order, with DuckDB types. The text has no header; NULL is an unquoted empty field, empty text is `""`; a row ends with a line feed. */
       columns: CsvColumn[];
       bytes: AsyncIterable<Uint8Array>;
-      /** Values that became NULL on the way; complete once all bytes were read. */
+      /** Values that became NULL. Complete once all bytes have been read. */
       odd?: OddValues;
-      /** Each record has one more field behind the columns: the text that stands for `key.columns`. */
+      /** Each record has one more field after the columns: the text for `key.columns`. */
       key?: KeyField;
       /**
        * Gives each record one more field behind all others, unquoted and empty where all values went over. Otherwise it
        * is a JSON object of the odd values' texts by the column's name; the causes are here, by the column's name.
        */
       oddField?: ReadonlyMap<string, string>;
-      /** True where the source has already applied `range`. */
+      /** True if the source has already applied `range`. */
       ranged: boolean;
       /**
        * The request's `keys` in all rows that `where` lets through, whatever the range, as the snapshot of the rows has
        * them; to be asked for once all bytes were read. Absent where nobody asked.
        */
       keys?(): Promise<Extraction & { kind: "csv" }>;
-      /** Ends what is held for `keys`; whoever asked for them calls it. */
+      /** Releases what is held for `keys`. Called by whoever requested them. */
       close?(): Promise<void>;
     }
   | {
@@ -298,9 +289,9 @@ export type Extraction =
       /** The pages, to be read in their place, for those who can do with the rows' text; absent where there is none. */
       texts?: AsyncIterable<JsonObject[] | JsonList>;
       ranged: boolean;
-      /** The source's own count of what it gives, where it has one; right once all pages were read. */
+      /** The source's own number of rows, if it has one. Final once all pages have been read. */
       total?: number;
-      /** Values that did not arrive as they are; complete once all pages were read. */
+      /** Values that didn't arrive unchanged. Complete once all pages have been read. */
       odd?: OddValues;
     }
   | {
@@ -314,46 +305,49 @@ export type Extraction =
       ranged: false;
     };
 
-/** Extracts one resource after the other, over a connection that it keeps meanwhile. */
+/** Extracts one resource after the other over one connection. */
 export interface Extractor {
-  /** As `Provider.extract`. The one before has been read to its end, or given up. */
+  /** As `Provider.extract`. The previous resource has been read to its end, or abandoned. */
   extract(link: Link, request: ExtractRequest): Promise<Extraction>;
   close(): Promise<void>;
 }
 
-/** One kind of outside system. To add one: its file, and one line in `registry.ts`. */
+/** A kind of external system. To add one: its file, and one line in `registry.ts`. */
 export interface Provider {
   readonly id: string;
   readonly title: string;
   readonly description: string;
   readonly config: TSchema;
   readonly credentials: TSchema;
-  /** Config fields that say where the credentials are sent; changing one asks for the credentials again. */
+  /** Config fields that decide where the credentials are sent. Changing one requires the credentials again. */
   readonly destination: readonly string[];
-  /** A config field that says how the credentials are guarded on their way, its values from the weakest to the strongest; a weaker one asks for them again. */
+  /**
+   * Config field that decides how credentials are protected in transit, with its values from weakest to strongest. A
+   * weaker one requires the credentials again.
+   */
   readonly guard?: { field: string; levels: readonly string[] };
-  /** True where its data lies in this machine's data directory, which other processes on the store may not see. */
+  /** True if its data is in this machine's data directory, which other processes on the store may not see. */
   readonly isLocal?: boolean;
-  /** What the credentials lack although each of them is right; null where they do. */
+  /** What is missing from the credentials although each is valid. Null if nothing is. */
   lacks?(
     credentials: Readonly<Record<string, string>>,
     config: JsonObject,
   ): { field: string; message: string } | null;
-  /** How a person signs in for a connection with these settings; null where its credentials do without. */
+  /** How a user signs in for a connection with these settings. Null if its credentials suffice. */
   signIn?(settings: Pick<Link, "config" | "credentials">): SignInTerms | null;
-  /** One real call. Throws `upstream` (or `egress_blocked`) with a sentence that tells what is wrong. */
+  /** Makes one real call. Throws `upstream` (or `egress_blocked`) with a sentence that says what is wrong. */
   verify(link: Link): Promise<void>;
   readonly files?: Files;
-  /** Where files can be synced from, and with its `writes` to. */
+  /** Files that can be synced from here, and with `writes` to here. */
   readonly tree?: Tree;
   readonly tables?: Tables;
-  /** What extracts may name in the place of a path; without `config` paths have their templates still. Throws `template_error`. */
+  /** Resources to name instead of a path. Without `config`, with templates in paths. Throws `template_error`. */
   resources?(config: JsonObject | null): NamedResource[];
   readonly http?: HttpAccess;
   readonly mail?: MailAccess;
-  /** Throws `not_found` for a resource that is not there, `upstream` for the rest. */
+  /** Throws `not_found` for a missing resource, and `upstream` for other failures. */
   extract?(link: Link, request: ExtractRequest): Promise<Extraction>;
-  /** Absent where `extract` has nothing to keep. */
+  /** Absent if `extract` has nothing to keep open. */
   extractor?(): Extractor;
 }
 
@@ -394,7 +388,7 @@ type Retyped<T, L> = {
     : never;
 };
 
-/** Lets a provider's file state its schemas once and have its functions typed from them. */
+/** Types a provider's functions from its schemas. */
 export const defineProvider = <C extends TSchema, K extends TSchema>(
   provider: TypedProvider<C, K>,
 ): Provider => provider as unknown as Provider;

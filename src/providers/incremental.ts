@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, described, named, object, optional } from "../base/shape.ts";
 
-/** How a resource is read on from where the load before has left it. */
+/** How a resource is read from where the previous load ended. */
 export const Incremental = object(
   {
     cursorField: described(
@@ -25,7 +25,7 @@ export const Incremental = object(
 );
 export type Incremental = Static<typeof Incremental>;
 
-/** What the shape can't say; the path is relative to `incremental`. */
+/** Faults that the shape can't express. The path is relative to `incremental`. */
 export const incrementalFaults = (
   incremental: Incremental | undefined,
 ): { path: string[]; message: string }[] =>

@@ -14,7 +14,7 @@ import { startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 import { t } from "../texts/text.ts";
 
-/** The action is there; its page lets it be run again. */
+/** The action was created, and can be run again from its page. */
 function tell(error: unknown): null {
   notify(error instanceof Error ? error.message : t("Couldn't run the action."), "bad");
   return null;
@@ -87,7 +87,7 @@ interface Props {
   source: Connection | null;
 }
 
-/** A dataset may be called so: lower-case letters, digits and `_`, a letter first. */
+/** A valid dataset name: lower-case letters, digits and `_`, starting with a letter. */
 const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^[^a-z]+/, "");
 
 function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {

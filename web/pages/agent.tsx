@@ -111,10 +111,10 @@ function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean
   );
 }
 
-/** Of the person's own threads so many are looked at. */
+/** Maximum number of the user's own threads to read. */
 const LOOKED_AT = 100;
 
-/** Asks before an agent goes, and says what names it. */
+/** Confirms deleting an agent, and shows what refers to it. */
 function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
   const [, go] = useLocation();
   const threads = useApi("GET /api/v1/chat/threads", { query: { limit: LOOKED_AT } });

@@ -10,7 +10,7 @@ import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { t } from "../texts/text.ts";
 
-/** One approval: what is asked, and by whom and how it was decided. */
+/** An approval: the request, and who decided it and how. */
 export default function ApprovalPage({ id }: { id: string }) {
   const decision = useApi("GET /api/v1/decisions/{decision_id}", { path: { decision_id: id } });
   return <Shown of={decision}>{(data) => <Whole decision={data} />}</Shown>;
@@ -37,7 +37,7 @@ function Whole({ decision }: { decision: Decision }) {
   );
 }
 
-/** The list of what is pending knows the automation, which a decision does not name. */
+/** Only the list of pending approvals has the automation. A decision doesn't. */
 function PendingContext({ decision: { id } }: { decision: Decision }) {
   const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } });
   const listed = approvals.data?.items.find((approval) => approval.id === id);

@@ -25,7 +25,7 @@ export default function Approvals() {
   );
 }
 
-/** Ways in which a question ends. */
+/** Outcomes of an approval. */
 const ENDS = named<Exclude<Decision["status"], "pending">>({
   decided: t("Decided"),
   expired: t("Expired"),

@@ -13,7 +13,7 @@ export default function AutomationEdit({ id }: { id: string }) {
   const automation = useApi("GET /api/v1/automations/{automation_id}", { path });
   const layout = useApi("GET /api/v1/automations/{automation_id}/layout", { path }, { isFixed: true });
   const draft = useQuery({ queryKey: ["draft", id], queryFn: () => readDraft(id), staleTime: 0, gcTime: 0 });
-  useEffect(() => void editor.load().catch(() => undefined), []); // whoever draws it says where it can't be fetched
+  useEffect(() => void editor.load().catch(() => undefined), []); // the component shows it if the code can't be loaded
   useEffect(() => {
     if (automation.data) document.title = `${automation.data.name} · Weir`;
   }, [automation.data]);

@@ -24,7 +24,7 @@ import { t } from "../texts/text.ts";
 const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
-/** Events tell of starts and ends; what waits in line or goes item by item is asked for. */
+/** Events report starts and ends. Queued steps and items are polled. */
 const PROGRESS_MS = 2000;
 
 export default function AutomationRunPage({ id }: { id: string }) {
@@ -39,7 +39,7 @@ export default function AutomationRunPage({ id }: { id: string }) {
   return <Shown of={run}>{(data) => <Whole run={data} />}</Shown>;
 }
 
-/** The ways to what the steps left to be looked at. */
+/** Links to the artifacts of the steps. */
 function Left({ result }: { result: unknown }) {
   const gave = Object.entries(
     (result ?? {}) as Record<string, { artifactId?: unknown; title?: unknown } | null>,
@@ -61,7 +61,7 @@ function Left({ result }: { result: unknown }) {
   );
 }
 
-/** The config that a run went by: that of its version, which may be an older one than the automation's now. */
+/** The config of a run's version, which may be older than the automation's current one. */
 function useRunConfig(run: AutomationRun) {
   const version = run.automationVersion;
   const whole = useApi(

@@ -22,7 +22,7 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */
 const EARLIER = 4;
 
-/** A bundle by the id of one version, or by its slug: then the newest version that is published. */
+/** A bundle by the ID of a version, or by its slug: then the latest published version. */
 export default function BundlePage({ id }: { id: string }) {
   const isId = ID.test(id);
   const byId = useApi(

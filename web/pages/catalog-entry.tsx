@@ -228,10 +228,10 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
   );
 }
 
-/** Of agents and actions so many are looked at. */
+/** Maximum number of agents and actions to read. */
 const LOOKED_AT = 100;
 
-/** Asks before an API goes, and says who calls it. */
+/** Confirms deleting an API, and shows what calls it. */
 function Remove({ api, onClose }: { api: CatalogEntry; onClose: () => void }) {
   const [, go] = useLocation();
   const agents = useApi("GET /api/v1/agents/specs", { query: { limit: LOOKED_AT } });

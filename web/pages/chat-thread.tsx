@@ -16,7 +16,7 @@ import { useTurn } from "../parts/chat/turn.ts";
 import { rich } from "../texts/rich.ts";
 import { t } from "../texts/text.ts";
 
-/** Somebody else decides, or the turn goes on in its own time: no event says so to the person alone. */
+/** Someone else may decide, or the turn may continue, without an event for this user. */
 const WAITING_MS = 1000;
 
 export default function ChatPage({ id }: { id: string }) {
@@ -33,7 +33,7 @@ export default function ChatPage({ id }: { id: string }) {
 
 const PAGE = 200;
 
-/** All that was said, in order. */
+/** All messages, in order. */
 function useSaid(id: string) {
   const name = "GET /api/v1/chat/threads/{thread_id}/messages" as const;
   return useQuery<ChatMessage[], Error>({
@@ -59,7 +59,7 @@ const toSaid = ({ id, rawData, createdAt, durationSeconds, cancelled }: ChatMess
   cancelled,
 });
 
-/** What is stored, with what has come since of the reply that grows. */
+/** The stored messages, with the answer in progress. */
 function withLive(stored: readonly MessageText[], live: UiMessage | null): readonly MessageText[] {
   if (!live || live.id === "") return stored;
   const known = stored.find(({ id }) => id === live.id);
@@ -67,7 +67,7 @@ function withLive(stored: readonly MessageText[], live: UiMessage | null): reado
   return [...stored.filter((said) => said !== known), { ...grown, message: live }];
 }
 
-/** What is written and not asked yet: it stays in this tab until it is. */
+/** The unsent message, which is kept in this tab. */
 function useDraft(id: string) {
   const key = DRAFTS + id;
   const [draft, setDraft] = useState(() => sessionStorage.getItem(key) ?? "");
@@ -80,7 +80,7 @@ function useDraft(id: string) {
 }
 const DRAFTS = "weir.draft.";
 
-/** So many messages are drawn at first. */
+/** Number of messages to show first. */
 const SHOWN = 60;
 
 function Whole({ thread }: { thread: Thread }) {
@@ -191,7 +191,7 @@ function hintOf(state: string, isWaiting: boolean): string | null {
   return isWaiting ? t("Waiting for your approval. Stop cancels the request.") : null;
 }
 
-/** Keeps the end in sight as it grows, unless the person has scrolled away from it. */
+/** Keeps scrolling to the end as it grows, unless the user has scrolled up. */
 function useEnd(when: string, live: unknown) {
   const end = useRef<HTMLDivElement>(null);
   const isAway = useRef(false);
@@ -218,7 +218,7 @@ interface TroubleProps {
   onAgain: (() => unknown) | null;
 }
 
-/** Why there is no answer: what was refused just now, or how the last turn failed. */
+/** Why there is no answer: a rejected request, or the error of the last turn. */
 function Trouble({ thread, problem, isIdle, onAgain }: TroubleProps) {
   const hasFailed = isIdle && thread.lastTurnStatus === "failed";
   const failures = useApi(

@@ -14,7 +14,7 @@ import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 import { t } from "../texts/text.ts";
 
-/** What is worth a word in the list: most chats have simply been answered. */
+/** Statuses to show in the list. Most chats have an answer and need none. */
 const NOTABLE = ["streaming", "waiting", "failed"];
 
 export default function Chat() {
@@ -132,7 +132,7 @@ function NewChat({ agents }: { agents: readonly AgentSpec[] }) {
   );
 }
 
-/** So many agents are offered to begin with. */
+/** Number of agents to offer first. */
 const OFFERED = 6;
 
 function First({ agents, may }: { agents: readonly AgentSpec[]; may: boolean }) {

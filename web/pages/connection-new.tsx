@@ -75,7 +75,7 @@ function NewOfTemplate({ slug, redirectUri }: { slug: string; redirectUri: strin
 
 const LISTED = { template_type: "connection", status: "published", summary: true, limit: 100 } as const;
 
-/** What a connection can be made of: providers, one's own templates, and those that ship with Weir. */
+/** What a connection can be created from: providers, the organization's templates, and built-in ones. */
 function Choices({ providers }: { providers: readonly Provider[] }) {
   const [words, setWords] = useState("");
   const own = useApi("GET /api/v1/templates", { query: { ...LISTED, built_in: false } });

@@ -36,7 +36,7 @@ export default function ConnectionPage({ id }: { id: string }) {
   );
 }
 
-/** One that was made of a template, which may be gone. */
+/** A connection from a template that may have been deleted. */
 function OfTemplate({ connection, templateId }: { connection: Connection; templateId: string }) {
   const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: templateId } });
   if (template.isLoading) return <Loading />;

@@ -11,7 +11,7 @@ import { RunTable } from "../parts/runs/table.tsx";
 import { t } from "../texts/text.ts";
 
 const RECENT = 8;
-/** Events refresh it; the hours pass without one. */
+/** Events refresh the page, but hours pass without one. */
 const REFETCH_MS = 60_000;
 
 export default function Home() {
@@ -56,7 +56,7 @@ export default function Home() {
   );
 }
 
-/** Runs of the last day by two hours, those that failed apart. */
+/** Runs of the last 24 hours in steps of two hours, with failed ones separate. */
 function OverTime({ overview: { timeline, actionRuns } }: { overview: Overview }) {
   const [, go] = useLocation();
   const { total, failed } = actionRuns;

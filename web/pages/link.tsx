@@ -8,7 +8,7 @@ import { Refusal } from "../parts/form/frame.tsx";
 import { rich } from "../texts/rich.ts";
 import { t } from "../texts/text.ts";
 
-/** What a link of Slack's opens: whom it speaks of, before one lets them act as oneself. */
+/** Page of a link from Slack: shows which Slack user is about to be linked to the account. */
 export default function LinkPage() {
   const [search] = useSearchParams();
   const token = search.get("token") ?? "";

@@ -19,7 +19,7 @@ import { RunTimeline } from "../parts/runs/timeline.tsx";
 import { t } from "../texts/text.ts";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
-/** Events tell of starts and ends; progress is asked for. */
+/** Events report starts and ends. Progress is polled. */
 const PROGRESS_MS = 2000;
 
 export default function RunPage({ id }: { id: string }) {
@@ -108,7 +108,7 @@ function Whole({ run: first }: { run: Run }) {
   );
 }
 
-/** Where an extract put what it read. */
+/** Destination of an extract. */
 function loadedInto({ kind, status, definition }: Run): readonly (readonly [string, ReactNode])[] {
   const { dataset, layer = "raw" } = definition;
   if (kind !== "dlt_extract" || status !== "completed" || typeof dataset !== "string") return [];

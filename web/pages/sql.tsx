@@ -167,7 +167,7 @@ function readValues(text: string | null): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    return undefined; // somebody edited the address
+    return undefined; // someone edited the URL
   }
 }
 

@@ -80,7 +80,7 @@ export default function Team() {
   );
 }
 
-/** A member's role, to be changed by who may: nobody gives more than their own, and only owners change owners. */
+/** A member's role. Nobody can assign a higher role than their own, and only owners can change owners. */
 function RoleChoice({ member }: { member: TeamMember }) {
   const may = useMay("admin");
   const givable = useGivable();

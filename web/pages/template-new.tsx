@@ -20,7 +20,7 @@ import { t } from "../texts/text.ts";
 
 const asJson = (value: object) => JSON.stringify(value, null, 2);
 
-/** Something small of each type that can be saved as it is. */
+/** A small example of each type that can be saved unchanged. */
 const STARTS: Readonly<Record<TemplateType, Pick<TemplateText, "definition" | "inputJsonSchema">>> = {
   connection: {
     definition: asJson({

@@ -27,7 +27,7 @@ function languageOf(locale: string | null | undefined): Language | null {
 
 const ofBrowser = (): Language => languageOf(globalThis.navigator?.language) ?? "en";
 
-/** What the page was opened in, as far as that is known before anyone is signed in. */
+/** Language in which the page was opened, as far as known before sign-in. */
 const opened: Language = chosenLanguage() ?? stored(LAST) ?? ofBrowser();
 export const openedLanguage = (): Language => opened;
 

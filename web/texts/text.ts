@@ -4,7 +4,7 @@ import { type Language, openedLanguage } from "./language.ts";
 type Texts = Readonly<Record<string, string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>>>;
 
 let texts: Texts | null = null;
-/** Those of the server. */
+/** Texts of the server. */
 let served: Readonly<Record<string, string>> | null = null;
 let rules = new Intl.PluralRules("en");
 

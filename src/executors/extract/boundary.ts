@@ -94,7 +94,7 @@ export async function dropSeen(
   }
 }
 
-/** Tells of rows that were loaded before and don't look the same now, as when a column has another type. */
+/** Warns about rows that were loaded before and look different now, as when a column's type changed. */
 async function tellChanged(
   drops: Drops,
   known: string,

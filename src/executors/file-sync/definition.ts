@@ -22,7 +22,7 @@ const connectionId = () =>
 
 const pattern = () => Type.String({ minLength: 1, maxLength: 1_000 });
 
-/** A path, an id, or an item as the list of files has it. */
+/** A path, an ID, or an item of the file list. */
 const selectedItem = Type.Union([
   Type.String({ minLength: 1, maxLength: 4_096 }),
   Type.Object(
@@ -111,7 +111,7 @@ export const result = object({
   }),
 });
 
-/** Faults that the shape can't say. */
+/** Errors that the shape can't express. */
 export function faultsOf(input: Definition): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   const tell = (path: string[], message: string) => faults.push({ path, message });
@@ -176,6 +176,6 @@ export function filterOf({ include = [], exclude = [] }: Definition["source"]): 
     !refused.some((glob) => glob.matches(path));
 }
 
-/** A pattern without a slash but at its end means names at any depth. */
+/** A pattern without a slash, except at its end, matches names at any depth. */
 const compile = (pattern: string) =>
   compileGlob(pattern.slice(0, -1).includes("/") ? pattern : `**/${pattern}`);

@@ -8,7 +8,7 @@ export interface Failure {
 
 /** Input of the plan. */
 export interface Sight {
-  /** Files of the source, those alone that the sync is about. */
+  /** Files of the source that are part of the sync. */
   files: readonly TreeFile[];
   /** Files of the destination by their path below its folder. */
   present: ReadonlyMap<string, TreeFile>;
@@ -28,7 +28,7 @@ export interface Sight {
 
 export interface Plan {
   copy: TreeFile[];
-  /** Is there already, although the manifest did not know: the entries that it gets. */
+  /** Manifest entries to add for files that already exist at the destination. */
   adopt: ManifestEntry[];
   /** Copied by this run before it was interrupted. */
   done: ManifestEntry[];

@@ -20,7 +20,7 @@ export interface Source {
   hasDropped(path: string): boolean;
   stat(file: TreeFile): Promise<TreeFile | null>;
   open(file: TreeFile): Promise<Opened>;
-  /** Behind it; null of the lake. */
+  /** The connection. Null for the lake. */
   via: { tree: Tree; link: Link } | null;
 }
 

@@ -20,7 +20,7 @@ const tooMuch = () =>
 
 type Body = Pick<Definition, "body" | "bodyType">;
 
-/** The files that the body names, by their places in it. */
+/** Files that the body names, by their paths in it. */
 function* filesIn({ body, bodyType }: Body): Generator<{ path: string[]; value: JsonObject }> {
   if (!isObject(body) || (bodyType !== undefined && bodyType !== "multipart")) return;
   if (bodyType === undefined) {
@@ -36,7 +36,7 @@ function* filesIn({ body, bodyType }: Body): Generator<{ path: string[]; value: 
 export const bodyConnections = (definition: Body): NamedConnection[] =>
   [...filesIn(definition)].flatMap(({ path, value }) => connectionOf(value.file, [...path, "file"]));
 
-/** Faults of files and forms that the shape can't say. */
+/** Errors of files and forms that the shape can't express. */
 export function bodyPartFaults(definition: Body): { path: string[]; message: string }[] {
   const { body, bodyType } = definition;
   const faults = [...filesIn(definition)].flatMap(({ path, value }) => {

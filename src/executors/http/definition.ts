@@ -153,7 +153,7 @@ const OF_A_URL = [
   "saveAs",
 ] as const;
 
-/** Faults that the shape can't say. */
+/** Errors that the shape can't express. */
 export function definitionFaults(definition: Definition): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   const url = definition.url === undefined ? null : urlFault(definition.url);
@@ -199,7 +199,7 @@ export function bodyFault({ method = "GET", body }: Pick<Definition, "method" | 
   return `A ${method} request has no body; give a method such as POST.`;
 }
 
-/** By RFC 9110: nothing is changed by it. */
+/** Safe methods by RFC 9110. */
 export const isSafeMethod = (method: string) => /^(get|head|options)$/i.test(method);
 
 export const isBodiless = (method: string) => method === "GET" || method === "HEAD";

@@ -39,7 +39,7 @@ export interface NextPageWork {
 export type NextPage = {
   /** Null if the page isn't a list and nothing says where its items are. */
   items: number | null;
-  /** Null where there is none. */
+  /** Null if there is none. */
   cursor: string | number | null;
   /** Null if nothing says so. */
   hasNext: boolean | null;
@@ -75,7 +75,7 @@ export type HttpOutput =
   | { result: CallResult }
   | { result: JsonObject; whole: { json: Uint8Array; summary: Summary } };
 
-/** Who computes. */
+/** What runs a computation, and for whom. */
 export interface By {
   compute: Compute;
   organizationId: string;
@@ -92,7 +92,7 @@ export const byOf = ({
   organizationId: run.organizationId,
 });
 
-/** The result of replies, made here where that is quick, and in a child otherwise. */
+/** Returns the result of responses: created here if that is quick, otherwise in a child process. */
 export async function makeResult(
   by: By,
   work: Omit<HttpWork, "pages" | "truncated">,
@@ -223,7 +223,7 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
   };
 }
 
-/** Many a server shows the request that it got, credentials too; those at the end may be cut off. */
+/** Some servers echo the request with its credentials, which may be cut off at the end. */
 const withoutEchoes = ({ isCut }: Page, body: Json, secrets: readonly string[]): Json =>
   isCut && typeof body === "string" ? hideInCut(body, secrets) : hideSecrets(body, secrets);
 

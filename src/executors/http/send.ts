@@ -18,9 +18,9 @@ import type { PageRequest } from "./pages.ts";
 
 /** Timeout of one request including its response. The run's own timeout applies too. */
 const REQUEST_TIMEOUT_MS = 300_000;
-/** Longer than this a request does not wait for its turn; the run is tried again later instead. */
+/** Longest wait for a rate limit. Beyond it, the run is retried later. */
 const PATIENCE_MS = 300_000;
-/** Read of a reply that fails the run. */
+/** Number of bytes to read of a response that fails the run. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The connection of a request: its base URL, and what adds its credentials. */
@@ -57,7 +57,7 @@ export function accessOf({ provider, link }: { provider: Provider; link: Link })
   };
 }
 
-/** A connection for an MCP server. A kept token that has ended is renewed once. */
+/** A connection for an MCP server. An expired token is renewed once. */
 export function authorityOf(access: Access): Authority {
   let last: Grant | null = null;
   let isFresh = false;
@@ -137,7 +137,7 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     let response = await ask(request, page, grant);
     if (response.status === 401 && access && grant?.isRenewable && !isExpected(401)) {
       await response.body.cancel();
-      response = await ask(request, page, await access.authorize({ isFresh: true })); // the kept token has ended
+      response = await ask(request, page, await access.authorize({ isFresh: true })); // the stored token has expired
     }
     const good = isExpected(response.status);
     const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, ctx);

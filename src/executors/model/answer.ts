@@ -73,7 +73,7 @@ function jsonIn(text: string): Json | undefined {
     try {
       return parseLossless(candidate);
     } catch {
-      // the next reading of it may be JSON
+      // the next candidate may be JSON
     }
   }
   return undefined;

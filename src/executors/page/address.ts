@@ -1,5 +1,5 @@
 import type { Json } from "../../base/json.ts";
 
-/** True for an address whose host no template fills in; one without a host is its connection's. */
+/** True for a URL whose host contains no template. A URL without a host uses its connection's. */
 export const isFixedAddress = (url: Json | undefined): boolean =>
   typeof url === "string" && /^(https?:\/\/[^/{}]+([/?#]|$)|\/(?!\/))/i.test(url);

@@ -2,7 +2,7 @@ import type { Egress } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 import type { PageFormat, PageLink, Reader } from "../../reader/contract.ts";
 
-/** For the exchange with the server; the reading has a limit of its own. */
+/** Timeout of the request. Parsing has its own limit. */
 const TIMEOUT_MS = 60_000;
 const ACCEPT =
   "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,application/xml;q=0.8,*/*;q=0.1";

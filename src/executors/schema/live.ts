@@ -12,7 +12,7 @@ import type { RunContext } from "../contract.ts";
 const MAX_TABLES = 200;
 const SAMPLE_ROWS = 3;
 
-/** A table as SQL there calls it. */
+/** A table by its name in SQL. */
 export interface LiveTable {
   /** As SQL writes it, such as `raw.shop__orders` or `public.orders`. */
   name: string;

@@ -29,7 +29,7 @@ export interface Weir {
   call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<JsonBytes>;
   /** Tables that SQL of the script was about. */
   reads(): LakeRead[];
-  /** Whether a call failed that may go well another time. */
+  /** Whether a call failed for a reason that may be temporary. */
   mayRecover(): boolean;
 }
 
@@ -82,7 +82,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
     const from: RunContext = {
       ...ctx,
       signal,
-      // idempotency keys are the same at each attempt, and differ from request to request
+      // idempotency keys are the same in each attempt, and differ between requests
       run: { ...ctx.run, id: `${ctx.run.id}-s${++requests}` },
       hasConnection: true,
       async connection(purpose) {

@@ -95,8 +95,8 @@ async function merge(
 }
 
 /**
- * The table's columns and the new ones together. Throws `schema_contract_violation` for a column whose two
- * types have none in common.
+ * The table's columns and the new ones together. Throws `schema_contract_violation` for a column whose two types have
+ * no common type.
  */
 export function unite(table: LakeTable, columns: readonly Column[], source = "the SELECT"): Column[] {
   const united = new Map(table.columns.map((column) => [column.name.toLowerCase(), column]));

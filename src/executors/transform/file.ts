@@ -54,7 +54,7 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
     : [];
 }
 
-/** Why files can't be written with a connection; null where they can. */
+/** Returns why files can't be written with a connection. Null if they can. */
 export const writeRefusal = ({ tree, title }: Provider, config: JsonObject): string | null =>
   tree?.writes ? (tree.writes.refusal?.(config) ?? null) : `Files of ${title} can't be written.`;
 

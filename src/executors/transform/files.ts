@@ -47,7 +47,7 @@ export const fileConnections = (files: Json | undefined): NamedConnection[] =>
     connectionOf(isObject(table) ? table.file : undefined, ["files", name, "file"]),
   );
 
-/** Faults that the shape can't say. */
+/** Errors that the shape can't express. */
 export function fileTableFaults(files: FileTables): { path: string[]; message: string }[] {
   const names = Object.keys(files);
   const many = { path: ["files"], message: `A transform reads at most ${MAX_FILES} files.` };
@@ -215,7 +215,7 @@ async function open(ctx: RunContext, file: FileReference) {
   return { name, open: () => files.read(link, file.path) };
 }
 
-/** The same fault, at the field whose file it is of. */
+/** The same error, at the field of its file. */
 function atField(error: unknown, name: string): unknown {
   if (!(error instanceof AppError) || error.code === "cancelled") return error;
   const message = error.message.replaceAll(/\bfile\.(?=[a-z])/g, `files.${name}.`);

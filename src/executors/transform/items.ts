@@ -33,7 +33,7 @@ export async function intoResult(work: Work, job: SqlJob): Promise<Done & { item
   return { result: { ...result, items }, artifacts: [{ title: "Rows", kind: "json", data }] };
 }
 
-/** A result whose items are not looked at. */
+/** A result whose items aren't checked. */
 export function wholeResult(
   result: JsonObject & { rows?: Json },
   items: readonly string[],

@@ -48,7 +48,7 @@ export const tableFaults = ({ table, writeDisposition, primaryKey = [] }: TableO
     : []),
 ];
 
-/** Why a provider's tables can't be written; null where they can. */
+/** Returns why a provider's tables can't be written. Null if they can. */
 export const tableRefusal = ({ tables, title }: Provider): string | null =>
   tables?.writes ? null : `Tables of ${title} can't be written.`;
 
@@ -141,7 +141,7 @@ interface Part {
   rows: number;
 }
 
-/** The rows of each file as text, in a file of the work folder; while one is sent the next one is made. */
+/** Rows of each file as text, in the work folder. While one is sent, the next one is created. */
 async function* parts(
   session: SqlSession,
   plan: TablePlan,

@@ -10,7 +10,7 @@ import { runTests, type TransformTest } from "./tests.ts";
 
 export interface Work {
   ctx: RunContext;
-  /** All that the organization has, as the last commits left it. */
+  /** All tables of the organization, as of the last commits. */
   tables: readonly LakeTable[];
   /** Tables read from files. */
   files: readonly SqlTable[];
@@ -32,7 +32,7 @@ export async function jobOf(
   return { ...job, tables: [...lake, ...files, ...own], signal: ctx.signal };
 }
 
-/** The rows of an output that is no dataset, once the tests have seen them. */
+/** Rows of an output that isn't a dataset, after the tests. */
 export async function madeRows(work: Work, job: SqlJob, options: WriteOptions = {}) {
   const { ctx, tables, definition } = work;
   const { maxRows } = definition;
@@ -52,7 +52,7 @@ export function endWarnings({ log }: RunContext, rows: number, maxRows: number |
   return [warning];
 }
 
-/** Says that a merge takes one of several rows with the same key. */
+/** Warns that a merge keeps one of several rows with the same key. */
 export const laterRowsWon = (lost: number): string =>
   `${plural(lost, { one: "row", other: "rows" })} had the key of a later one and ${lost === 1 ? "was" : "were"} left out.`;
 

@@ -74,7 +74,7 @@ const noSuchResource = (name: string) =>
     `Amazon Seller has no resource ${JSON.stringify(name)}; it has ${RESOURCES.join(", ")} and reports/TYPE, such as reports/GET_MERCHANT_LISTINGS_ALL_DATA.`,
   );
 
-/** Throws `upstream` where the seller takes no part in a marketplace that the connection names. */
+/** Throws `upstream` if the seller isn't in a marketplace of the connection. */
 async function checkParticipation(link: SellerLink): Promise<void> {
   const reply = await callSeller(link, {
     operation: "getMarketplaceParticipations",

@@ -11,7 +11,7 @@ import { baseOf, NEEDED, type SellerLink, tokenUrlOf } from "./shape.ts";
 
 export const SYSTEM = "Amazon's Selling Partner API";
 
-/** What Amazon's usage plans allow by default, for each operation of a seller; headers tell where it is more. */
+/** What Amazon's usage plans allow by default, per operation of a seller. Response headers can allow more. */
 const PLANS = {
   getMarketplaceParticipations: { perSecond: 0.016, capacity: 15 },
   searchOrders: { perSecond: 0.0056, capacity: 20 },
@@ -24,7 +24,7 @@ const PLANS = {
   getReportDocument: { perSecond: 0.0167, capacity: 15 },
 } as const;
 
-/** Rates that replies named, by connection and operation. */
+/** Rates from response headers, by connection and operation. */
 const RATES = slot(() => new Map<string, number>());
 const MAX_RATES = 10_000;
 
@@ -34,7 +34,7 @@ export interface SellerRequest {
   path: string;
   query?: Readonly<Record<string, string>>;
   body?: JsonObject;
-  /** True while a person waits. */
+  /** True if a user waits for it. */
   isHurried?: boolean;
 }
 
@@ -47,7 +47,7 @@ const FAULTS = {
   unauthorized_client: WRONG_CLIENT,
 };
 
-/** A token for the seller's data; see `accessToken`. Throws `definition_invalid` where there is no way to one. */
+/** A token for the seller's data; see `accessToken`. Throws `definition_invalid` if the credentials can't get one. */
 export async function sellerToken(
   link: SellerLink,
   options: { refused?: string; isFresh?: boolean } = {},
@@ -69,8 +69,8 @@ export async function sellerToken(
 }
 
 /**
- * The JSON of one call. Waits for the operation's quota, tries again as `callApi` has it, and once with a new token
- * where the kept one is refused. Throws what `refusal` says.
+ * The JSON of one call. Waits for the operation's quota, retries as `callApi` does, and once with a new token if the
+ * stored one is rejected. Throws what `refusal` returns.
  */
 export async function callSeller(link: SellerLink, request: SellerRequest): Promise<JsonObject> {
   const { operation, method = "GET", path, query, body } = request;
@@ -117,7 +117,7 @@ export async function callSeller(link: SellerLink, request: SellerRequest): Prom
   });
 }
 
-/** Whether the reply names a rate that was not known. */
+/** Whether the response has a new rate. */
 function learn(rates: Map<string, number>, key: string, headers: Headers): boolean {
   const rate = Number(headers.get("x-amzn-ratelimit-limit") ?? Number.NaN);
   if (!(rate > 0) || rates.get(key) === rate) return false;

@@ -5,10 +5,10 @@ import { jsonOf } from "../api/send.ts";
 
 export interface SellerFault {
   status: number;
-  /** Amazon's own word, such as `Unauthorized`. */
+  /** Amazon's error code, such as `Unauthorized`. */
   code: string;
   message: string;
-  /** True where it is the access token that was refused, not what it asked for. */
+  /** True if the access token itself was rejected, not the request. */
   isTokenFault: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function faultOf(response: EgressResponse): Promise<SellerFault> {
   return { status, code: word("code"), message: word("message"), isTokenFault };
 }
 
-/** What a reply other than 2xx means, in a sentence that tells what to change. */
+/** Error for a response other than 2xx, with a sentence that says what to change. */
 export function refusal(operation: string, fault: SellerFault): AppError {
   const { status, code, message, isTokenFault } = fault;
   const make = (text: string, retryable = false) =>

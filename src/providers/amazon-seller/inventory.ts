@@ -37,7 +37,7 @@ async function* inventoryPages(link: SellerLink, request: ExtractRequest): Async
 
 const keyOf = (row: JsonObject) => `${row.sellerSku} ${row.fnSku} ${row.condition} ${row[INVENTORY_CURSOR]}`;
 
-/** One marketplace after the other, each in an order of Amazon's own. */
+/** One marketplace after the other, each in Amazon's order. */
 async function* walkMarketplaces(
   link: SellerLink,
   from: number | null,

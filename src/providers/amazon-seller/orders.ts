@@ -6,14 +6,14 @@ import { callSeller, SYSTEM } from "./client.ts";
 import { readPeriod } from "./period.ts";
 import type { SellerLink } from "./shape.ts";
 
-/** What an order comes with besides its own fields; the two of persons only where `includePii` asks for them. */
+/** Additional data of an order. The two with personal data are only requested with `includePii`. */
 const DATA = ["PROCEEDS", "EXPENSE", "PROMOTION", "CANCELLATION", "FULFILLMENT", "PACKAGES"];
 const PERSONS = ["BUYER", "RECIPIENT"];
 
 /** The token of a first page: none. */
 export const FIRST = "";
 
-/** How one version of the Orders API spells what it takes and gives. */
+/** Field names of one version of the Orders API. */
 const VERSIONS = {
   "2026-01-01": { id: "orderId", updated: "lastUpdatedTime", created: "createdTime" },
   v0: { id: "AmazonOrderId", updated: "LastUpdateDate", created: "PurchaseDate" },
@@ -145,7 +145,7 @@ async function readItems(link: SellerLink, orderId: string): Promise<JsonObject[
   return items;
 }
 
-/** Tells where buyers and addresses are wanted and Amazon leaves them out. */
+/** Warns if buyers and addresses are requested and Amazon leaves them out. */
 class PersonalData {
   isAsked: boolean;
   #orders = 0;
@@ -155,7 +155,7 @@ class PersonalData {
     this.isAsked = link.config.includePii ?? false;
   }
 
-  /** True where a refusal may be due to the persons, who are then left out. */
+  /** True if personal data may be why the request was rejected. It is then left out. */
   refuse(error: unknown): boolean {
     const denied = error instanceof AppError && error.details?.status === 403;
     if (!denied || !this.isAsked) return false;
@@ -182,7 +182,7 @@ class PersonalData {
   }
 }
 
-/** A token of a page is good for a day. */
+/** Page tokens are valid for a day. */
 const expired = (error: unknown, token: string): unknown =>
   token !== FIRST && error instanceof AppError && error.details?.status === 400
     ? expiredCursor(SYSTEM)
@@ -191,7 +191,7 @@ const expired = (error: unknown, token: string): unknown =>
 const textOrNull = (value: Json | undefined): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 
-/** The rows of a reply; one that has none where it should is no reply to trust. */
+/** Rows of a response. A response without the expected list is an error. */
 export function rowsOf(value: Json | undefined, what: string): JsonObject[] {
   if (Array.isArray(value)) return value.filter((row) => isObject(row)) as JsonObject[];
   throw new AppError("upstream", `${SYSTEM} gave a page without its ${what}.`, { retryable: true });

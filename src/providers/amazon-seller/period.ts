@@ -3,13 +3,13 @@ import type { Json } from "../../base/json.ts";
 import type { ExtractRequest } from "../contract.ts";
 import type { SellerLink } from "./shape.ts";
 
-/** Amazon takes no end that is later than this. */
+/** Amazon accepts no later end than this. */
 const COMPLETE_AFTER_MS = 120_000;
 
 /** Orders go back two years; a day is left for the difference of clocks and time zones. */
 const HISTORY_MS = (2 * 365 - 1) * 86_400_000;
 
-/** What of a resource is read, as ISO instants. */
+/** Period of a resource to read, as ISO 8601. */
 export interface Period<By extends string> {
   by: By;
   from: string;

@@ -28,18 +28,18 @@ const LISTED_TYPES = [
 ];
 const KEPT_MS = 89 * 86_400_000;
 
-/** A report takes seconds to hours; it is looked at ever less often. */
+/** A report takes seconds to hours. The pause between status requests grows. */
 const FIRST_POLL_MS = 250;
 const MAX_POLL_MS = 30_000;
 
-/** What made a report fail does so again for a while. */
+/** A report that failed fails again for a while. */
 const COOL_DOWN_SECONDS = 1_800;
 
-/** The type of report that a spec means, as `reports/TYPE` or by its type alone; null where it means none. */
+/** Report type of a spec: `reports/TYPE` or the type alone. Null for other specs. */
 export const reportType = (spec: string): string | null =>
   /^(?:reports\/)?(GET_[A-Z0-9_]{3,120})$/.exec(spec)?.[1] ?? null;
 
-/** What is known of reports that were made, one row each. */
+/** Existing reports, one row each. */
 export const extractReportList = (link: SellerLink, request: ExtractRequest): Extraction => ({
   kind: "rows",
   pages: listPages(link, request),
@@ -80,8 +80,8 @@ async function* listPages(link: SellerLink, request: ExtractRequest): AsyncGener
 }
 
 /**
- * Asks for a report, waits until it is made, and gives its rows: all values of a table as text, as Amazon does not tell
- * types, or a JSON document as it is. A cancelled report has no rows, which is told. Throws `upstream`.
+ * Asks for a report, waits until it is made, and gives its rows: all values of a table as text, as Amazon does not
+ * tell types, or a JSON document as it is. A cancelled report has no rows, and a warning says so. Throws `upstream`.
  */
 export async function extractReport(
   link: SellerLink,

@@ -114,17 +114,17 @@ const MARKETPLACES: Readonly<Record<Region, Readonly<Record<string, string>>>> =
   },
 };
 
-/** Where sellers are let in whose marketplace has no Seller Central that is known here. */
+/** Sign-in page for sellers whose marketplace has no known Seller Central. */
 const CENTRAL: Readonly<Record<Region, string>> = {
   na: "sellercentral.amazon.com",
   eu: "sellercentral-europe.amazon.com",
   fe: "sellercentral.amazon.co.jp",
 };
 
-/** What lets somebody in beside the app's own credentials. */
+/** What authenticates the seller, in addition to the app's credentials. */
 export const NEEDED = "refreshToken, or applicationId in config, with which a seller signs in";
 
-/** How a seller signs in; null where a refresh token does without. */
+/** How a seller signs in. Null with a refresh token. */
 export function signInOf({
   config,
   credentials,

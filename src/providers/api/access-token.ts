@@ -5,13 +5,13 @@ import { slot } from "../../base/memory.ts";
 import type { Link } from "../contract.ts";
 import { isRefusal } from "./oauth-token.ts";
 
-/** What a token endpoint gave. */
+/** Response of a token endpoint. */
 export interface IssuedToken {
   token: string;
   lifetimeSeconds: number;
 }
 
-/** A token is not used for its last minute: a request has to get there with it. */
+/** A token isn't used in its last minute, since the request has to arrive before it expires. */
 const MARGIN_SECONDS = 60;
 
 /** A token from the store is asked for again after so long, which is less than the margin. */
@@ -20,7 +20,7 @@ const RECHECK_MS = 30_000;
 /** What each link holds, so that not every request reads the store. */
 const held = new WeakMap<object, { token: string; until: number }>();
 
-/** Requests for tokens that are under way, by connection and settings. */
+/** Pending token requests, by connection and settings. */
 const UNDER_WAY = slot(() => new Map<string, Promise<string>>());
 
 /**
@@ -51,11 +51,11 @@ export async function accessToken<C, K>(
   return flight;
 }
 
-/** What the one who asks gets; null where that one gave up, so that another has to ask. */
+/** Result for whoever requested it. Null if that caller gave up, so that another has to request it. */
 async function shared(flight: Promise<string>, signal: AbortSignal): Promise<string | null> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined); // it is raced below; alone it is nobody's
+  aborted.promise.catch(() => undefined); // raced below; its own rejection needs no handler
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   try {

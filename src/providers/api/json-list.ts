@@ -16,7 +16,7 @@ export interface CutText {
   around: string;
 }
 
-/** Bytes between two looks at the time. */
+/** Bytes between two checks of the time. */
 const SCAN_BYTES = 65_536;
 
 /**
@@ -36,7 +36,7 @@ export async function cutList(bytes: Uint8Array, path: readonly string[]): Promi
 export const pastValue = (bytes: Uint8Array, at: number): number =>
   pass(bytes, { at: pastSpace(bytes, at), depth: 0 }, bytes.length) ?? -1;
 
-/** How far one has come in passing over a value. */
+/** Position within a value that is being skipped. */
 interface Passing {
   at: number;
   depth: number;
@@ -134,7 +134,7 @@ class Search {
     return false;
   }
 
-  /** As `pastValue`, of one that may be long. */
+  /** As `pastValue`, for a value that may be long. */
   *#pastValue(): Work<number> {
     const passing = { at: pastSpace(this.bytes, this.#at), depth: 0 };
     while (passing.at < this.bytes.length) {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 
-/** Passes after which what still changes is left to the next load. */
+/** Maximum number of passes. Rows that still change are left to the next load. */
 const MAX_PASSES = 5;
 /** How far this machine's clock may be ahead of the other side's. */
 const CLOCKS_MS = 120_000;
@@ -10,7 +10,7 @@ export interface LateWalk {
   clock: Clock;
   /** Milliseconds of the row's last change, by the other side's clock; NaN where it has none. */
   changedMs(row: JsonObject): number;
-  /** Tells a row from all others and from other states of itself. */
+  /** Identifies a row and its state. */
   stateOf(row: JsonObject): string;
   /** All rows; with an instant those that changed then or later, and any others. */
   pages(sinceMs: number | null): AsyncIterable<JsonObject[]>;

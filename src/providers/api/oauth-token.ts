@@ -5,7 +5,7 @@ import type { IssuedToken } from "./access-token.ts";
 
 const MAX_TOKEN_BYTES = 64 * 1024;
 
-/** Of a token whose reply does not say how long it is good. */
+/** Lifetime of a token whose response doesn't state one. */
 const TOKEN_SECONDS = 300;
 
 /** With these codes of RFC 6749, section 5.2, a token endpoint refuses the credentials; others fault the request. */
@@ -15,8 +15,8 @@ interface TokenRequest {
   url: string;
   form: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
-  /** How refusals are told for one system. */
-  /** How refusals are told for one system; its own codes for them are refusals too. */
+  /** How one system reports rejected credentials. */
+  /** How one system reports rejected credentials, with its own error codes. */
   faults?: Readonly<Record<string, string>>;
 }
 
@@ -56,7 +56,7 @@ export async function postForToken<C, K>(
   };
 }
 
-/** True where a token endpoint said no to the credentials: neither a later try nor another run will do better. */
+/** True if a token endpoint rejected the credentials, so that no later attempt can succeed. */
 export const isRefusal = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.refusal !== undefined;
 
@@ -83,6 +83,6 @@ function jsonOf({ bytes, truncated }: { bytes: Uint8Array; truncated: boolean })
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? (value as JsonObject) : {};
   } catch {
-    return {}; // a page instead of JSON: the status tells what there is to tell
+    return {}; // a page instead of JSON; the status says enough
   }
 }

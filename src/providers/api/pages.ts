@@ -8,21 +8,21 @@ export interface ApiPage<PageRequest, Row = JsonObject> {
 }
 
 export interface PageWalk<PageRequest, Row = JsonObject> {
-  /** The system's name, as it stands at the beginning of a sentence. */
+  /** Name of the system, at the beginning of a sentence. */
   system: string;
   /** JSON; two requests that are equal ask for the same page. */
   first: PageRequest;
-  /** Throws `expiredCursor` where the request's cursor is good no more. */
+  /** Throws `expiredCursor` if the request's cursor is no longer valid. */
   read(request: PageRequest): Promise<ApiPage<PageRequest, Row>>;
-  /** What tells a row from all others and from earlier states of itself; null for one that can't be told. */
+  /** Identifies a row and its state. Null if a row can't be identified. */
   keyOf(row: Row): string | null;
   /** The value by which rows come; with it `resume` can go on behind a row. */
   orderOf?(row: Row): string | null;
-  /** A request that begins at rows of this order value, those included; null where that can't be asked for. */
+  /** Request for rows from this order value on, inclusive. Null if the API can't do that. */
   resume?(order: string): PageRequest | null;
-  /** Rows after which a walk begins anew by `resume`, because the API gives no more of one list. */
+  /** Maximum rows of one list at the API. After these, reading continues with `resume`. */
   resumeAfter?: number;
-  /** After so many rows there is a quicker way to those that are left. */
+  /** Number of rows after which the rest is read faster in another way. */
   leap?: {
     after: number;
     /**
@@ -38,7 +38,7 @@ export interface PageWalk<PageRequest, Row = JsonObject> {
 
 const REASON = "cursor_expired";
 
-/** What `read` throws for a cursor that the API does not take any more. */
+/** Error for a cursor that the API no longer accepts. */
 export const expiredCursor = (system: string): AppError =>
   new AppError(
     "upstream",
@@ -149,7 +149,7 @@ class Recent<PageRequest, Row> {
 
   constructor(readonly walk: PageWalk<PageRequest, Row>) {}
 
-  /** The rows that are new. */
+  /** Rows that weren't returned before. */
   take(rows: readonly Row[]): Row[] {
     const page = new Set<string>();
     const fresh = rows.filter((row) => {
@@ -172,7 +172,7 @@ class Recent<PageRequest, Row> {
     });
   }
 
-  /** Nothing that came before comes again from `order` on. */
+  /** No earlier row is repeated from `order` on. */
   goOn(order: string): void {
     this.order = order;
     this.#level = new Set();

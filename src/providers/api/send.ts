@@ -7,24 +7,24 @@ import { JsonRefused, type JsonRules, parseLong } from "../../base/json-parse.ts
 import { type RepeatedKey, repeatedKeys } from "../../base/repeated-keys.ts";
 import { type Draw, draw, hold, pause, throttled, type Waiter } from "./throttle.ts";
 
-/** What one reply means. */
+/** Meaning of a response. */
 export type Verdict<T> =
   | { kind: "value"; value: T }
-  /** The request may be sent again after so long; it never counts as a try. */
+  /** Pause before the request is repeated. It doesn't count as an attempt. */
   | { kind: "throttled"; waitMs: number }
-  /** Tried again where the error is retryable. */
+  /** Retried if the error is retryable. */
   | { kind: "failed"; error: AppError }
-  /** Not tried again here, whatever the error says of a later run: the same request would be refused the same way. */
+  /** Not retried here, whatever the error says about later runs: the same request would fail again. */
   | { kind: "refused"; error: AppError };
 
 export interface ApiCall<T> {
-  /** The system's name, as it stands at the beginning of a sentence. */
+  /** Name of the system, at the beginning of a sentence. */
   system: string;
-  /** Asked anew before each try, as what is known of the cost may change. */
+  /** Evaluated before each attempt, since the known cost may change. */
   draws(): readonly Draw[];
   send(): Promise<EgressResponse>;
   read(response: EgressResponse): Promise<Verdict<T>>;
-  /** True while a person waits: few tries, short waits. */
+  /** True if a user waits for it: few attempts, short pauses. */
   isHurried: boolean;
 }
 
@@ -34,7 +34,7 @@ const HURRIED_TRIES = 2;
 /** The first wait after a failure; each next one is twice as long. */
 const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 300_000;
-/** Longer than this a worker is not held; the run is tried again later instead. */
+/** Longest wait that holds a worker. Beyond it, the run is retried later. */
 const PATIENCE_MS = 900_000;
 const HURRIED_PATIENCE_MS = 2_000;
 
@@ -56,7 +56,7 @@ export async function callApi<T>(link: Waiter, call: ApiCall<T>): Promise<T> {
     if (verdict.kind === "throttled") {
       if (verdict.waitMs > patienceMs) throw throttled(call.system, verdict.waitMs);
       hold(link, draws, verdict.waitMs);
-      if (!call.isHurried) failures = 0; // it answers: what failed before is over
+      if (!call.isHurried) failures = 0; // the system answers again
       continue;
     }
     const { error } = verdict;
@@ -77,11 +77,11 @@ async function ask<T>(link: Waiter, call: ApiCall<T>): Promise<Verdict<T>> {
   }
 }
 
-/** With a fifth more or less by chance, so that those that failed together do not come back together. */
+/** Adds up to a fifth of jitter, so that requests that failed together aren't repeated together. */
 const backoff = (failures: number): number =>
   Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)) * (0.8 + Math.random() * 0.4);
 
-/** How a sentence ends that tells of a reply whose bytes are no text. */
+/** End of the sentence about a response that isn't text. */
 export const NO_TEXT = "bytes that are no UTF-8; its Content-Type has to say what they are.";
 
 /**
@@ -94,7 +94,7 @@ export async function textOf(system: string, response: EgressResponse): Promise<
   if (text !== null) return text;
   if (response.status >= 200 && response.status < 300)
     throw new AppError("upstream", `${system} answered with ${NO_TEXT}`);
-  return new TextDecoder().decode(bytes); // its status tells what there is to tell
+  return new TextDecoder().decode(bytes); // its status says enough
 }
 
 /** Null for bytes that are not of the charset. */
@@ -102,7 +102,7 @@ export function decoded(bytes: Uint8Array, charset: Bun.Encoding): string | null
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
-    return null; // told by those who ask, where nothing else tells more
+    return null; // the caller reports it if nothing else says more
   }
 }
 
@@ -118,7 +118,7 @@ export async function bytesOf(system: string, response: EgressResponse): Promise
   return bytes;
 }
 
-/** What is left to those who call, who have bounds of their own. */
+/** Limits that the caller sets. */
 const ANY = {
   maxDepth: Number.POSITIVE_INFINITY,
   maxObjects: Number.POSITIVE_INFINITY,
@@ -147,6 +147,6 @@ export async function jsonOf(
       : parse(text);
   } catch (error) {
     if (error instanceof JsonRefused && error.rule !== "grammar") throw error;
-    return undefined; // the status tells what there is to tell
+    return undefined; // the status says enough
   }
 }

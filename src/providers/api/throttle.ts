@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { slot } from "../../base/memory.ts";
 import type { HttpAccess, Link, QuotaStore } from "../contract.ts";
 
-/** How fast an API lets one ask: `capacity` at once, `perSecond` for good. */
+/** Rate limit of an API: `capacity` as a burst, `perSecond` sustained. */
 export interface Quota {
   capacity: number;
   perSecond: number;
@@ -24,7 +24,7 @@ export const perMinute = (name: string, rate: number | undefined): Draw[] =>
 export const paceOf = ({ requestsPerMinute }: Pick<HttpAccess, "requestsPerMinute">): Draw[] =>
   perMinute("http all", requestsPerMinute);
 
-/** What waiting asks of a link. */
+/** What waiting needs of a link. */
 export type Waiter = Pick<Link, "connectionId" | "memory" | "clock" | "signal" | "waits" | "quotas" | "rest">;
 
 interface Bucket extends Quota {
@@ -33,15 +33,15 @@ interface Bucket extends Quota {
   at: number;
   /** Monotonic milliseconds before which nothing is taken, because the other side said so. */
   heldUntil: number;
-  /** True until its size is known, which is not kept. */
+  /** True until its size is known. Not stored. */
   isRecalled?: boolean;
 }
 
-/** Shorter waits are told nobody. */
+/** Shorter waits aren't reported. */
 const TOLD_MS = 1_000;
-/** In longer ones the work's slot is another's. */
+/** Longer waits give up the slot. */
 const REST_MS = 5_000;
-/** Beyond this many, buckets that are full by now are forgotten. */
+/** Maximum number of buckets. Beyond it, full ones are dropped. */
 const MAX_BUCKETS = 10_000;
 
 /** A bucket that takes longer to fill is kept over restarts: a full one would let the other side refuse for long. */
@@ -52,7 +52,7 @@ const BUCKETS = slot(() => new Map<string, Bucket>());
 /** Connections whose kept buckets were read, or are being read. */
 const RECALLED = slot(() => new Map<string, Promise<void>>());
 
-/** Takes over what an earlier process has kept of the connection's buckets, once. */
+/** Loads the connection's buckets that an earlier process stored, once. */
 function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined {
   if (!link.quotas || !draws.some(isSlow)) return;
   const recalled = link.memory.of(RECALLED);
@@ -61,7 +61,7 @@ function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined
     if (recalled.size >= MAX_BUCKETS) recalled.clear();
     reading = readKept(link, link.quotas);
     recalled.set(link.connectionId, reading);
-    reading.catch(() => recalled.delete(link.connectionId)); // told to whoever draws; the next one reads again
+    reading.catch(() => recalled.delete(link.connectionId)); // whoever draws gets the error; the next one reads again
   }
   return reading;
 }
@@ -88,7 +88,7 @@ async function readKept(link: Waiter, quotas: QuotaStore): Promise<void> {
 
 const isSlow = ({ capacity, perSecond }: Quota): boolean => capacity / perSecond >= SLOW_SECONDS;
 
-/** Keeps the slow ones among the buckets that were drawn from. */
+/** Stores the slow buckets that were drawn from. */
 async function remember(link: Waiter, draws: readonly Draw[]): Promise<void> {
   if (!link.quotas) return;
   const now = link.clock.monotonic();
@@ -141,18 +141,18 @@ export async function draw(
   }
 }
 
-/** Takes over what the other side says that a bucket holds now, and how large it is. */
+/** Sets a bucket's level and size to what the API reports. */
 export function setTokens(link: Waiter, name: string, quota: Quota, tokens: number): void {
   const bucket = filled(link, { ...quota, name }, link.clock.monotonic());
   Object.assign(bucket, quota, { tokens });
 }
 
-/** Takes over what the other side says of how fast a bucket fills and how large it is; what it holds stays. */
+/** Sets a bucket's rate and size to what the API reports, and keeps its level. */
 export function setQuota(link: Waiter, name: string, quota: Quota): void {
   Object.assign(filled(link, { ...quota, name }, link.clock.monotonic()), quota);
 }
 
-/** Lets nothing be taken from a bucket for so long. */
+/** Blocks a bucket for this long. */
 export function hold(link: Waiter, draws: readonly Draw[], ms: number): void {
   const now = link.clock.monotonic();
   for (const each of draws) {
@@ -161,7 +161,7 @@ export function hold(link: Waiter, draws: readonly Draw[], ms: number): void {
   }
 }
 
-/** Sleeps, telling people where it takes long. Throws the signal's reason when it aborts. */
+/** Sleeps, and reports a long wait. Throws the signal's reason when it aborts. */
 export async function pause(link: Waiter, ms: number): Promise<void> {
   link.signal.throwIfAborted();
   const isTold = ms >= TOLD_MS;
@@ -170,7 +170,7 @@ export async function pause(link: Waiter, ms: number): Promise<void> {
   if (isTold) link.waits?.(null);
 }
 
-/** Sleeps, and takes nobody's slot for longer. Throws the signal's reason when it aborts. */
+/** Sleeps, and gives up the slot if it takes long. Throws the signal's reason when it aborts. */
 export async function rest(link: Pick<Waiter, "clock" | "signal" | "rest">, ms: number): Promise<void> {
   link.signal.throwIfAborted();
   const sleep = () => link.clock.sleep(ms, link.signal);

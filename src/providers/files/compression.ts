@@ -24,8 +24,8 @@ export const unpacked = (
 ): ReadableStream<Uint8Array> => toStream(unpack(packed, path, compression));
 
 /**
- * The bytes without the compression that their first ones tell of; as they are where those tell of none. Throws
- * `upstream` for a file that is not whole; `path` is null for one without a name.
+ * Decompresses bytes by the format that the first ones show. Others are returned unchanged. Throws `upstream` for a
+ * file that is not whole; `path` is null for one without a name.
  */
 export const unpackStream = (packed: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
   toStream(unpack(packed, null, null));

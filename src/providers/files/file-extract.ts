@@ -4,19 +4,19 @@ import { unpacked } from "./compression.ts";
 import { type Compression, FILE_ENDINGS, kindOf } from "./file-kinds.ts";
 import { compileGlob } from "./glob.ts";
 
-/** A store of files, as an extract needs it. Paths are relative to the root, with no slash before. */
+/** A file store, as an extract needs it. Paths are relative to the root, without a leading slash. */
 export interface FileSource {
   /** All paths that start with `prefix`, in order of their UTF-8 bytes. */
   walk(prefix: string): AsyncIterable<string>;
   open(path: string, format: FileFormat): Promise<ReadableStream<Uint8Array>>;
-  /** Further names of a file that was walked past, where it can be read in several formats. */
+  /** Other names of a listed file that can be read in several formats. */
   others?(path: string): readonly OtherName[];
 }
 
 export interface OtherName {
   path: string;
   format: FileFormat;
-  /** Whether a pattern with wildcards passes over it. */
+  /** Whether patterns with wildcards skip it. */
   isPlain: boolean;
 }
 

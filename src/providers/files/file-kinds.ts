@@ -14,7 +14,7 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   xlsm: "xlsx",
 };
 
-/** The endings of the names that an extract reads, less those of compression. */
+/** Filename extensions that an extract reads, without those of compression. */
 export const FILE_ENDINGS: readonly string[] = Object.keys(FORMATS);
 
 export type Compression = "gz" | "zst";
@@ -54,7 +54,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
 
 const extension = (name: string): string => /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
 
-/** By the name's extension; null where it tells nothing. */
+/** Format by the filename's extension. Null if unknown. */
 export const mimeTypeOf = (name: string): string | null => MIME_TYPES[extension(name)] ?? null;
 
 /** How an extract reads a file of this name; `format` is null where the name does not tell. */

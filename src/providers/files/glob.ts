@@ -1,12 +1,12 @@
 import { AppError } from "../../base/errors.ts";
 
-/** Braces may stand for at most so many patterns. */
+/** Maximum number of patterns that braces can expand to. */
 const MAX_ALTERNATIVES = 100;
 
 export interface Glob {
-  /** All that matches starts with this; the whole pattern where it has no wildcard. */
+  /** Prefix of everything that matches. The whole pattern if it has no wildcard. */
   prefix: string;
-  /** False where the pattern can only mean the one path that `prefix` is. */
+  /** False if the pattern can only match `prefix` itself. */
   wild: boolean;
   matches(path: string): boolean;
 }
@@ -56,7 +56,7 @@ function expandBraces(pattern: string): string[] {
   return done.reverse();
 }
 
-/** One character of a name: `null` stands for any number of any. */
+/** One character of a name. `null` matches any number of characters. */
 type Token = ((character: string) => boolean) | null;
 type Segment = readonly Token[] | "**";
 

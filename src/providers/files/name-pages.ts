@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 
 const PAGE_ITEMS = 1_000;
 
-/** What lies in a folder. */
+/** Entries of a folder. */
 export interface Name {
   name: string;
   folder: boolean;

@@ -1,9 +1,9 @@
 import { AppError } from "../../base/errors.ts";
 
-/** Holds uploads that are not whole yet; nobody sees or reaches it. */
+/** Folder for incomplete uploads, which is hidden and unreachable. */
 export const PARTS_FOLDER = ".weir-parts";
 
-/** The parts of a path below a root. Throws `bad_request` for one that could lead elsewhere. */
+/** Splits a path below a root. Throws `bad_request` for one that could lead elsewhere. */
 export function splitPath(path: string): string[] {
   const parts = path.split("/").filter((part) => part !== "");
   const fault = parts.some((part) => part === "." || part === "..")

@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 
-/** A source that is asked for more and sends nothing for so long is given up. */
+/** Timeout of a source that sends nothing. */
 export const QUIET_MS = 300_000;
 
 /** A web stream over an iterable, which is asked for more only when the reader wants it. */
@@ -42,7 +42,7 @@ export async function* readChunks(
     whole = true;
   } finally {
     signal.removeEventListener("abort", abort);
-    if (!whole) await reader.cancel(signal.reason).catch(() => undefined); // the first error is the one to tell
+    if (!whole) await reader.cancel(signal.reason).catch(() => undefined); // the first error is the one to report
     reader.releaseLock();
   }
 }
@@ -65,7 +65,7 @@ export function textReader(what: string, charset = "utf-8"): (chunk?: Uint8Array
   };
 }
 
-/** That a file is not the one any more that was to be read. */
+/** Error for a file that has changed since it was listed. */
 export const changedFile = (path: string): AppError =>
   new AppError("upstream", `${JSON.stringify(path)} was changed while it was read.`, {
     retryable: true,

@@ -9,7 +9,7 @@ import { driveToken } from "./token.ts";
 
 const SYSTEM = "Google Drive";
 
-/** 12,000 requests a minute are a user's; a third stays for what else the user does. */
+/** A user has 12,000 requests a minute. A third of them is left for the user's other programs. */
 const QUOTA = { name: "drive", capacity: 200, perSecond: 130 };
 
 /** Drive names no time to wait, and asks for waits that double up to about a minute. */
@@ -24,9 +24,9 @@ export interface DriveRequest {
   method?: "POST" | "PATCH";
   /** Of a request that changes something. */
   body?: JsonObject;
-  /** The file or folder that it is about, for a person. */
+  /** File or folder, for messages. */
   what: string;
-  /** True while a person waits. */
+  /** True if a user waits for it. */
   isHurried: boolean;
 }
 
@@ -42,7 +42,7 @@ export function getDrive(link: DriveLink, request: DriveRequest): Promise<Egress
   });
 }
 
-/** One request, wherever Google takes it. */
+/** One request to any Google API. */
 export interface DriveCall {
   url: string;
   method: "GET" | "POST" | "PATCH" | "PUT";
@@ -50,9 +50,9 @@ export interface DriveCall {
   body?: string | Uint8Array<ArrayBuffer>;
   what: string;
   isHurried: boolean;
-  /** True where bytes may go to and fro for as long as they keep coming. */
+  /** True if the transfer has no time limit while bytes keep arriving. */
   isLong?: boolean;
-  /** A status that is an answer besides 2xx. */
+  /** Status that is accepted in addition to 2xx. */
   accepts?: number;
 }
 

@@ -4,7 +4,7 @@ import { isObject } from "../../base/json.ts";
 import { retryAfterMs } from "../api/throttle.ts";
 import type { DriveLink } from "./shape.ts";
 
-/** What an error reply says; `reason` is Google's own word for it. */
+/** Content of an error response. `reason` is Google's code. */
 export interface DriveFault {
   status: number;
   reason: string;
@@ -40,7 +40,7 @@ function wordsOf(bytes: Uint8Array): { reason: string; message: string } {
 
 const THROTTLED = /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$|^RESOURCE_EXHAUSTED$/i;
 
-/** True where the quota is used up for the moment, which Drive says with 403 as well as with 429. */
+/** True if the quota is exhausted for now, which Drive reports with 403 as well as 429. */
 export const isThrottled = ({ status, reason }: DriveFault): boolean =>
   status === 429 || (status === 403 && THROTTLED.test(reason));
 

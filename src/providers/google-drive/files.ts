@@ -10,15 +10,15 @@ export interface DriveFile {
   mimeType: string;
   /** Null for folders and for Google's own documents. */
   size: number | null;
-  /** Of its bytes, in hex; null where Drive tells none. */
+  /** Hash of the bytes, in hex. Null if Drive has none. */
   md5: string | null;
   createdTime: string | null;
   modifiedTime: string | null;
   parents: string[];
   isTrashed: boolean;
-  /** The shared drive that it lies in. */
+  /** Shared drive that contains it. */
   driveId: string | null;
-  /** Where a shortcut leads. */
+  /** Target of a shortcut. */
   target: { id: string; mimeType: string } | null;
 }
 
@@ -31,7 +31,7 @@ const PAGE_SIZE = 1_000;
 /** Whether it is a folder, or a shortcut to one. */
 export const isFolder = (file: DriveFile): boolean => (file.target?.mimeType ?? file.mimeType) === FOLDER;
 
-/** The file `id`; null where it is not there, is in the trash, or is not for these credentials. */
+/** The file with this ID. Null if it doesn't exist, is in the trash, or isn't accessible with these credentials. */
 export async function findFile(link: DriveLink, id: string, isHurried: boolean): Promise<DriveFile | null> {
   try {
     const path = `/files/${encodeURIComponent(id)}`;
@@ -49,7 +49,7 @@ export async function findFile(link: DriveLink, id: string, isHurried: boolean):
   }
 }
 
-/** Which files a list is about: those in a folder, also by name. */
+/** Query of a list: files in a folder, optionally by name. */
 export interface Listing {
   folderId: string;
   /** The shared drive that the folder lies in. */
@@ -98,7 +98,7 @@ export async function listFiles(
   };
 }
 
-/** All that lies in a folder, each once, however the pages overlap. */
+/** All entries of a folder, each once, even if pages overlap. */
 export async function listAll(link: DriveLink, listing: Listing): Promise<DriveFile[]> {
   const files = new Map<string, DriveFile>();
   const tokens = new Set<string>();

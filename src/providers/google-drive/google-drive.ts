@@ -10,7 +10,7 @@ import { browse, findPath, findRoot, itemOf } from "./tree.ts";
 import { driveSource } from "./walk.ts";
 import { writeItem } from "./write.ts";
 
-/** Google Drive by its API v3, My Drive and shared drives. What is in the trash is not there. */
+/** Google Drive by its API v3, My Drive and shared drives. Files in the trash are ignored. */
 export const googleDrive = defineProvider({
   id: "google_drive",
   title: "Google Drive",

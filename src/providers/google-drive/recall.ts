@@ -6,9 +6,9 @@ import { type DriveFile, findFile } from "./files.ts";
 import { baseOf, type DriveLink } from "./shape.ts";
 import type { Walked } from "./walk.ts";
 
-/** A walk past so many files is not remembered. */
+/** Maximum number of files of a remembered listing. */
 const MAX_FILES = 50_000;
-/** More pages of changes than these say that a walk is no longer. */
+/** Maximum pages of changes. Beyond it, a new listing is no slower. */
 const MAX_PAGES = 20;
 const FOLDER = "application/vnd.google-apps.folder";
 const FIELDS =
@@ -102,7 +102,7 @@ async function keep(state: ProviderState, name: string, found: Found, token: str
 
 const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
-/** My Drive's root has an id of its own, by which its files name it. False where it is not told. */
+/** My Drive's root has its own ID, which its files refer to. False if unknown. */
 async function nameRoot(link: DriveLink, id: string, ids: Set<string>): Promise<boolean> {
   if (id !== "root") return true;
   const root = await findFile(link, id, false);
@@ -110,7 +110,7 @@ async function nameRoot(link: DriveLink, id: string, ids: Set<string>): Promise<
   return root !== null;
 }
 
-/** Where changes are read from later on; null where Drive does not tell. */
+/** Token for reading changes later. Null if Drive returns none. */
 async function findToken(link: DriveLink, driveId: string | null): Promise<string | null> {
   try {
     const reply = await readDrive(link, {
@@ -126,7 +126,7 @@ async function findToken(link: DriveLink, driveId: string | null): Promise<strin
   }
 }
 
-/** The token to go on from; null where something has changed that matters. */
+/** Next token. Null if a relevant change was found. */
 async function readChanges(link: DriveLink, token: string, found: Found): Promise<string | null> {
   const known = new Set(found.known);
   for (let page = 0, pageToken = token; page < MAX_PAGES; page++) {

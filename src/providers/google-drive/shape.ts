@@ -73,7 +73,7 @@ const GOOGLE = "https://www.googleapis.com";
 export const baseOf = ({ baseUrl }: DriveConfig): string =>
   (baseUrl ?? GOOGLE).replace(/\/+$/, "").replace(/\/drive\/v3$/, "");
 
-/** What Weir asks Google for. */
+/** OAuth scopes that Weir requests. */
 export const scopeOf = ({ access }: DriveConfig): string =>
   `https://www.googleapis.com/auth/drive${access === "write" ? "" : ".readonly"}`;
 
@@ -93,20 +93,20 @@ export function signInOf({
     tokenAuth: "body",
     scopes: [scopeOf(config)],
     pkce: true,
-    // without being asked again, nobody is given a refresh token
+    // Google returns a refresh token only with a new consent
     extraParams: { access_type: "offline", prompt: "consent" },
   };
 }
 
 const GOOGLE_TOKENS = "https://oauth2.googleapis.com/token";
 
-/** Who asks for tokens, where, and how. */
+/** Client, endpoint and grant for tokens. */
 export type Identity = { tokenUrl: string } & (
   | { kind: "service_account"; email: string; privateKey: string; keyId: string | null; audience: string }
   | { kind: "user"; clientId: string; clientSecret: string; refreshToken: string }
 );
 
-/** Throws `definition_invalid` where the credentials are neither a service account's nor a user's. */
+/** Throws `definition_invalid` if the credentials are neither a service account's nor a user's. */
 export function identityOf({ config, credentials }: Pick<DriveLink, "config" | "credentials">): Identity {
   const proxied = config.baseUrl === undefined ? null : `${baseOf(config)}/token`;
   const { serviceAccountJson, clientId, clientSecret, refreshToken } = credentials;

@@ -105,7 +105,7 @@ function wantedBy(items: readonly string[], root: string) {
       for (const item of [...byId, ...byPath.map((each) => each.item)]) left.delete(item);
       return byId.length + byPath.length > 0;
     },
-    /** Selected items that led to no file. */
+    /** Selected items without a file. */
     left: (): Iterable<string> => left,
   };
 }

@@ -7,7 +7,7 @@ import type { DriveLink } from "./shape.ts";
 
 /** What a path leads to. */
 export interface Found {
-  /** What lies there; null for the root where none is configured. */
+  /** File at the path. Null for the root if none is configured. */
   file: DriveFile | null;
   /** What a shortcut leads to, else the same. Its id is `root` for My Drive. */
   id: string;
@@ -44,7 +44,7 @@ export async function findRoot(link: DriveLink, isHurried: boolean): Promise<Fou
 
 const ROOT_GONE = "root_gone";
 
-/** Whether it is what `findRoot` throws where there is no root. */
+/** Whether an error is the one of `findRoot` for a missing root. */
 export const isRootGone = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.reason === ROOT_GONE;
 
@@ -101,7 +101,7 @@ async function findNamed(link: DriveLink, { id, driveId }: Found, part: string):
   return exported.files.filter((file) => exportedName(file) === part);
 }
 
-/** Whether `file` lies anywhere below `parent`. */
+/** Whether `file` is anywhere below `parent`. */
 async function isBelow(link: DriveLink, parent: Found, file: DriveFile): Promise<boolean> {
   if (parent.file === null) return true;
   const seen = new Set<string>();

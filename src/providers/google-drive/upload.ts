@@ -11,7 +11,7 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** Failures of one part in a row. */
 const MAX_FAILURES = 5;
 
-/** What is uploaded, and as what. */
+/** An upload and its metadata. */
 export interface Upload {
   /** The file whose content is replaced; null for a new one, which `metadata` describes. */
   id: string | null;
@@ -19,7 +19,7 @@ export interface Upload {
   contentType: string;
   /** The file's path, for a person. */
   what: string;
-  /** What has to come; null where nobody knows. */
+  /** Expected number of bytes. Null if unknown. */
   size: number | null;
 }
 
@@ -86,7 +86,7 @@ async function openSession(
   return { url: url.href, what };
 }
 
-/** Sends one part, whatever of it Drive has already. The file, once Drive has all of it. */
+/** Sends one part, or what Drive lacks of it. Returns the file once Drive has all of it. */
 async function sendPart(
   link: DriveLink,
   session: Session,

@@ -58,7 +58,7 @@ export async function* walkDrive(
 interface Walk {
   link: DriveLink;
   prefix: string;
-  /** Contents that were given: a file comes once, whatever shortcuts lead to it. */
+  /** Files returned so far: each is returned once, whatever shortcuts lead to it. */
   given: Set<string>;
   seen(file: DriveFile): void;
 }

@@ -55,7 +55,7 @@ export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
   },
 };
 
-/** Writes one file that a person sends. Throws `payload_too_large`. */
+/** Writes one uploaded file. Throws `payload_too_large`. */
 export async function writeItem(
   link: DriveLink,
   path: string,

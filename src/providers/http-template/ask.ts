@@ -13,36 +13,36 @@ import type { Grant, HttpAccess, JsonList, Link } from "../contract.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { linked, type PageRequest } from "./pages.ts";
 
-/** A refusal without a word on when to come back. */
+/** Pause after a 429 without a time to retry. */
 const THROTTLED_MS = 10_000;
 /** What the limits of a reply that was good may hold the next one back for; beyond it a refusal has to say so. */
 const MAX_NOTED_MS = 900_000;
 const MAX_REDIRECTS = 3;
 const MAX_SAID = 300;
-/** Deeper than this nobody nests by intent, and walking it would run out of stack. */
+/** Nothing is nested deeper than this on purpose, and traversing it would overflow the stack. */
 const MAX_LEVELS = 1_000;
 /** Lists and objects of a page, each of which takes far more memory than its two brackets. */
 const MAX_OBJECTS = 2_000_000;
 
-/** One resource being asked for. */
+/** Request state of one resource. */
 export interface Asking {
   access: HttpAccess;
   link: Link;
   endpoint: Endpoint;
   /** Its path, below the base address. */
   spec: string;
-  /** Host and port, as sentences begin with it. */
+  /** Host and port, for the beginning of sentences. */
   system: string;
-  /** What was granted so far that is told nobody. */
+  /** Tokens granted so far, which are masked. */
   secrets: string[];
-  /** Values that gave way to others of their key. */
+  /** Values of repeated keys that were overwritten. */
   odd: OddValues;
 }
 
-/** How one page is asked for. */
+/** Request of one page. */
 export interface AskOptions {
   pageRequest: PageRequest;
-  /** Statuses that are given back as they are. */
+  /** Status codes that aren't errors. */
   ends: readonly number[];
   /** The names that lead to the rows, where their text will do. */
   listAt: readonly string[] | null;
@@ -92,7 +92,7 @@ async function send(asking: Asking, pageRequest: PageRequest): Promise<EgressRes
   const response = await follow(asking, pageRequest, grant);
   if (response.status !== 401 || !grant.isRenewable) return response;
   await response.body.cancel();
-  return follow(asking, pageRequest, await authorize(true)); // the kept token has ended
+  return follow(asking, pageRequest, await authorize(true)); // the stored token has expired
 }
 
 async function follow(asking: Asking, pageRequest: PageRequest, grant: Grant): Promise<EgressResponse> {
@@ -268,7 +268,7 @@ const numberIn = (headers: Headers, name: string): number | null => {
   return null;
 };
 
-/** True where a reply's headers say that no request is left. */
+/** True if a response's headers say that no requests are left. */
 const isSpent = (headers: Headers): boolean => numberIn(headers, "remaining") === 0;
 
 /** Milliseconds until the limit is as it was, which headers name as seconds from now or as an instant of the epoch. */

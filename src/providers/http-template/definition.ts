@@ -207,13 +207,13 @@ const authAddresses = (auth: HttpAuth) =>
     return value === undefined ? [] : [{ field, value }];
   });
 
-/** Where the credentials go, as it is written: `{{config.x}}` may stand in it. */
+/** Addresses that receive the credentials, possibly with `{{config.x}}`. */
 export const addressesOf = ({ http }: HttpTemplate): string[] => [
   http.baseUrl,
   ...authAddresses(http.auth).map(({ value }) => value),
 ];
 
-/** The config fields that say where the credentials go. */
+/** Config fields that decide where the credentials are sent. */
 export function destinationsOf(definition: HttpTemplate): string[] {
   const named = addressesOf(definition).flatMap((address) =>
     readsIn(address).map(({ path }) => path[1] ?? ""),
@@ -246,7 +246,7 @@ const SOLE: Partial<Record<HttpAuth["type"], string>> = {
   path: "value",
 };
 
-/** Fields of `auth` that are one of a few words. */
+/** Fields of `auth` with fixed values. */
 const CHOICES = ["type", "clientAuth", "tokenAuth"];
 
 /** All texts of `auth`, those that are not given filled up; a credential that is the only one goes by any name. */
@@ -261,7 +261,7 @@ export function authTexts({ http: { auth }, credentialsSchema }: HttpTemplate): 
   return Object.fromEntries(texts);
 }
 
-/** Faults that the shape can't say; paths are relative to the definition. */
+/** Errors that the shape can't express. Paths are relative to the definition. */
 export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
   const faults: PathFault[] = [];
   for (const field of ["configSchema", "credentialsSchema"] as const) {

@@ -110,7 +110,7 @@ export const CURSOR_FORMATS = ["as_is", "iso", "date", "epoch_s", "epoch_ms"] as
 
 const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
-/** How one resource of an HTTP API is asked for; its path is the resource's `spec`. */
+/** How to request one resource of an HTTP API. Its path is the resource's `spec`. */
 export const Endpoint = object(
   {
     method: optional(
@@ -198,7 +198,7 @@ export function specFault(spec: string): string | null {
     : null;
 }
 
-/** Faults that the shape can't say; paths are relative to the endpoint. Values that are templates pass. */
+/** Errors that the shape can't express. Paths are relative to the endpoint. Values that are templates pass. */
 export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): PathFault[] {
   if (!isObject(endpoint)) return [];
   const faults: PathFault[] = [];
@@ -250,7 +250,7 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
   return faults;
 }
 
-/** Statuses that say something of the credentials or of the moment, and nothing of the list. */
+/** Status codes about the credentials or a temporary failure, not about the list. */
 const NO_END = [401, 408, 425, 429];
 
 const endFaults = (paginator: Paginator): PathFault[] =>

@@ -12,7 +12,7 @@ import { firstPage, nextPage, type PageRequest } from "./pages.ts";
 import { errorIn, listFieldOf, rowsIn } from "./rows.ts";
 import { type PageBody, searchPage } from "./search.ts";
 
-/** So many pages without a row, one after the other, are taken for a list without end. */
+/** Number of consecutive empty pages after which a list counts as endless. */
 const MAX_EMPTY_PAGES = 1_000;
 
 /**
@@ -94,7 +94,7 @@ function endpointOf(request: ExtractRequest): Endpoint {
 /** Pages of one resource, as they come. */
 class Reading {
   rows = 0;
-  /** What the API counts, as the last page has it. */
+  /** Total according to the last page. */
   total: number | null = null;
   #pages = 0;
   #empty = 0;
@@ -158,7 +158,7 @@ class Reading {
     return { rows, next };
   }
 
-  /** A page that is the one before once more, or nothing again and again, leads nowhere. */
+  /** A repeated page, or many empty ones, means that the list doesn't end. */
   #checkMoves(rows: Rows, items: number, next: PageRequest | null): void {
     const { system, spec } = this.asking;
     this.#empty = items === 0 ? this.#empty + 1 : 0;
@@ -174,7 +174,7 @@ class Reading {
     this.#before = rows;
   }
 
-  /** What a page tells beside its rows. */
+  /** Metadata of a page, apart from its rows. */
   async #look(
     page: PageBody,
     headers: Headers,
@@ -221,7 +221,7 @@ const NEXT = /^(next|next_?(page|url|link|cursor|token|page_?token|page_?url)|@o
 const MORE = /^(has_?(more|next|next_?page))$/i;
 const AROUND = /^(links?|_links|paging|pagination|page_?info|meta|response_metadata)$/i;
 
-/** What in a reply looks as if there were more pages. */
+/** Signs of further pages in a response. */
 function hintOfMore(body: Json, headers: Headers): string | null {
   if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "the Link header";
   const search = (value: Json, at: string): string | null => {

@@ -20,10 +20,10 @@ import { extractHttp } from "./extract.ts";
 import { errorIn } from "./rows.ts";
 import { httpTables, namedResources } from "./tables.ts";
 
-/** What a connection that was made of a template has as its provider. */
+/** Provider of connections created from a template. */
 export const HTTP_PROVIDER = "http";
 
-/** Of a reply to verify so much is looked at. */
+/** Maximum bytes to read of a verification response. */
 const MAX_VERIFY_BYTES = 64 * 1024;
 /** Tokens that are good for a minute are common enough: they are used until half a minute before their end. */
 const SHORTER_MARGIN_SECONDS = 30;
@@ -130,7 +130,7 @@ function saidIn(bytes: Uint8Array, secrets: readonly string[]): string | null {
   }
 }
 
-/** What goes with every request: the template's own headers, and what carries the credentials. */
+/** Headers of every request: the template's own, and those with the credentials. */
 async function grantFor(definition: HttpTemplate, link: Link, isFresh: boolean): Promise<Grant> {
   const config = withSchemaDefaults(definition.configSchema, link.config);
   const given = Object.entries(definition.http.headers ?? {});
@@ -244,7 +244,7 @@ function segmentOf(text: string): string {
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
-/** A secret as it may come back: as it is, and as it stands in addresses. */
+/** Forms in which a secret may come back: unchanged, and encoded for URLs. */
 const spelt = (secret: string): string[] => [
   secret,
   encodeURIComponent(secret),

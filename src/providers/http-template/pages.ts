@@ -7,7 +7,7 @@ import type { ExtractRequest, Link } from "../contract.ts";
 import { type CURSOR_FORMATS, counterOf, type Endpoint, type Paginator } from "./endpoint.ts";
 import { type PageBody, searchPage } from "./search.ts";
 
-/** What differs from page to page; credentials are in neither. */
+/** Parameters that differ between pages, without credentials. */
 export interface PageRequest {
   url: string;
   body: JsonObject | null;
@@ -130,7 +130,7 @@ async function cursorIn(
   );
 }
 
-/** Where a link leads; never to another server, as the request carries credentials. */
+/** Resolves a link. It can't lead to another server, since the request carries credentials. */
 export function linked(
   link: string,
   { url: asked }: PageRequest,

@@ -4,7 +4,7 @@ import { named, object, optional } from "../../base/shape.ts";
 import { Incremental, incrementalFaults } from "../incremental.ts";
 import { Endpoint, endpointFaults, specFault } from "./endpoint.ts";
 
-/** How a resource of a template is called; no path is called so. */
+/** Name of a template's resource. No path has this form. */
 export const RESOURCE_NAME = "^[a-z][a-z0-9_]{0,62}$";
 
 /** A list of the API that extracts name in their `spec`. */
@@ -37,7 +37,7 @@ interface PathFault {
   message: string;
 }
 
-/** Faults that the shape can't say; paths are relative to the list. Templates in `spec` are another's matter. */
+/** Errors that the shape can't express. Paths are relative to the list. Templates in `spec` are checked elsewhere. */
 export function resourcesFaults(resources: readonly TemplateResource[]): PathFault[] {
   const names = new Set<string>();
   return resources.flatMap((resource, index) => {

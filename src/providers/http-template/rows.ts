@@ -7,7 +7,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { listPathOf } from "./list.ts";
 import { FIELD_PATH, type PageBody, searchPage } from "./search.ts";
 
-/** What a reply that came with a good status says went wrong; null for nothing. */
+/** Error in a response with a successful status. Null if there is none. */
 export function errorIn(body: Json, dataPath: string, secrets: readonly string[]): string | null {
   if (!isObject(body)) return null;
   for (const name of ["errors", "error"]) {

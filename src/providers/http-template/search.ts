@@ -11,7 +11,7 @@ export interface PageBody {
   text: string;
 }
 
-/** What is looked for here may take so much; the rest goes to a child. */
+/** Maximum cost of searching here. Anything beyond it goes to a child process. */
 const HERE: SearchLimits = { ms: 15, size: 1024 * 1024 };
 
 /** Names with dots between them: all that such a JMESPath means is where a value stands. */

@@ -8,7 +8,7 @@ import { type Purpose, refusal, SYSTEM } from "./failure.ts";
 import type { Tier } from "./resources.ts";
 import { addressOf, type KlaviyoLink, revisionOf } from "./shape.ts";
 
-/** A refusal without a word on when to come back: the longer window is a minute. */
+/** Pause after a 429 without a time to retry: the longer window is a minute. */
 const THROTTLED_MS = 10_000;
 
 export interface KlaviyoRequest {

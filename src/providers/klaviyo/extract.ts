@@ -17,7 +17,7 @@ interface PageRequest {
   cursor: string | null;
 }
 
-/** One resource being read. */
+/** Reading state of one resource. */
 interface Reading {
   link: KlaviyoLink;
   resource: Resource;
@@ -84,7 +84,7 @@ const mayMiss = ({ resource, order }: Reading, cursor: string): boolean =>
   (resource.parts !== undefined || order !== cursor) &&
   (changeOf(resource) !== undefined || Object.keys(resource.dates).length === 0);
 
-/** What has changed since then; all, where Klaviyo can't be asked for that. */
+/** Rows changed since then, or all if Klaviyo can't filter by it. */
 function changedSince(reading: Reading, ms: number): Reading {
   const order = changeOf(reading.resource);
   return order === undefined ? reading : { ...reading, order, from: isoOf(ms), to: null };
@@ -152,7 +152,7 @@ function cursorIn(next: Json | undefined): string | null {
   throw new AppError("upstream", "Klaviyo says that there are more pages, and not where they begin.");
 }
 
-/** Asks without the fields that the key or the revision does not give, which is told. */
+/** Retries without the fields that the key or revision doesn't allow, with a warning. */
 async function getAdapting(reading: Reading, page: PageRequest): Promise<JsonObject> {
   const { link, resource } = reading;
   for (;;) {

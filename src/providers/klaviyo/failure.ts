@@ -5,7 +5,7 @@ import { type KlaviyoConfig, revisionOf } from "./shape.ts";
 
 export const SYSTEM = "Klaviyo";
 
-/** What a reply's first error says; empty texts where it says nothing. */
+/** First error of a response, with empty texts for missing ones. */
 interface Fault {
   code: string;
   detail: string;

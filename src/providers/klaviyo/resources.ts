@@ -23,7 +23,7 @@ interface Part {
   filter: string;
   /** What its rows have in addition. */
   columns: Readonly<Record<string, string>>;
-  /** Whether the account may do without it. */
+  /** Whether the account may lack it. */
   isOptional: boolean;
 }
 

@@ -11,7 +11,7 @@ import { absentAsNull, findInside, makeInside } from "./paths.ts";
 
 const READ_BYTES = 262_144;
 
-/** Parts of uploads that a stopped process left behind are removed after so long. */
+/** Age at which leftover parts of interrupted uploads are deleted. */
 const STALE_PART_MS = 86_400_000;
 
 export const LocalConfig = t.Object(
@@ -80,7 +80,7 @@ export async function* readHandle(
   }
 }
 
-/** Writes beside, makes sure that it is on the disk, and only then gives it its name. */
+/** Writes a temporary file, syncs it to disk, and only then renames it. */
 export async function writeFile(
   link: LocalLink,
   path: string,

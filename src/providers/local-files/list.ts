@@ -7,7 +7,7 @@ import { compareNames, type Name, pageOf } from "../files/name-pages.ts";
 import { PARTS_FOLDER } from "../files/paths.ts";
 import { absentAsNull, isInside } from "./paths.ts";
 
-/** Folders first, then files, by name; what is neither, or leads out of `root`, is left out. */
+/** Lists folders first, then files, by name. Anything else, or outside `root`, is omitted. */
 export async function listFolder(
   root: string,
   folder: string,
@@ -66,7 +66,7 @@ async function kindOf(root: string, folder: string, entry: Dirent): Promise<bool
   return target.isDirectory() ? true : target.isFile() ? false : null;
 }
 
-/** What lies at a real path, or null where nothing does (any more). */
+/** Entry at a real path. Null if there is none. */
 export async function describe(real: string, parts: readonly string[]): Promise<FileItem | null> {
   const found = await stat(real).catch(absentAsNull);
   if (found === null || !(found.isFile() || found.isDirectory())) return null;

@@ -45,13 +45,13 @@ function checkInside(root: string, real: string, parts: readonly string[]): void
   );
 }
 
-/** For what may well not be there, or lie below a file. */
+/** For a path that may not exist, or be below a file. */
 export function absentAsNull(error: NodeJS.ErrnoException): null {
   if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
   throw error;
 }
 
-/** What the file system's own errors mean to a person. Passes an `AppError` through. */
+/** Converts errors of the file system to ones for users. Passes an `AppError` through. */
 function localFailure(error: unknown): unknown {
   if (error instanceof AppError) return error;
   switch ((error as { code?: unknown } | null)?.code) {

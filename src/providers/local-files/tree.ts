@@ -39,7 +39,7 @@ export const localTree: Tree<LocalLink> = {
       }
       if (!isThere) only?.missing(item);
     }
-    // A disk that went away meanwhile looks like an empty one.
+    // A disk that was unmounted in the meantime looks empty.
     if ((await translated(() => findInside(root, base))) === null) throw noSuchPath(path);
   },
 

@@ -46,7 +46,7 @@ export async function extractTable(
     const keysRequest = { ...request, columns: keys, range: null, maxRows: null };
     return {
       ...rows,
-      // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
+      // After an incomplete read, another session is used. Rows that were added since are no problem: they aren't in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, EXTRACT_TIMEOUT_MS);
         return read(link, open, table, keysRequest, () => open.close());
@@ -70,7 +70,7 @@ export function openExtractor() {
 
 type Csv = Extraction & { kind: "csv" };
 
-/** `done` hears when the rows end, and whether they ended by themselves. */
+/** `done` is called when the rows end, with whether all were read. */
 async function read(
   link: MysqlLink,
   session: Session,
@@ -82,7 +82,7 @@ async function read(
   const likeness = likenessOf(table.columns, request.keyOf);
   const sent = likeness ? [...columns, likeness.column] : columns;
   const select = selectText(table, sent, request);
-  // Its mistakes come to light before anything is read.
+  // Errors in it are found before anything is read.
   if (request.where) await session.rows(`EXPLAIN ${select}`);
   const odd = new OddValues();
   return {
@@ -150,7 +150,7 @@ function rangeConditions(column: SourceColumn, { from, to }: NonNullable<Extract
   const before = to === null ? null : `${value} < ${cursorText(to, column)}`;
   if (from === null) return before === null ? [] : [`(${before} OR ${quoteName(column.name)} IS NULL)`];
   const after = `${value} >= ${cursorText(from, column)}`;
-  // Days that are none come where NULL does: while the range has no start.
+  // Invalid dates are returned like NULL: while the range has no start.
   const isDay = `DAYOFMONTH(${value}) BETWEEN 1 AND DAYOFMONTH(LAST_DAY(${value}))`;
   const isDated = (column.sort === "date" || column.sort === "datetime") && column.dataType !== "VARCHAR";
   return [after, ...(before === null ? [] : [before]), ...(isDated ? [isDay] : [])];

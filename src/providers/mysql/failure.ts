@@ -30,7 +30,7 @@ const CERTIFICATE_FAULTS: readonly [RegExp, string][] = [
   [/unable to (get|verify)|issuer/i, "comes from an authority that this machine does not trust"],
 ];
 
-/** What went wrong, as an `AppError` that tells what to change. Passes an `AppError` through. */
+/** The failure as an `AppError` that says what to change. Passes an `AppError` through. */
 export function toFailure(
   error: unknown,
   server: HostAndPort,

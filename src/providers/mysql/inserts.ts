@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 
-/** A statement is about this long; a longer row has one of its own. */
+/** Approximate length of a statement. A longer row has its own. */
 const STATEMENT_BYTES = 1024 * 1024;
 /** What the protocol and the beginning of a statement take of a packet. */
 const PACKET_REST_BYTES = 16 * 1024;

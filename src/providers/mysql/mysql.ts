@@ -9,7 +9,7 @@ import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./shape.ts";
 import { findTable, listTables, tablesIn } from "./tables.ts";
 import { openTarget } from "./write.ts";
 
-/** Limit of one statement while a person waits. */
+/** Time limit of a statement while a user waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
 
 /** MySQL 5.7 and later, MariaDB 10.4 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */

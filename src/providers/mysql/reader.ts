@@ -6,7 +6,7 @@ import type { MysqlLink } from "./shape.ts";
 /** One cell as the server wrote it. */
 export type Cell = Buffer | null;
 
-/** So many rows, or bytes, may wait for the reader before the source has to. */
+/** Maximum number of buffered rows or bytes before the source has to wait. */
 const MAX_WAITING_ROWS = 4_096;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 

@@ -11,11 +11,11 @@ import { type MysqlLink, serverOf } from "./shape.ts";
 export interface Session {
   /** The rows of one statement, as texts by the names of their columns. */
   rows<Name extends string>(sql: string): Promise<Record<Name, string | null>[]>;
-  /** Runs one statement of ours; how many rows it changed. */
+  /** Runs a statement. Returns the number of changed rows. */
   change(sql: string): Promise<number>;
   /** The rows of one SELECT in blocks; the server waits while nobody reads. */
   stream(sql: string): AsyncGenerator<Cell[][]>;
-  /** Ends the transaction, where nothing is under way. */
+  /** Commits the transaction. Nothing else may be running. */
   commit(): Promise<void>;
   /** Begins another one after `commit`. */
   begin(): Promise<void>;
@@ -28,10 +28,10 @@ export interface Session {
 /** From the first packet to being signed in. */
 const SIGN_IN_MS = 10_000;
 
-/** Milliseconds that the server gets to take the order to stop a query. */
+/** Time in milliseconds for the server to accept a request to stop a query. */
 const KILL_MS = 2_000;
 
-/** A reader may be slow for so long before the server gives the connection up; its own default is a minute. */
+/** Time that the server waits for a slow reader before it closes the connection. Its default is a minute. */
 const SLOW_READER_SECONDS = 3_600;
 
 type Security = "none" | "required" | "verify-ca" | "verify-full";
@@ -178,7 +178,7 @@ function sessionOf(
     closed ??= end();
     return closed;
   };
-  // Whoever waits for this session hears the signal's reason; how the closing went adds nothing.
+  // Waiting callers get the signal's reason. Errors while closing add nothing.
   const abort = () => close().catch(() => undefined);
   signal.addEventListener("abort", abort, { once: true });
 

@@ -42,7 +42,7 @@ export async function extractTable(
     const keysRequest = { ...request, columns: keys, range: null, maxRows: null };
     return {
       ...rows,
-      // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
+      // After an incomplete read, another session is used. Rows that were added since are no problem: they aren't in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, COPY_TIMEOUT_MS);
         return read(link, open, table, keysRequest, () => open.close());
@@ -66,7 +66,7 @@ export function openExtractor() {
 
 type Csv = Extraction & { kind: "csv" };
 
-/** `done` hears when the rows end, and whether they ended by themselves. */
+/** `done` is called when the rows end, with whether all were read. */
 async function read(
   link: PostgresLink,
   session: Session,
@@ -80,7 +80,7 @@ async function read(
   const likeness = likenessOf(table.columns, request.keyOf);
   const fields = passages.map(({ expression }) => expression);
   if (likeness) fields.push(likeness.expression(quoteName));
-  // A table without columns has rows all the same.
+  // A table without columns can have rows too.
   const isTold = odd !== null || columns.length === 0;
   const select = await selectText(session, table, isTold ? [...fields, odd ?? "null"] : fields, request);
   const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);

@@ -14,7 +14,7 @@ export const sqlState = (error: unknown): string =>
 /** Whether the server turned the connection away over being encrypted or not (`pg_hba.conf`). */
 export const refusesSecurity = (error: unknown): boolean => sqlState(error) === "28000";
 
-/** What went wrong, as an `AppError` that tells what to change. Passes an `AppError` through. */
+/** The failure as an `AppError` that says what to change. Passes an `AppError` through. */
 export function toFailure(
   error: unknown,
   server: HostAndPort,

@@ -8,7 +8,7 @@ import { PostgresConfig, PostgresCredentials, type PostgresLink, SSL_MODES } fro
 import { findTable, listTables, tablesIn } from "./tables.ts";
 import { openTarget } from "./write.ts";
 
-/** Limit of one statement while a person waits. */
+/** Time limit of a statement while a user waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
 
 /** PostgreSQL 11 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */

@@ -6,7 +6,7 @@ import { QUIET_MS } from "../files/streams.ts";
 /** Rows go on in blocks of about so many bytes: one by one they would cost more than the server takes. */
 const BLOCK_BYTES = 262_144;
 
-/** So many blocks may wait for the reader before the source has to. */
+/** Maximum number of buffered blocks before the source has to wait. */
 const MAX_WAITING_BLOCKS = 4;
 
 /**
@@ -37,7 +37,7 @@ export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array>
   stream.on("data", (piece: Buffer) => {
     heard = true;
     if (used + piece.length > BLOCK_BYTES) cut();
-    // A row of many megabytes comes whole; whoever looks over it is to look up in between.
+    // A row of many megabytes arrives at once. Code that scans it has to yield in between.
     if (piece.length > BLOCK_BYTES) waiting.push(...pieces(piece));
     else used += piece.copy(block, used);
     if (waiting.length === 0) return;

@@ -15,13 +15,13 @@ export interface Session {
   rows<Row>(sql: string, parameters?: readonly (string | number | boolean | null)[]): Promise<Row[]>;
   /** The type oids of the parameters of a statement that is parsed and not run. */
   parameterTypes(sql: string): Promise<number[]>;
-  /** Runs one statement of ours; how many rows it changed. */
+  /** Runs a statement. Returns the number of changed rows. */
   change(sql: string, parameters?: readonly (string | number | null)[]): Promise<number>;
   /** Sends `bytes` to one `COPY … FROM STDIN` of ours, as fast as the server takes them; how many rows they were. */
   send(sql: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
   /** What one `COPY … TO STDOUT` gives; the server waits while nobody reads. */
   copy(sql: string): Promise<AsyncGenerator<Uint8Array>>;
-  /** Ends the transaction, where nothing is under way. */
+  /** Commits the transaction. Nothing else may be running. */
   commit(): Promise<void>;
   /** Begins another one after `commit`. */
   begin(): Promise<void>;
@@ -101,7 +101,7 @@ function connect(
   const options = {
     ...libraryOptions(link, server),
     async socket() {
-      // A lost connection is lost: the transaction went with it, and the library would try for ever.
+      // Doesn't reconnect: the transaction is lost, and the library would retry forever.
       if (socket) {
         throw new AppError("upstream", `${addressOf(server)} closed the connection.`, { retryable: true });
       }
@@ -134,7 +134,7 @@ function connect(
     closed ??= end();
     return closed;
   };
-  // Whoever waits for this session hears the signal's reason; how the closing went adds nothing.
+  // Waiting callers get the signal's reason. Errors while closing add nothing.
   const abort = () => close().catch(() => undefined);
   signal.addEventListener("abort", abort, { once: true });
 

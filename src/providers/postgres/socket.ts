@@ -137,7 +137,7 @@ async function settle<T>(
     arrange(resolve);
     return await promise;
   } catch (error) {
-    socket.on("error", () => undefined); // what a dying socket says adds nothing
+    socket.on("error", () => undefined); // errors of a closing socket add nothing
     socket.destroy();
     throw error;
   } finally {

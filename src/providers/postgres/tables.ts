@@ -80,7 +80,7 @@ export async function findTable(session: Session, spec: string, database: string
   return { schema: found.schema, table: found.table, columns: await columnsOf(session, found.oid) };
 }
 
-/** Domains are followed to what they rest on, and arrays to what they are of. */
+/** Domains are resolved to their base types, and arrays to their element types. */
 export const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
   session.rows<SourceColumn>(
     `with recursive walk (attnum, depth, oid, modifier, required) as (

@@ -18,7 +18,7 @@ interface Target {
   table: string;
   /** Null where it is to be made. */
   oid: number | null;
-  /** COPY goes round policies for rows, and is refused where there are any. */
+  /** COPY isn't possible on a table with row-level security. */
   hasRowSecurity: boolean;
   columns: (TargetColumn & { collation: string | null })[];
 }
@@ -289,7 +289,7 @@ async function change(session: Session, work: Work, rows: AsyncIterable<Uint8Arr
   const insert = `INSERT INTO ${nameOf(target)} AS t (${names}) OVERRIDING SYSTEM VALUE SELECT ${names} FROM ${STAGING} AS s`;
   if (load.writeDisposition === "append")
     return { rows: all, inserted: await session.change(insert), updated: 0, deleted: 0 };
-  // Readers go on; who writes waits for the end.
+  // Readers continue. Writers wait for the end.
   await session.change(`LOCK TABLE ${nameOf(target)} IN SHARE ROW EXCLUSIVE MODE`);
   if (load.writeDisposition === "replace") {
     const deleted = await session.change(`DELETE FROM ${nameOf(target)}`);

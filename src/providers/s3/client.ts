@@ -6,7 +6,7 @@ import { faultOf, refusal } from "./failure.ts";
 import { regionOf, type S3Link, urlOf } from "./shape.ts";
 import { type Element, readXml } from "./xml.ts";
 
-/** Tries of one request where the store is busy or broken, or can't be reached. */
+/** Maximum attempts of a request if the store is busy, failing or unreachable. */
 const MAX_ATTEMPTS = 4;
 
 /** The first wait; each next one is twice as long, and up to a half of it is by chance. */
@@ -32,7 +32,7 @@ export interface S3Request {
   long?: boolean;
   /** The reply's bytes as they are stored, whatever coding they have. */
   isRaw?: boolean;
-  /** In place of the link's: for what has to be done after an abort. */
+  /** Replaces the link's signal, for cleanup after an abort. */
   signal?: AbortSignal;
 }
 
@@ -75,7 +75,7 @@ async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): 
   throw refusal(link, request, response.status, response.headers, await faultOf(response));
 }
 
-/** Keys for a day, worked out from a link's credentials; they go with it. */
+/** Signing keys of a day, derived from a link's credentials and dropped with it. */
 const signingKeys = new WeakMap<object, Map<string, ArrayBuffer>>();
 
 function keysOf({ credentials }: S3Link): Map<string, ArrayBuffer> {

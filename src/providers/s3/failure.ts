@@ -5,7 +5,7 @@ import type { S3Request } from "./client.ts";
 import { regionOf, type S3Link } from "./shape.ts";
 import { readXml, textOf } from "./xml.ts";
 
-/** What an error reply says: S3's own code, where it has one. */
+/** Content of an error response: S3's code, if it has one. */
 export interface Fault {
   code: string;
   message: string;

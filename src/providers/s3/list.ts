@@ -6,7 +6,7 @@ import { noSuchFile } from "./failure.ts";
 import { rootOf, type S3Link } from "./shape.ts";
 import { childrenOf, type Element, textOf } from "./xml.ts";
 
-/** What one key or common prefix is. */
+/** Entry of a key or common prefix. */
 export interface Entry {
   key: string;
   folder: boolean;
@@ -163,7 +163,7 @@ async function continuePage(link: S3Link, prefix: string, cursor: PageCursor): P
   return { items, nextPageToken: writeToken({ ...cursor, after: shown.at(-1)?.key ?? cursor.after }) };
 }
 
-/** The path below the connection's root, with a slash before it. */
+/** Path below the connection's root, with a leading slash. */
 export const pathOf = (link: S3Link, key: string): string => `/${key.slice(rootOf(link.config).length)}`;
 
 export function itemOf(link: S3Link, entry: Entry): FileItem {

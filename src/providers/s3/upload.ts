@@ -10,10 +10,10 @@ import { textOf } from "./xml.ts";
 /** The first parts' size; it doubles every thousand parts, so that the 10,000 S3 allows are enough for 5 TiB. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
-/** Milliseconds that giving up an upload may take after its run has ended. */
+/** Time in milliseconds to abort an upload after its run has ended. */
 const ABORT_TIMEOUT_MS = 10_000;
 
-/** So many parts of one object are under way at once. */
+/** Number of concurrent parts of one object. */
 const PARTS_AT_ONCE = 3;
 
 /** What an object is stored with, by header; its type follows from its name where none is given. */
@@ -27,7 +27,7 @@ export interface Uploaded {
 }
 
 interface UploadOptions {
-  /** How many bytes have to come; null where nobody knows. */
+  /** Expected number of bytes. Null if unknown. */
   size?: number | null;
   headers?: ObjectHeaders;
 }
@@ -48,7 +48,7 @@ export async function upload(
   const parts = cutParts(counted(readChunks(bytes, link.signal), key, maxBytes, size), spare);
   try {
     if (size !== null && size > PART_BYTES)
-      return await uploadParts(link, key, headersOf(key, headers), parts, spare); // no need to look ahead
+      return await uploadParts(link, key, headersOf(key, headers), parts, spare); // no lookahead needed
     const first = (await parts.next()).value ?? new Uint8Array();
     const second = await parts.next();
     if (second.done) return await uploadWhole(link, key, first, headers);

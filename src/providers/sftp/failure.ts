@@ -31,6 +31,6 @@ export function failureOf(error: Error, { host }: Pick<SftpConfig, "host">): App
   return make(`The connection to ${host} broke off: ${error.message.slice(0, 200)}.`, true);
 }
 
-/** Whether it says that nothing lies at a path. */
+/** Whether it means that a path doesn't exist. */
 export const isAbsent = (error: unknown): boolean =>
   error instanceof AppError && error.details?.sftpCode === String(NO_SUCH_FILE);

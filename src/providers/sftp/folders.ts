@@ -5,7 +5,7 @@ import { compareNames, type Name } from "../files/name-pages.ts";
 import { PARTS_FOLDER } from "../files/paths.ts";
 import type { Session } from "./session.ts";
 
-/** What is known of a file or folder. */
+/** Attributes of a file or folder. */
 export interface Entry extends Name {
   size: number;
   /** Milliseconds; SFTP knows whole seconds. */
@@ -43,7 +43,7 @@ export async function makeInside(session: Session, parts: readonly string[]): Pr
     if (found === null) {
       const made = join(folder, part);
       await session.makeFolder(made).catch(async (error: unknown) => {
-        if ((await session.stat(made)) === null) throw error; // else another has made it meanwhile
+        if ((await session.stat(made)) === null) throw error; // otherwise someone else has created it
       });
       found = await findInside(session, shown);
     }

@@ -5,7 +5,7 @@ import { type Entry, entryOf, findInside, join, makeInside, readFolder, versionO
 import { inSession, take } from "./session.ts";
 import type { SftpLink } from "./shape.ts";
 
-/** Parts of uploads that were cut off are deleted after so long. */
+/** Age at which leftover parts of interrupted uploads are deleted. */
 const STALE_MS = 86_400_000;
 
 /** The bytes of a file; with `version` they have to be those of that one, also at their end. */

@@ -4,7 +4,7 @@ import { openSsh } from "../ssh/connect.ts";
 import { failureOf, isAbsent } from "./failure.ts";
 import type { SftpLink } from "./shape.ts";
 
-/** A session that nobody uses is ended after so long. */
+/** Idle time after which a session is closed. */
 const IDLE_MS = 10_000;
 
 /** Bytes of one request, and how many requests go before the first is answered. */
@@ -21,7 +21,7 @@ export interface Session {
   list(path: string): Promise<FileEntryWithStats[] | null>;
   makeFolder(path: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Takes the place of what lies there, at once where the server can. */
+  /** Replaces an existing file, atomically if the server can. */
   rename(from: string, to: string): Promise<void>;
   read(path: string): Promise<AsyncGenerator<Uint8Array>>;
   /** Makes a new file; its bytes are on the disk when it resolves, where the server can tell. */
@@ -89,7 +89,7 @@ async function begin(link: SftpLink): Promise<{ session: Session; client: Client
   const client = await openSsh(link, server, credentials);
   const end = new AbortController();
   const abort = () => client.destroy();
-  client.on("error", () => undefined); // the close that follows is heard of
+  client.on("error", () => undefined); // the close event follows
   client.once("close", () => {
     open.delete(link);
     link.signal.removeEventListener("abort", abort);
@@ -183,7 +183,7 @@ async function renameOver(call: Call, sftp: SFTPWrapper, from: string, to: strin
     await call<void>((done) => sftp.ext_openssh_rename(from, to, callback(done)));
   } catch (error) {
     unlessUnsupported(error);
-    // version 3 of SFTP renames over nothing: for a moment nothing lies there
+    // SFTP version 3 can't overwrite by renaming: for a moment there is no file
     await call<void>((done) => sftp.unlink(to, callback(done))).catch((failure: unknown) => {
       if (!isAbsent(failure)) throw failure;
     });
@@ -207,7 +207,7 @@ async function* readAll(call: Call, sftp: SFTPWrapper, handle: Buffer): AsyncGen
     for (;;) {
       while (pending.length < DEPTH) {
         const bytes = ask(next);
-        bytes.catch(() => undefined); // it is awaited below, or nobody reads on
+        bytes.catch(() => undefined); // awaited below, unless reading stops
         pending.push({ at: next, bytes });
         next += CHUNK_BYTES;
       }

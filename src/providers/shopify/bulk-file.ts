@@ -5,12 +5,12 @@ import { rest } from "../api/throttle.ts";
 import { QUIET_MS, readChunks, textReader } from "../files/streams.ts";
 import type { ShopifyLink } from "./shape.ts";
 
-/** Objects that are given on together. */
+/** Number of objects per batch. */
 const GROUPS = 250;
 /** Downloads that break off in a row; each next one goes on behind the lines that came. */
 const MAX_TRIES = 5;
 const FIRST_WAIT_MS = 1_000;
-/** A line longer than this is none of Shopify's. */
+/** Maximum length of a line of Shopify's files. */
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 
 export interface BulkFile {
@@ -18,7 +18,7 @@ export interface BulkFile {
   url: string | null;
   /** Lines that the file has to have. */
   objects: number;
-  /** Asks for the address anew, which is good for some days only. */
+  /** Requests the URL again, which is valid only for a few days. */
   freshUrl(): Promise<string | null>;
   /** The connection that lines with a parent belong to. */
   connection: string | null;

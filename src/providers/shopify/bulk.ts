@@ -13,7 +13,7 @@ import { type ShopifyLink, shopOf, versionOf } from "./shape.ts";
 /** Objects that are read by pages before all others are asked for at once. */
 export const PAGED_FIRST = 1_000;
 
-/** A bulk operation is looked at so soon, and then less and less often. */
+/** First poll of a bulk operation. The interval then grows. */
 const FIRST_POLL_MS = 1_000;
 const MAX_POLL_MS = 30_000;
 
@@ -152,7 +152,7 @@ const BEGIN =
   "mutation bulk($query: String!) { bulkOperationRunQuery(query: $query, groupObjects: true) { bulkOperation { id } userErrors { field message } } }";
 const CURRENT = "query currentBulk { currentBulkOperation(type: QUERY) { id status query } }";
 
-/** Begins an operation; null where Shopify carries out another one for this app. */
+/** Starts an operation. Null if Shopify is running another one for this app. */
 async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun | null> {
   const { session } = reading;
   const to = leap.isById ? null : wholeSecond(session.link.clock.now().getTime() - SEARCH_LAG_MS);
@@ -166,7 +166,7 @@ async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun 
   const [error] = Array.isArray(reply.userErrors) ? reply.userErrors.filter(isObject) : [];
   const said = String(error?.message ?? "It did not say why.").slice(0, 300);
   if (!/already in progress/i.test(said)) throw new AppError("upstream", `Shopify refused it: ${said}`);
-  // A reply that got lost on its way may have begun this very one.
+  // A request whose response was lost may have started this very operation.
   const { data: now } = await query(session, CURRENT);
   const current = isObject(now.currentBulkOperation) ? now.currentBulkOperation : {};
   return current.query === text && typeof current.id === "string" ? { id: current.id, from, to } : null;
@@ -184,7 +184,7 @@ async function awaitEnd(reading: Reading, begun: Begun): Promise<Operation | nul
 const STATUS_QUERY =
   "query bulkOperation($id: ID!) { node(id: $id) { ... on BulkOperation { id status errorCode objectCount url completedAt } } }";
 
-/** The operation as it is now; null where Shopify knows it no more. */
+/** Current state of the operation. Null if Shopify no longer has it. */
 async function readStatus({ session }: Reading, begun: Begun): Promise<Operation | null> {
   const { data } = await query(session, STATUS_QUERY, { id: begun.id });
   const { node } = data;

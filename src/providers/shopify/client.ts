@@ -15,11 +15,11 @@ export const SYSTEM = "Shopify";
 const QUOTA = { capacity: 1_000, perSecond: 50 };
 /** What a query is taken to cost before its first reply. */
 const FIRST_COST = 20;
-/** A refusal without a word on when to come back. */
+/** Pause after a 429 without a time to retry. */
 const THROTTLED_MS = 2_000;
 const BUCKET = "shopify points";
 
-/** What came of one query. */
+/** Result of a query. */
 export interface QueryReply {
   data: JsonObject;
   /** Fields that the token may not read: what there is of the data is without them. */
@@ -76,13 +76,13 @@ export function query(
       if (response.status !== 401 || refused !== undefined || !isRenewable(link))
         return readReply(session, response);
       await response.body.cancel();
-      refused = used; // the kept token has ended
+      refused = used; // the stored token has expired
       return { kind: "throttled", waitMs: 0 };
     },
   });
 }
 
-/** A version is spoken of from so long before its end. */
+/** How long before its end a version is reported. */
 const END_MS = 60 * 86_400_000;
 
 function tellEnd({ link }: ShopifySession): void {

@@ -200,7 +200,7 @@ export async function readScopes(
       .filter(isObject)
       .flatMap(({ handle }) => (typeof handle === "string" ? [handle] : []));
   } catch (error) {
-    if (error instanceof AppError && !error.retryable) return null; // what is wrong is told by what is asked for itself
+    if (error instanceof AppError && !error.retryable) return null; // the actual request reports the error
     throw error;
   }
 }

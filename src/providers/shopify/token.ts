@@ -27,5 +27,5 @@ export async function shopToken(
   return accessToken(link, issue, options);
 }
 
-/** Whether a token that was refused can be had anew. */
+/** Whether a rejected token can be replaced. */
 export const isRenewable = ({ credentials }: ShopifyLink): boolean => !credentials.accessToken;

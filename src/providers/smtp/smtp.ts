@@ -53,7 +53,7 @@ const serverOf = ({
   ...(password === undefined ? {} : { password }),
 });
 
-/** A mail server that mails are handed to. */
+/** A mail server that sends mail. */
 export const smtp = defineProvider({
   id: "smtp",
   title: "Mail (SMTP)",

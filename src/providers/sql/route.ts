@@ -94,7 +94,7 @@ interface RouteCredentials {
   sshPassphrase?: string | undefined;
 }
 
-/** How a database server is reached, and by what it and Weir prove who they are. */
+/** Route to a database server, and how both sides authenticate. */
 export interface Route {
   /** For TLS; the authorities are the only ones where they are given. */
   tls: { ca?: string; cert?: string; key?: string };

@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Link } from "../contract.ts";
 import type { SshKeys, SshServer } from "./shape.ts";
 
-/** Milliseconds until somebody is logged in. */
+/** Login timeout in milliseconds. */
 const READY_MS = 15_000;
 const ALIVE_MS = 30_000;
 

@@ -21,7 +21,7 @@ export interface SshServer {
   hostKey: string;
 }
 
-/** What the account is proved by. */
+/** Credentials of the account. */
 export interface SshKeys {
   password?: string | undefined;
   privateKey?: string | undefined;

@@ -38,7 +38,7 @@ const SCHEMA = {
   required: ["approvals", "failures"],
 };
 
-/** What is mailed to the person. */
+/** Notices that the user receives by email. */
 export function OwnNotices() {
   const preferences = useApi("GET /api/v1/users/me/notices", {});
   return <Shown of={preferences}>{(before) => <Choices before={before} />}</Shown>;

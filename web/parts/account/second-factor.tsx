@@ -16,7 +16,7 @@ type Begun = Reply<"POST /api/v1/users/me/totp">;
 
 const STATE = "/users/me/totp";
 
-/** An authenticator app beside the password: turned on, and off. */
+/** Turns an authenticator app as second factor on and off. */
 export function SecondFactor() {
   const state = useApi("GET /api/v1/users/me/totp", {});
   const [begun, setBegun] = useState<Begun | null>(null);

@@ -9,7 +9,7 @@ import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 
-/** Asks to sign in anew over the page as it stands, so that nothing typed is lost. */
+/** Asks to sign in again on top of the page, so that nothing typed is lost. */
 export function SignIn({ email, onDone }: { email: string; onDone: () => void }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");

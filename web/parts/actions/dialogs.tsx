@@ -44,7 +44,7 @@ export function RunAction({ action, onClose }: Props) {
   );
 }
 
-/** Asks before an action goes. */
+/** Confirms deleting an action. */
 export function DeleteAction({ action, onClose }: Props) {
   const [, go] = useLocation();
   const runs = useApi("GET /api/v1/action-runs", { query: { action_id: action.id, limit: 1 } });

@@ -6,7 +6,7 @@ import { Confirm } from "../base/dialog.tsx";
 import { Section, Shown } from "../base/page.tsx";
 import { Tree } from "../base/tree.tsx";
 
-/** The cursors of an extract, and the way to begin anew. */
+/** The cursors of an extract, and a button that resets them. */
 export function ActionState({ id }: { id: string }) {
   const may = useMay("member");
   const state = useApi("GET /api/v1/actions/{action_id}/state", { path: { action_id: id } });

@@ -27,10 +27,10 @@ interface Word {
   about: string;
 }
 
-/** So many of each kind are offered. */
+/** Maximum number of suggestions per kind. */
 const OFFERED = 100;
 
-/** Everything that an agent here may be given, by group. */
+/** Everything that an agent can use, by group. */
 function useTools(): readonly (readonly [group: string, tools: readonly Word[]])[] {
   const query = { limit: OFFERED };
   const actions = useApi("GET /api/v1/actions", { query });
@@ -79,7 +79,7 @@ interface Props {
   onSubmit: () => void;
 }
 
-/** The text of an agent: front matter and system prompt, with what is wrong told by line. */
+/** Text of an agent: front matter and system prompt, with errors by line. */
 export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Props) {
   const groups = useTools();
   const [added, setAdded] = useState("");

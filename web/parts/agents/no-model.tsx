@@ -1,7 +1,7 @@
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 
-/** Said where agents are talked to, before anybody has written a question for nothing. */
+/** Shown where agents are used, before anyone writes a message in vain. */
 export function NoModel() {
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
   if (meta.data?.limits.model !== null) return null;

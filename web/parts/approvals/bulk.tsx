@@ -10,7 +10,7 @@ import { plural } from "../base/plural.ts";
 import { useBulk } from "../table/bulk.ts";
 
 const TOUCHES = ["/approvals", "/decisions", "/action-runs", "/automation-runs", "/overview"] as const;
-/** So many are named before a decision. */
+/** Maximum number of approvals to list in the confirmation. */
 const NAMED = 10;
 
 interface Props {

@@ -15,7 +15,7 @@ import { ApprovalContext } from "./context.tsx";
 import { useInboxKeys } from "./inbox-keys.ts";
 import { Question } from "./question.tsx";
 
-/** What waits for people: a list, and beside it the one to decide. */
+/** Pending approvals: a list, with the selected one next to it. */
 export function Inbox() {
   const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } });
   return (
@@ -35,10 +35,10 @@ export function Inbox() {
   );
 }
 
-/** Within this time after another approval took the place of the one at hand, a key was meant for that. */
+/** Right after another approval replaced the selected one, a key was still meant for the previous one. */
 const MEANT_MS = 700;
 
-/** The approval at hand; the next one takes its place once it is decided, here or by somebody else. */
+/** The selected approval. Once it is decided, here or by someone else, the next one is selected. */
 function useCurrent(items: readonly Approval[]) {
   const [id, setId] = useState<string | null>(items[0]?.id ?? null);
   const last = useRef(0);
@@ -62,7 +62,7 @@ function useCurrent(items: readonly Approval[]) {
   };
 }
 
-/** Approves the request at hand, or leads to the form that it asks for. */
+/** Approves the selected request, or opens its form. */
 function approveAtHand() {
   const field = document.querySelector<HTMLElement>(
     "[data-question] [data-answer] :is(input, textarea, select)",

@@ -11,7 +11,7 @@ import { Faults, SchemaForm, type Values } from "../form/form.tsx";
 import { faultsOf, messagesBy, Refusal } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 
-/** Where a schema has no fields to draw, the whole answer is written as JSON. */
+/** If a schema has no fields to show, the whole answer is entered as JSON. */
 const AS_JSON: Schema = { properties: { formResponse: { title: t("Answer") } } };
 
 interface Props {
@@ -21,7 +21,7 @@ interface Props {
   children?: ReactNode;
 }
 
-/** What is asked, and for who may decide the form that answers it. */
+/** The request, and for users who may decide it, its form. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one form, from the question to its buttons
 export function Question({ of, aside, children }: Props) {
   const { id, title, description, formSchema, context, decisionType } = of;

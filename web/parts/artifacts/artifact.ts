@@ -1,7 +1,7 @@
 import { base } from "../../base.ts";
 import type { Artifact } from "../../calls.ts";
 
-/** What is known of the file of an artifact; null where its content stands in the artifact itself. */
+/** The file of an artifact. Null if its content is part of the artifact. */
 export function fileOf({ kind, content }: Artifact): { name: string; type: string; bytes: number } | null {
   if (kind !== "file" || typeof content.data !== "object" || content.data === null) return null;
   const { fileName, mimeType, bytes } = content.data as Record<string, unknown>;
@@ -24,7 +24,7 @@ export function previewOf(artifact: Artifact): Preview {
   return type.startsWith("text/") || /json|xml|yaml|csv|sql/.test(type) ? "text" : "none";
 }
 
-/** Whether it is a flashboard, which its data say; of one too large to come with the artifact nobody knows here. */
+/** Whether it is a flashboard, by its data. Unknown if it is too large to be included. */
 export const isBoard = ({ content: { data } }: Artifact): boolean =>
   typeof data === "object" && data !== null && "type" in data && data.type === "flashboard";
 

@@ -2,7 +2,7 @@ import type { Artifact, Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 
-/** Of the newest runs, automations and actions so many are asked for: one call for each list, however many artifacts. */
+/** Number of latest runs, automations and actions to read: one call per list, however many artifacts. */
 const LIMIT = 100;
 
 /** What made each artifact, by the id of its run: the name of the automation, else of the action, else the run. */

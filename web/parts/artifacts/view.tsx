@@ -8,12 +8,12 @@ import { Tree } from "../base/tree.tsx";
 import { contentUrl, previewOf, titleOf } from "./artifact.ts";
 import { boardOf, Flashboard } from "./flashboard.tsx";
 
-/** Of a long content so much is fetched and shown. */
+/** Maximum content to load and show. */
 const SHOWN_BYTES = 512 * 1024;
 /** JSON can only be read whole. */
 const JSON_BYTES = 8 * 1024 * 1024;
 
-/** What an artifact holds, in the way that its kind asks for. Nothing in it is run, and nothing of it is part of this page. */
+/** Content of an artifact, shown by its kind. Nothing in it is executed or becomes part of this page. */
 export function ArtifactView({ artifact }: { artifact: Artifact }) {
   switch (previewOf(artifact)) {
     case "tree":
@@ -93,7 +93,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // then it is shown as the text that it is
+    return undefined; // then it is shown as text
   }
 }
 

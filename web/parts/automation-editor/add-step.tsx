@@ -18,7 +18,7 @@ interface Hit {
   name: string;
   about: string;
   icon: ReactNode;
-  /** What the step gets beside its key. */
+  /** Fields of the step in addition to its key. */
   step: () => Promise<StepValue> | StepValue;
 }
 

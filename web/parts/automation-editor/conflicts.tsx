@@ -20,7 +20,7 @@ const titleOf = ({ step, field, mine, theirs }: Conflict, nameOf: (key: string) 
     : t("{name}: both of you added it", { name: nameOf(step) });
 };
 
-/** Two people changed the same: nothing is saved until each is decided. */
+/** Two users changed the same field. Nothing is saved until each conflict is resolved. */
 export default function Conflicts({ conflicts, nameOf, onDecide }: Props) {
   const [choices, setChoices] = useState<ReadonlyMap<Conflict, "mine" | "theirs">>(new Map());
   const choose = (conflict: Conflict, side: "mine" | "theirs") =>

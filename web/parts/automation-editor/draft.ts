@@ -11,7 +11,7 @@ import type { Values } from "../form/form.tsx";
 import { type Faults, faultsBySteps, NO_FAULTS, stillFaults } from "./faults.ts";
 import { readDraft, type StoredDraft } from "./read-draft.ts";
 
-/** So long after the last change the draft is saved. */
+/** Delay between the last change and saving the draft. */
 const QUIET_MS = 2000;
 const LAYOUT_MS = 1000;
 const RETRY_MS = 5000;
@@ -19,16 +19,16 @@ const MOST_MERGES = 3;
 
 export interface DraftState {
   readonly history: History;
-  /** The config as the server has it: of the draft, else of what runs go by. */
+  /** The server's config: of the draft, otherwise the published one. */
   readonly base: Values;
-  /** What runs go by. */
+  /** The published config. */
   readonly active: Values;
   readonly draft: StoredDraft | null;
   readonly saving: "saved" | "changed" | "saving" | "failed";
   /** Why it is not saved. */
   readonly problem: string | null;
   readonly faults: Faults;
-  /** To be decided before anything more is saved. */
+  /** Conflicts to resolve before anything else is saved. */
   readonly conflicts: readonly Conflict[];
   /** What others have changed since it was opened, in words. */
   readonly others: string | null;
@@ -67,7 +67,7 @@ export function changesInWords(before: Values, after: Values): string {
   ].join(` ${t("and")} `);
 }
 
-/** A draft under the editor: what is done to it, and how it gets to the server. Nobody's change overwrites another's. */
+/** A draft in the editor: its changes, and how they are saved. No user's change overwrites another's. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the draft and what was done to it
 export function openDraft({ automation, draft, layout }: Start) {
   const path = { automation_id: automation.id };
@@ -117,7 +117,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     } else if (inFlight === null) set({ saving: "saved", problem: null });
   };
 
-  /** Puts what the server has below the person's own changes. */
+  /** Rebases the user's own changes on the server's state. */
   const takeIn = (theirs: Values, stored: StoredDraft | null, isTold: boolean) => {
     const words = changesInWords(state.base, theirs);
     const { config, conflicts } = merge(state.base, theirs, state.history.config);
@@ -130,7 +130,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     });
   };
 
-  /** Reads what is there now; without a draft, what runs go by. */
+  /** Reads the current draft, or without one the published config. */
   const readAgain = async () => {
     const stored = await readDraft(automation.id);
     if (stored) return takeIn(configOf(stored), stored, true);
@@ -234,7 +234,7 @@ export function openDraft({ automation, draft, layout }: Start) {
       await readAgain();
       if (isChanged()) later(QUIET_MS);
     },
-    /** What runs go by has changed: without a draft that is what one edits. */
+    /** The published config has changed. Without a draft, that is what is edited. */
     takeActive(now: Automation) {
       const config = configOf(now);
       if (isEmpty(diff(state.active, config, ""))) return;
@@ -280,7 +280,7 @@ export function openDraft({ automation, draft, layout }: Start) {
       const stored = await readDraft(automation.id);
       takeIn(configOf(stored ?? now), stored, false);
     },
-    /** An earlier version is what runs go by again, and what is edited. */
+    /** An earlier version is published again, and is what is edited. */
     restored(now: Automation) {
       const config = configOf(now);
       set({ active: config, base: config, draft: null, faults: NO_FAULTS, others: null, problem: null });

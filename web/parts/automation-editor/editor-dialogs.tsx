@@ -34,7 +34,7 @@ interface EditorDialogsProps {
   onRestore: (version: number) => Promise<void>;
 }
 
-/** Whatever the editor asks. */
+/** Dialogs of the editor. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of the dialogs, one after the other
 export default function EditorDialogs(props: EditorDialogsProps) {
   const { opened, around, automation, state, steps, on } = props;

@@ -41,7 +41,7 @@ export interface Around {
   choose: (key: string | null, isOpened?: boolean) => void;
   show: (key: string) => void;
   open: (opened: Opened | null) => void;
-  /** Of a step in the shown run; undefined where it gave none. */
+  /** Result of a step in the shown run. Undefined if it has none. */
   resultOf: (key: string) => unknown;
   faulty: readonly string[];
   chosen: string | null;
@@ -93,7 +93,7 @@ export function removeSteps(
 
 const newId = () => crypto.getRandomValues(new Uint32Array(2)).join("");
 
-/** What is done on the canvas, done to the draft. */
+/** Applies actions on the canvas to the draft. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of what each key and click does
 export function canvasEvents(around: Around): CanvasEvents {
   const { store, actions, nameOf, choose, show, open, clipboard } = around;
@@ -237,7 +237,7 @@ function layoutEvents({ store, open }: Around, put: PutLayout) {
       put(t("Tidy up"), { positions: {} });
       notify(t("Arranged. Press Ctrl+Z to undo."));
     },
-    // Where someone has put the steps is meant for the other direction.
+    // Stored positions belong to the other direction.
     onTurn: (direction: Layout["direction"]) => put(t("Change direction"), { direction, positions: {} }),
     group(keys: ReadonlySet<string>) {
       const own = layout().groups.find(({ steps }) => [...keys].every((key) => steps.includes(key)));

@@ -2,7 +2,7 @@ import type { Fault } from "../../api.ts";
 import { stepsIn } from "../canvas/steps-config.ts";
 import type { Values } from "../form/form.tsx";
 
-/** What the server found wrong, by the key of the step; the rest belongs to the trigger. */
+/** Errors from the server by step key. The others belong to the trigger. */
 export interface Faults {
   readonly steps: ReadonlyMap<string, readonly Fault[]>;
   readonly trigger: readonly Fault[];
@@ -10,7 +10,7 @@ export interface Faults {
 
 export const NO_FAULTS: Faults = { steps: new Map(), trigger: [] };
 
-/** Where the config stands in a request. */
+/** Path of the config in a request. */
 export const AT = ["body", "config"] as const;
 
 /** The server counts the steps of the config that was sent; the canvas may have others by now, and so goes by keys. */

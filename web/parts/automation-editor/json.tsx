@@ -12,7 +12,7 @@ interface Props {
   onChange: (config: Values) => void;
 }
 
-/** The whole config as JSON; what can't be read is not taken over yet. */
+/** The whole config as JSON. Invalid text isn't applied yet. */
 export function ConfigJson({ config, mayChange, canDraw, onChange }: Props) {
   const [typed, setTyped] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);

@@ -16,7 +16,7 @@ type StepRun = AutomationRun["steps"][number];
 
 interface Props {
   stepKey: string;
-  /** How the shown run has got on with it; null where none has. */
+  /** State of the step in the shown run. Null without one. */
   state: StepRun | null;
   pinned: unknown;
   /** Absent where nothing may be changed. */
@@ -27,7 +27,7 @@ const log = part(() => import("../runs/log.tsx"));
 
 const ENDED = ["completed", "failed", "cancelled"];
 
-/** What a step gave: result, error, log; and the result that stands in for it in test runs. */
+/** Output of a step: result, error and log, and the pinned result for test runs. */
 export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
   const runId = state?.actionRunId ?? "";
   const run = useApi(

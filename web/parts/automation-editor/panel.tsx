@@ -16,7 +16,7 @@ interface Props {
   onRunTo: (() => void) | null;
   onRemove: (() => void) | null;
   onClose: () => void;
-  /** Counts what asks for the focus. */
+  /** Increased with each request for the focus. */
   focus: number;
   parts: Readonly<Record<PanelTab, ReactNode>>;
 }
@@ -32,7 +32,7 @@ const showWhole = ({ target }: FocusEvent<HTMLElement>) => {
   if (target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest" });
 };
 
-/** The chosen step beside the canvas: what it gets, its settings, what it gives. All stay as they were scrolled. */
+/** The selected step next to the canvas: input, settings and output. Each keeps its scroll position. */
 export function StepPanel(props: Props) {
   const { name, tab, onTab, isWide, onWide, onRunTo, onRemove, onClose, focus, parts } = props;
   const box = useRef<HTMLElement>(null);

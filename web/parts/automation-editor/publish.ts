@@ -40,8 +40,9 @@ async function send(store: DraftStore, path: { automation_id: string }, only?: r
 }
 
 /**
- * Makes the draft, or only the named changes in it, what runs go by: saves it, merges what was published in the meantime, and enables an automation that was
- * never active. Null where something has to be decided or mended first: the store then says what.
+ * Makes the draft, or only the named changes in it, what runs go by: saves it, merges what was published in the
+ * meantime, and enables an automation that was never active. Null if something has to be resolved or fixed first. The
+ * store then says what.
  */
 export async function publish(
   store: DraftStore,

@@ -25,7 +25,7 @@ interface Props {
 
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
-/** In what direction this browser shows runs; without it as the editor does. */
+/** Direction in which this browser shows runs. Default: the editor's. */
 const DIRECTION = "weir.runDirection";
 
 function keptDirection(): Layout["direction"] | null {
@@ -37,7 +37,7 @@ function keptDirection(): Layout["direction"] | null {
 const turnedTo = (direction: Layout["direction"] | null, layout: Layout): Layout =>
   direction === null || direction === layout.direction ? layout : { ...layout, direction, positions: {} };
 
-/** The steps of an automation as a run has left them; a click shows what a step got and gave, and its log. */
+/** The steps of an automation with their state in a run. A click shows a step's input, output and log. */
 export default function RunCanvas({ automation, config = automation.config, run }: Props) {
   const steps = useMemo(() => withRun(stepsIn(inSteps(config)), run), [config, run]);
   const layout = useApi("GET /api/v1/automations/{automation_id}/layout", {

@@ -27,7 +27,7 @@ export const messageOf = (error: unknown) => (error instanceof Error ? error.mes
 const LOOK_MS = 10_000;
 const TABS: readonly PanelTab[] = ["input", "settings", "output"];
 
-/** The chosen step and tab stand in the address, so that a reload or a link comes back to them. */
+/** The selected step and tab are in the URL, so that a reload or a link restores them. */
 function useAddress() {
   const search = new URLSearchParams(useSearch());
   const asked = search.get("tab") as PanelTab;
@@ -89,7 +89,7 @@ export function useFaults({ faults }: DraftState, steps: readonly StepValue[]): 
   );
 }
 
-/** Publishing and restoring, with what is messageOf of them. */
+/** Publishing and restoring, with their messages. */
 export function usePublishing(
   store: DraftStore,
   automation: Automation,
@@ -130,7 +130,7 @@ export function usePublishing(
   };
 }
 
-/** What is chosen, and what is open beside it. */
+/** The selection, and what is open next to it. */
 export function useChosen(steps: readonly StepValue[]) {
   const address = useAddress();
   const { put } = address;

@@ -29,14 +29,14 @@ export interface TestPlan {
   upTo: string | null;
   config: Values;
   input: RunInput;
-  /** Results of the last test that stand in for steps. */
+  /** Results of the last test that replace running steps. */
   reused: ReadonlyMap<string, unknown>;
 }
 
 interface LastTest {
   runId: string;
   config: Values;
-  /** What the run was given: another input gives other results. */
+  /** Input of the run. Another input produces other results. */
   input: RunInput;
 }
 

@@ -5,7 +5,7 @@ import { CopyButton } from "../base/copy.tsx";
 import { plural } from "../base/plural.ts";
 
 const AT_ONCE = 100;
-/** So large what a value holds may be to stand open at first. */
+/** Maximum size of a value that is expanded at first. */
 const OPEN_AT_FIRST = 12;
 const SHOWN_CHARACTERS = 120;
 const MOST_COLUMNS = 12;

@@ -14,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks what the run begins with, and runs. */
+/** Asks for the input, and runs. */
 export function RunAutomation({ automation, onClose }: Props) {
   const [, go] = useLocation();
   const { take, fields } = useRunInput({ automation, config: automation.config, takesRuns: false });
@@ -54,7 +54,7 @@ export function RunAutomation({ automation, onClose }: Props) {
   );
 }
 
-/** Asks before an automation goes. */
+/** Confirms deleting an automation. */
 export function DeleteAutomation({ automation, onClose }: Props) {
   const [, go] = useLocation();
   const runs = useApi("GET /api/v1/automations/{automation_id}/runs", {

@@ -21,7 +21,7 @@ const inZone = (timeZone: string | undefined) =>
     ...(timeZone === undefined ? {} : { timeZone }),
   });
 
-/** The same reckoning as the server's, so that both name the same instants. */
+/** The same computation as the server's, so that both show the same times. */
 function nextOf({ cron, timezone }: Props): Date[] | null {
   try {
     const job = new Cron(cron, { timezone, mode: "5-or-6-parts", fixedTimeRule: "no-wildcard" });

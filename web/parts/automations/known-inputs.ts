@@ -5,7 +5,7 @@ import { inText } from "../base/status.tsx";
 import { shortly } from "../base/time.tsx";
 import type { Values } from "../form/form.tsx";
 
-/** So many of the newest are offered. */
+/** Number of latest inputs to offer. */
 const MOST = 6;
 const LOOKED_AT = 20;
 
@@ -22,7 +22,7 @@ export interface KnownInput {
 const DELIVERY = "delivery:";
 export const PINNED = "pinned";
 
-/** What is pinned, what webhooks brought and what runs by hand began with, newest first. */
+/** Pinned inputs, webhook payloads and inputs of manual runs, latest first. */
 export function useKnownInputs(automation: Automation, config: Values): readonly KnownInput[] {
   const isWebhook = automation.triggerType === "webhook";
   const path = { automation_id: automation.id };
@@ -33,7 +33,7 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
     { enabled: isWebhook },
   );
   const brought = (deliveries.data?.items ?? [])
-    // What was processed is not stored any more, unless the automation asks for that.
+    // Processed payloads are deleted, unless the automation keeps them.
     .filter(({ status }) => config.debug === true || status !== "processed")
     .map(({ id, receivedAt, status, automationRunId }) => ({
       id: `${DELIVERY}${id}`,

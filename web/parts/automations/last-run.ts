@@ -27,7 +27,7 @@ function seen(result: unknown): unknown {
 
 const dataOf = (replies: { data: Run | undefined }[]) => replies.map(({ data }) => data ?? null);
 
-/** What a run of an automation was given, and what each of its steps gave; without one, that of the last run. */
+/** Input of a run, and the output of each of its steps. Default: the last run. */
 export function useLastRun(
   automation: Pick<Automation, "id" | "triggerType"> | null,
   shown: AutomationRun | null = null,

@@ -17,7 +17,7 @@ export function makeSecret(sender: string): string {
   return `whsec_${isPlain ? bytes.replaceAll("+", "-").replaceAll("/", "_").replace("=", "") : bytes}`;
 }
 
-/** Puts another secret in the place of one that was lost, or that nobody was ever shown. */
+/** Replaces a secret that was lost or never shown. */
 export function NewSecret({
   automation,
   onMade,

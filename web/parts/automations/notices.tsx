@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Notice>[] = [
   },
 ];
 
-/** Who was told of an automation, and why somebody was not. */
+/** Who was notified about an automation, and why someone wasn't. */
 export function Notices({ automation: { id, warnings = [] } }: { automation: Automation }) {
   const notices = useApi("GET /api/v1/notices", { query: { automation_id: id, limit: 50 } });
   return (

@@ -22,7 +22,7 @@ interface Props {
 
 const AT = ["body", "config"];
 
-/** How the sender of a webhook proves who it is: one choice, and what that asks for. */
+/** Authentication of a webhook's sender: a choice and its fields. */
 export function SenderAuth({ config, onChange, faults, stored }: Props) {
   const [before] = useState(config);
   const chosen = choiceOf(config);

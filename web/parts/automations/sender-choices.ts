@@ -17,14 +17,14 @@ interface Proof {
   field: "secret" | (typeof SENDER_PROOFS)[keyof typeof SENDER_PROOFS];
   title: string;
   about: string;
-  /** The sender makes it: one from elsewhere would fit nothing. */
+  /** Created by the sender. No other value would work. */
   isTheirs: boolean;
 }
 
-/** A way for a sender to prove who it is. */
+/** A way to authenticate a sender. */
 interface Way {
   name: string;
-  /** What is asked for beside the proof. */
+  /** Fields in addition to the secret. */
   fields: Schema;
   /** Whether these fields are those of `auth`, not of the config itself. */
   isAuth: boolean;

@@ -24,7 +24,7 @@ interface Props {
   faults: readonly Fault[];
   /** Where the step stands in the request. */
   at: readonly string[];
-  /** `field` names what was typed in, so that typing on is undone at once. */
+  /** `field` names the edited field, so that continued typing is undone in one step. */
   onChange: (step: StepValue, field: string) => void;
   onRename: (key: string) => void;
   /** Asks what it is to do instead. */
@@ -71,7 +71,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
             connectionId={step.connectionId ?? ""}
             value={step.definition ?? {}}
             onChange={(definition) => on.onChange({ ...step, definition }, "definition")}
-            onProblem={() => undefined} // the editor says it, and keeps the last that could be read
+            onProblem={() => undefined} // the editor shows the error, and keeps the last valid value
             faults={faults}
             at={[...at, "definition"]}
           />

@@ -13,11 +13,11 @@ export type WebhookConfig = Pick<
 
 /** How a test is sent from here. */
 export interface TestSender {
-  /** What the request proves itself with, for people. */
+  /** How the request authenticates, as text. */
   about: readonly (readonly [name: string, text: string])[];
   /** True where the secret signs here and is not sent. */
   signs: boolean;
-  /** The headers of a request; null where only the sender itself can make them. */
+  /** Headers of a request. Null if only the sender can create them. */
   headers: ((secret: string, body: string) => Promise<Record<string, string>>) | null;
 }
 

@@ -59,7 +59,7 @@ export function Tester({ automation }: { automation: Automation }) {
   try {
     shown = JSON.parse(answer?.text ?? "");
   } catch {
-    // then it is shown as the text that it is
+    // then it is shown as text
   }
   return (
     <>

@@ -4,7 +4,7 @@ import { t } from "../../texts/text.ts";
 import { ownZone } from "../base/formats.ts";
 
 type TriggerType = Automation["triggerType"];
-/** What a config holds beside its work, and beside what is edited elsewhere. */
+/** Fields of a config, without its work and what is edited elsewhere. */
 type Settings<T extends TriggerType> = Omit<
   TriggerConfigs[T],
   | "action"
@@ -244,7 +244,7 @@ const OWN: {
   event: [EVENT, { event: true }],
 };
 
-/** Fields that stand folded. */
+/** Fields that are collapsed at first. */
 export const MINOR_SETTINGS: readonly (keyof Common | keyof Webhook)[] = [
   "concurrency",
   "expect",

@@ -52,18 +52,18 @@ export function Dialog({ title, onClose, children, foot, isWide = false }: Props
 
 interface ConfirmProps {
   title: string;
-  /** What will be gone, and what hangs on it. */
+  /** What is deleted, and what depends on it. */
   children: ReactNode;
   /** The action, as a verb: "Delete". */
   verb: string;
-  /** Must be typed first; for what can't be had back. */
+  /** Has to be typed first, for what can't be undone. */
   typed?: string;
   isBusy?: boolean;
   onConfirm: () => void;
   onClose: () => void;
 }
 
-/** Asks before something is destroyed. */
+/** Confirms a destructive action. */
 export function Confirm({ title, children, verb, typed, isBusy = false, onConfirm, onClose }: ConfirmProps) {
   const [text, setText] = useState("");
   return (

@@ -1,4 +1,4 @@
-/** Hands `content` to the person as a file. */
+/** Downloads `content` as a file. */
 export function download(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement("a");

@@ -15,7 +15,7 @@ interface Props<K extends Call> {
   verb: string;
 }
 
-/** Fetches a reply as a file and hands it to the person. */
+/** Downloads a response as a file. */
 export function FileButton<K extends Call>({ call, input, name, verb }: Props<K>) {
   const [isBusy, setBusy] = useState(false);
   const stop = useRef<AbortController>(null);

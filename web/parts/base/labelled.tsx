@@ -16,7 +16,7 @@ interface Props {
   children: (wiring: Wiring) => ReactNode;
 }
 
-/** A field with its name, its explanation and its fault, tied together for those who don't see them. */
+/** A field with its label, description and error, linked for assistive technology. */
 export function Labelled({ label, isRequired = false, about, fault, children }: Props) {
   const id = useId();
   const described = [fault ? `${id}-fault` : "", about ? `${id}-about` : ""].filter(Boolean).join(" ");

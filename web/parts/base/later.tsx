@@ -4,9 +4,9 @@ import { pageLost } from "./texts.ts";
 
 /** Code that is a file of its own. */
 export interface Part<P> {
-  /** Fetches it, once. Browsers keep what failed, also of the files that it needs: then only a new page can. */
+  /** Loads it once. Browsers cache failed modules and their imports, so only a reload can load them again. */
   readonly load: () => Promise<void>;
-  /** Null before it is here. */
+  /** Null until it is loaded. */
   ready: ComponentType<P> | null;
 }
 
@@ -28,7 +28,7 @@ interface Props<P> {
   of: Part<P>;
   given: P;
   waiting?: ReactNode;
-  /** Shown where it can't be fetched. */
+  /** Shown if it can't be loaded. */
   lost?: ReactNode;
 }
 

@@ -4,13 +4,13 @@ import { Failed } from "./page.tsx";
 import { pageLost } from "./texts.ts";
 
 const AGAIN_MS = 2_000;
-/** Between two reloads at least, so that a page that can't be had is not asked for without end. */
+/** Minimum time between two reloads, so that an unavailable page isn't requested endlessly. */
 const APART_MS = 30_000;
 const RELOADED_AT = "weir.reloadedAt";
 
 /**
- * In the place of a page whose code could not be fetched. Browsers keep a failed module, so only a reload can fetch it:
- * that comes by itself once the server answers. Nothing was typed here yet.
+ * Replaces a page whose code couldn't be loaded. Browsers keep a failed module, so only a reload can fetch it: that
+ * comes by itself once the server answers. Nothing was typed here yet.
  */
 export function LostPage() {
   useEffect(() => {

@@ -8,7 +8,7 @@ import { Button } from "./button.tsx";
 
 interface HeadProps {
   title: string;
-  /** Where one came from: address and name. */
+  /** Parent page: path and name. */
   from?: readonly (readonly [href: string, name: string])[];
   /** Beside the title, such as a status. */
   beside?: ReactNode;
@@ -141,14 +141,14 @@ interface ShownProps<T> {
   children: (data: T) => ReactNode;
 }
 
-/** What a query gave, or that it is loading, or why it failed. */
+/** Result of a query, or its loading or error state. */
 export function Shown<T>({ of, rows, children }: ShownProps<T>) {
   if (of.data !== undefined) return children(of.data);
   if (of.error) return <Failed error={of.error} again={() => void of.refetch()} />;
   return <Loading rows={rows ?? 5} />;
 }
 
-/** Tabs that stand in the address as `?tab=`. */
+/** Tabs, with the selected one in the URL as `?tab=`. */
 export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: string])[]) {
   const [search] = useSearchParams();
   const asked = search.get("tab");
@@ -174,7 +174,7 @@ export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: 
   return { current, bar };
 }
 
-/** Facts in two columns: name and value. */
+/** Details in two columns: name and value. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[max-content_minmax(0,1fr)] items-baseline gap-x-5 gap-y-2 text-sm">

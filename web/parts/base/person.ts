@@ -1,4 +1,4 @@
-/** How a person is called: by name, else by address. */
+/** Display name of a user: the name, otherwise the email address. */
 export const personName = (person: {
   email: string;
   firstName: string | null;

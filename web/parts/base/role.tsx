@@ -16,7 +16,7 @@ const ABOUT: Readonly<Record<Role, string>> = {
 /** Each role with its name and what it may do, from the least to the most. */
 export const NAMED_ROLES = ROLES.map((id) => [id, roleName(id), ABOUT[id]] as const);
 
-/** The roles that the person may give: none above their own. */
+/** Roles that the user can assign: none above their own. */
 export function useGivable() {
   const { role } = useMe();
   return NAMED_ROLES.slice(0, ROLES.indexOf(role) + 1);

@@ -14,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** A secret or link that nobody can see again once this is closed. */
+/** Shows a secret or link once, before it becomes unreadable. */
 export function ShownOnce({ title, children, copyLabel, text, onClose }: Props) {
   return (
     <Dialog

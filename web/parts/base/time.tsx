@@ -54,7 +54,7 @@ const day = dateFormat({ dateStyle: "medium" });
 export const dayOf = (at: string): string => day().format(new Date(at));
 export const shortly = (at: string): string => short().format(new Date(at));
 
-/** How long ago, with the exact instant on hover. */
+/** Relative time, with the exact time on hover. */
 export function When({ at, empty = t("Never") }: { at: string | null | undefined; empty?: string }) {
   const from = useNow();
   if (!at) return <span className="text-faint">{empty}</span>;

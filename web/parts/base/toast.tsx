@@ -24,7 +24,7 @@ function set(to: readonly Toast[]): void {
 
 const drop = (id: number) => set(toasts.filter((toast) => toast.id !== id));
 
-/** Says something in the corner for a while. */
+/** Shows a message in the corner for a while. */
 export function notify(text: string, tone: "good" | "bad" = "good"): void {
   const id = next++;
   set([...toasts.slice(-3), { id, text, tone }]);

@@ -4,12 +4,12 @@ import { t } from "../../texts/text.ts";
 import { CopyButton } from "./copy.tsx";
 import { counted } from "./time.tsx";
 
-/** Of a long list or object so many are shown at first. */
+/** Number of items of a list or object to show first. */
 const AT_ONCE = 100;
-/** Of a long text so much is shown at first. */
+/** Length of a text to show first. */
 const TEXT_AT_ONCE = 400;
 
-/** So large what lies at a depth may be to stand open at first. */
+/** Maximum size at a depth that is expanded at first. */
 const OPEN_AT_FIRST = [20];
 
 const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;

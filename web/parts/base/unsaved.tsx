@@ -4,11 +4,11 @@ import { t } from "../../texts/text.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
-/** The forms in sight that hold what nobody has saved. */
+/** Visible forms with unsaved changes. */
 const forms = new Set<string>();
-/** The address that they stand at. */
+/** URL of the page with the forms. */
 let here = "";
-/** Leads where the person wants to go, while they are asked. */
+/** Pending navigation, while the user is asked. Null for none. */
 let leave: (() => void) | null = null;
 const watchers = new Set<() => void>();
 
@@ -33,7 +33,7 @@ export function useUnsaved(isUnsaved: boolean): void {
   }, [id, isUnsaved]);
 }
 
-/** Around each way to another page that begins on this one. */
+/** Asks before a navigation that starts on this page. */
 export const askFirst: AroundNavHandler = (go, ...to) => {
   if (forms.size === 0) return go(...to);
   ask(() => go(...to));
@@ -55,7 +55,7 @@ window.addEventListener("beforeunload", (event) => {
   if (forms.size > 0) event.preventDefault();
 });
 
-/** The question itself. */
+/** The confirmation dialog. */
 export function Leaving() {
   const way = useSyncExternalStore(watch, () => leave);
   if (!way) return null;

@@ -6,7 +6,7 @@ export const HEIGHT = 64;
 export const BRANCHES = 26;
 export const GAP_X = 28;
 export const GAP_Y = 52;
-/** From left to right the rows that an edge carries stand between the cards. */
+/** From left to right, an edge's row count is between the cards. */
 export const GAP_ACROSS = 84;
 /** Right of a step that decides, where steps follow each other to the right: the column of its branches. */
 export const BRANCHES_ACROSS = 104;
@@ -38,7 +38,7 @@ interface Item extends Size {
 interface Tie {
   readonly from: Item;
   readonly to: Item;
-  /** Where it leaves the foot of `from`, from its middle: branches stand side by side. */
+  /** Where it leaves the bottom of `from`, relative to its middle: branches are side by side. */
   readonly shift: number;
 }
 interface Graph {

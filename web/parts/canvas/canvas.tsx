@@ -42,14 +42,14 @@ import { Zoom } from "./zoom.tsx";
 
 const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNode };
 const EDGES = { flow: FlowEdge };
-/** From so many steps on there is a minimap. */
+/** Minimum number of steps for a minimap. */
 const LARGE = 30;
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
 /** By the ids of nodes. */
 type Positions = Readonly<Record<string, readonly [number, number]>>;
 
-/** What the canvas asks of what stands around it. */
+/** What the canvas needs from its surroundings. */
 export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAfter" | "addBefore"> {
   onChoose(key: string | null): void;
   onAdd(spot: Spot): void;
@@ -65,11 +65,11 @@ export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAft
   onHelp(): void;
   onVersions(): void;
   onNextFault(by: 1 | -1): void;
-  /** What goes onto the clipboard; null for nothing. */
+  /** Text for the clipboard. Null for nothing. */
   copy(steps: ReadonlySet<string>): string | null;
-  /** Whether the text held steps. */
+  /** Whether the text contained steps. */
   paste(text: string, onto: string | null): boolean;
-  /** Collapses a group that stands open, and the other way round. */
+  /** Collapses or expands a group. */
   expand(groupId: string): void;
   ungroup(groupId: string): void;
   writeNote(id: string, text: string): void;
@@ -92,7 +92,7 @@ export interface CanvasProps {
   on: CanvasEvents;
   /** In a page that scrolls: the wheel is the page's. */
   isEmbedded?: boolean;
-  /** A step to be shown and focused, with a number that changes each time. */
+  /** Step to show and focus, with a number that changes each time. */
   shown?: { key: string; count: number } | null;
 }
 
@@ -152,7 +152,7 @@ function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
   return { ...hand, scene, arrangement, edges, nameOf, isAcross: layout.direction === "right" };
 }
 
-/** What cards and edges do: the same functions for as long as the canvas stands, so that no card is drawn anew. */
+/** Handlers of cards and edges. They stay the same functions, so that no card renders again. */
 function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
   const now = useRef(on);
   now.current = on;
@@ -329,7 +329,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           isValidConnection={isValid}
           onEdgeMouseEnter={useCallback((_: unknown, { id }: FlowEdgeType) => ui.set({ hovered: id }), [ui])}
           onEdgeMouseLeave={useCallback(
-            // What stands on the edge must stay for as long as the pointer takes to get there.
+            // What is on the edge has to stay until the pointer gets there.
             () => void setTimeout(() => ui.set({ hovered: null }), 400),
             [ui],
           )}

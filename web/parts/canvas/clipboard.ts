@@ -2,7 +2,7 @@ import { parse, stringify } from "yaml";
 import { dependencyOf } from "./config.ts";
 import { canDrawSteps, type StepValue } from "./steps-config.ts";
 
-/** What a step names by its id, and files by its slug: `${connection:shop}`. */
+/** A reference that steps store by ID and files by slug: `${connection:shop}`. */
 const REFERENCES = [
   ["connectionId", "connection"],
   ["actionId", "action"],
@@ -31,7 +31,7 @@ export function toYaml(
 
 interface Pasted {
   readonly steps: readonly StepValue[];
-  /** What steps name and is not here, such as `connection shop`. */
+  /** References that don't exist here, such as `connection shop`. */
   readonly unknown: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function fromText(text: string, idOf: (noun: Noun, slug: string) => strin
   try {
     found = parse(text, { maxAliasCount: 20 });
   } catch {
-    return null; // text of something else, such as a sentence
+    return null; // other text, such as a sentence
   }
   const list = stepsWithin(found);
   if (!list || list.length === 0 || !canDrawSteps({ steps: list })) return null;

@@ -88,7 +88,7 @@ export const insertBefore = (config: Values, step: StepValue, target: string): V
   ),
 });
 
-/** Takes steps out; what came after each now comes after what came before it. */
+/** Removes steps. What followed each now follows what preceded it. */
 export function takeOut(config: Values, keys: ReadonlySet<string>): Values {
   const steps = stepsIn(config);
   const all = new Map(steps.map((step) => [step.key, step]));
@@ -113,7 +113,7 @@ export function takeOut(config: Values, keys: ReadonlySet<string>): Values {
   };
 }
 
-/** Steps that ran on one branch of a step that goes, and would then run always. */
+/** Steps on one branch of a removed step, which would then always run. */
 export const unguarded = (config: Values, keys: ReadonlySet<string>): StepValue[] =>
   stepsIn(config).filter(
     ({ key, dependsOn }) =>

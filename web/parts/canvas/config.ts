@@ -2,7 +2,7 @@ import { t } from "../../texts/text.ts";
 import type { Values } from "../form/form.tsx";
 import { type StepValue, stepsIn, withSteps } from "./steps-config.ts";
 
-/** What stands for the trigger among the steps: no step can have this key. */
+/** Key that represents the trigger among the steps. No step can have it. */
 export const TRIGGER = "$trigger";
 
 export const dependencyOf = (text: string): { key: string; branch: string | null } => {
@@ -54,7 +54,7 @@ export function followersOf(steps: readonly StepValue[]): ReadonlyMap<string, re
   return below;
 }
 
-/** Whether work that begins at one step comes to the other. */
+/** Whether one step leads to the other. */
 export function reaches(steps: readonly StepValue[], from: string, to: string): boolean {
   const below = followersOf(steps);
   const seen = new Set<string>();
@@ -80,7 +80,7 @@ export function upTo(steps: readonly StepValue[], key: string): ReadonlySet<stri
   return found;
 }
 
-/** Steps that nothing puts in order: those on circles, and those after them. There are none in a sound automation. */
+/** Steps without an order: those in cycles, and those after them. A valid automation has none. */
 function unordered(
   keys: ReadonlySet<string>,
   below: ReadonlyMap<string, readonly string[]>,
@@ -101,7 +101,7 @@ function unordered(
   return left;
 }
 
-/** Keys that stand twice and circles, which two changes that were sound by themselves can make together. */
+/** Duplicate keys and cycles, which two valid changes can create together. */
 export function unsound(steps: readonly StepValue[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const seen = new Set<string>();

@@ -15,7 +15,7 @@ export type NoteNodeType = Node<NoteData, "note">;
 
 export const NOTE_WIDTH = 200;
 
-/** Words beside the steps; what they say is kept with the layout. */
+/** A note next to the steps, which is stored with the layout. */
 export const NoteNode = ({ id, data }: NodeProps<NoteNodeType>) => <NoteCard id={id} data={data} />;
 
 const NoteCard = memo(function NoteCard({ id, data }: Pick<NodeProps<NoteNodeType>, "id" | "data">) {
@@ -125,7 +125,7 @@ interface FrameData extends Record<string, unknown> {
 }
 export type FrameNodeType = Node<FrameData, "frame">;
 
-/** Around the steps of a group that stands open. */
+/** Frame around the steps of an expanded group. */
 export const FrameNode = ({ data: { group, title, mayChange } }: NodeProps<FrameNodeType>) => {
   const actions = useContext(ActionsContext);
   return (

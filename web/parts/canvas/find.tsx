@@ -18,7 +18,7 @@ function findSteps(steps: readonly StepValue[], text: string): string[] {
   return steps.filter((step) => JSON.stringify(step).toLowerCase().includes(wanted)).map(({ key }) => key);
 }
 
-/** Finds steps on the canvas: Enter goes on, what does not match is dimmed. */
+/** Finds steps on the canvas: Enter goes to the next one, and what doesn't match is dimmed. */
 export default function Find({ steps, onFound, onShow, onClose }: Props) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(-1);

@@ -42,7 +42,7 @@ interface Options {
   takeSizes: (changes: readonly NodeChange<CanvasNode>[]) => void;
 }
 
-/** What the hand is doing lies over the document, and is put into it once it is done. */
+/** Gestures in progress are kept apart from the document, and applied to it when they end. */
 export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
   const [over, setOver] = useState<Over>({ of: arrangement, held: new Map() });
   const drawn = useRef(new Map<CanvasNode, CanvasNode>());

@@ -6,11 +6,11 @@ const MOST_UNDO = 200;
 const TYPING_MS = 1000;
 
 interface Entry extends Patch {
-  /** Where the steps stand, if that changed too. */
+  /** Positions of the steps, if they changed too. */
   readonly layout?: Change<Layout>;
 }
 
-/** The config under the canvas and its layout, with the way back. */
+/** The canvas's config and layout, with undo. */
 export interface History {
   readonly config: Values;
   readonly layout: Layout;
@@ -92,7 +92,7 @@ export function redo(history: History): History | null {
   };
 }
 
-/** What others saved comes in below one's own changes; undo still takes back one's own alone. */
+/** Rebases the user's own changes on what others saved. Undo still reverts only the user's own. */
 export const rebase = (history: History, merged: Values): History => ({
   ...history,
   config: merged,

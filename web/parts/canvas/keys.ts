@@ -42,7 +42,7 @@ export interface KeyContext {
 const NUDGE = 16;
 const isStep = ({ type }: CanvasNode) => type === "step" || type === "group";
 
-/** Keys that are heard wherever the focus is in the canvas; true where this was one. */
+/** Keys that work wherever the focus is in the canvas. Returns true if this was one. */
 function onAnywhere(event: KeyboardEvent, on: KeyContext): boolean {
   const hold = event.ctrlKey || event.metaKey;
   const key = event.key.toLowerCase();

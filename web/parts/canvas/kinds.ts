@@ -99,7 +99,7 @@ export function drawnBranches(own: readonly string[], step: string, steps: reado
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** The one line that tells two steps of a kind apart. */
+/** Line that distinguishes two steps of a kind. */
 export function summaryOf(step: StepValue, actions: Actions, titleOf: (kind: string) => string): string {
   const action = actions.get(step.actionId ?? "");
   if (action) return action.name;

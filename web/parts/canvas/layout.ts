@@ -2,14 +2,14 @@ import type { Reply } from "../../calls.ts";
 import { dependencyOf } from "./config.ts";
 import type { StepValue } from "./steps-config.ts";
 
-/** How the canvas shows an automation: kept beside the config, never in it. */
+/** Layout of an automation on the canvas: stored next to the config, never in it. */
 export type Layout = Reply<"GET /api/v1/automations/{automation_id}/layout">;
 export type Group = Layout["groups"][number];
 export type Point = readonly [x: number, y: number];
 
 export const NO_LAYOUT: Layout = { direction: "down", positions: {}, groups: [], notes: [] };
 
-/** Whether somebody has put the steps where they are; else they are arranged anew with each change. */
+/** Whether someone positioned the steps. Otherwise they are arranged again after each change. */
 export const isByHand = ({ positions }: Layout): boolean => Object.keys(positions).length > 0;
 
 /** Without keys of steps that are gone; a rename carries everything over. */

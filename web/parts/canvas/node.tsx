@@ -27,7 +27,7 @@ interface StepData extends Record<string, unknown> {
   change: StepChange | null;
   hasNext: boolean;
   mayChange: boolean;
-  /** What those who see it see around the card, in words. */
+  /** Text alternative for what is around the card. */
   label: string;
 }
 export type StepNodeType = Node<StepData, "step">;
@@ -50,7 +50,7 @@ const CHANGES: Readonly<Record<StepChange, string>> = {
   removed: "border-bad border-dashed",
 };
 
-/** The library hands over the position too, which changes with each frame of a drag: the card takes no notice of it. */
+/** The library also passes the position, which changes with each frame of a drag. The card ignores it. */
 export const StepNode = ({ id, data, selected, isConnectable, sourcePosition }: NodeProps<StepNodeType>) => (
   <Card
     id={id}
@@ -187,7 +187,7 @@ function Face({ id, data, selected }: Omit<CardProps, "isConnectable" | "isAcros
   );
 }
 
-/** What tells the step from others of its kind, or how a run has got on with it. */
+/** What distinguishes the step from others of its kind, or its state in a run. */
 function Line({ data: { state, summary } }: Pick<CardProps, "data">) {
   if (!state || state.status === "pending") return summary;
   if (state.status === "skipped") return t("Skipped");
@@ -224,7 +224,7 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
   return <span className="tabular-nums">{inWords(Math.max(0, end - Date.parse(from)) / 1000)}</span>;
 }
 
-/** A branch's name of so many letters is never cut: a longer one beside it gives way. */
+/** Names of branches up to this length are never cut. Longer ones next to them are. */
 const SHORT = 8;
 
 /** A step that decides has one way out for each branch; an edge leaves from its label. */

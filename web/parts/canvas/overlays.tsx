@@ -35,7 +35,7 @@ export function Overlays(props: Props) {
   const flow = useReactFlow();
   const ui = useContext(UiContext);
   const onFinding = useCallback((found: ReadonlySet<string> | null) => ui.set({ found }), [ui]);
-  useEffect(() => void Promise.all([find.load(), stepMenu.load()]).catch(() => undefined), []); // what draws them says when they can't be fetched
+  useEffect(() => void Promise.all([find.load(), stepMenu.load()]).catch(() => undefined), []); // the component shows it if they can't be loaded
   return (
     <>
       {isFinding && (

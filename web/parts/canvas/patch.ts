@@ -60,7 +60,7 @@ export const invert = ({ label, steps, fields }: Patch): Patch => ({
   fields: reversed(fields),
 });
 
-/** Two people gave the same field of the same step different values; `step` is null for a field of the config. */
+/** Two users set the same field of the same step to different values. `step` is null for a field of the config. */
 export interface Conflict {
   readonly step: string | null;
   /** Empty where one took the step out while the other changed it. */
@@ -75,7 +75,7 @@ interface Applied {
   readonly conflicts: readonly Conflict[];
 }
 
-/** Edges are a set: what either took off goes, what either put on comes. */
+/** Edges are a set: both sides' removals and additions apply. */
 function mergeSets(base: unknown, theirs: unknown, mine: unknown): string[] | undefined {
   const setOf = (list: unknown) => new Set((list as string[] | undefined) ?? []);
   const [before, their, own] = [setOf(base), setOf(theirs), setOf(mine)];
@@ -91,7 +91,7 @@ interface Sides {
   readonly mine: Values;
 }
 
-/** Field by field; mine stands where both differ, until a person decides. */
+/** Merges field by field. Where both differ, mine stays until a person decides. */
 function mergeFields({ step, base, theirs, mine }: Sides, conflicts: Conflict[]): StepValue {
   const merged: Values = { ...theirs };
   for (const field of new Set([...Object.keys(base), ...Object.keys(mine)])) {
@@ -148,7 +148,7 @@ export function apply(config: Values, patch: Patch): Applied {
   return { config: { ...merged, steps }, conflicts };
 }
 
-/** What I did since `base`, on top of what is stored now. */
+/** My changes since `base`, applied to the stored state. */
 export const merge = (base: Values, theirs: Values, mine: Values): Applied =>
   apply(theirs, diff(base, mine, ""));
 

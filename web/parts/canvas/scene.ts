@@ -55,7 +55,7 @@ export function sceneOf(all: readonly StepValue[], actions: Actions, { groups }:
   return { steps, collapsed, branches, links };
 }
 
-/** Where all of it stands: where people have put it, or arranged. */
+/** Positions of everything: as stored, or arranged. */
 export function arrangementOf({ steps, collapsed, branches, links }: Scene, layout: Layout): Arrangement {
   const isAcross = layout.direction === "right";
   const sizeOf = (key: string) => {

@@ -5,7 +5,7 @@ import type { StepValue } from "./steps-config.ts";
 
 type StepRun = AutomationRun["steps"][number];
 
-/** How a run has got on with one step. */
+/** State of a step in a run. */
 export interface StepState {
   readonly status: StepRun["status"];
   readonly startedAt: string | null;
@@ -14,7 +14,7 @@ export interface StepState {
   readonly items: string | null;
   /** 0 to 1, of items. */
   readonly share: number | null;
-  /** How many rows or items it gave. */
+  /** Number of rows or items that it returned. */
   readonly count: number | null;
   /** The branch that it took. */
   readonly branch: string | null;
@@ -73,7 +73,7 @@ export function statesOf(
 
 export type StepChange = "added" | "removed" | "changed";
 
-/** What has become of a step, as people read it. */
+/** State of a step as text. */
 export const changeName = (change: StepChange): string =>
   change === "added" ? t("added") : change === "removed" ? t("removed") : t("changed");
 

@@ -53,7 +53,7 @@ export function putInStep(step: StepValue, change: Partial<StepValue>): StepValu
 
 const keyIn = (dependency: string) => dependency.split(":")[0] ?? dependency;
 
-/** All steps after one has got another key: what hangs on it, and templates that name it, follow. */
+/** The steps after one was renamed: dependent steps and templates refer to the new key. */
 export function renamed(steps: readonly StepValue[], from: string, to: string): StepValue[] {
   const named = new RegExp(`\\bsteps\\.${from.replaceAll("$", "\\$")}(?![\\w-])`, "g");
   const follow = (value: unknown): unknown => {
@@ -82,7 +82,7 @@ export const without = (steps: readonly StepValue[], key: string): StepValue[] =
         : step,
     );
 
-/** Keys of the steps that hang on this one, near or far: it can't hang on them. */
+/** Keys of the steps that depend on this one, directly or not. It can't depend on them. */
 export function after(steps: readonly StepValue[], key: string): ReadonlySet<string> {
   const found = new Set<string>([key]);
   for (let size = 0; size !== found.size; ) {

@@ -1,6 +1,6 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 
-/** What the canvas is doing, beside the document. */
+/** State of the canvas apart from the document. */
 interface Ui {
   /** The one step that Tab reaches. */
   tabStop: string;
@@ -31,7 +31,7 @@ export type UiStore = ReturnType<typeof createUi>;
 
 export const UiContext = createContext<UiStore>(createUi(""));
 
-/** Draws a component anew only where what it picks has changed. */
+/** Renders a component again only if its selected state has changed. */
 export function useUi<T>(pick: (ui: Ui) => T): T {
   const ui = useContext(UiContext);
   return useSyncExternalStore(ui.subscribe, () => pick(ui.get()));

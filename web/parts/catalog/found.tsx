@@ -225,7 +225,7 @@ function NothingFound({ found, onBack }: Props) {
   );
 }
 
-/** A server that shows its tools only to who is signed in. */
+/** A server that lists its tools only to signed-in users. */
 function SignInFirst({ found }: { found: Found }) {
   const isAdmin = useMay("admin");
   const [isOpen, setOpen] = useState(false);

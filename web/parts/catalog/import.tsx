@@ -13,7 +13,7 @@ import { type ContentType, TextToRead } from "./source.tsx";
 type Read = Reply<"POST /api/v1/api-catalog/{api_id}/ai-import">;
 type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;
 
-/** Reads a description once more, and shows what would change. */
+/** Reads a description again, and shows what would change. */
 export function ImportAgain({ api }: { api: CatalogEntry }) {
   const [content, setContent] = useState("");
   const [contentType, setContentType] = useState<ContentType>("auto");

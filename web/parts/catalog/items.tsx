@@ -28,7 +28,7 @@ interface Flags {
   status?: "active";
 }
 
-/** Changes one item: a list that is sent is all that there is, and what of an item is left out stays. */
+/** Changes one item. A list in a request replaces all items, and omitted fields of an item stay. */
 function useItemChange(api: CatalogEntry, done: string) {
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", { touches: ["/api-catalog"], done });
   const with_ = (own: string, name: string, flags: Flags) => (own === name ? flags : {});
@@ -51,10 +51,10 @@ function useItemChange(api: CatalogEntry, done: string) {
   };
 }
 
-/** So many are drawn at once. */
+/** Number of items to show first. */
 const AT_ONCE = 100;
 
-/** Endpoints or tools of an entry: each allowed, asked for, tried and looked at on its own. */
+/** Endpoints or tools of an entry, each with its own permission, approval, test and details. */
 export function CatalogItems({ api }: { api: CatalogEntry }) {
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(AT_ONCE);
@@ -94,7 +94,7 @@ export function CatalogItems({ api }: { api: CatalogEntry }) {
 function OneItem({ api, item }: { api: CatalogEntry; item: Any }) {
   const drift = isTool(item) && item.status !== "active" ? item.status : null;
   const [chosen, setOpen] = useState<boolean | null>(null);
-  const isOpen = chosen ?? drift === "changed"; // what an admin has to see stands open
+  const isOpen = chosen ?? drift === "changed"; // what an admin has to see is expanded
   const line = toItem(item);
   return (
     <li className="border-b border-line last:border-0">
@@ -220,7 +220,7 @@ const TITLES = {
   annotations: t("Annotations"),
 } as const;
 
-/** What a server says of a tool now, beside what was accepted: nobody calls it until an admin has looked. */
+/** A tool's current definition next to the approved one: nobody can call it until an admin has reviewed it. */
 function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
   const isAdmin = useMay("admin");
   const save = useItemChange(

@@ -12,10 +12,10 @@ import { counted } from "../base/time.tsx";
 type Draft = Reply<"POST /api/v1/api-catalog/{api_id}/connection-template">;
 type Listing = NonNullable<CatalogEndpoint["listing"]>;
 
-/** So many are drawn at once. */
+/** Number of lists to show first. */
 const AT_ONCE = 100;
 
-/** So many of what a gap may be filled with are named. */
+/** Maximum number of candidates to show for an open question. */
 const CANDIDATES = 10;
 
 /** What keeps a list from being read whole; empty where nothing does. */
@@ -42,7 +42,7 @@ const PAGES: Record<string, string> = {
   offset: t("Offset"),
 };
 
-/** The lists of an API, how their rows are read, and the way to a connection template of them. */
+/** The lists of an API, how their rows are read, and a button that creates a connection template. */
 export function Lists({ api }: { api: CatalogEntry }) {
   const may = useMay("member");
   const [draft, setDraft] = useState<Draft | null>(null);
@@ -144,7 +144,7 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
   );
 }
 
-/** The template that was made, and what is left to say of it. */
+/** The created template, and what is still open. */
 function Made({ draft: { template, unresolved } }: { draft: Draft }) {
   const [shown, setShown] = useState(AT_ONCE);
   return (

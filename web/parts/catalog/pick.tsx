@@ -40,7 +40,7 @@ function Method({ method }: { method: string }) {
   );
 }
 
-/** So many are drawn at once. */
+/** Number of items to show first. */
 const AT_ONCE = 100;
 
 interface Props {
@@ -53,7 +53,7 @@ interface Props {
 const has = (item: Item, text: string) =>
   [item.name, item.detail, item.description, item.method].some((each) => each?.toLowerCase().includes(text));
 
-/** A list to pick from; what is searched for can be picked as a whole. */
+/** A list to select from. All search results can be selected at once. */
 export function PickList({ items, picked, onPick, label }: Props) {
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(AT_ONCE);

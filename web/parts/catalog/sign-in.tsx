@@ -26,7 +26,7 @@ const useSignIn = (api: CatalogEntry) =>
     { enabled: hasSignIn(api) },
   );
 
-/** Above the tools, where the server wants a person. */
+/** Shown above the tools if the server requires a user. */
 export function SignInWanted({ api }: { api: CatalogEntry }) {
   const isAdmin = useMay("admin");
   const [isOpen, setOpen] = useState(false);
@@ -55,7 +55,7 @@ export function SignInWanted({ api }: { api: CatalogEntry }) {
   );
 }
 
-/** How the server is signed in to, with what may be done about it. */
+/** Status of the sign-in with the server, and its actions. */
 export function SignInFacts({ api }: { api: CatalogEntry }) {
   const isAdmin = useMay("admin");
   const [open, setOpen] = useState<"in" | "out" | null>(null);
@@ -215,7 +215,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   );
 }
 
-/** Says whom the person is about to trust. */
+/** Shows who the user is about to trust. */
 function Leave({ started, onClose }: { started: Started; onClose: () => void }) {
   const { host, isElsewhere, resource, scope, authorizationUrl } = started;
   return (

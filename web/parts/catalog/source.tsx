@@ -8,7 +8,7 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { ApiConnection } from "./connection.tsx";
 
-/** What was found of an API, whichever way. */
+/** What was found of an API. */
 export type Found = Pick<
   Discovery,
   | "baseUrl"
@@ -27,7 +27,7 @@ interface Props {
   onFound: (found: Found) => void;
 }
 
-/** Looks below an address, or at the description of an API. */
+/** Discovers an API below a URL, or from its description. */
 export function ByAddress({ onFound }: Props) {
   const [address, setAddress] = useState("");
   const [connectionId, setConnectionId] = useState("");
@@ -75,7 +75,7 @@ export function ByAddress({ onFound }: Props) {
 
 /** Asks an MCP server for its tools. */
 export function ByServer({ onFound }: Props) {
-  const [search] = useSearchParams(); // a sign-in leads back to here
+  const [search] = useSearchParams(); // a sign-in returns here
   const [address, setAddress] = useState(search.get("url") ?? "");
   const [transport, setTransport] = useState<"http" | "sse">("http");
   const [connectionId, setConnectionId] = useState("");

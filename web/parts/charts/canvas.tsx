@@ -41,7 +41,7 @@ Chart.register(
   Tooltip,
 );
 
-/** Told apart by color, by dashes and by the shape of their points. */
+/** Distinguished by color, dashes and the shape of points. */
 const INKS = ["--accent", "--good", "--code-number", "--wait", "--bad", "--soft"] as const;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 4], [1, 2]];
 const SHAPES = ["circle", "rect", "triangle", "rectRot", "cross", "star"] as const;

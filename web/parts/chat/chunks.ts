@@ -57,10 +57,7 @@ const isText = (part: Part): part is TextPart => part.type === "text" || part.ty
 export const textOf = ({ parts }: Pick<UiMessage, "parts">): string =>
   parts.map((part) => (part.type === "text" && "text" in part ? part.text : "")).join("");
 
-/**
- * Does to `message` what a chunk says; gives the text of an error that it tells. Chunks of types that are not known
- * here change nothing.
- */
+/** Applies a chunk to `message`. Returns the text of an error chunk. Chunks of unknown types change nothing. */
 export function apply(message: UiMessage, chunk: Chunk): string | null {
   const { parts } = message;
   const [kind, type] = [chunk.type.replace(/-\w+$/, ""), chunk.type];

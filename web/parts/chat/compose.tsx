@@ -4,10 +4,10 @@ import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 
 interface Props {
-  /** Sends; true once the text may go from the field. */
+  /** Sends. True once the field can be cleared. */
   onAsk: (text: string) => Promise<boolean>;
   onStop: () => void;
-  /** While an answer comes, or waits, nothing can be asked. */
+  /** Nothing can be sent while an answer is in progress or waits. */
   isBusy: boolean;
   hint: string | null;
   draft: string;
@@ -17,7 +17,7 @@ interface Props {
 const MAX_CHARACTERS = 100_000;
 const MAX_ROWS = 10;
 
-/** Where a question is written: Enter sends, Shift-Enter begins a new line. */
+/** Field for a message: Enter sends, Shift+Enter starts a new line. */
 export function Compose({ onAsk, onStop, isBusy, hint, draft, onDraft }: Props) {
   const [isStopping, setStopping] = useState(false);
   const send = async () => {

@@ -3,9 +3,9 @@ import { Fragment, memo, type ReactNode } from "react";
 import { t } from "../../texts/text.ts";
 import { CopyButton } from "../base/copy.tsx";
 
-/** What is longer is shown as it was written: no answer of a model needs more. */
+/** Longer text is shown as plain text. No answer of a model needs more. */
 const MAX_CHARACTERS = 100_000;
-/** What is nested deeper is shown as it was written. */
+/** Deeper nesting is shown as plain text. */
 const MAX_DEPTH = 12;
 
 const NAMED: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const plain = (text: string): string =>
     return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
 
-/** Null for what is no address of the web: nothing else is ever a link. */
+/** Null for anything but a web URL: nothing else ever becomes a link. */
 function webAddress(href: string): URL | null {
   try {
     const url = new URL(plain(href));
@@ -39,7 +39,7 @@ function webAddress(href: string): URL | null {
 const says = (words: string, { host, origin }: URL): boolean =>
   words === host || words === origin || words.startsWith(`${origin}/`);
 
-/** A link out of here says where it leads, whatever its words say. */
+/** An external link shows where it leads, whatever its text says. */
 function Out({ href, words, children }: { href: string; words: string; children: ReactNode }) {
   const url = webAddress(href);
   if (!url) return <>{children}</>;
@@ -215,7 +215,7 @@ function MarkdownTable({ of: { header, rows }, depth }: { of: Tokens.Table; dept
   );
 }
 
-/** Null for what the reader does not get through, such as ten thousand quotations in one another. */
+/** Null for text that the parser can't handle, such as ten thousand nested quotations. */
 function read(text: string): Token[] | null {
   if (text.length > MAX_CHARACTERS) return null;
   try {
@@ -226,8 +226,8 @@ function read(text: string): Token[] | null {
 }
 
 /**
- * Markdown as elements of the page. Markup in it is text, links lead to the web alone and say where, and nothing in it
- * is ever fetched.
+ * Markdown as elements of the page. Markup in it is text, links lead only to the web and show where, and nothing in
+ * it is ever loaded.
  */
 function Markdown({ text }: { text: string }) {
   const tokens = read(text);

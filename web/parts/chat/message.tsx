@@ -9,7 +9,7 @@ import { ToolCall } from "./tool.tsx";
 
 const markdown = part(() => import("./markdown.tsx"));
 
-/** What a message is drawn from: what is stored of it, or what has come of it so far. */
+/** Content of a message: as stored, or as received so far. */
 export interface MessageText {
   id: string;
   message: UiMessage;
@@ -37,11 +37,11 @@ interface Props {
   isGrowing: boolean;
   /** True where its questions can still be answered. */
   isCurrent: boolean;
-  /** Asks for another answer; left out where that can't be. */
+  /** Requests another answer. Omitted if that isn't possible. */
   onAgain?: (() => void) | undefined;
 }
 
-/** An answer: its text, its thoughts, and its calls where they stand in it. */
+/** An answer: its text, reasoning and tool calls, in order. */
 export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
   const { message, cancelled, durationSeconds, createdAt } = said;
   const { parts } = message;

@@ -3,7 +3,7 @@ import { useLocation } from "wouter";
 import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 
-/** Begins a chat with an agent, and leads there. */
+/** Starts a chat with an agent, and opens it. */
 export function useStartChat() {
   const [, go] = useLocation();
   return useChange("POST /api/v1/chat/threads", {

@@ -16,7 +16,7 @@ import { Refusal } from "../form/frame.tsx";
 import { Grid } from "../table/grid.tsx";
 import type { ToolPart } from "./chunks.ts";
 
-/** How a call stands, in a status and a word. */
+/** Status of a call. */
 const STATES: Readonly<Record<ToolPart["state"], readonly [status: StatusWord, label: string]>> = {
   "input-streaming": ["running", t("Writing")],
   "input-available": ["running", t("Running")],
@@ -49,14 +49,14 @@ function resultOf(output: unknown): Result | null {
     : null;
 }
 
-/** Where a call is seen as what it set off: a run of an action or of an automation. */
+/** Link to the run that a call started. */
 function runLink(output: unknown): string | null {
   const { runId, automationRunId } = asObject(output);
   if (typeof automationRunId === "string") return `/automation-runs/${encodeURIComponent(automationRunId)}`;
   return typeof runId === "string" ? `/runs/${encodeURIComponent(runId)}` : null;
 }
 
-/** Of the arguments as much as a line holds. */
+/** The arguments, cut to one line. */
 const SHOWN_CHARACTERS = 120;
 
 function lineOf({ input }: ToolPart): string {
@@ -66,7 +66,7 @@ function lineOf({ input }: ToolPart): string {
   return line === "{}" ? "" : line.slice(0, SHOWN_CHARACTERS);
 }
 
-/** A call of a tool: what was asked, how it stands, what came of it; and the question, where it needs a yes. */
+/** A tool call: arguments, status, output, and the approval if it needs one. */
 export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boolean }) {
   const { toolName, state, input, output, errorText } = part;
   const [status, label] = STATES[state] ?? ["pending", state];
@@ -147,13 +147,13 @@ function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
   );
 }
 
-/** Asks for a yes: just these arguments are used, once, or none. */
+/** Asks for approval: exactly these arguments are used, once, or none. */
 function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurrent: boolean }) {
   const may = useMay("member");
   const [reason, setReason] = useState("");
   const pending = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isCurrent });
   const isListed = pending.data?.items.some((each) => each.id === id) ?? false;
-  const wasListed = useRef(false); // the list may be a moment older than the question
+  const wasListed = useRef(false); // the list may be a moment older than the approval
   if (isListed) wasListed.current = true;
   const isOpen = isCurrent && (isListed || !wasListed.current);
   const decided = {

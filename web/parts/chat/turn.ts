@@ -8,11 +8,11 @@ import { apply, textOf, type UiMessage } from "./chunks.ts";
 
 type Asked = CallInput<"POST /api/v1/chat/threads/{thread_id}/turns/stream">["body"];
 
-/** `lost`: the line broke in mid-answer; the answer goes on, and is taken up again. */
+/** `lost`: the connection broke during an answer, which continues on the server and is resumed. */
 type State = "idle" | "asking" | "answering" | "lost";
 
 const RETRY_MS = [300, 1000, 2000, 5000];
-/** What came is drawn this often, and less often the longer it is. */
+/** Minimum time between two renders of an answer. Long answers render less often. */
 const DRAW_MS = 16;
 const MORE_MS_PER_CHARACTER = 1 / 80;
 
@@ -27,7 +27,7 @@ const pause = (ms: number, signal: AbortSignal) =>
 
 interface Listener {
   signal: AbortSignal;
-  /** Once the server has taken the question, or gives the stream. */
+  /** Called once the server has accepted the message or returns the stream. */
   onOpen: () => void;
   onMessage: (message: UiMessage) => void;
   onError: (text: string) => void;

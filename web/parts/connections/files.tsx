@@ -20,7 +20,7 @@ interface Props {
   canLoad: boolean;
 }
 
-/** The folders of a connection, with upload where the provider takes it. */
+/** The folders of a connection, with upload if the provider supports it. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one panel, from its query to its list
 export function Files({ connection, canUpload, canLoad }: Props) {
   const [search, setSearch] = useSearchParams();
@@ -70,7 +70,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
   const items = files.data?.pages.flatMap((page) => page.items) ?? [];
   const mayUpload = canUpload && may;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the button beside does the same for the keyboard
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button next to it does the same by keyboard
     <div
       className={`card ${isOver ? "border-accent" : ""}`}
       onDragOver={(event) => {

@@ -6,7 +6,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const asSchema = (value: unknown): Schema => (isObject(value) ? value : {});
 
-/** Addresses are what a self-hosted service asks for, and else few people change. */
+/** Self-hosted services need a URL. For others, few people change it. */
 const ADDRESSES = ["baseUrl", "authorizeUrl", "tokenUrl"];
 
 const signsIn = ({ http }: Template["definition"]): boolean =>
@@ -22,7 +22,7 @@ export const sourceOf = (template: Template): Source => ({
   minor: ADDRESSES,
 });
 
-/** What the page of a connection has to know of the template that it was made of; null for a bundle's. */
+/** What a connection's page needs of its template. Null for one from a bundle. */
 export function providerOf(template: Template): Provider | null {
   const { http } = template.definition;
   if (!isObject(http)) return null;

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { t } from "../../texts/text.ts";
 
-/** To a new extract of one table or file; one that has a key is merged, so that it can be loaded again and again. */
+/** Link to a new extract of one table or file. One with a key is merged, so that it can be loaded repeatedly. */
 export function LoadLink({
   connectionId,
   spec,

@@ -11,7 +11,7 @@ import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 import { leaveToSignIn } from "./sign-in.tsx";
 
-/** What connections are made of: a provider, or a template. */
+/** What a connection is created from: a provider, or a template. */
 export interface Source {
   title: string;
   description: string | null;
@@ -25,7 +25,7 @@ export interface Source {
   minor: readonly string[];
 }
 
-/** One form for all that a new connection needs, which then signs in or verifies it. */
+/** Form for a new connection, which then signs in or verifies it. */
 export function NewConnectionForm({
   source,
   name,
@@ -43,7 +43,7 @@ export function NewConnectionForm({
     touches: ["/connections"],
     tellsErrors: false,
     async onDone({ id }) {
-      // The page of the connection shows how that went.
+      // The connection's page shows the result.
       const isAway = await leaveToSignIn(id).catch(() => null);
       if (isAway) return;
       if (isAway === false)

@@ -13,7 +13,7 @@ interface TableProps {
   table: string;
 }
 
-/** The first rows of a table outside, once somebody asks for them. */
+/** First rows of an external table, loaded on request. */
 export function TableRows(props: TableProps) {
   const may = useMay("member");
   const [asked, setAsked] = useState(false);
@@ -63,7 +63,7 @@ interface FileProps {
   onClose: () => void;
 }
 
-/** How a file outside begins. */
+/** Beginning of an external file. */
 export function FileStart({ connectionId, file, onClose }: FileProps) {
   const preview = useApi("GET /api/v1/connections/{connection_id}/files/preview", {
     path: { connection_id: connectionId },

@@ -9,7 +9,7 @@ import { FilterBar } from "../table/filters.tsx";
 import { LoadLink } from "./load-link.tsx";
 import { TableRows } from "./remote-preview.tsx";
 
-/** Of a database with thousands of tables so many are drawn; the filter finds the others. */
+/** Number of tables to show. The filter finds the others. */
 const SHOWN = 300;
 
 /** The tables of a database, each opening to its columns. */

@@ -13,7 +13,7 @@ import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf } from "../form/schema.ts";
 import { ConnectionSignInFacts } from "./sign-in.tsx";
 
-/** Only what differs; null takes a key away. */
+/** Only what differs. Null removes a key. */
 function changesOf(before: Values, after: Values): Values {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Object.fromEntries(
@@ -25,7 +25,7 @@ function changesOf(before: Values, after: Values): Values {
 
 const ifAny = (name: string, of: Values): Values => (Object.keys(of).length > 0 ? { [name]: of } : {});
 
-/** Names, config and credentials; what is stored of these is never shown. */
+/** Names, config and credentials. Stored credentials are never shown. */
 export function ConnectionSettings({
   connection,
   provider,

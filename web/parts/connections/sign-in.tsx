@@ -21,7 +21,7 @@ const useLeave = () =>
     onDone: ({ authorizationUrl }) => location.assign(authorizationUrl),
   });
 
-/** Leads a connection that was just made to its sign-in, or verifies it where nobody has to sign in. False: it stays here. */
+/** Opens the sign-in of a new connection, or verifies it if none is needed. False: the page stays. */
 export async function leaveToSignIn(id: string): Promise<boolean> {
   const path = { path: { connection_id: id } };
   const { state } = await call("GET /api/v1/connections/{connection_id}/sign-in", path);
@@ -31,7 +31,7 @@ export async function leaveToSignIn(id: string): Promise<boolean> {
   return true;
 }
 
-/** Above the tabs, where a person has to sign in. */
+/** Shown above the tabs if a user has to sign in. */
 export function ConnectionSignInWanted({ connection }: { connection: Connection }) {
   const may = useMay("member");
   const { data } = useSignIn(connection);
@@ -64,7 +64,7 @@ export function ConnectionSignInWanted({ connection }: { connection: Connection 
   );
 }
 
-/** How the connection is signed in, with what may be done about it. */
+/** Status of the connection's sign-in, and its actions. */
 export function ConnectionSignInFacts({ connection }: { connection: Connection }) {
   const may = useMay("member");
   const [isOpen, setOpen] = useState(false);

@@ -64,7 +64,7 @@ export function ConnectionUsers({ id }: { id: string }) {
   );
 }
 
-/** Asks before a connection goes; one that is in use stays, and this names what uses it. */
+/** Confirms deleting a connection. One in use is kept, and what uses it is listed. */
 export function DeleteConnection({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const [, go] = useLocation();
   const uses = useUses(connection.id);

@@ -21,7 +21,7 @@ const WIDTH = 6;
 const HEIGHT = 5;
 const IN_A_ROW = 2;
 
-/** The panels that are there with new ones below. What a filter sets is not fixed in the panel. */
+/** The existing panels with new ones below. Values that a filter sets aren't fixed in the panel. */
 function placed(
   panels: readonly NewPanel[],
   { panels: present, filters }: Pick<Dashboard, "panels" | "filters">,
@@ -62,7 +62,7 @@ async function add({ id, name, panels }: Adding): Promise<Dashboard> {
   );
 }
 
-/** Adds panels to a dashboard as it is now; somebody else's change in between is told, and lost by nobody. */
+/** Adds panels to the current dashboard. Someone else's change in between is reported, and not lost. */
 export function useAdd(onDone: (dashboard: Dashboard) => void) {
   const queries = useQueryClient();
   return useMutation({

@@ -7,7 +7,7 @@ import { isBoard, isDashboard, pageOf, titleOf } from "../artifacts/artifact.ts"
 import { useSources } from "../artifacts/source.ts";
 import { exactly, shortly } from "../base/time.tsx";
 
-/** Of the newest artifacts, and of the newest files, so many are looked through. */
+/** Number of latest artifacts, and of latest files, to search. */
 const LIMIT = 100;
 
 /** The flashboards and pages that runs made, newest first. */

@@ -28,7 +28,7 @@ interface Props {
   children: (button: ReactNode) => ReactNode;
 }
 
-/** Takes a file that is dropped on the page, or chosen by the button, and loads it into a table. */
+/** Loads a file that is dropped on the page, or chosen with the button, into a table. */
 export function UploadArea({ to, children }: Props) {
   const may = useMay("member");
   const [file, setFile] = useState<File | null>(null);

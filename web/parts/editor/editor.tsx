@@ -91,7 +91,7 @@ export default function Editor(props: EditorProps) {
   const grammar = useRef(new Compartment());
   const offers = useRef(new Compartment());
   const marks = useRef(new Compartment());
-  /** Texts that were told and have not come back as `value` yet. */
+  /** Texts that were reported and aren't back as `value` yet. */
   const underWay = useRef<string[]>([]);
   const isPutIn = useRef(false);
   const latest = useRef(props);
@@ -124,7 +124,7 @@ export default function Editor(props: EditorProps) {
                 run: (view) => {
                   const { state } = view;
                   view.dispatch({ selection: state.selection }); // closes what is offered
-                  // The last keys are to be part of what is sent.
+                  // The last keystrokes have to be part of what is sent.
                   flushSync(() => latest.current.onChange(state.doc.toString()));
                   latest.current.onSubmit?.();
                   return latest.current.onSubmit !== undefined;
@@ -145,7 +145,7 @@ export default function Editor(props: EditorProps) {
     return () => made.destroy();
   }, [language, label, minHeight]);
 
-  // New tables change what is offered, not the editor: whoever types there goes on typing.
+  // New tables change the suggestions, not the editor, so that typing isn't interrupted.
   useEffect(() => {
     view.current?.dispatch({
       effects: [

@@ -12,7 +12,7 @@ interface Props {
   onOpen: (event: AuditEvent) => void;
 }
 
-/** One event as a line; what a run told before it on its way can be unfolded. */
+/** One event as a line. Earlier progress events of the run can be expanded. */
 export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) {
   const [isUnfolded, setUnfolded] = useState(false);
   return (

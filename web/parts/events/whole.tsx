@@ -48,7 +48,7 @@ export function Story({ id }: { id: string }) {
   );
 }
 
-/** All that an event says. */
+/** All fields of an event. */
 export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () => void }) {
   const page = PAGES[event.entity.type];
   const subjects = useSubjects();

@@ -162,7 +162,7 @@ export function useSubjects(): ReadonlyMap<string, string> {
 
 const NAMES = ["name", "displayName", "title", "email", "tool", "bundleSlug", "url"] as const;
 
-/** Whom or what an event is about, and why it went as it did, in one line. */
+/** Subject and reason of an event, in one line. */
 export function subjectOf({ entity, data }: AuditEvent, subjects: ReadonlyMap<string, string>): string {
   const { kind, error, message } = data as {
     kind?: unknown;
@@ -186,13 +186,13 @@ export const who = ({ actor }: AuditEvent, subjects: ReadonlyMap<string, string>
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** The newest of what a run told on its way, with those before it; every other event by itself. */
+/** The latest progress event of a run with the earlier ones, or any other single event. */
 export interface EventText {
   event: AuditEvent;
   before: readonly AuditEvent[];
 }
 
-/** Folds into one line what each run told on its way; the newest is first. */
+/** Groups the progress events of each run into one line, latest first. */
 export function folded(events: readonly AuditEvent[]): readonly EventText[] {
   const ways = new Map<string, AuditEvent[]>();
   const texts: EventText[] = [];

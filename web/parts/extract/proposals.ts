@@ -23,14 +23,14 @@ const IS_WHOLE = /int|serial/i;
 
 const bare = (table: string) => table.toLowerCase().replace(/s$/, "");
 
-/** The column that most likely tells rows apart: never a nullable one; null where none does. */
+/** The most likely key column, never a nullable one. Null if there is none. */
 function keyOf(table: string, columns: readonly Column[]): string | null {
   const sure = columns.filter(({ nullable }) => !nullable);
   const named = (name: string) => sure.find((column) => column.name.toLowerCase() === name)?.name;
   return named("id") ?? named(`${bare(table)}_id`) ?? named("uuid") ?? null;
 }
 
-/** The column that most likely says how new a row is: a time of change before a time of creation before a growing key. */
+/** The most likely cursor column: a time of change, then a time of creation, then a growing key. */
 function cursorOf(columns: readonly Column[], key: string | null): string | null {
   const timed = columns.filter(({ dataType }) => IS_TIME.test(dataType));
   for (const name of [...CHANGED, ...MADE]) {
@@ -59,6 +59,6 @@ export function proposalFor(
   };
 }
 
-/** Whether each run adds all rows of it once more. */
+/** Whether each run appends all rows again. */
 export const addsAllAgain = ({ writeDisposition = "append", incremental }: Resource): boolean =>
   writeDisposition === "append" && !incremental?.cursorField;

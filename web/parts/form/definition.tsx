@@ -9,7 +9,7 @@ import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { FormOrJson } from "./or-json.tsx";
 import { propertiesOf } from "./schema.ts";
 
-/** What every kind takes beside its own fields. */
+/** Fields that every kind has in addition to its own. */
 const MINOR = [
   "retry",
   "timeoutSeconds",
@@ -58,7 +58,7 @@ const extractTables = part(() => import("../extract/tables.tsx"));
 
 const DEFINITION_PATH = ["body", "definition"];
 
-/** Whether a form can be made of what a kind takes. */
+/** Whether a kind's definition can be shown as a form. */
 const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitionSchema).length > 0;
 
 /** A definition by the form of its kind, or as JSON; both show the same value. */

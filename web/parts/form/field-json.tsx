@@ -5,7 +5,7 @@ import { jsonProblem } from "../base/texts.ts";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
-/** What no form can draw, as JSON in its place. */
+/** A value that no form can show, as JSON. */
 export function JsonField({ name, schema, isRequired, value, faults, onChange }: FieldProps) {
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string | null>(null);

@@ -18,7 +18,7 @@ export const messagesBy =
   (...path: string[]): string | undefined =>
     faultsOf(error).find(({ loc }) => path.every((part, at) => loc[at + 1] === part))?.msg;
 
-/** A refusal that has no place of its own. */
+/** An error without a field. */
 export const Refusal = ({ error }: { error: Error | null }) =>
   error && faultsOf(error).length === 0 ? (
     <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
@@ -26,7 +26,7 @@ export const Refusal = ({ error }: { error: Error | null }) =>
     </p>
   ) : null;
 
-/** For a form: once `error` comes, leads to the first field at fault, or to what is told above the fields. */
+/** Scrolls to the first invalid field, or to the message above the fields, when `error` is set. */
 export function useFirstFault(error: Error | null) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -46,7 +46,7 @@ interface Props {
   call: { error: Error | null; isPending: boolean; isSuccess?: boolean };
   /** Places in the body that show their faults themselves, such as `config.path`; all others stand at the top. */
   drawn: readonly string[];
-  /** Left out by a form that makes something new; where it is true, the button stays in sight. */
+  /** Omitted by a form for something new. If true, the button stays visible. */
   isChanged?: boolean;
   isReady?: boolean;
   verb?: string;
@@ -105,7 +105,7 @@ interface NameProps {
   children?: ReactNode;
 }
 
-/** The two names of a thing, which people and programs know it by. */
+/** Name and slug of a resource. */
 export function NameFields({ value, onChange, messageFor, isNew = false, children }: NameProps) {
   return (
     <div className="mb-4 grid gap-4 sm:grid-cols-2">

@@ -5,7 +5,7 @@ import type { Schema } from "../../calls.ts";
 const MOST = 20;
 const FRESH_MS = 60_000;
 
-/** What can be picked for a field: its value, its name, and what tells it from its like. */
+/** An option of a field: its value, its name, and what distinguishes it from others. */
 export interface Pick {
   value: string;
   name: string;
@@ -115,7 +115,7 @@ export const usePicks = (picker: Picker, q: string, isOpen: boolean) =>
 
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
 
-/** So that a field doesn't show the ID of what was picked for as long as its name takes. */
+/** Keeps a field from showing the ID until the name is loaded. */
 export const rememberName = (queries: QueryClient, { of }: Picker, { value, name }: Pick) =>
   queries.setQueryData(["name of", of, value], name);
 

@@ -12,7 +12,7 @@ export interface Bar {
 }
 
 const HEIGHT = 96;
-/** So many hours stand in one bar. */
+/** Hours per bar. */
 const BAR_HOURS = 3;
 
 /** The hours of the overview as bars, the newest one whole. */

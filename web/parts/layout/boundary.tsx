@@ -5,7 +5,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A page that can't be drawn says so in its place; the navigation around it goes on. */
+/** Replaces a page that fails to render with an error. The navigation keeps working. */
 export class Boundary extends Component<Props, { error: Error | null }> {
   override state = { error: null as Error | null };
 

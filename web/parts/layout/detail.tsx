@@ -13,17 +13,17 @@ import { Code } from "../editor/code.tsx";
 
 interface Props {
   deleteLabel: string;
-  /** The list that one came from: address and name. */
+  /** Parent list: path and name. */
   from: readonly [href: string, name: string];
   of: { name: string; slug: string; status: StatusWord };
   /** Beside the status. */
   beside?: ReactNode;
   /** A sentence of its own below the title. */
   about?: ReactNode;
-  /** What it is, before the slug, and what else is known of it, after. */
+  /** Text before the slug, and details after it. */
   what: ReactNode;
   known?: ReactNode;
-  /** What members may do, beside deleting it. */
+  /** Actions of members, except deleting it. */
   actions: ReactNode;
   remove: (onClose: () => void) => ReactNode;
   alert?: ReactNode;
@@ -31,7 +31,7 @@ interface Props {
   tabs: readonly (readonly [id: string, name: string, draw: (() => ReactNode) | false])[];
 }
 
-/** The page of one thing: its names, its status, what may be done with it, and its tabs. */
+/** Page of a resource: name, status, actions and tabs. */
 export function Detail({ deleteLabel, from, of, tabs, ...rest }: Props) {
   const may = useMay("member");
   const [isRemoving, setRemoving] = useState(false);
@@ -82,7 +82,7 @@ interface SwitchProps {
   dialog: (onClose: () => void) => ReactNode;
 }
 
-/** The actions of what runs: it is enabled and disabled, and run by hand. */
+/** Actions of something that runs: enable, disable and run. */
 export function SwitchAndRun({ isOff, isBusy, onSwitch, dialog }: SwitchProps) {
   const [asks, setAsks] = useState(false);
   return (
@@ -106,7 +106,7 @@ interface RunProps {
   /** The JSON to begin with. */
   initial?: string;
   run: { error: Error | null; isPending: boolean };
-  /** Gets what was written; undefined for nothing. */
+  /** Receives the value. Undefined for none. */
   onRun: (value: unknown) => void;
   onClose: () => void;
   children?: ReactNode;
@@ -164,7 +164,7 @@ interface HeldProps<T> {
   children: (held: T, onDirty: (isDirty: boolean) => void) => ReactNode;
 }
 
-/** What is being typed is not thrown away when somebody else saves meanwhile. */
+/** Unsaved input isn't discarded when someone else saves in the meantime. */
 export function Held<T extends { updatedAt: string }>({ of, children }: HeldProps<T>) {
   const [isDirty, setDirty] = useState(false);
   const held = useRef(of);

@@ -16,7 +16,7 @@ import { type Column, type Filters, Pager, type Sort, Table } from "../table/tab
 
 const LIMIT = 50;
 
-/** What every list is asked: the search, and the page. */
+/** Query parameters of every list: the search and the page. */
 export const askOf = (filters: Filters) => ({ q: filters.get("q"), limit: LIMIT, offset: filters.offset });
 
 export const ON_OFF = named<Action["status"]>({ active: t("Active"), disabled: t("Disabled") });

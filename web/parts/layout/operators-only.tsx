@@ -4,7 +4,7 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
 
-/** A page for operators of the installation; others are told whom to ask. */
+/** A page for operators of the installation. Others see who to ask. */
 export function OperatorsOnly({ children }: { children: ReactNode }) {
   const rights = useApi("GET /api/v1/installation", {}, { isFixed: true });
   return (

@@ -86,7 +86,7 @@ export function OrganizationSettings({
   );
 }
 
-/** Asks how a new one is called, and leads there. */
+/** Asks for the name of a new organization, and opens it. */
 export function NewOrganization({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [slug, setSlug] = useState("");

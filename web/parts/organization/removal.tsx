@@ -13,7 +13,7 @@ import { messagesBy } from "../form/frame.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;
 
-/** For owners: the organization goes for everybody at once. */
+/** For owners: removes the organization for everyone immediately. */
 export function OrganizationRemoval({ organization }: { organization: Organization }) {
   const [isAsking, setAsking] = useState(false);
   return (

@@ -9,16 +9,16 @@ import { type Hit, pages } from "./pages.ts";
 
 const TYPING_MS = 150;
 
-/** The palette opens at once; what it finds things with is fetched by then. */
+/** Loaded separately, so that the palette opens immediately. */
 const search = () => import("./search.ts");
 
-/** Finds things by name, slug or id, and leads there. */
+/** Finds resources by name, slug or ID, and opens them. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one dialog, from its search to its list
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
   const [at, setAt] = useState(0);
-  /** Enter was pressed while nothing was found yet: the first that comes is opened. */
+  /** Enter was pressed before anything was found: the first result is opened. */
   const [isAwaited, setIsAwaited] = useState(false);
   const [, go] = useLocation();
   const box = useRef<HTMLDialogElement>(null);

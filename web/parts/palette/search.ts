@@ -23,9 +23,9 @@ import { runStatusName } from "../base/status.tsx";
 import type { Hit } from "./pages.ts";
 
 const EACH = 5;
-/** From so many letters on errors are searched too. */
+/** Minimum length for searching errors too. */
 const ERROR_LETTERS = 3;
-/** So many of the newest are looked through for the end of an id, and so many events. */
+/** Number of latest resources and events to search for the end of an ID. */
 const NEWEST = 100;
 const NEWEST_EVENTS = 200;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -142,7 +142,7 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
   ];
 }
 
-/** Whatever has this id. */
+/** The resource with this ID. */
 export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> {
   const searches: readonly Promise<Hit>[] = [
     call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }, { signal }).then(

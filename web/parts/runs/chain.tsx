@@ -8,10 +8,10 @@ import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { useChainRuns, useRunTrail } from "./trail.ts";
 
-/** So many are listed; the story has all. */
+/** Number of runs to list. The audit log has all. */
 const MOST_SHOWN = 30;
 
-/** What else ran out of the same cause: the runs before it, those that it led to, and its tries by hand. */
+/** Related runs: those before it, those that it started, and its manual retries. */
 export function RunChain({ run }: { run: Run }) {
   const { correlationId } = useRunTrail(run);
   const runs = useChainRuns(correlationId, run.status);

@@ -11,7 +11,7 @@ const SLACK_MS = 5000;
 
 const around = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
 
-/** The webhook that set a run off, as far as the trail knows it; null for all others. */
+/** The webhook that started a run, if the audit log has it. Null for other runs. */
 export function useDelivery(run: AutomationRun) {
   const isWebhook = run.triggerMethod === "webhook";
   const events = useApi(
@@ -37,7 +37,7 @@ export function useDelivery(run: AutomationRun) {
   return { delivery: delivery.data ?? null, isPending };
 }
 
-/** What a run was given: the input, or the webhook that started it; a retry was given what the retried run was. */
+/** Input of a run: its input, or the webhook that started it. A retry has that of the retried run. */
 export function Origin({ run }: { run: AutomationRun }) {
   const { delivery } = useDelivery(run);
   if (run.input === null && run.parentAutomationRunId)

@@ -7,7 +7,7 @@ import { Section } from "../base/page.tsx";
 import { sized } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 
-/** What stands in a run where its result was too large for it. */
+/** Summary that a run has instead of a result that was too large. */
 interface Kept {
   artifactId: string;
   summary: { bytes?: number; fields?: Record<string, unknown>; large?: string[] };
@@ -48,7 +48,7 @@ export function Output({ run: { result }, isOver }: { run: Run; isOver: boolean 
   );
 }
 
-/** What the run left behind. */
+/** Artifacts of the run. */
 export function Artifacts({ runId, isOver }: { runId: string; isOver: boolean }) {
   const artifacts = useApi(
     "GET /api/v1/artifacts",

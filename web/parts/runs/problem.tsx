@@ -32,7 +32,7 @@ export function Problem({ run: { error } }: { run: Run }) {
   );
 }
 
-/** How far a run has got. */
+/** Progress of a run. */
 export function Progress({ run: { progress, status } }: { run: Run }) {
   if (!progress || (status !== "running" && status !== "waiting")) return null;
   const { message, phase, percent } = progress as {

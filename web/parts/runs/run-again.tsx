@@ -17,7 +17,7 @@ interface Props {
   automation: Automation;
 }
 
-/** Runs the automation anew with what this run was given, changed. */
+/** Runs the automation again with this run's input, edited. */
 export function RunAgain({ run, automation }: Props) {
   const [isOpen, setOpen] = useState(false);
   if (automation.status !== "active") return null;
@@ -65,7 +65,7 @@ interface EditedProps {
   automation: Automation;
   given: unknown;
   what: string;
-  /** What was given is not stored any more. */
+  /** The input is no longer stored. */
   isGone: boolean;
   onClose: () => void;
 }

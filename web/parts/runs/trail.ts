@@ -6,11 +6,11 @@ import { t } from "../../texts/text.ts";
 import type { StatusWord } from "../base/status.tsx";
 import { type EventWord, partsOf } from "../events/type.ts";
 
-/** Of a trail so much is read; the page Events has the rest. */
+/** Maximum number of events to read. The Events page has the rest. */
 const MOST_EVENTS = 200;
-/** An event is written a moment after what it tells of. */
+/** An event is written a moment after what it reports. */
 const SLACK_MS = 5000;
-/** A burst of events asks for the chain once. */
+/** A burst of events reloads the chain once. */
 const GATHER_MS = 500;
 
 /** What the audit trail says of a run, and the chain that it belongs to; that is null until the trail is read. */

@@ -18,7 +18,7 @@ interface Props {
 
 const HEIGHT = 480;
 
-/** What a statement came to: rows as a table or chart, a query plan, or an error. */
+/** Outcome of a statement: rows as a table or chart, a query plan, or an error. */
 export function ResultOf({ attempt: { result, problem, sql, parameters }, tab, onChange }: Props) {
   const { view, chart } = tab;
   if (problem)

@@ -25,7 +25,7 @@ const PARTS = [
   ["history", t("History")],
 ] as const;
 
-/** Beside the editor: tables, saved queries and what was run before. */
+/** Next to the editor: tables, saved queries and history. */
 export function Side({ tables, past, onTable, onSaved, onPast, onClear }: Props) {
   const [part, setPart] = useState<(typeof PARTS)[number][0]>("tables");
   return (

@@ -28,7 +28,7 @@ interface SearchProps {
   label: string;
 }
 
-/** Text that is searched for; tells once typing pauses. `/` leads here. */
+/** Search text, reported once typing pauses. `/` focuses it. */
 export function SearchField({ value, onChange, label }: SearchProps) {
   const [text, setText] = useState(value);
   const tellRef = useRef(onChange);
@@ -82,7 +82,7 @@ export function Choice({ label, value, options, onChange }: ChoiceProps) {
   );
 }
 
-/** A filter that was set from elsewhere, to be taken away. */
+/** A filter that was set elsewhere, with a button to remove it. */
 export function Chip({ name, value, onDrop }: { name: string; value: string; onDrop: () => void }) {
   return (
     <span className="inline-flex h-8 items-center gap-1 rounded-md bg-accent-soft pr-0.5 pl-2.5 text-xs">

@@ -56,7 +56,7 @@ interface Props<T> {
   children: (items: readonly T[]) => ReactNode;
 }
 
-/** What has been read of such a list, and the way to what is older. */
+/** The items read so far, and a button that loads older ones. */
 export function Older<T>({ of, rows = 5, children }: Props<T>) {
   if (of.items === null)
     return of.error ? <Failed error={of.error} again={() => void of.refetch()} /> : <Loading rows={rows} />;

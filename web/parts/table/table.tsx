@@ -15,7 +15,7 @@ export interface Column<T> {
   isMinor?: boolean;
   /** Takes the room that is left. */
   isWide?: boolean;
-  /** Its name is for those who don't see what is in it, such as buttons and check boxes. */
+  /** Its name is only for screen readers, as for columns of buttons and check boxes. */
   isUntitled?: boolean;
   /** Stands in the head in place of the name. */
   head?: ReactNode;
@@ -29,7 +29,7 @@ interface Props<T> {
   columns: readonly Column<T>[];
   rows: readonly T[];
   keyOf: (row: T) => string;
-  /** Where a row leads; its first titled cell is the link, and a click anywhere follows it. */
+  /** Target of a row. Its first titled cell is the link, and a click anywhere opens it. */
   hrefOf?: (row: T) => string | null;
   sort?: Sort;
 }
@@ -141,7 +141,7 @@ export function useFilters() {
     get: (name: string): string => search.get(name) ?? "",
     all: (name: string): string[] => search.getAll(name),
     offset: Math.max(Number(search.get("offset") ?? 0) || 0, 0),
-    /** Sets one filter, or clears it; the list begins anew. */
+    /** Sets or clears one filter, and returns to the first page. */
     set(name: string, value: string | readonly string[]) {
       this.setAll({ [name]: value });
     },
@@ -175,7 +175,7 @@ interface PagerProps {
   shown: number;
 }
 
-/** From, to and total of an offset list, and the way to its other pages by the address. */
+/** Range and total of an offset list, with links to its other pages. */
 export function Pager({ offset, limit, total, shown }: PagerProps) {
   const filters = useFilters();
   const onOffset = (to: number) => filters.set("offset", to > 0 ? String(to) : "");

@@ -6,14 +6,14 @@ import type { Template } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 
-/** One thing that an install made. */
+/** A resource that an install created. */
 interface Made {
   key: string;
   entityType: string;
   entityId: string;
 }
 
-/** Installs that are looked at, newest first. */
+/** Maximum number of installs to read, latest first. */
 const INSTALLS = 100;
 
 export interface Install {
@@ -25,7 +25,7 @@ export interface Install {
   components: readonly Made[];
 }
 
-/** What was installed here, newest first, as the events tell it. */
+/** Installs here, latest first, from the audit log. */
 export function useInstalls() {
   const events = useApi("GET /api/v1/events", {
     query: { type: "bundle.installed", limit: INSTALLS },
@@ -63,7 +63,7 @@ async function nameOf({ entityType, entityId }: Made, signal: AbortSignal): Prom
   ).name;
 }
 
-/** What an install made, each with the way to it; what was deleted since says so. */
+/** Resources that an install created, with links. Deleted ones are marked. */
 export function CreatedList({ of }: { of: readonly Made[] }) {
   const names = useQueries({
     queries: of.map((made) => ({
@@ -124,7 +124,7 @@ export function componentsOf({ definition }: Pick<Template, "definition">): read
   return Array.isArray(components) ? (components as Component[]) : [];
 }
 
-/** What a bundle is going to make. */
+/** What a bundle will create. */
 export function ComponentList({ of }: { of: readonly Component[] }) {
   return (
     <ul className="space-y-1.5 text-sm">

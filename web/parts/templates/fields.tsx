@@ -13,7 +13,7 @@ export const TYPES = named<TemplateType>({
   bundle: t("Bundle"),
 });
 
-/** What a template says, as it is typed. */
+/** Fields of a template, as text in the form. */
 export interface TemplateText {
   displayName: string;
   description: string;
@@ -112,7 +112,7 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
   );
 }
 
-/** Its name and what it is good for. */
+/** Name and purpose. */
 export function TemplateNames({
   text,
   onChange,

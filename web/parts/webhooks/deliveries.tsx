@@ -16,7 +16,7 @@ import { Choice, FilterBar } from "../table/filters.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 
-/** A delivery ends without an event that tells of it. */
+/** A delivery ends without an event. */
 const REFETCH_MS = 4000;
 
 const STATUSES: typeof OUTBOUND_STATUSES = ["pending", "retrying", "delivered", "failed", "dead_letter"];
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<OutboundDelivery>[] = [
   { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
-/** What was sent to a webhook and what waits; `?delivery=` opens one. */
+/** Deliveries of a webhook, sent and pending. `?delivery=` opens one. */
 export function OutboundDeliveries({ webhook }: { webhook: Webhook }) {
   const filters = useFilters();
   const [, setSearch] = useSearchParams();

@@ -11,7 +11,7 @@ import { ShownOnce } from "../base/shown-once.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { EventPicker } from "./event-picker.tsx";
 
-/** Where a subscription sends to, and what. */
+/** URL and events of a subscription. */
 export function WebhookSettings({
   webhook,
   onDirty,
@@ -66,7 +66,7 @@ export function WebhookSettings({
   );
 }
 
-/** What a subscription signs with: never shown again, but made anew. */
+/** Signing secret of a subscription: never shown again, but it can be replaced. */
 export function WebhookSecret({ webhook }: { webhook: Webhook }) {
   const [asks, setAsks] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
