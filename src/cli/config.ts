@@ -2,6 +2,7 @@ import type { Parts } from "../app.ts";
 import { describeConfig } from "../config-shown.ts";
 import { checkInstallation, type Installation, readInstallation } from "../installation.ts";
 import { carryOut, type Host, readArgs, UsageError, withData } from "./host.ts";
+import { unknownSettings } from "./unknown-settings.ts";
 import { usage } from "./usage.ts";
 
 /**
@@ -20,6 +21,7 @@ export const config = (args: readonly string[], host: Host) =>
       throw new UsageError('Unexpected argument. Use "weir config" or "weir config accept".');
     const parts = await host.parts({ data: flags.data });
     if (verb === "accept") return accept(host, parts, flags.json === true);
+    for (const sentence of unknownSettings(host.env ?? {})) host.err(sentence);
     const described = describeConfig(parts.config, parts.secrets);
     if (flags.json) host.out(JSON.stringify(Object.fromEntries(described)));
     else for (const [name, value] of described) host.out(`${name}=${value}`);

@@ -22,6 +22,7 @@ import { checkDisk, checkPermissions, checkWal, isLocked } from "./doctor/folder
 import { checkClock, checkEgress, checkTls, checkWalls } from "./doctor/machine.ts";
 import { checkTrails, checkTriggers } from "./doctor/trail.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
+import { unknownSettings } from "./unknown-settings.ts";
 import { usage } from "./usage.ts";
 
 const LOOK_AGAIN = "Check the server log, then run doctor as the same user as the server.";
@@ -39,6 +40,7 @@ export async function doctor(args: readonly string[], host: Host): Promise<numbe
       options: { data: { type: "string" }, json: { type: "boolean" } },
     });
     const parts = await host.parts({ data: flags.data });
+    for (const sentence of unknownSettings(host.env ?? {})) host.err(sentence);
     const print = (findings: readonly Finding[]) => host.out(JSON.stringify({ ok: isWell, findings }));
     try {
       checkInstallation(parts); // what is elsewhere would look as if it were gone

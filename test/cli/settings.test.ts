@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { config } from "../../src/cli/config.ts";
+import { doctor } from "../../src/cli/doctor.ts";
 import { serve } from "../../src/cli/serve.ts";
 import { folder, shell } from "../support/shell.ts";
 
@@ -32,4 +34,12 @@ test("a passphrase file without a passphrase stops the start", async () => {
     1,
     `weir: The passphrase file ${file} must contain a passphrase on one line.`,
   ]);
+});
+
+test("weir config and weir doctor report variables that are no settings", async () => {
+  using data = folder();
+  for (const command of [config, doctor]) {
+    const { err } = await shell({ WEIR_CONCURENCY: "4" })(command, "--data", data.path, "--json");
+    expect(err).toBe("Unknown setting WEIR_CONCURENCY ignored. Did you mean WEIR_CONCURRENCY?");
+  }
 });
