@@ -303,7 +303,7 @@ describe("a request", () => {
     expect(asked).toEqual(["rebind.test"]);
   });
 
-  test("is checked anew when the answer of the name server has grown old", async () => {
+  test("is checked again when the answer of the name server has grown old", async () => {
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };
     const answers = [["127.0.0.1"], ["10.0.0.1"]];

@@ -25,7 +25,7 @@ const Order: Json = {
 };
 
 describe("a value against a schema", () => {
-  test("fits, or every fault is told with its place and its kind", () => {
+  test("fits, or every fault is reported with its place and its kind", () => {
     expect(valueFaults(Order, { name: "Anna", amount: 0.3, color: "red", lines: [{ sku: "A" }] })).toEqual(
       [],
     );

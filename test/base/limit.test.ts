@@ -25,7 +25,7 @@ test("as many as the burst go at once, then as many as come back", () => {
   expect([take(), take(), take(), take()]).toEqual([0, 0, 0, 1]);
 });
 
-test("whoever is refused is told when it will go", () => {
+test("whoever is refused is reported when it will go", () => {
   const clock = stillClock();
   const limiter = openLimiter(clock);
   const take = () => limiter.take("key", { perMinute: 2, burst: 1 }).retryAfterSeconds;
@@ -47,7 +47,7 @@ test("keys have nothing to do with each other, and a new rate counts at once", (
   expect(limiter.take("new", small)).toEqual({ retryAfterSeconds: 0, remaining: 0, resetSeconds: 1 });
 });
 
-test("what is left is told, and when all of it is there again", () => {
+test("what is left is reported, and when all of it is there again", () => {
   const clock = stillClock();
   const limiter = openLimiter(clock);
   const take = () => limiter.take("key", { perMinute: 30, burst: 3 });

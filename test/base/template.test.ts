@@ -163,7 +163,7 @@ describe("a template", () => {
     );
   });
 
-  test("that can't be read is told, with how it starts", () => {
+  test("that can't be read is reported, with how it starts", () => {
     for (const text of [
       "{{",
       "{{}}",

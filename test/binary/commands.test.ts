@@ -116,7 +116,7 @@ describe("settings", () => {
 });
 
 describe("a data directory that can't be written", () => {
-  test("is told in one sentence", async () => {
+  test("is reported in one sentence", async () => {
     await using machine = bareMachine();
     writeFileSync(join(machine.here, "file"), "");
     const { code, err } = await machine.run(["serve", "--data", "file/below"]);
@@ -127,7 +127,7 @@ describe("a data directory that can't be written", () => {
   });
 
   const readOnly = readOnlyFolder();
-  test.skipIf(readOnly === null)("because it is read-only is told in one sentence", async () => {
+  test.skipIf(readOnly === null)("because it is read-only is reported in one sentence", async () => {
     await using machine = bareMachine();
     const folder = join(machine.here, "data");
     mkdirSync(folder);

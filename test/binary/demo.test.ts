@@ -68,7 +68,7 @@ describe("weir demo --once", () => {
     expect(readdirSync(machine.temporary)).toEqual([]);
   });
 
-  deepTest("goes on from where it was when it is run again on the same data", async () => {
+  deepTest("continues from where it was when it is run again on the same data", async () => {
     await using machine = bareMachine();
     expect((await machine.run(["demo", "--once", "--data", "shop"])).code).toBe(0);
     const again = await machine.run(["demo", "--once", "--json", "--data", "shop"]);
@@ -92,7 +92,7 @@ describe("weir demo --once", () => {
     expect(out).not.toContain("svc_pat_");
   });
 
-  test("keeps out of a data directory that is somebody's own", async () => {
+  test("keeps out of a data directory that is someone's own", async () => {
     await using machine = bareMachine();
     await machine.init();
     const { code, out, err } = await machine.run(["demo", "--once", "--data", "weir-data"]);
@@ -103,7 +103,7 @@ describe("weir demo --once", () => {
   });
 });
 
-deepTest("weir demo goes on serving until it is stopped, and then deletes what it made", async () => {
+deepTest("weir demo continues serving until it is stopped, and then deletes what it made", async () => {
   await using machine = bareMachine();
   const demo = machine.start(["demo", "--json"], { listen: "stdout" });
   const serving = await demo.line((line) => (line.startsWith('{"step":"serving"') ? JSON.parse(line) : null));

@@ -5,7 +5,7 @@ import { openSurfer } from "../support/surfer.ts";
 import { bareMachine } from "./executable.ts";
 
 describe("weir serve with an identity provider", () => {
-  test("signs a user and somebody invited in through it, and out again", async () => {
+  test("signs a user and someone invited in through it, and out again", async () => {
     await using peer = await startOpenId();
     await using machine = bareMachine();
     const { token, userId } = await machine.init();

@@ -62,7 +62,7 @@ describe("the executable looks after an installation", () => {
   }, 120_000);
 
   deepTest(
-    "stops with a sentence where it is not told of the bucket that the server keeps its lake in",
+    "stops with a sentence if it is not given the bucket of the lake",
     async () => {
       await using bucket = await startS3();
       bucket.createBucket("lake");

@@ -72,7 +72,7 @@ test("a person sets name, locale and time zone, and sees times and numbers so", 
   expect(await troubles()).toEqual([]);
 });
 
-deepTest("after an hour a new token asks who it is, and goes on from there", async () => {
+deepTest("after an hour a new token asks who it is, and continues from there", async () => {
   const { page, go, weir } = seen;
   await go("/access");
   await weir.app.store.write(async (db) => {

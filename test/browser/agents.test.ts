@@ -15,7 +15,7 @@ afterAll(() => seen[Symbol.asyncDispose]());
 
 const BAD = "---\nname: Helper\ntemperature: 9\ntools:\n  - query\n  - nothing:x\n---\nYou help.\n";
 
-test("the first agent is written from the empty list: what is wrong is told by its line, and then it is made", async () => {
+test("the first agent is written from the empty list: what is wrong is reported by its line, and then it is made", async () => {
   const { page, go, heading, write, troubles, weir } = seen;
   await go("/agents");
   await page.getByText("No agents yet").waitFor();
@@ -82,7 +82,7 @@ deepTest(
   },
 );
 
-deepTest("one chats with it, and deleting it says what hangs on it", async () => {
+deepTest("one chats with it, and deleting it says what depends on it", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   await makeAction(weir.owner, {

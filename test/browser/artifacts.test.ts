@@ -124,7 +124,7 @@ describe("artifacts", () => {
   });
 
   deepTest(
-    "a flashboard is drawn panel by panel, says where its numbers come from, and is had as a page",
+    "a flashboard is drawn panel by panel, says where its numbers come from, and is exported as a page",
     async () => {
       const { page, go, heading, troubles, weir } = seen;
       const ctx = contextFor(weir.app, {
@@ -178,7 +178,7 @@ describe("artifacts", () => {
     },
   );
 
-  test("a drawing that somebody made up keeps its shapes and loses all else", async () => {
+  test("a drawing that someone made up keeps its shapes and loses all else", async () => {
     const { page, go, troubles, weir } = seen;
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="90" height="60"
       onload="document.title='taken'"><script>document.title = "taken"</script>

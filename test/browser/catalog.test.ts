@@ -101,7 +101,7 @@ test("an endpoint is tried with checked arguments, switched off, and made to ask
   expect((await entry("Shop")).endpoints[1]).toMatchObject({ enabled: true, approvalRequired: false });
 });
 
-test("imported again, it shows what is new, what has changed and what is gone, and takes over what is picked", async () => {
+test("imported again, it shows what is new, what has changed and what is gone, and applies what is selected", async () => {
   const { page, go, troubles } = seen;
   const { id } = await entry("Shop");
   await go(`/catalog/${id}?tab=import`);

@@ -122,7 +122,7 @@ describe("an answer", () => {
     120_000,
   );
 
-  test("goes on after a reload in its midst, and is there once", async () => {
+  test("continues after a reload in the middle, and is there once", async () => {
     const { page, troubles } = seen;
     const slow = stalls("First half", " and second half.");
     model.play([slow.script]);
@@ -242,7 +242,7 @@ test("a second question while an answer comes from elsewhere is refused, kept, a
 });
 
 deepTest(
-  "a line that breaks in mid-answer is mended, and nothing is missing or there twice",
+  "a line that breaks in mid-answer is fixed, and nothing is missing or there twice",
   async () => {
     await using own = await startModel([]);
     await using weir = await startApp({ env: own.env });

@@ -108,7 +108,7 @@ test("files of Drive are loaded after a sign-in by six clicks, and nobody sees a
 }, 120_000);
 
 deepTest(
-  "a connection says that somebody has to sign in again, and leads there",
+  "a connection says that someone has to sign in again, and leads there",
   async () => {
     await using peer = await startOAuthApi({ grants: "items:read" });
     const { id, name } = await addSigned(seen.weir, peer);

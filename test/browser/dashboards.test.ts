@@ -276,7 +276,7 @@ test("what a run drew is saved as a dashboard", async () => {
   await page.getByRole("region", { name: "Rows of Answer", exact: true }).getByText("42").waitFor();
 });
 
-test("what a person fills in about a run's dashboard stays while somebody else makes another dashboard", async () => {
+test("what a person fills in about a run's dashboard stays while someone else makes another dashboard", async () => {
   const { page, weir, go, live } = seen;
   const action = await makeAction(weir.owner, {
     kind: "create_flashboard",
@@ -298,7 +298,7 @@ test("what a person fills in about a run's dashboard stays while somebody else m
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });
 
-test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that nobody else has saved", async () => {
+test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that no one else has saved", async () => {
   const { page, weir, go, heading, troubles, write } = seen;
   await go("/dashboards/new");
   await heading("New dashboard");

@@ -81,7 +81,7 @@ test("a removed organization says on which day it is erased, and is restored fro
   );
 });
 
-deepTest("somebody else is told that the page isn't theirs, until an operator makes them one", async () => {
+deepTest("someone else is told that the page isn't theirs, until an operator makes them one", async () => {
   const { page, go, troubles, weir } = seen;
   const email = "grace@example.com";
   const { inviteUrl } = created(await weir.owner("POST", "/api/v1/organizations/invitations", { email }));

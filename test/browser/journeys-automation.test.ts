@@ -5,7 +5,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 
-test("a webhook automation is built by form, tested, fails, is mended by what its last run gave, and replayed", async () => {
+test("a webhook automation is built by form, tested, fails, is fixed by what its last run gave, and replayed", async () => {
   await using seen = await openSeen();
   const { page, troubles, write, heading } = seen;
   let isBroken = true;

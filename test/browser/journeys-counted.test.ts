@@ -78,7 +78,7 @@ deepTest(
 );
 
 deepTest(
-  "an error is found by its text in 2 clicks, mended and run again in 3, and a version restored in 3",
+  "an error is found by its text in 2 clicks, fixed and run again in 3, and a version restored in 3",
   async () => {
     await using receiver = startReceiver(() => new Response("no", { status: 418 }));
     await using seen = await openSeen();

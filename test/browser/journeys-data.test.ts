@@ -139,7 +139,7 @@ deepTest(
 );
 
 deepTest(
-  "what one cause led to is told from a run: another automation that its end set off, in the same story",
+  "what one cause led to is shown from a run: another automation that its end set off, in the same story",
   async () => {
     await using seen = await openSeen();
     const { page, go, weir, troubles } = seen;

@@ -108,7 +108,7 @@ deepTest(
   240_000,
 );
 
-test("by keyboard alone a failed run is found by its error, mended and run again, and a version restored", async () => {
+test("by keyboard alone a failed run is found by its error, fixed and run again, and a version restored", async () => {
   await using receiver = startReceiver(({ path }) =>
     path === "/no" ? new Response("no", { status: 418 }) : Response.json({ ok: true }),
   );

@@ -156,7 +156,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.locator("h1 + span", { hasText: "Failed" }).waitFor();
   });
 
-  test("an action is made as a draft or by its form, its faults stand at their fields, and a run may override it", async () => {
+  test("an action is made as a draft or by its form, its faults appear at their fields, and a run may override it", async () => {
     await go("/actions/new?kind=duckdb_transform");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
     await page.getByRole("button", { name: "Create action" }).click();
@@ -198,7 +198,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("a connection's folders open, and deleting it says what hangs on it", async () => {
+  test("a connection's folders open, and deleting it says what depends on it", async () => {
     await go("/connections");
     await page.getByRole("link", { name: MARKUP }).click();
     await page.getByRole("button", { name: "in", exact: true }).click();
@@ -265,7 +265,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("an approval comes in by itself and is decided by its form, also on a phone; its run goes on", async () => {
+  test("an approval comes in by itself and is decided by its form, also on a phone; its run continues", async () => {
     const formSchema = {
       type: "object",
       properties: { amount: { type: "integer", minimum: 1 }, note: { type: "string" } },
@@ -338,7 +338,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("SQL is run, its mistakes are told, and the result is had as CSV", async () => {
+  test("SQL is run, its mistakes are reported, and the result is exported as CSV", async () => {
     await go("/sql");
     await write("SQL", "SELECT * FROM raw.nowhere");
     await page.keyboard.press("Control+Enter");

@@ -48,7 +48,7 @@ deepTest(
   120_000,
 );
 
-test("a result that is too large for its run is shown by its summary: the rest stays where it is until somebody downloads it", async () => {
+test("a result that is too large for its run is shown by its summary: the rest stays where it is until someone downloads it", async () => {
   await using receiver = startReceiver(() => new Response("x".repeat(24 * MEBIBYTE)));
   await using seen = await openSeen();
   const { page, go, weir, troubles } = seen;

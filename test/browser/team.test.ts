@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe("the team", () => {
-  test("somebody is invited by a link, joins, and gets another role while they look on", async () => {
+  test("someone is invited by a link, joins, and gets another role while they look on", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await go("/team");
     await heading("Team");
@@ -157,7 +157,7 @@ describe("access", () => {
     expect((await asked("GET")).status).toBe(401);
   });
 
-  test("sessions elsewhere are ended from here, and this one goes on", async () => {
+  test("sessions elsewhere are ended from here, and this one continues", async () => {
     const { page, go, troubles, weir } = seen;
     const sign = () =>
       weir.anonymous("POST", "/api/v1/auth/login", { email: "ada@example.com", password: PASSWORD });
@@ -180,7 +180,7 @@ describe("access", () => {
 });
 
 describe("the organization", () => {
-  test("its names, plan and rate are changed, and faults stand at their fields", async () => {
+  test("its names, plan and rate are changed, and faults appear at their fields", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await neighbour(weir);
     await go("/organization");

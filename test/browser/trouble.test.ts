@@ -181,7 +181,7 @@ test("a definition is written by form or as JSON, and both are the same", async 
   await page.getByRole("button", { name: "Create action", disabled: true }).waitFor();
 });
 
-test("a page whose code could not be fetched is there again when it is asked for once more", async () => {
+test("a page whose code could not be loaded is there when it is opened again", async () => {
   const { page, weir } = seen;
   let isCut = true;
   const scripts = "**/assets/team-*.js";

@@ -95,7 +95,7 @@ describe("webhooks out", () => {
   );
 
   deepTest(
-    "disabled it says that events are held; its settings change; its secret is made anew",
+    "disabled it says that events are held; its settings change; its secret is made again",
     async () => {
       const { page, go, troubles, weir } = seen;
       const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
@@ -131,7 +131,7 @@ describe("webhooks out", () => {
   );
 });
 
-describe("what failed for good", () => {
+describe("what failed permanently", () => {
   deepTest("waits among the dead letters, in and out, and is replayed there", async () => {
     const { page, go, heading, troubles, weir } = seen;
     const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;

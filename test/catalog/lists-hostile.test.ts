@@ -124,7 +124,7 @@ test("whatever was imported can be added", async () => {
   expect(draft.status, draft.text).toBe(201);
 });
 
-test("a header that one list requires is told, and a list that is left out asks for nothing", async () => {
+test("a header that one list requires is reported, and a list that is left out asks for nothing", async () => {
   const { endpoints } = await importOf({
     "/things": get(rows, [query("X-Shop", { in: "header", required: true })]),
     "/unsure/{shop_name}": get(object({ things: rows, more: rows }), [

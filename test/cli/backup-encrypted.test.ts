@@ -44,7 +44,7 @@ describe("an encrypted backup", () => {
     expect(bytes.includes("manifest.json")).toBe(false);
   });
 
-  test("is verified and restored with its passphrase, and everything goes on", async () => {
+  test("is verified and restored with its passphrase, and everything continues", async () => {
     const { file, right, token, actionId } = made;
     const verified = await weir(backup, "verify", file, "--passphrase-file", right, "--json");
     expect(verified.json).toMatchObject({ valid: true, hasKey: true });

@@ -110,7 +110,7 @@ const edited = (bytes: Uint8Array, edit: (value: Record<string, unknown>) => voi
 };
 
 describe("the restore drill", () => {
-  test("a backup under load, restored elsewhere with its key, goes on with everything", async () => {
+  test("a backup under load, restored elsewhere with its key, continues with everything", async () => {
     using here = folder();
     const dataFolder = join(here.path, "first");
     const file = join(here.path, "weir.tar.zst");

@@ -252,7 +252,7 @@ describe("weir actions", () => {
     }
   });
 
-  test("runs one: put in line, waited for, with overrides, and with exit code 1 when it fails", async () => {
+  test("runs one: queued, waited for, with overrides, and with exit code 1 when it fails", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     await makeAction(app.owner, { name: "Sort" });

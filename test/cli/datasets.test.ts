@@ -79,7 +79,7 @@ test("the transfer of a file shows how far it is, on a terminal alone", async ()
   expect(readFileSync(join(folder, "numbers.parquet")).subarray(0, 4).toString()).toBe("PAR1");
 });
 
-test("what can't be loaded or found is told, and leaves nothing", async () => {
+test("what can't be loaded or found is reported, and leaves nothing", async () => {
   const broken = await datasets("upload", "raw.broken", file("broken.json", '[{"a":1'));
   expect([broken.code, broken.out]).toEqual([1, ""]);
   expect((await datasets("list", "--q", "broken", "--json")).json.total).toBe(0);

@@ -150,7 +150,7 @@ describe("a data directory whose lake is in a bucket", () => {
   });
 });
 
-deepTest("a data directory with its own lake is opened by no command that is told of a bucket", async () => {
+deepTest("a data directory with its own lake is opened by no command that is given a bucket", async () => {
   using here = folder();
   const path = join(here.path, "data");
   await serveOnce(path);

@@ -174,7 +174,7 @@ describe("a change of the master key", () => {
   }, 120_000);
 
   deepTest(
-    "goes on with requests under a running server, and a kept reply with a token is given again",
+    "continues with requests under a running server, and a kept reply with a token is given again",
     async () => {
       await using app = await startApp();
       const token = await fill(app, 230);

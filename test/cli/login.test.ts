@@ -153,7 +153,7 @@ describe("weir login with a token", () => {
     expect(shell.out.concat(shell.err).join("")).not.toMatch(/\p{Cc}/u);
   });
 
-  test("is told in one sentence when what was kept is damaged", async () => {
+  test("is reported in one sentence when what was kept is damaged", async () => {
     using shell = terminal({ server: "http://127.0.0.1:1" });
     expect(await shell.whoami()).toBe(3);
     using broken = terminal({ configFolder: path(shell.file, "..", "..") });

@@ -53,7 +53,7 @@ test("what the server refuses is said of flags and things, in sentences", async 
   );
 });
 
-test("a server that is absent, is behind a failing proxy, or isn't Weir is told from another", async () => {
+test("a server that is absent, is behind a failing proxy, or isn't Weir is told apart from another", async () => {
   let status = 502;
   using other = Bun.serve({ port: 0, fetch: () => new Response("<html>Hello</html>", { status }) });
   const at = `http://127.0.0.1:${other.port}`;

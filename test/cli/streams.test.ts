@@ -51,7 +51,7 @@ async function startHouse() {
 }
 
 describe("what follows a run", () => {
-  test("goes on over a restart of the server: weir actions run, weir runs logs, weir automations run", async () => {
+  test("continues over a restart of the server: weir actions run, weir runs logs, weir automations run", async () => {
     await using house = await startHouse();
     const { first } = house;
     using shell = openTerminal(house.origin, first.token);

@@ -75,7 +75,7 @@ else writeFileSync(path, text.replace("branches", "bogus"));`;
     expect(await definitionOf(id)).toEqual(branch("c"));
   });
 
-  test("overwrites no change that somebody else made meanwhile, and keeps the edit", async () => {
+  test("overwrites no change that someone else made meanwhile, and keeps the edit", async () => {
     const { id } = await makeAction(app.owner, { name: "Sort", slug: "to-share" });
     const env = editor(`
 await fetch("${app.origin}/api/v1/actions/${id}", {

@@ -100,7 +100,7 @@ deepTest("a report is made, read with its zeros, and a quota on the way only tak
   });
 });
 
-test("what is wrong with a seller's credentials is told", async () => {
+test("what is wrong with a seller's credentials is reported", async () => {
   seller.state.isRevoked = true;
   const id = await open("Gone");
   expect((await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).body).toMatchObject({

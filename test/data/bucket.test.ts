@@ -56,7 +56,7 @@ test("extract, transform, query and delete on a bucket; nothing stays behind", a
 });
 
 deepTest(
-  "a kill between upload and commit leaves nothing that anybody sees, and the leftovers are swept",
+  "a kill between upload and commit leaves nothing that anyone sees, and the leftovers are swept",
   async () => {
     await using installation = await startInstallation(settings("killed"));
     let server = await installation.serve();

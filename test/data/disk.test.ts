@@ -24,7 +24,7 @@ function smallDisk(size: string) {
   };
 }
 
-test("a full disk fails the load with its name, leaves nothing of it, and all goes on when there is room", async () => {
+test("a full disk fails the load with its name, leaves nothing of it, and all continues when there is room", async () => {
   using disk = smallDisk("48m");
   if (!disk) return;
   await using data = await startData({ self: SOURCE, dataFolder: disk.path });

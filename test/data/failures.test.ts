@@ -92,7 +92,7 @@ deepTest("a bucket that is not there, or keys that are wrong, fail the run with 
   expect(empty).toMatchObject({ code: "not_found", retryable: false });
 });
 
-test("what the definition asks for and the source has not is told by name", async () => {
+test("what the definition asks for and the source has not is reported by name", async () => {
   const shop = await connectPostgres(data.owner, pg);
   const cases = [
     [{ name: "t", spec: "nosuch" }, "not_found", /nosuch/],
@@ -110,7 +110,7 @@ test("what the definition asks for and the source has not is told by name", asyn
   }
 });
 
-test("a disabled connection, and none at all, are told as such", async () => {
+test("a disabled connection, and none at all, are reported as such", async () => {
   const shop = await connectPostgres(data.owner, pg);
   const extract = await data.extract(shop, { dataset: "disabled", resources: [{ name: "t" }] });
   expect((await data.owner("POST", `${CONNECTIONS}/${shop}/disable`)).status).toBe(200);

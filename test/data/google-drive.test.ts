@@ -220,7 +220,7 @@ test("what is wrong stands in verificationError, with no secret in it", async ()
   expect(JSON.stringify(body)).not.toContain(driveUser.clientSecret);
 });
 
-test("a connection that breaks in a file leaves nothing of the load, and the next try has all of it", async () => {
+test("a connection that breaks in a file leaves nothing of the load, and the next attempt has all of it", async () => {
   drive.put({ id: "file-1", name: "a.csv", mimeType: "text/csv", content: "id,name\n1,a\n2,b\n" });
   const id = await open("Broken");
   let cuts = 1;

@@ -101,7 +101,7 @@ describe("pages are counted by the items that the API gave", () => {
     expect(await late.ids()).toHaveLength(8);
   });
 
-  test("and a dataPath by which nobody can count them is told when it is saved", async () => {
+  test("and a dataPath by which nobody can count them is reported when it is saved", async () => {
     const save = (endpoint: object) =>
       data.owner("POST", ACTIONS, {
         kind: "dlt_extract",
@@ -163,7 +163,7 @@ test("a list of errors is a list like others", async () => {
   expect(await result()).toMatchObject({ rows: 1, warnings: [] });
 });
 
-test("texts are read as the reply says they are written, and bytes that are none are told", async () => {
+test("texts are read as the reply says they are written, and bytes that are none are reported", async () => {
   const type = "application/json; charset=iso-8859-1";
   const latin = Buffer.from('[{"id":"Müller"}]', "latin1") as unknown as string;
   const said = await open({}, () => new Raw(200, latin, { "content-type": type }));
@@ -173,7 +173,7 @@ test("texts are read as the reply says they are written, and bytes that are none
   expect(await unsaid.run()).toMatchObject(failure("no UTF-8"));
 });
 
-test("no piece of a credential is told, wherever a long answer is cut", async () => {
+test("no piece of a credential is reported, wherever a long answer is cut", async () => {
   for (const before of [270, 285, 295]) {
     const message = `${"x".repeat(before)} ${SECRETS.token}`;
     const { run } = await open({}, () => new Raw(400, JSON.stringify({ message })));
@@ -200,7 +200,7 @@ test("a redirect to another server is told as one", async () => {
   expect(await run()).toMatchObject(failure("target of the redirect is on another server"));
 });
 
-test("of the columns only those come that were chosen, and one that no row has is told", async () => {
+test("of the columns only those come that were chosen, and one that no row has is reported", async () => {
   const row = {
     id: 1,
     customer: { name: "Ada", email: "ada@x.test" },

@@ -114,7 +114,7 @@ describe("an extract that names a resource of its connection's template", () => 
     ).toEqual(["1", "1", "1"]);
   });
 
-  test("is told the names that there are, for one that there is not", async () => {
+  test("lists the existing names for one that does not exist", async () => {
     const { id, dataset } = await open();
     const definition = { dataset, resources: [{ spec: "customers" }] };
     const saved = await data.owner("POST", ACTIONS, {

@@ -87,7 +87,7 @@ test("a template is installed, a connection made and verified, an extract run, a
   ]);
 });
 
-test("a key that an object has twice is told, however the page is read", async () => {
+test("a key that an object has twice is reported, however the page is read", async () => {
   const { id, dataset } = await open();
   const filler = (n: number) => `{"id":${n},"note":"${"x".repeat(1_000)}"}`;
   const odd = '{"id":1,"who":{"name":"Ada","name":"Bo"},"id":2}';
@@ -327,7 +327,7 @@ test("the API's own count is compared with what came", async () => {
 });
 
 deepTest(
-  "failures on the way change nothing; one that lasts leaves nothing, and the next try takes all",
+  "failures on the way change nothing; one that lasts leaves nothing, and the next attempt takes all",
   async () => {
     peer.orders.push(...many(95, order));
     let n = 0;
@@ -595,7 +595,7 @@ test("an address that nobody may go to is refused by the gate", async () => {
 });
 
 deepTest(
-  "killed in the middle of its pages, an extract goes on after the restart, and each row comes once",
+  "killed in the middle of its pages, an extract continues after the restart, and each row comes once",
   async () => {
     peer.orders.push(...many(300, order));
     await using installation = await startInstallation();

@@ -27,7 +27,7 @@ const upload = async (call: Client, dataset: string, rows: object[], how = "appe
   expect([status, body]).toEqual([201, expect.anything()]);
 };
 
-test("equal counts and sums after merges, while loads, compaction and sweeps go on", async () => {
+test("equal counts and sums after merges, while loads, compaction and sweeps continue", async () => {
   await using data = await startData();
   const { app, ids } = data.app;
   const merges = scaled(3, 100);

@@ -75,7 +75,7 @@ test("an account is connected, verified, browsed, read whole and queried", async
   ]);
 });
 
-test("what is wrong with a connection is told when it is verified", async () => {
+test("what is wrong with a connection is reported when it is verified", async () => {
   const verify = async (more: object) => {
     const { id } = await connect(data.owner, { ...klaviyoConnection(peer, {}, `wrong ${++count}`), ...more });
     return (await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).body;
@@ -196,7 +196,7 @@ test("a run that waits for a limit says until when", async () => {
   expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", result: { warnings: [] } });
 });
 
-deepTest("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
+deepTest("a failure that lasts fails the run, leaves nothing, and the next attempt takes all", async () => {
   peer.store.profiles = many(130, profile);
   let broken = true;
   peer.state.instead = ({ parameters }) =>

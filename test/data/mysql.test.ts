@@ -74,7 +74,7 @@ test("a database is connected, verified, browsed, read by what changed, and quer
   ]);
 });
 
-test("a wrong password and a wrong condition are told, and a stream that breaks leaves nothing", async () => {
+test("a wrong password and a wrong condition are reported, and a stream that breaks leaves nothing", async () => {
   db.table("shop", "lines", { id: "int not null" }, [[1], [2], [3]]);
   const body = { provider: "mysql", config: db.config, credentials: mysqlUser };
   const wrong = await connect(data.owner, {

@@ -17,7 +17,7 @@ afterAll(async () => {
   await pg[Symbol.asyncDispose]();
 });
 
-test("an append adds, with the fields of the result and the sums of the list as they are told", async () => {
+test("an append adds, with the fields of the result and the sums of the list as they are reported", async () => {
   await pg.sql.unsafe("create table plain as select i as id, 'n' || i as name from generate_series(1, 10) i");
   const extract = await data.extract(shop, { dataset: "appended", resources: [{ name: "plain" }] });
   const result = await extract.result();
@@ -303,7 +303,7 @@ test("values of all common types come as they are", async () => {
   ).toEqual([{ s: "12345.66", a: 1, j: "1", z: "2025-12-31T22:00:00.000Z" }]);
 });
 
-deepTest("a dry run shows and writes nothing; maxRows goes on where it stopped", async () => {
+deepTest("a dry run shows and writes nothing; maxRows continues where it stopped", async () => {
   await pg.sql.unsafe("create table many as select i as id from generate_series(1, 1000) i");
   const extract = await data.extract(shop, {
     dataset: "many",

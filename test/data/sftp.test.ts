@@ -44,7 +44,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(await verify(await open({ credentials: sshd.guarded }))).toMatchObject({ status: "active" });
   });
 
-  test("are not asked for at a server with another host key, which is told", async () => {
+  test("are not asked for at a server with another host key, which is reported", async () => {
     const other = await startSshd();
     const { hostKey } = other;
     await other[Symbol.asyncDispose]();

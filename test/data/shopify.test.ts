@@ -104,7 +104,7 @@ test("a shop is connected, verified, browsed, read whole and queried", async () 
   ]);
 });
 
-test("what is wrong with a connection is told when it is verified", async () => {
+test("what is wrong with a connection is reported when it is verified", async () => {
   const verify = async (more: object) => {
     const { id } = await connect(data.owner, { ...shopConnection(peer, {}, `wrong ${++count}`), ...more });
     return (await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).body;
@@ -198,7 +198,7 @@ deepTest(
   },
 );
 
-deepTest("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
+deepTest("a failure that lasts fails the run, leaves nothing, and the next attempt takes all", async () => {
   peer.store.orders = many(60, (n) => order(n));
   let broken = true;
   peer.state.instead = ({ name, variables }) =>

@@ -133,7 +133,7 @@ test("without output the rows go to an artifact; maxRows ends them, and says so"
   expect(await data.sums("marts", "seven")).toMatchObject({ rows: 7 });
 });
 
-test("without output the rows are the result, whatever their size, and go on to the next step", async () => {
+test("without output the rows are the result, whatever their size, and continue to the next step", async () => {
   await using receiver = startReceiver(({ text }) => Response.json(JSON.parse(text)));
   const rows = (count: number, width: number) =>
     `select i as id, 9007199254740993 + i as big, repeat('x', ${width}) as text from range(${count}) t(i)`;

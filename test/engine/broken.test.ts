@@ -63,7 +63,7 @@ async function waitingWithMany(app: Started, receiver: string) {
   return { sound: automationRunId as string, broken: copies.map(({ id }) => id) };
 }
 
-describe("runs whose pause is over and that can't go on", () => {
+describe("runs whose pause is over and that can't continue", () => {
   test("fail and say so, and hold up none behind them", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
@@ -98,7 +98,7 @@ describe("runs whose pause is over and that can't go on", () => {
   });
 });
 
-describe("a run in line that can't go on", () => {
+describe("a queued run that can't continue", () => {
   test("keeps neither the one before it from ending nor the one behind it from starting", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { action: gate, concurrency: { max: 1 } });
@@ -140,7 +140,7 @@ describe("a run in line that can't go on", () => {
   });
 });
 
-test("a step that ends while its run can't go on has ended, and the run fails", async () => {
+test("a step that ends while its run can't continue has ended, and the run fails", async () => {
   await using app = await startApp({ engine: false });
   const steps = [
     { key: "a", kind: "http_request", definition: { url: "http://127.0.0.1:9/" }, onError: "continue" },
@@ -158,7 +158,7 @@ test("a step that ends while its run can't go on has ended, and the run fails", 
   await engine.stop(0);
 });
 
-test("a webhook's delivery whose run can't go on is a dead letter, and does its work once it is replayed", async () => {
+test("a webhook's delivery whose run can't continue is a dead letter, and does its work once it is replayed", async () => {
   await using app = await startApp();
   await makeHook(app, { action: gate, waitSeconds: 0 });
   const { automationRunId } = (await send(app, "{}")).body;
@@ -181,7 +181,7 @@ test("a webhook's delivery whose run can't go on is a dead letter, and does its 
   expect((await pass(again.automationRunId)).status).toBe("completed");
 });
 
-test("a decision that expires in a run that can't go on has expired, and holds up none behind it", async () => {
+test("a decision that expires in a run that can't continue has expired, and holds up none behind it", async () => {
   await using app = await startApp();
   const action = { kind: "approval_gate", definition: { title: "Go on?", expiresInSeconds: 3600 } };
   const flow = await makeAutomation(app.owner, { action });

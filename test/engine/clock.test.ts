@@ -101,7 +101,7 @@ describe("a clock that is set forward a day", () => {
     },
   );
 
-  test("interrupts nothing, and what stands in line goes on", async () => {
+  test("interrupts nothing, and what is in the queue continues", async () => {
     const clock = settableClock(20);
     await using receiver = startClosed();
     await using app = await startApp({ overrides: { clock }, env: { WEIR_CONCURRENCY: "1" } });

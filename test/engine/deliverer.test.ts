@@ -478,7 +478,7 @@ test("nothing is lost to kill -9, in whichever state a delivery is", async () =>
   expect(new Set(receiver.got.map(idOf))).toEqual(new Set(ids));
 }, 120_000);
 
-test("told to stop, the server puts back what it has not sent, and no try is counted for it", async () => {
+test("told to stop, the server puts back what it has not sent, and no attempt is counted for it", async () => {
   await using receiver = startReceiver(() => new Promise(() => {}));
   await using app = await startApp({ env: PATIENT });
   await subscribe(app, receiver.url, COMPLETED);

@@ -44,7 +44,7 @@ async function beginRequest(url: string, token: string) {
   };
 }
 
-test("where no descriptor is left connections are refused, and runs go on and reach the outside", async () => {
+test("where no descriptor is left connections are refused, and runs continue and reach the outside", async () => {
   await using receiver = startReceiver();
   await using installation = await startInstallation();
   const server = await installation.serve({ under: "ulimit -n 300" });

@@ -82,7 +82,7 @@ test("of types that an automation comes to wait for later, what happened before 
   expect(await heard(app)).toEqual(ids);
 });
 
-test("an event that can't be acted on is told, and holds up none behind it", async () => {
+test("an event that can't be acted on is reported, and holds up none behind it", async () => {
   await using app = await startApp({ engine: false });
   await listener(app.owner);
   const ids = await makeActions(app, 5);

@@ -130,7 +130,7 @@ describe("runs that are decided at once", () => {
     expect(await claimed(1)).toEqual(after.slice(1).map((each) => [each, "completed"]));
   });
 
-  test("go on where the store takes longer to find them than deciding may take", async () => {
+  test("continue where the store takes longer to find them than deciding may take", async () => {
     await using app = await startApp({ engine: false });
     const ids = await queue(app, (await makeAction(app.owner)).id, 3);
     let passedMs = 0;

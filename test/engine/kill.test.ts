@@ -8,7 +8,7 @@ import { ACTIONS, AUTOMATIONS, created, makeAction, RUNS, runEnd, until } from "
 const DELIVERIES = "/api/v1/webhook-deliveries";
 const isProcessed = ({ status }: { status: string }) => status === "processed";
 
-test("runs go on after kill -9, at most three times, and accepted webhooks are carried out", async () => {
+test("runs continue after kill -9, at most three times, and accepted webhooks are executed", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(async ({ path }) => {
     if (path === "/never") await new Promise(() => {});
@@ -78,7 +78,7 @@ test("runs go on after kill -9, at most three times, and accepted webhooks are c
 }, 120_000);
 
 deepTest(
-  "a long list goes on after kill -9, wherever in it: no item is lost, and none comes twice that had ended",
+  "a long list continues after kill -9, wherever in it: no item is lost, and none comes twice that had ended",
   async () => {
     const got = new Map<number, number>();
     await using receiver = startReceiver(({ text }) => {
@@ -127,7 +127,7 @@ deepTest(
   300_000,
 );
 
-test("told to stop, the server ends well, and what it did not finish goes on as if nothing had been", async () => {
+test("told to stop, the server ends well, and what it did not finish continues as if nothing had been", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
   await using installation = await startInstallation({ WEIR_SHUTDOWN_GRACE: "0" });

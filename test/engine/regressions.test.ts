@@ -60,7 +60,7 @@ const typesAbout = async ({ app }: Started, id: string) =>
   );
 
 describe("an approval", () => {
-  test("whose timer fires after the decision stays decided, and its run goes on once", async () => {
+  test("whose timer fires after the decision stays decided, and its run continues once", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const flow = await gated(app, receiver.url, { expiresInSeconds: 60 });
@@ -98,7 +98,7 @@ describe("an approval", () => {
     expect((await app.owner("GET", `${RUNS}/${run.id}`)).body.status).toBe("failed");
   });
 
-  test("that is decided by many at once has one winner, and the run behind it goes on once", async () => {
+  test("that is decided by many at once has one winner, and the run behind it continues once", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const flow = await gated(app, receiver.url, { onReject: "continue" });
@@ -137,7 +137,7 @@ describe("a cancel", () => {
     expect(receiver.got).toEqual([]);
   });
 
-  test("holds through the pause before another try, of a run and of a webhook", async () => {
+  test("holds through the pause before another attempt, of a run and of a webhook", async () => {
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
     await using app = await startApp();
     const retry = { maxAttempts: 5, backoffSeconds: [60] };
@@ -162,7 +162,7 @@ describe("a cancel", () => {
   });
 });
 
-test("a pause that is over is taken up once, however many look for it", async () => {
+test("a pause that is over is resumed once, however many look for it", async () => {
   await using receiver = startReceiver((_, count) => new Response("", { status: count === 1 ? 503 : 200 }));
   await using app = await startApp({ engine: false });
   const worker = openWorker(app.app);
@@ -228,7 +228,7 @@ describe("a clock that is set back an hour", () => {
     return created(await app.owner("POST", `${ACTIONS}/${action.id}/run`)).id as string;
   };
 
-  test("holds up neither what is under way nor what stands in line behind it", async () => {
+  test("holds up neither what is under way nor what is in the queue behind it", async () => {
     await using receiver = startClosed();
     await using app = await startApp({ hurry: 20, env: { WEIR_CONCURRENCY: "1" } });
     const underWay = await asked(app, call(receiver.url));
@@ -252,7 +252,7 @@ describe("a clock that is set back an hour", () => {
     return Date.parse(row?.leaseUntil ?? "");
   };
 
-  test("holds up nothing that was put in line before a restart", async () => {
+  test("holds up nothing that was queued before a restart", async () => {
     await using receiver = startReceiver();
     await using app = await startApp({ engine: false });
     const run = await asked(app, call(receiver.url));
@@ -262,7 +262,7 @@ describe("a clock that is set back an hour", () => {
     await engine.stop(0);
   });
 
-  test("makes no pause before another try longer than it was to be", async () => {
+  test("makes no pause before another attempt longer than it was to be", async () => {
     await using receiver = startReceiver((_, count) => new Response("", { status: count <= 2 ? 503 : 200 }));
     await using app = await startApp({ engine: false });
     const worker = openWorker(app.app);
@@ -287,7 +287,7 @@ describe("a clock that is set back an hour", () => {
     expect((await app.owner("GET", `${AUTOMATION_RUNS}/${automationRunId}`)).body.status).toBe("completed");
   });
 
-  test("lets schedules go on by the clock as it is now, and brings no instant twice", async () => {
+  test("lets schedules continue by the clock as it is now, and brings no instant twice", async () => {
     await using app = await startApp({ engine: false });
     app.clock.turn(660_000 - (app.clock.now().getTime() % 600_000)); // a minute after an instant
     const keeper = timekeeper(app.app);

@@ -83,7 +83,7 @@ test("many dead letters are replayed though one of them can't be, which stays as
   expect((await replay({ ids: [bad] }, "replay-off")).body.code).toBe("invalid_state");
 });
 
-test("other writes go on while many are replayed, and kill -9 amid that loses none and doubles none", async () => {
+test("other writes continue while many are replayed, and kill -9 amid that loses none and doubles none", async () => {
   await using dying = startDying();
   await using installation = await startInstallation({ WEIR_CONCURRENCY: "2" });
   const { dataFolder } = installation;

@@ -145,7 +145,7 @@ describe("runs of an action", () => {
   });
 });
 
-test("what led to work that goes on stays: a run that is tried again, and one that called another", async () => {
+test("what led to work that continues stays: a run that is tried again, and one that called another", async () => {
   await using app = await startLong();
   const { owner } = app;
   const action = await makeAction(owner, { kind: "approval_gate", definition: gate() });

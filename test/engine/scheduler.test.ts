@@ -137,7 +137,7 @@ describe("a due instant", () => {
     expect(await nextOf(app, id)).toBe("2026-05-01T10:04:00.000Z");
   });
 
-  test("does not come again when the clock is set back, nor when the schedule is enabled anew", async () => {
+  test("does not come again when the clock is set back, nor when the schedule is enabled again", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "* * * * *");
     const loop = openLoop(LOOPS.scheduler, app.app);

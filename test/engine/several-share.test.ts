@@ -84,7 +84,7 @@ describe("two processes with a database and a bucket in common", () => {
     await database[Symbol.asyncDispose]();
   });
 
-  test("a stream of events tells at one what happens at the other, and goes on at the other where it broke off", async () => {
+  test("a stream of events tells at one what happens at the other, and continues at the other where it broke off", async () => {
     const follow = async ({ origin }: Started, lastEventId?: string) => {
       const headers = {
         authorization: `Bearer ${one.token}`,

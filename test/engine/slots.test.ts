@@ -45,7 +45,7 @@ describe("a slot", () => {
     expect(slots.free()).toBe(0);
   });
 
-  test("that somebody else has taken is waited for, in order, before anybody new gets one", async () => {
+  test("that someone else has taken is waited for, in order, before anyone new gets one", async () => {
     const { slots, begin, end, freed } = slotsFor(1, "a", "b");
     const waits = { a: gate(), b: gate() };
     const back: string[] = [];
@@ -70,7 +70,7 @@ describe("a slot", () => {
     expect(slots.free()).toBe(1);
   });
 
-  test("is given back by a run of several parts until all of them go on", async () => {
+  test("is given back by a run of several parts until all of them continue", async () => {
     const { slots } = slotsFor(1, "a");
     const waits = [gate(), gate()] as const;
     const rests = waits.map(({ promise }) => slots.rest("a", never, () => promise));
@@ -116,7 +116,7 @@ describe("a run that waits for a limit of the other side", () => {
     await peer[Symbol.asyncDispose]();
   });
 
-  test("says until when, and lets another run go on the only slot meanwhile", async () => {
+  test("says until when, and lets another run use the only slot in the meantime", async () => {
     await using receiver = startReceiver();
     peer.store.profiles = many(3, profile);
     peer.state.instead = () => ({ status: 429, headers: { "retry-after": "800" } });

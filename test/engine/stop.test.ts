@@ -129,7 +129,7 @@ describe("a server that is asked to stop", () => {
   );
 
   deepTest(
-    "puts back in line what is not done in its time; that costs no try and counts as no interrupt",
+    "puts back in the queue what is not done in its time; that costs no attempt and counts as no interrupt",
     async () => {
       await using weir = await startInstallation({ WEIR_SHUTDOWN_GRACE: "1" });
       await using receiver = startHolding();

@@ -115,7 +115,7 @@ describe("traces", () => {
   }, 120_000);
 
   deepTest(
-    "go on from the caller's own, which is the correlation id then",
+    "continue from the caller's own, which is the correlation id then",
     async () => {
       using collector = startCollector();
       await using app = await startApp(traced(collector.url));
@@ -167,7 +167,7 @@ describe("traces", () => {
   );
 
   deepTest(
-    "that the collector does not take are told of in the log, and hold up nothing",
+    "that the collector does not take are reported in the log, and hold up nothing",
     async () => {
       using collector = startCollector([503]);
       await using app = await startApp(traced(collector.url));

@@ -27,7 +27,7 @@ const gateStep = (more: object = {}) => ({ key: "gate", kind: "approval_gate", d
 const onlyOpen = async (app: { owner: Parameters<typeof until>[0] }) =>
   (await until(app.owner, `${DECISIONS}/pending`, ({ total }) => total === 1)).decisions[0];
 
-test("an automation waits where its step waits, and goes on from there", async () => {
+test("an automation waits where its step waits, and continues from there", async () => {
   await using app = await startApp();
   const flow = await makeAutomation(app.owner, {
     steps: [
@@ -109,7 +109,7 @@ test("an automation runs as long as another of its steps does", async () => {
   });
 });
 
-test("a rejection that may go on lets what hangs on the step run, and a retry asks anew", async () => {
+test("a rejection that lets the run continue runs what depends on the step, and a retry asks again", async () => {
   await using app = await startApp();
   const flow = await makeAutomation(app.owner, { steps: [gateStep()] });
   const run = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
@@ -149,7 +149,7 @@ test("runs of one key wait for the one that waits", async () => {
   await openDecision(app, next.id);
 });
 
-test("killed without warning, what waits goes on waiting, and goes on once", async () => {
+test("killed without warning, what waits continues waiting, and continues once", async () => {
   await using receiver = startReceiver(() => Response.json({}));
   await using installation = await startInstallation();
   let server = await installation.serve();

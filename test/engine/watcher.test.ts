@@ -34,7 +34,7 @@ const stale = async ({ owner }: Started) =>
   (await owner("GET", "/api/v1/events?type=automation.stale&order=asc")).body.items;
 
 describe("an automation that is silent for too long", () => {
-  test("is told of once, and again after its next silence", async () => {
+  test("is reported once, and again after its next silence", async () => {
     await using app = await startApp({ engine: false });
     const { id } = await make(app, { maxSilenceSeconds: 3600 });
     const loop = await look(app);
@@ -75,7 +75,7 @@ describe("an automation that is silent for too long", () => {
     });
   });
 
-  test("is not told of again by another process or after a restart", async () => {
+  test("is not reported again by another process or after a restart", async () => {
     await using app = await startApp({ engine: false });
     await make(app, { maxSilenceSeconds: 60 });
     await look(app);
@@ -97,7 +97,7 @@ describe("an automation that is silent for too long", () => {
     expect(await stale(app)).toHaveLength(1);
   });
 
-  test("is left alone while it is disabled, and begins anew after", async () => {
+  test("is left alone while it is disabled, and starts again after", async () => {
     await using app = await startApp({ engine: false });
     const { id } = await make(app, { maxSilenceSeconds: 3600 });
     const loop = await look(app);
@@ -114,7 +114,7 @@ describe("an automation that is silent for too long", () => {
     expect(await stale(app)).toHaveLength(1);
   });
 
-  test("is told of by the server itself", async () => {
+  test("is reported by the server itself", async () => {
     await using app = await startApp({ hurry: 20 });
     await make(app, { maxSilenceSeconds: 60 });
     const first = () => app.app.store.db.all("select * from automation_watches");
@@ -127,7 +127,7 @@ describe("an automation that is silent for too long", () => {
 
 describe("an automation whose last run made too few rows", () => {
   test(
-    "is told of at the first such run, and again once there were enough between",
+    "is reported at the first such run, and again once there were enough between",
     async () => {
       await using app = await startApp();
       const steps = (n: number) => [

@@ -102,7 +102,7 @@ describe("a worker", () => {
       expect((await runEnd(app.owner, id)).status).toBe("completed");
   });
 
-  test("is woken by what is put in line, without looking for it", async () => {
+  test("is woken by what is queued, without looking for it", async () => {
     const signals = openSignals();
     const patient = {
       ...signals,
@@ -114,7 +114,7 @@ describe("a worker", () => {
     for (let i = 0; i < 5; i++) expect((await runToEnd(app.owner, action.id)).status).toBe("completed");
   });
 
-  test("carries out as many runs at once as the setting says", async () => {
+  test("executes as many runs at once as the setting says", async () => {
     await using app = await startApp({ env: { WEIR_CONCURRENCY: "2" } });
     let now = 0;
     let most = 0;
@@ -260,7 +260,7 @@ describe("at boot", () => {
     return run;
   }
 
-  test("runs of earlier processes go on at once, whatever their lease says", async () => {
+  test("runs of earlier processes continue at once, whatever their lease says", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url);
@@ -342,7 +342,7 @@ describe("stopping", () => {
     expect((await app.owner("GET", `${RUNS}/${late}`)).body.status).toBe("pending");
   });
 
-  test("puts the rest back in line, and it costs no try and counts as no interrupt", async () => {
+  test("puts the rest back in the queue, and it costs no attempt and counts as no interrupt", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-test-"));
     try {
       await using slow = startSlow();

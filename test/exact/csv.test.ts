@@ -39,7 +39,7 @@ deepTest("a text that is not like those of the rows before arrives too", async (
   expect(await reportOf(data, source, tables)).toEqual([]);
 });
 
-deepTest("the types of columns do not hang on the order of rows", async () => {
+deepTest("the types of columns do not depend on the order of rows", async () => {
   const tables = makeTables(CSV_SORTS, Math.ceil(TABLES / 5), "o").map((table) => ({
     ...table,
     rows: Array.from({ length: 3000 }, () => table.rows[0] ?? table.columns.map(() => null)).concat(

@@ -68,7 +68,7 @@ describe("call_agent", () => {
     expect(chat.heard[0]?.body.messages[0].content).toContain(JSON.stringify(SCHEMA));
   });
 
-  test("lets one that does not fit be mended once", async () => {
+  test("lets one that does not fit be fixed once", async () => {
     chat.play([says('{"n": "seven"}'), says('{"n": 7}')]);
     const { slug } = await makeAgent();
     const { result } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });

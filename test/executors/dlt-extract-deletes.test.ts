@@ -100,7 +100,7 @@ deepTest(
   120_000,
 );
 
-test("rows that are gone take with them what hangs from them, at every depth", async () => {
+test("rows that are gone take with them what depends on them, at every depth", async () => {
   await using data = await startData();
   const folder = await connectFolder(data.owner);
   const orders = [1, 2, 3].map((id) => ({

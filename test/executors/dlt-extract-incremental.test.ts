@@ -208,7 +208,7 @@ describe("an incremental load", () => {
     ]);
   });
 
-  test("begins anew when the cursor is another field, and says so", async () => {
+  test("starts again when the cursor is another field, and says so", async () => {
     await using world = openWorld();
     await world.run(by("a"), rows([{ a: 5, b: 1 }]));
     const { result } = await world.run(by("b"), rows([{ a: 6, b: 2 }]));
@@ -266,7 +266,7 @@ describe("a cursor", () => {
     expect(none.result.rows).toBe(0);
   });
 
-  test("that an append does not have is told once the rows stand twice", async () => {
+  test("that an append does not have is reported once the rows stand twice", async () => {
     await using world = openWorld();
     const run = (more = {}) =>
       world.run({ resources: [{ name: "o", ...more }] }, rows([{ id: 1 }, { id: 2 }]));
@@ -277,7 +277,7 @@ describe("a cursor", () => {
     expect((await run({ writeDisposition: "replace" })).result.warnings).toEqual([]);
   });
 
-  test("that some rows lack is told: they come with a first load and not later", async () => {
+  test("that some rows lack is reported: they come with a first load and not later", async () => {
     await using world = openWorld();
     const first = await world.run(by("at"), rows([{ id: 1, at: 1 }, { id: 2 }]));
     expect(first.result.rows).toBe(2);
@@ -292,7 +292,7 @@ describe("a cursor", () => {
     );
   });
 
-  test("that lies ahead of all clocks is told, as nothing before it is found any more", async () => {
+  test("that lies ahead of all clocks is reported, as nothing before it is found any more", async () => {
     const told = (end: string) =>
       `The cursor at of o stands at ${end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`;
     for (const [source, end] of [

@@ -34,7 +34,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   });
   afterAll(() => db[Symbol.asyncDispose]());
 
-  test("values of every type arrive exactly, and days that are none are told", async () => {
+  test("values of every type arrive exactly, and days that are none are reported", async () => {
     await using world = openWorld({ sql: duck.sql });
     await db.run(`SET sql_mode = 'ALLOW_INVALID_DATES';
       CREATE TABLE kinds (id int, t tinyint unsigned, s smallint unsigned, m mediumint unsigned, i int unsigned, b bigint unsigned, bits bit(64), d decimal(38,10), wide decimal(65,30),
@@ -147,7 +147,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     ]);
   }, 120_000);
 
-  test("an extractor goes on over another connection where the server ended the one that it kept", async () => {
+  test("an extractor continues over another connection where the server ended the one that it kept", async () => {
     await db.run("CREATE VIEW who AS SELECT CONNECTION_ID() AS id");
     const extractor = mysql.extractor?.();
     if (!extractor) throw new Error("There is none.");

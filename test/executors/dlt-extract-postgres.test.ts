@@ -180,7 +180,7 @@ test("lists keep the type of their elements, and those that are no such lists st
   expect(new Set(Object.values(three ?? {}))).toEqual(new Set(["3", null]));
 }, 120_000);
 
-test("values that no column holds are told with their texts, and stay where the definition wants text", async () => {
+test("values that no column holds are reported with their texts, and stay where the definition wants text", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(`
     create table strange (id int, "{" date, at timestamptz, t time, price numeric(10,2), free numeric, by bytea, wide numeric(50,20));
@@ -288,7 +288,7 @@ deepTest(
 );
 
 deepTest(
-  "rows that the source no longer has are marked and unmarked, or removed, and only their files are written anew",
+  "rows that the source no longer has are marked and unmarked, or removed, and only their files are written again",
   async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(
@@ -397,7 +397,7 @@ test("a key of JSON is refused, since equal ones may have other texts", async ()
   ]);
 });
 
-test("a cursor that ends at NaN or infinity is told, since nothing comes behind it", async () => {
+test("a cursor that ends at NaN or infinity is reported, since nothing comes behind it", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe("create table beyond as select 0.1::float8 as at union all select 'NaN'::float8");
   const { result } = await run(world, { name: "beyond", incremental: { cursorField: "at" } });

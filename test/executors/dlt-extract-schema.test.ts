@@ -257,7 +257,7 @@ describe("the contract", () => {
     expect((await work).result).toMatchObject({ rows: 1, warnings });
   });
 
-  test("discard_row rejects the rows that do not fit, with all that hangs from them", async () => {
+  test("discard_row rejects the rows that do not fit, with all that depends on them", async () => {
     const { world, work } = await load("discard_row", [
       { id: 2, extra: 1, l: [{ a: 2 }] },
       { id: 3, l: [{ a: 3 }, { a: 4, b: 1 }] },
@@ -280,7 +280,7 @@ describe("the contract", () => {
     expect(result.warnings.join()).toContain("o__m");
   });
 
-  test("discard_row rejects what hangs from a rejected child row", async () => {
+  test("discard_row rejects what depends on a rejected child row", async () => {
     const deep = (l: JsonObject[]) => [{ id: 1, l }];
     const { world, work } = await load(
       "discard_row",

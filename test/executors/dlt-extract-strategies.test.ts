@@ -28,7 +28,7 @@ describe("merge strategies", () => {
     }
   });
 
-  test("insert_only adds new keys and leaves the others, with what hangs from them", async () => {
+  test("insert_only adds new keys and leaves the others, with what depends on them", async () => {
     await using world = openWorld();
     await world.run(merge("insert_only"), rows([{ id: 1, v: 1, l: [1] }]));
     const { result } = await world.run(
@@ -260,7 +260,7 @@ describe("what a definition asks of a load", () => {
     expect((await failure(world.run({ ...one, strictCounts: true }, short))).code).toBe("row_count_mismatch");
   });
 
-  test("allowPartial goes on without what may not be read, and says so", async () => {
+  test("allowPartial continues without what may not be read, and says so", async () => {
     const source: Source = (request) => {
       if (request.spec === "orders") {
         throw new AppError("upstream", "No access.", { details: { missingScope: "read_orders" } });

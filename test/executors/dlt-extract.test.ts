@@ -222,7 +222,7 @@ describe("a replace", () => {
     expect(await world.query("SELECT id FROM raw.shop__o")).toEqual([{ id: 1 }]);
   });
 
-  test("does not touch a table of another resource whose name goes on from its own", async () => {
+  test("does not touch a table of another resource whose name continues from its own", async () => {
     await using world = openWorld();
     await world.run({ resources: [{ name: "o" }, { name: "o.x" }] }, rows([{ id: 1, l: [1] }]));
     expect(world.tables.map((table) => table.table).toSorted()).toEqual(["o", "o__l", "o_x", "o_x__l"]);

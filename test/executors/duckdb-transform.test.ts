@@ -159,7 +159,7 @@ describe("duckdb_transform with output", () => {
     expect(line.slice(caret.length - "LINE 1: ".length)).toStartWith("CAST(");
   });
 
-  test("writes nothing that anybody sees until the run completes", async () => {
+  test("writes nothing that anyone sees until the run completes", async () => {
     const organization = openOrganization();
     await organization.run(
       { sql: HALVES, output: output({ writeDisposition: "append" }) },
@@ -364,7 +364,7 @@ describe("partitionBy", () => {
     ]);
   });
 
-  test("is refused where it would make more partitions than anybody wants to open", async () => {
+  test("is refused where it would make more partitions than anyone wants to open", async () => {
     const sql = "SELECT i AS half FROM range(1001) t(i)";
     const { code, message } = await failure(openOrganization().run({ sql, output: part() }));
     expect([code, message]).toEqual([
@@ -378,7 +378,7 @@ describe("tests of a transform", () => {
   const run = (tests: JsonObject[], more: JsonObject = {}) =>
     openOrganization().run({ sql: HALVES, output: output(), tests, ...more });
 
-  test("that hold let the run go on", async () => {
+  test("that hold let the run continue", async () => {
     const tests: JsonObject[] = [
       { name: "no rows", sql: "FROM output WHERE n = 0" },
       { name: "one value", sql: "SELECT count(*) FROM output", expect: 2 },
@@ -442,7 +442,7 @@ describe("tests of a transform", () => {
     );
   });
 
-  test("are told where they are no SQL, and run without an output too", async () => {
+  test("are reported where they are no SQL, and run without an output too", async () => {
     expect((await failure(run([{ name: "typo", sql: "SELEC 1" }]))).message).toMatch(
       /^The test "typo": Parser Error/,
     );

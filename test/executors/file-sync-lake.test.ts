@@ -168,7 +168,7 @@ test.each(["copy", "mirror"])(
 );
 
 deepTest(
-  "of a table that is written anew a copy keeps nothing older; of one that is gone it keeps all",
+  "of a table that is written again a copy keeps nothing older; of one that is gone it keeps all",
   async () => {
     const to = await folder(data);
     const write = (id: number) =>

@@ -149,7 +149,7 @@ deepTest(
 );
 
 deepTest(
-  "a file of a drive that changes while it is read is told, and a form that has no bytes",
+  "a file of a drive that changes while it is read is reported, and a form that has no bytes",
   async () => {
     await using drive = await startDrive();
     drive.put(

@@ -130,7 +130,7 @@ test("between two stores files go through here, large ones in parts, with their 
   expect(other.seen.slice(seen).map(({ method }) => method)).toEqual(["GET"]);
 });
 
-test("hostile names are told one by one, and nothing leaves the destination's folder", async () => {
+test("hostile names are reported one by one, and nothing leaves the destination's folder", async () => {
   const [from, to] = [await bucket(data, s3), await folder(data)];
   const long = `${"n".repeat(200)}/`.repeat(5).concat("x".repeat(95));
   const hostile = [
@@ -320,7 +320,7 @@ test("objects that are there with the same hash are known as the same by an acti
   expect(await result()).toMatchObject({ copied: 1, skipped: 1, files: [{ path: "b" }] });
 });
 
-test("an object that changes while it is read comes as it is then, or is told and not there", async () => {
+test("an object that changes while it is read comes as it is then, or is reported and not there", async () => {
   const [from, to] = [await bucket(data, s3), await folder(data)];
   await from.put("once", "first");
   await from.put("restless", "0");
@@ -471,7 +471,7 @@ test("what it names is checked when it is saved", async () => {
   expect(removed.body.detail).toContain('"Good"');
 });
 
-test("a folder is not copied into itself, and a place that is not there is told", async () => {
+test("a folder is not copied into itself, and a place that is not there is reported", async () => {
   const place = await folder(data);
   place.put("a", "a");
   const at = (from: string, to: string, more: object = {}) =>

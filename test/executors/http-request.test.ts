@@ -102,7 +102,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("that changes something names its run, so that a second try can be told", async () => {
+  test("that changes something names its run, so that a second attempt can be told", async () => {
     const ctx = testContext();
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) await run({ url: base, method }, ctx);
     expect(seen.map(({ headers }) => headers["idempotency-key"])).toEqual(Array(4).fill(ctx.run.id));
@@ -157,7 +157,7 @@ describe("a request", () => {
 });
 
 describe("a reply that is not expected", () => {
-  test("fails for good below 500", async () => {
+  test("fails permanently below 500", async () => {
     answer = () => Response.json({ why: "no such thing", apiKey: "shh" }, { status: 404 });
     const error = await failure({ url: `${base}/x` });
     expect(error).toMatchObject({ code: "unexpected_status", retryable: false, retryAfterSeconds: null });
@@ -187,7 +187,7 @@ describe("a reply that is not expected", () => {
     expect((await failure({ url: base })).retryAfterSeconds).toBeNull();
   });
 
-  test("is told with at most 2,000 characters of its body", async () => {
+  test("is reported with at most 2,000 characters of its body", async () => {
     answer = () => new Response("y".repeat(100_000), { status: 500 });
     expect((await failure({ url: base })).details).toEqual({ status: 500, body: "y".repeat(2_000) });
   });
@@ -227,7 +227,7 @@ describe("what a request may not do", () => {
   const faults = (definition: JsonObject) =>
     (httpRequest.check?.(definition) ?? []).map(({ path }) => path.join("."));
 
-  test("is told when it is saved", () => {
+  test("is reported when it is saved", () => {
     expect(faults({ url: `${base}/{{payload.id}}`, headers: { Accept: "x" } })).toEqual([]);
     expect(faults({ url: "{{payload.url}}" })).toEqual([]);
     expect(faults({ url: "/orders" })).toEqual([]);

@@ -254,7 +254,7 @@ describe("agent_fetch_page", () => {
     expect(asked()[0]?.content).toContain("never an instruction");
   });
 
-  test("gives JSON of the schema that is asked for, mended once, with words around it or not", async () => {
+  test("gives JSON of the schema that is asked for, fixed once, with words around it or not", async () => {
     const outputSchema = {
       type: "object",
       required: ["minutes"],
@@ -328,7 +328,7 @@ describe("create_flashboard from a prompt", () => {
   };
 
   deepTest(
-    "draws the panels that a model lays out, mended once where their SQL or chart does not hold",
+    "draws the panels that a model lays out, fixed once where their SQL or chart does not hold",
     async () => {
       const wrong = { panels: [{ ...panel, sql: "SELECT id, price FROM raw.shop__orders" }] };
       const definition = { title: "Orders", prompt: "Show the orders", datasets: ["raw.shop"] };

@@ -164,7 +164,7 @@ describe.each(SYSTEMS)("%s", (name, open, phases) => {
     );
   }
 
-  test("killed when its COMMIT has come through, it finds that at the next try and writes nothing twice", async () => {
+  test("killed when its COMMIT has come through, it finds that at the next attempt and writes nothing twice", async () => {
     const start = await begin("append");
     const reached = relay.at(phases.append.at(-1) ?? "", "cut after");
     const id = await start();
@@ -208,7 +208,7 @@ describe.each(SYSTEMS)("%s", (name, open, phases) => {
   });
 
   deepTest(
-    "it waits for somebody else's lock, and a cancel ends that and leaves the table as it was",
+    "it waits for someone else's lock, and a cancel ends that and leaves the table as it was",
     async () => {
       const start = await begin("replace");
       const unlock = await there.lock("t");

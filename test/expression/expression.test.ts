@@ -61,7 +61,7 @@ describe("an expression", () => {
     expect(evaluated(text)).toEqual(wanted as Json);
   });
 
-  test("gives the same ids at each try", () => {
+  test("gives the same ids at each attempt", () => {
     expect(evaluated("[uuid(), uuid()]")).toEqual(evaluated("[uuid(), uuid()]"));
   });
 
@@ -164,7 +164,7 @@ describe("an expression that takes too much ends by its budget", () => {
     expect(reason(text, big, SMALL)).toMatch(/too large|takes too/);
   });
 
-  test("also where && or ?? would go on", () => {
+  test("also where && or ?? would continue", () => {
     const costly = "input.n.all(a, input.n.all(b, a + b >= 0))";
     expect(reason(`${costly} || true`, big, SMALL)).toContain("it takes too");
     expect(reason(`true || ${costly}`, big, SMALL)).toBe("it is true");

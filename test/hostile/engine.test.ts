@@ -17,7 +17,7 @@ async function refuse({ app }: Started, condition: string) {
 
 const told = (app: Started, text: string) => app.logged.filter((line) => line.includes(text)).length;
 
-test("a run whose end can't be written, and that can't be put back in line either, goes on once it can", async () => {
+test("a run whose end can't be written, and that can't be put back in line either, continues once it can", async () => {
   await using app = await startApp({ hurry: 50 });
   await using receiver = startReceiver();
   const definition = { url: receiver.url, method: "POST" };

@@ -11,7 +11,7 @@ const payload = { text: "x".repeat(5_000_000), list: Array.from({ length: 2_000 
 const holds = (text: string, at: Scope) => holdsWithin(text, at, new Budget(LARGE_CONDITION));
 const times = (count: number, term: string, glue: string) => Array(count).fill(term).join(glue);
 
-describe("a condition that joins a large payload to itself is told off before it takes the memory", () => {
+describe("a condition that joins a large payload to itself is reported off before it takes the memory", () => {
   test.each([
     `(${times(250, "payload.text", " + ")}).contains('z')`,
     `size(${times(250, "payload.text", " + ")}) > 1`,
@@ -90,7 +90,7 @@ test("a definition with more expressions than are read at once is refused whole"
   expect(refused.text).toContain("Use fewer or shorter ones");
 });
 
-describe("a search whose lists name one value many times over is told off before they are unfolded", () => {
+describe("a search whose lists name one value many times over is reported off before they are unfolded", () => {
   test.each([
     `@ | ${times(13, "[@, @, @]", " | ")} | to_string(@)`,
     `@ | ${times(13, "{a: @, b: @, c: @}", " | ")} | @ == @`,

@@ -79,7 +79,7 @@ describe("the way back", () => {
     expect((await owner(late.callback.search.slice(1))).body.code).toBe("gone");
   });
 
-  test("is taken by nobody else than who began it, and is spent then", async () => {
+  test("is taken by no one else than who began it, and is spent then", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const other = await join(weir, "admin");

@@ -84,7 +84,7 @@ test("X-Organization-Id opens no organization that one is not a member of, whate
   }
 });
 
-test("a reply kept under an idempotency key is given to nobody else", async () => {
+test("a reply kept under an idempotency key is given to no one else", async () => {
   const key = { "idempotency-key": "the-same-for-all" };
   const body = { name: "One", kind: "conditional_branch", definition: branch() };
   const mine = await app.owner("POST", "/api/v1/actions", body, key);

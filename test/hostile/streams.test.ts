@@ -92,7 +92,7 @@ test("a stream ends soon after the one who opened it has left the organization",
   expect(await stream.rest()).not.toContain("Not for their eyes");
 });
 
-test("a stream goes on for as long as it may", async () => {
+test("a stream continues for as long as it may", async () => {
   await using app = await startApp({ engine: false });
   const stream = await follow(app, app.token);
   app.clock.turn(60_000);
@@ -104,7 +104,7 @@ test("a stream goes on for as long as it may", async () => {
   await stream.close();
 });
 
-test("a stream goes on while the database is away for a while", async () => {
+test("a stream continues while the database is away for a while", async () => {
   await using database = await startSqld();
   const feed = startFeed();
   await using app = await startApp({

@@ -56,7 +56,7 @@ test("the file used longest ago goes when there is no room, once nobody can be r
   expect(test.there("a", "b", "c", "d")).toEqual([true, true, false, true]);
 });
 
-test("a file that somebody holds stays", async () => {
+test("a file that someone holds stays", async () => {
   using test = openTestCache();
   const releases: (() => void)[] = [];
   await test.get("a", (release) => releases.push(release));
@@ -70,7 +70,7 @@ test("a file that somebody holds stays", async () => {
   expect(test.there("a")).toEqual([false]);
 });
 
-test("a download that fails leaves nothing, and the next one is tried anew", async () => {
+test("a download that fails leaves nothing, and the next one is tried again", async () => {
   using test = openTestCache();
   const broken = test.cache.get("a", async (into) => {
     writeFileSync(into, "half");

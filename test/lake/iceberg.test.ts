@@ -59,7 +59,7 @@ test("a type may widen as the specification has it, and any other change makes a
     expect([from, to, stays(from, to)]).toEqual([from, to, false]);
 });
 
-test("a type that Iceberg lacks is told by name, and once it is gone only what came after can be read", () => {
+test("a type that Iceberg lacks is reported by name, and once it is gone only what came after can be read", () => {
   expect(() => historyOf({ a: "BIGINT", b: "HUGEINT" })).toThrow(UnknownType);
   const history = historyOf({ a: "BIGINT", b: "HUGEINT" }, { a: "BIGINT" });
   expect(idsOf(history)).toEqual([{ a: 1 }]);

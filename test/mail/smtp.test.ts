@@ -59,7 +59,7 @@ test("a certificate that no authority vouches for is refused", async () => {
   expect(peer.received).toEqual([]);
 });
 
-test("a wrong password, a refused recipient and a dead server are told in one sentence without the password", async () => {
+test("a wrong password, a refused recipient and a dead server are reported in one sentence without the password", async () => {
   await using guarded = await startSmtp({ user: "weir", password: "right" });
   await using picky = await startSmtp({
     onRcptTo: ({ address }, _session, done) => done(new Error(`${address} is unknown here`)),

@@ -74,7 +74,7 @@ describe.each([
     });
   });
 
-  test("carries out calls, one after the other and at once", async () => {
+  test("executes calls, one after the other and at once", async () => {
     const echo = { upstreamName: "echo", inputSchema: null };
     const result = readResult(await client.callTool(echo, { message: "hello" }));
     expect(result).toMatchObject({ isError: false, truncated: false });
@@ -205,7 +205,7 @@ describe("a server of 2026-07-28", () => {
       expect((await call).code).toBe("cancelled");
     }));
 
-  test("that asks a person is told no, once, with its own state as it came, and answers then", () =>
+  test("that asks a person is reported no, once, with its own state as it came, and answers then", () =>
     using(
       {
         asks: {
@@ -238,7 +238,7 @@ describe("a server of 2026-07-28", () => {
       },
     ));
 
-  test("that goes on asking is left after a few rounds, with a sentence about what it wanted", () =>
+  test("that continues asking is left after a few rounds, with a sentence about what it wanted", () =>
     using(
       {
         asks: {
@@ -281,7 +281,7 @@ describe("a server of 2026-07-28", () => {
       expect((await failureOf(openMcp(placeOf(peer.url)))).code).toBe("egress_blocked");
     }));
 
-  test("that wants to know who asks is told so, with what it says of it", () =>
+  test("that wants to know who asks is reported so, with what it says of it", () =>
     using({ token: "secret-token" }, async (peer) => {
       const failure = await failureOf(openMcp(placeOf(peer.url)));
       expect(failure.code).toBe("upstream");
@@ -334,7 +334,7 @@ describe("a server of 2026-07-28", () => {
 });
 
 describe("a server of sessions", () => {
-  test("gets its answers, is begun anew when it forgot the session, and is told of the end", async () => {
+  test("gets its answers, is begun anew when it forgot the session, and is reported the end", async () => {
     const peer = startLegacy();
     try {
       const client = await openMcp(placeOf(peer.url));
@@ -407,7 +407,7 @@ test("an answer without end is cut off", () =>
     },
   ));
 
-test("what is no MCP server at all is told as such", async () => {
+test("what is no MCP server at all is reported as such", async () => {
   const page = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<h1>Hello</h1>") });
   const failure = await failureOf(openMcp(placeOf(`http://127.0.0.1:${page.port}/`)));
   expect(failure.code).toBe("upstream");

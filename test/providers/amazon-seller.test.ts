@@ -141,7 +141,7 @@ describe("orders", () => {
     );
   });
 
-  test("have persons where they are asked for; where Amazon leaves them out, that is told and costs no order", async () => {
+  test("have persons where they are asked for; where Amazon leaves them out, that is reported and costs no order", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1), sellerOrder(2));
     const without = linkTo(seller, { includePii: true });
@@ -352,7 +352,7 @@ describe("reports", () => {
     });
   });
 
-  test("that are cancelled have no rows, which is told; those that fail may be tried after half an hour", async () => {
+  test("that are cancelled have no rows, which is reported; those that fail may be tried after half an hour", async () => {
     await using seller = await startSeller();
     seller.reports.set(TYPE, { status: "CANCELLED", looks: 0 });
     const link = linkTo(seller);
@@ -366,7 +366,7 @@ describe("reports", () => {
     });
   });
 
-  test("that can't be read as a table are told, not guessed", async () => {
+  test("that can't be read as a table are reported, not guessed", async () => {
     await using seller = await startSeller();
     seller.reports.set(TYPE, { status: "DONE", content: "a\tb\n1\t2\t3\n", looks: 0 });
     expect((await failure(rows(linkTo(seller), TYPE))).message).toContain("Line 2 of the report");

@@ -51,18 +51,18 @@ const rows = (n: number, perLevel: number) =>
 const ids = (n: number) => rows(n, 1).map(({ id }) => id);
 
 describe("a walk through pages", () => {
-  test("begins anew by the last row's order before the list gives no more, and gives each row once", async () => {
+  test("starts again by the last row's order before the list gives no more, and gives each row once", async () => {
     const { walk, turns } = listOf(rows(95, 4), 10, 30);
     expect(await read({ ...walk, resumeAfter: 20 })).toEqual(ids(95));
     expect(Math.max(...turns.map(({ after }) => after))).toBeLessThan(30);
   });
 
-  test("goes on by the cursor where too many rows are level to begin anew", async () => {
+  test("continues by the cursor where too many rows are level to start again", async () => {
     const { walk } = listOf(rows(60, 50), 10);
     expect(await read({ ...walk, resumeAfter: 20 })).toEqual(ids(60));
   });
 
-  test("goes on behind an expired cursor, and fails where there is no row to go on from", async () => {
+  test("continues behind an expired cursor, and fails where there is no row to continue from", async () => {
     const { walk, turns } = listOf(rows(70, 3), 10, 30);
     expect(await read(walk)).toEqual(ids(70));
     expect(turns.filter(({ after }) => after >= 30).length).toBeGreaterThan(1);
@@ -156,7 +156,7 @@ describe("a throttle", () => {
     expect(clock.waits).toEqual([500]);
   });
 
-  test("of a slow limit goes on where it was after a restart, and of a quick one is not kept", async () => {
+  test("of a slow limit continues where it was after a restart, and of a quick one is not kept", async () => {
     const kept = new Map<string, StoredQuota>();
     const quotas = {
       read: async () => [...kept.values()],

@@ -128,7 +128,7 @@ describe("a walk of a drive", () => {
     expect([last.files, last.asked]).toEqual([anew.files, ONE]);
   });
 
-  test("is not made for what has changed elsewhere, over however many pages that is told", async () => {
+  test("is not made for what has changed elsewhere, over however many pages that is reported", async () => {
     await using drive = await startDrive();
     drive.put(
       folder("f1", "One"),

@@ -97,7 +97,7 @@ describe("verify", () => {
 });
 
 describe("tokens", () => {
-  test("are asked for once by many at a time, kept, and asked for anew when Google refuses them", async () => {
+  test("are asked for once by many at a time, kept, and asked for again when Google refuses them", async () => {
     await using drive = await startDrive();
     drive.put(csv("a1", "a.csv"));
     drive.state.tokenDelayMs = 30;
@@ -314,7 +314,7 @@ describe("failures on the way", () => {
   });
 });
 
-test("a file that changes while it is read is told, not taken", async () => {
+test("a file that changes while it is read is reported, not taken", async () => {
   await using drive = await startDrive();
   drive.put(csv("a1", "a.csv"));
   drive.state.instead = ({ query }) => {

@@ -238,7 +238,7 @@ describe("pages", () => {
     expect((await read("/linked", WAYS["/linked"], { maxRows: 40, range })).length).toBe(95);
   });
 
-  test("that were not asked for are told of", async () => {
+  test("that were not asked for are reported", async () => {
     peer.orders.push(...many(35, order));
     for (const [spec, dataPath, words] of [
       ["/linked", "@", "the Link header"],
@@ -395,7 +395,7 @@ describe("credentials", () => {
     );
   });
 
-  test("stand in nothing that is told, also where the API gives them back", async () => {
+  test("stand in nothing that is reported, also where the API gives them back", async () => {
     const echo = JSON.stringify({
       message: `You are ${SECRETS.apiKey} and ${SECRETS.token}`,
       errors: [{ detail: SECRETS.token }],
@@ -453,7 +453,7 @@ describe("what is new", () => {
     }
   });
 
-  test("goes on over all pages, in the query and in a body", async () => {
+  test("continues over all pages, in the query and in a body", async () => {
     peer.orders.push(...many(95, order));
     const linked = { ...WAYS["/linked"], incremental: SINCE };
     expect(ids(await read("/linked", linked, range(instant(10), instant(80))))).toEqual(upTo(79).slice(9));
@@ -613,7 +613,7 @@ describe("in passing", () => {
     expect(told.length).toBe(2 * link.clock.waits.length);
   });
 
-  test("limits that look like a refusal, or stand in the headers of a good reply, are kept to", async () => {
+  test("limits that look like a refusal, or stand in the headers of a good reply, are respected", async () => {
     peer.orders.push(...many(65, order));
     const link = to();
     const now = Date.parse("2026-06-01T00:00:00Z") / 1000;
@@ -637,7 +637,7 @@ describe("in passing", () => {
     });
   });
 
-  test("a resource's own rate is kept to, over all runs of the connection", async () => {
+  test("a resource's own rate is respected, over all runs of the connection", async () => {
     peer.orders.push(...many(95, order));
     const link = to();
     const endpoint = { ...WAYS["/linked"], requestsPerMinute: 30 };

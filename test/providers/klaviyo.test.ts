@@ -421,7 +421,7 @@ describe("what may not be read", () => {
     }
   });
 
-  test("a field ends as an empty column, and is told", async () => {
+  test("a field ends as an empty column, and is reported", async () => {
     peer.store.profiles = [profile(1)];
     peer.state.denied = ["predictive_analytics"];
     const link = to();
@@ -432,7 +432,7 @@ describe("what may not be read", () => {
     expect(link.warnings).toEqual([expect.stringContaining("may not read predictive_analytics of profiles")]);
   });
 
-  test("a field that the revision does not know is told, and the others come", async () => {
+  test("a field that the revision does not know is reported, and the others come", async () => {
     peer.store.segments = [named("S", 1, { is_active: true })];
     peer.state.without = ["is_starred"];
     const link = to({ revision: "2025-07-15" });
@@ -442,7 +442,7 @@ describe("what may not be read", () => {
   });
 });
 
-test("a revision that will end is told", async () => {
+test("a revision that will end is reported", async () => {
   peer.state.headers = { sunset: "Sat, 01 May 2027 00:00:00 GMT" };
   const link = to({ revision: "2026-01-15" });
   await rowsOf(klaviyo, link, request("lists"));

@@ -99,7 +99,7 @@ describe("verify", () => {
 });
 
 describe("sslMode", () => {
-  test("says how TLS is treated, and a certificate that nobody vouches for is told", async () => {
+  test("says how TLS is treated, and a certificate that nobody vouches for is reported", async () => {
     await using door = await startMysqlDoor();
     const outcome = async (sslMode: string) => {
       door.tries.length = 0;

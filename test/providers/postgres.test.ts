@@ -196,7 +196,7 @@ describe("sslMode", () => {
     ]);
   });
 
-  test("prefer goes on without TLS, and require stops, where the server has none", async () => {
+  test("prefer continues without TLS, and require stops, where the server has none", async () => {
     await using plain = await startPostgres();
     const place = { host: plain.host, port: plain.port };
     await postgres.verify(to(place));
@@ -289,7 +289,7 @@ describe("extract", () => {
     expect(await ids("2026-01-02", null)).toEqual(["2", "3"]);
   });
 
-  test("limits rows in the order of the cursor, so that the next range goes on where this one ended", async () => {
+  test("limits rows in the order of the cursor, so that the next range continues where this one ended", async () => {
     await pg.sql.unsafe(
       "create table unsorted (at int); insert into unsorted values (5), (1), (4), (2), (3)",
     );
@@ -578,7 +578,7 @@ describe("an extractor", () => {
   /** Idle connections of ours, outside of a transaction. */
   const IDLE = "from pg_stat_activity where application_name = 'weir' and state = 'idle'";
 
-  test("reads one table after the other over one connection, and goes on over another where that was ended", async () => {
+  test("reads one table after the other over one connection, and continues over another where that was ended", async () => {
     await pg.sql.unsafe("create view shop.who as select pg_backend_pid() as pid");
     const extractor = postgres.extractor?.();
     if (!extractor) throw new Error("There is none.");

@@ -189,7 +189,7 @@ describe("a bulk operation", () => {
 });
 
 describe("the file of a bulk operation", () => {
-  test("goes on behind the lines that came, where a download breaks off", async () => {
+  test("continues behind the lines that came, where a download breaks off", async () => {
     peer.store.products = many(1_300, (n) => product(n, 2));
     peer.bulk.state.cuts = [0, 100, 101, 500];
     const rows = await rowsOf(shopify, to(), ask("products"));
@@ -198,7 +198,7 @@ describe("the file of a bulk operation", () => {
     expect(peer.bulk.downloads).toHaveLength(5);
   });
 
-  deepTest("goes on behind the lines that came, where nothing more comes", async () => {
+  deepTest("continues behind the lines that came, where nothing more comes", async () => {
     peer.store.customers = many(1_300, customer);
     peer.bulk.state.stalls = [0, 100];
     const { egress } = to();
@@ -249,7 +249,7 @@ describe("the file of a bulk operation", () => {
     expect(state.kept.size).toBe(0);
   });
 
-  test("whose lines stand apart from their parents is refused, and the next try goes by pages", async () => {
+  test("whose lines stand apart from their parents is refused, and the next attempt goes by pages", async () => {
     peer.store.products = many(1_300, (n) => product(n, 2));
     peer.bulk.state.isUnruly = true;
     const link = to();
@@ -275,7 +275,7 @@ describe("a run that is interrupted", () => {
     peer.state.afterPage = () => undefined;
   }
 
-  test("takes up the operation that it had begun, and reads each object once", async () => {
+  test("resumes the operation that it had begun, and reads each object once", async () => {
     for (const range of [null, { field: "updated_at", from: null, to: null }]) {
       peer.bulk.forget();
       peer.store.customers = many(1_300, customer);
@@ -294,7 +294,7 @@ describe("a run that is interrupted", () => {
     }
   });
 
-  test("begins anew where the pages end before what the operation reads, and where it is old", async () => {
+  test("starts again where the pages end before what the operation reads, and where it is old", async () => {
     peer.store.customers = many(1_300, customer);
     const state = memory();
     await interrupt(to({}, { state: state }), ask("customers"));

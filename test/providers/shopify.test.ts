@@ -113,7 +113,7 @@ describe("an app of the Dev Dashboard", () => {
     peer.state.now = () => Date.now();
   });
 
-  test("that Shopify does not know is told as such", async () => {
+  test("that Shopify does not know is reported as such", async () => {
     const wrong = asApp({ ...shopApp, clientSecret: "shpss_other" });
     expect((await failure(shopify.verify(wrong))).message).toContain(
       "does not accept this clientId with this clientSecret",
@@ -123,7 +123,7 @@ describe("an app of the Dev Dashboard", () => {
     );
   });
 
-  test("is told of a version of the API that is about to end", async () => {
+  test("warns about a version of the API that is about to end", async () => {
     const link = asApp(shopApp, { apiVersion: "2024-01" });
     await shopify.verify(link);
     expect(link.warnings).toEqual([
@@ -382,7 +382,7 @@ describe("oddities", () => {
     }
   });
 
-  test("a cursor that expires costs nothing: the list goes on from its last row", async () => {
+  test("a cursor that expires costs nothing: the list continues from its last row", async () => {
     for (const range of [null, { field: "updated_at", from: minute(2), to: null }]) {
       peer.store.orders = many(90, (n) => order(n, { updatedAt: minute(Math.ceil(n / 10) * 10) }));
       let pages = 0;
@@ -414,7 +414,7 @@ describe("oddities", () => {
     expect(error.message).toContain("same next page twice");
   });
 
-  test("a search that Shopify passes over is told", async () => {
+  test("a search that Shopify passes over is reported", async () => {
     const search = [
       { path: ["locations"], query: "x:1", warnings: [{ field: "x", message: "Invalid search field" }] },
     ];
@@ -526,7 +526,7 @@ describe("failures", () => {
     expect(peer.asked).toHaveLength(5);
   });
 
-  test("that no other try helps are told at once", async () => {
+  test("that no other try helps are reported at once", async () => {
     const refused = { errors: [{ message: "syntax error, unexpected end of file" }] };
     peer.state.instead = () => ({ status: 200, body: JSON.stringify(refused) });
     const error = await failure(rowsOf(shopify, to(), request("locations")));
@@ -551,7 +551,7 @@ describe("failures", () => {
 });
 
 describe("what may not be read", () => {
-  test("a field ends as an empty column, and is told once", async () => {
+  test("a field ends as an empty column, and is reported once", async () => {
     peer.store.orders = many(30, (n) => order(n));
     peer.state.scopes = ["read_orders", "read_all_orders", "read_products"];
     const link = to();
@@ -580,7 +580,7 @@ describe("what may not be read", () => {
     }
   });
 
-  test("orders of more than sixty days ago are told where the token does not see them", async () => {
+  test("orders of more than sixty days ago are reported where the token does not see them", async () => {
     peer.state.scopes = ["read_orders", "read_customers", "read_products"];
     const recent = to();
     const range = (from: string | null) => ({ field: "updated_at", from, to: null });
@@ -606,7 +606,7 @@ describe("versions", () => {
     expect(versions).toEqual([expect.stringMatching(/version 2027-01, .* supports 2026-07/)]);
   });
 
-  test("that are deprecated are told", async () => {
+  test("that are deprecated are reported", async () => {
     peer.state.headers = { "x-shopify-api-deprecated-reason": "https://shopify.dev/changelog/x" };
     const link = to();
     await rowsOf(shopify, link, request("locations"));

@@ -247,7 +247,7 @@ describe("cancelling", () => {
     expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
   });
 
-  test("a run in line ends it before it starts", async () => {
+  test("a queued run ends it before it starts", async () => {
     await using app = await startApp({ engine: false });
     const run = await start(app, (await makeAction(app.owner)).id);
     const cancelled = await app.owner("POST", `${RUNS}/${run.id}/cancel`);
@@ -258,7 +258,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("a run that waits for another try ends it", async () => {
+  test("a run that waits for another attempt ends it", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
     const action = await makeAction(
@@ -309,7 +309,7 @@ describe("trying again", () => {
     expect((await app.owner("GET", `${RUNS}/${failed.id}`)).body.status).toBe("failed");
   });
 
-  test("by hand is refused while the run goes on, and for an action that is disabled or deleted", async () => {
+  test("by hand is refused while the run continues, and for an action that is disabled or deleted", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);
     const run = await start(app, action.id);
@@ -321,7 +321,7 @@ describe("trying again", () => {
     expect((await app.owner("POST", `${RUNS}/${run.id}/retry`)).body.code).toBe("invalid_state");
   });
 
-  test("by the definition's policy waits out each pause, and the result is that of the last try", async () => {
+  test("by the definition's policy waits out each pause, and the result is that of the last attempt", async () => {
     await using app = await startApp();
     await using receiver = startReceiver((_, count) =>
       Response.json({ count }, { status: count < 3 ? 503 : 200 }),
@@ -438,7 +438,7 @@ describe("runs of one concurrency key", () => {
     expect(order.join("")).toBe("012345");
   });
 
-  test("wait for an older one that waits for its next try, and go on when it is cancelled", async () => {
+  test("wait for an older one that waits for its next attempt, and continue when it is cancelled", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(({ path }) =>
       Response.json({}, { status: path === "/bad" ? 503 : 200 }),
@@ -525,7 +525,7 @@ describe("the log", () => {
     );
   });
 
-  test("with follow waits for what comes, and gives a cursor as long as the run goes on", async () => {
+  test("with follow waits for what comes, and gives a cursor as long as the run continues", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(long));

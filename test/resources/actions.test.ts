@@ -307,7 +307,7 @@ describe("the list", () => {
 });
 
 describe("running an action", () => {
-  test("answers 201 with a run in line, made by the caller", async () => {
+  test("answers 201 with a queued run, made by the caller", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);
     const made = await app.owner("POST", `${ACTIONS}/${action.id}/run`);

@@ -93,7 +93,7 @@ test("what stays inside never asks: SQL, an action that only computes, names in 
 const markdownWith = (name: string, tools: string[], prompt = "You answer.") =>
   `---\nname: ${name}\ntools: [${tools.map((tool) => `'${tool}'`).join(", ")}]\n---\n${prompt}\n`;
 
-test("a thread whose agent somebody else changed asks before each call that is heard outside; a new one does not", async () => {
+test("a thread whose agent someone else changed asks before each call that is heard outside; a new one does not", async () => {
   const { owner, origin } = chat.app;
   const entry = await addHttp(owner, httpApi("Late", { baseUrl: peer.url, endpoints: [endpoint()] }));
   const { modelName } = entry.endpoints[0];

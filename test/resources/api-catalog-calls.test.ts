@@ -151,7 +151,7 @@ describe("an endpoint, called by a run", () => {
     ]);
   });
 
-  test("is made with the entry's connection, whose credentials are told nobody", async () => {
+  test("is made with the entry's connection, whose credentials are reported nobody", async () => {
     const slug = `shop-api-${++counter}`;
     const definition = {
       http: { baseUrl: peer.url, auth: { type: "bearer" } },
@@ -256,7 +256,7 @@ describe("what needs approval", () => {
   const decide = (id: string, decisionValue: string) =>
     member("POST", `/api/v1/decisions/${id}/decide`, { decisionValue });
 
-  test("waits, shows the exact arguments, and is sent once when somebody says yes", async () => {
+  test("waits, shows the exact arguments, and is sent once when someone says yes", async () => {
     const entry = await held();
     const before = heard();
     const { run, decision } = await waiting(entry.id);
@@ -283,7 +283,7 @@ describe("what needs approval", () => {
     expect(JSON.parse(peer.heard.at(-1)?.body ?? "")).toEqual({ item: "cup", note: "for a" });
   });
 
-  test("is never sent when somebody says no, or the run is cancelled", async () => {
+  test("is never sent when someone says no, or the run is cancelled", async () => {
     const entry = await held();
     const before = heard();
     const no = await waiting(entry.id);
@@ -368,7 +368,7 @@ describe("what needs approval", () => {
     }
   });
 
-  test("holds up a step of an automation, which goes on after the yes", async () => {
+  test("holds up a step of an automation, which continues after the yes", async () => {
     const entry = await addShop({ approvalRequired: true });
     const steps = [
       {
@@ -590,7 +590,7 @@ describe("a tool of an MCP server", () => {
     }
   });
 
-  test("of a server that is not there, or asks who one is, is told without a failure", async () => {
+  test("of a server that is not there, or asks who one is, is reported without a failure", async () => {
     const dead = await owner("POST", `${CATALOG}/discover`, {
       sourceType: "mcp",
       mcpUrl: "http://127.0.0.1:9/mcp",

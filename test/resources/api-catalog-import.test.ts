@@ -342,7 +342,7 @@ describe("hostile descriptions", () => {
     expect([given.length, given.filter((name) => name.length > 64)]).toEqual([names.length, []]);
   });
 
-  test("a description that takes long to read keeps nobody else waiting", async () => {
+  test("a description that takes long to read keeps no one else waiting", async () => {
     const { schema, schemas } = nested(20, 10);
     const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
     const paths = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`/p${n}`, { post }]));
@@ -366,7 +366,7 @@ describe("hostile descriptions", () => {
   });
 
   deepTest(
-    "operations that share deep references unfold to what can be given back, and keep nobody else waiting",
+    "operations that share deep references unfold to what can be given back, and keep no one else waiting",
     async () => {
       const { schema, schemas } = nested(6, 4);
       const parameters = Array.from({ length: 500 }, (_, n) => ({ name: `q${n}`, in: "query", schema }));
@@ -399,7 +399,7 @@ describe("hostile descriptions", () => {
   );
 
   deepTest(
-    "long YAML keeps nobody else waiting either, and is refused in the same words",
+    "long YAML keeps no one else waiting either, and is refused in the same words",
     async () => {
       const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
       const text = `openapi: 3.1.0\ninfo: {title: x, version: "1"}\npaths:\n${lines.join("\n")}\n`;

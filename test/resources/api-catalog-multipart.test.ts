@@ -153,7 +153,7 @@ describe("a form of parts", () => {
     expect(got.at(-1)?.fields).toEqual([["file", plain]]);
   });
 
-  test("is the same to the byte for the same arguments, so that a second try is one", async () => {
+  test("is the same to the byte for the same arguments, so that a second attempt is one", async () => {
     const { call } = await imported(openapi("3.0.3", media({ title: { type: "string" } })));
     await call({ title: "same" });
     await call({ title: "same" });
@@ -179,7 +179,7 @@ describe("a form of parts", () => {
   });
 });
 
-test("a body that can't be sent is told at the import, by its type", async () => {
+test("a body that can't be sent is reported at the import, by its type", async () => {
   const content = openapi("3.0.3", { "application/octet-stream": { schema: { type: "string" } } });
   const { body } = await owner("POST", `${CATALOG}/ai-import`, { content, baseUrl });
   expect(body.warnings.join(" ")).toContain("application/octet-stream can't be sent yet");

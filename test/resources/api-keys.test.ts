@@ -261,7 +261,7 @@ describe("an API key", () => {
     expect((await used()) > first).toBe(true);
   });
 
-  test("makes things and sets runs off; lists that show people go on without one", async () => {
+  test("makes things and starts runs; lists that show people continue without one", async () => {
     await using app = await startApp();
     const { call, id } = await makeKey(app);
     const action = await makeAction(call);

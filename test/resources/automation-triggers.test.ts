@@ -329,7 +329,7 @@ describe("an event trigger", () => {
     120_000,
   );
 
-  test("goes on over a definition that fails, and keeps the order of the trail", async () => {
+  test("continues over a definition that fails, and keeps the order of the trail", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("no", { status: 400 }));
     const call = { kind: "http_request", definition: { url: `${receiver.url}/{{payload.data.name}}` } };

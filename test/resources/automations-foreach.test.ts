@@ -53,7 +53,7 @@ describe("a config with forEach", () => {
     expect(faultsOf(refused)).toEqual(faults.map((fault) => `body.config.steps.0.${fault}`));
   });
 
-  test("gives no branch to hang on", async () => {
+  test("gives no branch to depend on", async () => {
     await using app = await startApp({ engine: false });
     const steps = [each(), { key: "b", ...work, dependsOn: ["each:a"] }];
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps } }))).toEqual([
@@ -63,7 +63,7 @@ describe("a config with forEach", () => {
 });
 
 describe("a step with forEach", () => {
-  test("is carried out for each item, and its result is theirs in the list's order", async () => {
+  test("is executed for each item, and its result is theirs in the list's order", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const steps = [
@@ -222,7 +222,7 @@ describe("a step with forEach", () => {
     });
   });
 
-  test("set off again goes on with what was never laid out", async () => {
+  test("set off again continues with what was never laid out", async () => {
     await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
     let isBroken = true;
     const ended = new Map<number, number>();
@@ -362,7 +362,7 @@ describe("a step with forEach", () => {
     expect(lines).toMatchObject([{ level: "warn", warnings: [warning] }]);
   });
 
-  test("names the items that failed while others go on, and those that were cancelled with the run", async () => {
+  test("names the items that failed while others continue, and those that were cancelled with the run", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(({ text }) =>
       JSON.parse(text).index === 0 ? new Response("no", { status: 400 }) : new Promise(() => {}),
@@ -481,7 +481,7 @@ describe("a step with forEach", () => {
     expect([run.status, most]).toEqual(["completed", 1]);
   });
 
-  test("carries out none of the items that it begins with where the concurrencyKey of one can't be told", async () => {
+  test("executes none of the items that it begins with where the concurrencyKey of one can't be told", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const step = post(receiver.url);
@@ -493,7 +493,7 @@ describe("a step with forEach", () => {
     expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.runs).toEqual([]);
   });
 
-  test("that has no list, and may go on, tells the steps behind it of that", async () => {
+  test("that has no list, and may continue, tells the steps behind it of that", async () => {
     await using app = await startApp();
     const told = { ...work, dependsOn: ["each"], when: "steps.each.error.code == 'template_error'" };
     const flow = await makeAutomation(app.owner, {
@@ -723,7 +723,7 @@ test("a run that is cancelled among its items tells of none that is still under 
   });
 });
 
-test("a step whose item is cancelled keeps what hangs on it from being done, whatever else that hangs on", async () => {
+test("a step whose item is cancelled keeps what depends on it from being done, whatever else that depends on", async () => {
   await using app = await startApp();
   const ask = { kind: "approval_gate", definition: { title: "Ship?" } };
   const steps = [each(ask), { key: "other", ...ask }, { key: "join", ...work, dependsOn: ["each", "other"] }];

@@ -67,7 +67,7 @@ describe("a test of an automation", () => {
     expect(run.result).toMatchObject({ load: { rows: 2 }, route: { branch: "many" } });
   });
 
-  test("takes the results that are pinned in the config, which other runs carry out", async () => {
+  test("takes the results that are pinned in the config, which other runs execute", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const steps = [

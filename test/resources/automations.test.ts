@@ -507,7 +507,7 @@ describe("a run with steps", () => {
     expect(at("last").startedAt >= at("left").completedAt).toBe(true);
   });
 
-  test("takes the branch that holds; what hangs on the others is skipped, and what joins them is not", async () => {
+  test("takes the branch that holds; what depends on the others is skipped, and what joins them is not", async () => {
     await using app = await startApp();
     const route = {
       branches: [
@@ -578,7 +578,7 @@ describe("a run with steps", () => {
     ]);
   });
 
-  test("that fails stops what has not begun, unless the step says to go on", async () => {
+  test("that fails stops what has not begun, unless the step says to continue", async () => {
     await using app = await startApp();
     const bad = (more: object = {}) => step("bad", { definition: branch("a", "false"), ...more });
     const rest = [step("next", { dependsOn: ["bad"] }), step("then", { dependsOn: ["next"] })];
@@ -678,7 +678,7 @@ describe("cancelling a run", () => {
 });
 
 describe("trying a run again", () => {
-  test("goes on where it failed, with the results of what went well", async () => {
+  test("continues where it failed, with the results of what went well", async () => {
     await using app = await startApp();
     let status = 500;
     await using receiver = startReceiver(({ path }) =>
@@ -715,7 +715,7 @@ describe("trying a run again", () => {
     expect(receiver.got.map(({ path }) => path).slice(3)).toEqual(["/a", "/b"]);
   });
 
-  test("is refused while it goes on, and while the automation is disabled", async () => {
+  test("is refused while it continues, and while the automation is disabled", async () => {
     await using app = await startApp({ engine: false });
     const made = await makeAutomation(app.owner, { action: call("http://a.test") });
     const run = created(await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`));

@@ -281,7 +281,7 @@ describe("installing", () => {
     expect(await amounts()).toEqual(before.map((n) => n + 1));
   });
 
-  test("makes again what somebody has deleted, and leaves the rest", async () => {
+  test("makes again what someone has deleted, and leaves the rest", async () => {
     const { slug } = await published(owner, chainBundle());
     const inputs = { name: "heal", token: "token-of-heal" };
     const first = await install(owner, slug, inputs);

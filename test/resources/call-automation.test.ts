@@ -149,7 +149,7 @@ describe("calling an automation", () => {
     expect(receiver.got.map(({ text }) => JSON.parse(text))).toEqual([{ order: 7 }]);
   });
 
-  test("does not wait where it is told so", async () => {
+  test("does not wait where it is reported so", async () => {
     await using app = await startApp();
     await using receiver = closed();
     await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });
@@ -235,7 +235,7 @@ describe("calling an automation", () => {
     });
   });
 
-  test("that does not wait goes on also where the called one fails or is skipped on the spot", async () => {
+  test("that does not wait continues also where the called one fails or is skipped on the spot", async () => {
     await using app = await startApp();
     const hold = { kind: "approval_gate", definition: { title: "Hold" } };
     const concurrency = { max: 1, policy: "skip" };
@@ -460,7 +460,7 @@ describe("calling an automation", () => {
     expect(await runsOf(app, bySlug("d0"))).toHaveLength(1);
   }, 120_000);
 
-  test("goes on once after the process has ended at any point between", async () => {
+  test("continues once after the process has ended at any point between", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = closed();
     const helper = await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });
@@ -482,7 +482,7 @@ describe("calling an automation", () => {
   });
 });
 
-test("an action of the kind is told among the kinds", async () => {
+test("an action of the kind is reported among the kinds", async () => {
   await using app = await startApp({ engine: false });
   const { kinds } = (await app.owner("GET", "/api/v1/action-kinds")).body;
   const kind = kinds.find(({ kind }: { kind: string }) => kind === "call_automation");

@@ -96,7 +96,7 @@ describe("callers that each hold a key which what the next has called needs", ()
     },
   );
 
-  test("go on where no circle is closed, each in its turn", async () => {
+  test("continue where no circle is closed, each in its turn", async () => {
     await using app = await startApp();
     const steps = [hold, need("shared")];
     const called = await makeAutomation(app.owner, { steps }, { name: "Called" });
@@ -115,7 +115,7 @@ describe("callers that each hold a key which what the next has called needs", ()
   });
 });
 
-test("a key that a caller holds while it stands in the line of who needs the key is told, and the line moves on", async () => {
+test("a key that a caller holds while it stands in the line of who needs the key is reported, and the line moves on", async () => {
   await using app = await startApp();
   const config = { steps: [hold, need("shop")], concurrency: { max: 1 } };
   const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
@@ -135,31 +135,34 @@ test("a key that a caller holds while it stands in the line of who needs the key
   expect(await runEnd(app.owner, id)).toMatchObject({ error: { code: "called_automation_failed" } });
 });
 
-deepTest("a line that can't move on any more once it has become narrower is told, and moves on", async () => {
-  await using app = await startApp();
-  const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
-  const config = { steps, concurrency: { max: 2 } };
-  const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
-  const start = async (input: string) =>
-    created(await app.owner("POST", `${AUTOMATIONS}/${narrow.id}/run`, { input })).id as string;
-  const [needing, free] = [await start("need"), await start("free")];
-  const caller = await makeAction(app.owner, call("narrow", { concurrencyKey: "shop", input: "free" }));
-  const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
-  await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
-  await decideOn(app, needing);
-  await needs(app, needing, "pending"); // the line moves on once the free one has ended
-  await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
-  await decideOn(app, free);
-  expect((await automationRunEnd(app.owner, free)).status).toBe("completed");
-  expect(await runEnd(app.owner, id)).toMatchObject({
-    status: "failed",
-    error: { code: "called_automation_failed", details: { error: { code: "call_deadlock" } } },
-  });
-  expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
-});
+deepTest(
+  "a line that can't move on any more once it has become narrower is reported, and moves on",
+  async () => {
+    await using app = await startApp();
+    const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
+    const config = { steps, concurrency: { max: 2 } };
+    const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
+    const start = async (input: string) =>
+      created(await app.owner("POST", `${AUTOMATIONS}/${narrow.id}/run`, { input })).id as string;
+    const [needing, free] = [await start("need"), await start("free")];
+    const caller = await makeAction(app.owner, call("narrow", { concurrencyKey: "shop", input: "free" }));
+    const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
+    await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
+    await decideOn(app, needing);
+    await needs(app, needing, "pending"); // the line moves on once the free one has ended
+    await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
+    await decideOn(app, free);
+    expect((await automationRunEnd(app.owner, free)).status).toBe("completed");
+    expect(await runEnd(app.owner, id)).toMatchObject({
+      status: "failed",
+      error: { code: "called_automation_failed", details: { error: { code: "call_deadlock" } } },
+    });
+    expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
+  },
+);
 
 deepTest(
-  "a line that is told moves on at the cost of the run that ties it, not of those called before",
+  "a line that is reported moves on at the cost of the run that ties it, not of those called before",
   async () => {
     await using app = await startApp();
     const steps = [hold, { ...need("shop"), when: "input == 'need'" }];

@@ -118,7 +118,7 @@ test.each(["running", "waiting"])(
   },
 );
 
-test("what a run goes on with after one of its steps was cancelled belongs to the run's chain", async () => {
+test("what a run continues with after one of its steps was cancelled belongs to the run's chain", async () => {
   await using app = await startApp();
   const flow = await makeAutomation(app.owner, {
     steps: [

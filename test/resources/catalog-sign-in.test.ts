@@ -131,7 +131,7 @@ describe("a person's sign-in", () => {
     },
   );
 
-  test("uses a client that somebody registered by hand, also the next time", async () => {
+  test("uses a client that someone registered by hand, also the next time", async () => {
     const client = {
       client_id: "made-by:hand",
       client_secret: "a secret of:hand+made/things",
@@ -370,7 +370,7 @@ describe("what is asked for", () => {
     return { connectionId: entry.id as string };
   };
 
-  test("is told field by field where it is wrong", async () => {
+  test("is reported field by field where it is wrong", async () => {
     const faults = async (body: object) =>
       (await weir.owner("POST", `${CATALOG}/authorize`, body)).body.detail.map(
         ({ loc, type }: { loc: string[]; type: string }) => [loc.join("."), type],

@@ -148,7 +148,7 @@ describe("a call that was approved", () => {
     expect(receiver.got.filter(({ text }) => text.includes("99"))).toEqual([]);
   });
 
-  test("is not made where the action changes while the turn goes on", async () => {
+  test("is not made where the action changes while the turn continues", async () => {
     const slug = `send-${++count}`;
     const url = `${receiver.url}/${slug}`;
     const action = await makeAction(owner, { slug, kind: "http_request", definition: { url } });

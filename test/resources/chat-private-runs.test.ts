@@ -163,7 +163,7 @@ describe("an action that a private chat ran", () => {
 });
 
 describe("what a private chat's run asks", () => {
-  test("is shown to who may decide it, until it is decided, and to nobody else", async () => {
+  test("is shown to who may decide it, until it is decided, and to no one else", async () => {
     const lead = others[2] ?? talker;
     await makeAutomation(
       chat.app.owner,

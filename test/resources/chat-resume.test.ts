@@ -159,7 +159,7 @@ test("a client that follows by what is stored now and then has the same message"
 });
 
 describe("a server that is killed", () => {
-  test("leaves the turn visibly failed with what had come, and a question that waits goes on", async () => {
+  test("leaves the turn visibly failed with what had come, and a question that waits continues", async () => {
     await using peer = await startModel([
       { moves: [{ text: "Half an answer" }, { hold: new Promise(() => undefined) }] },
     ]);

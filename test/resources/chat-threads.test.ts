@@ -254,7 +254,7 @@ test("a browser asks by its cookie, from Weir's own page alone", async () => {
   expect([bad.status, bad.body.code]).toEqual([403, "csrf"]);
 });
 
-test("a thread outlives its agent, and goes on with another", async () => {
+test("a thread outlives its agent, and continues with another", async () => {
   const { at, spec } = await makeThread(chat);
   await ask(chat, at);
   await owner("DELETE", `${SPECS}/${spec.id}`);

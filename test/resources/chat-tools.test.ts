@@ -321,7 +321,7 @@ describe("a tool that writes", () => {
   const over = (at: string, status = "completed") =>
     until(chat.app.owner, at, ({ lastTurnStatus }) => lastTurnStatus === status);
 
-  test("waits for the person, shows the exact arguments, and goes on by itself with exactly those, once", async () => {
+  test("waits for the person, shows the exact arguments, and continues by itself with exactly those, once", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 12 }), says("Paid.")]);
     const { at, spec } = await makeThread(chat, [`action:${slug}`]);
@@ -392,7 +392,7 @@ describe("a tool that writes", () => {
     expect(got()).toEqual([]);
   });
 
-  test("goes on in a stream that begins at the start of the turn", async () => {
+  test("continues in a stream that begins at the start of the turn", async () => {
     const { slug, tool } = await sender();
     const rest = Promise.withResolvers<void>();
     chat.play([
@@ -420,7 +420,7 @@ describe("a tool that writes", () => {
     expect(reply.content).toBe("Paid.");
   });
 
-  test("asks for each of several calls, and goes on when all are decided; the others were made meanwhile", async () => {
+  test("asks for each of several calls, and continues when all are decided; the others were made meanwhile", async () => {
     const { got, slug, tool } = await sender();
     chat.play([
       {
@@ -549,7 +549,7 @@ describe("a tool that writes", () => {
     expect(got()).toEqual([]);
   });
 
-  test("is not called for somebody who has left meanwhile", async () => {
+  test("is not called for someone who has left meanwhile", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 1 }), says("No.")]);
     const member = await join(chat.app, "member");

@@ -99,7 +99,7 @@ describe("a turn", () => {
     ]);
   });
 
-  test("calls tools, tells their results, and goes on with them", async () => {
+  test("calls tools, tells their results, and continues with them", async () => {
     chat.play([
       { moves: [{ text: "I look." }, { call: "query", arguments: { sql: "SELECT 42 AS n" } }] },
       says("It is 42."),
@@ -420,7 +420,7 @@ describe("a model that fails", () => {
 });
 
 describe("two turns at once", () => {
-  test("do not go on one thread; they go on two", async () => {
+  test("do not continue one thread; they continue two", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play(() => ({ moves: [{ text: "a" }, { hold: rest.promise }] }));
     const [one, two] = [await makeThread(chat), await makeThread(chat)];

@@ -133,7 +133,7 @@ describe.each([
   ["amazon_seller", seller],
   ["a template with oauth2_client_credentials", template],
 ])("of %s", (_, start) => {
-  test("a refused token fails the run, marks the connection and is told once, until it works again", async () => {
+  test("a refused token fails the run, marks the connection and is reported once, until it works again", async () => {
     const peer = await start();
     const { id, run, show, verify, errors } = await prepare(peer);
     peer.says(json(400, "invalid_grant"));

@@ -91,7 +91,7 @@ describe("a sign-in for a connection", () => {
     expect(await signInStateOf(weir, id)).toMatchObject({ state: "signed_in", isRenewable: true });
   });
 
-  test("that the other system ends is told at once, and asked of a person instead of tried again", async () => {
+  test("that the other system ends is reported at once, and asked of a person instead of tried again", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -201,7 +201,7 @@ describe("systems with ways of their own", () => {
     expect((await ask(id)).error.message).toContain("Sign in again");
   });
 
-  test("rights that were left out are told", async () => {
+  test("rights that were left out are reported", async () => {
     await using peer = await startOAuthApi({ grants: "items:read" });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -250,7 +250,7 @@ describe("an answer", () => {
     expect(landing.url.search).toBe("?signed-in");
   });
 
-  test("of a person who said no is told as such", async () => {
+  test("of a person who said no is reported as such", async () => {
     await using peer = await startOAuthApi();
     peer.state.denies = true;
     const { id } = await addSigned(weir, peer);

@@ -177,7 +177,7 @@ test("a recipient leaves a schedule by the link in its mails without signing in,
   ]);
 });
 
-test("why a mail was not sent is told at the subscription and by an event", async () => {
+test("why a mail was not sent is reported at the subscription and by an event", async () => {
   const { id } = await make({ name: "Changed" });
   const at = `${DASHBOARDS}/${id}/subscriptions`;
   const made = created(

@@ -158,7 +158,7 @@ test("many who look within refreshSeconds share one result", async () => {
   expect((await ask()).rows).toEqual([[2]]);
 });
 
-test("a link shows what the dashboard shows to anybody, and nothing else, until it is taken back", async () => {
+test("a link shows what the dashboard shows to anyone, and nothing else, until it is taken back", async () => {
   const broken = { key: "broken", title: "Broken", sql: "SELECT secret_column FROM raw.orders" };
   const made = await make({ panels: [TOTAL_PANEL, broken], sharing: "link" });
   expect(made.shareUrl).toStartWith(`${app.origin}/d/`);
@@ -227,7 +227,7 @@ test("links are limited by address", async () => {
   app.clock.turn(600_000);
 });
 
-test("a flashboard becomes a dashboard that asks anew", async () => {
+test("a flashboard becomes a dashboard that asks again", async () => {
   const action = await makeAction(app.owner, {
     kind: "create_flashboard",
     name: "Board",

@@ -121,7 +121,7 @@ test("a missing table with a name of more than 200 characters is reported withou
   expect(body.detail[0].msg).toStartWith(`Table ${dataset}__${table}s not found. Tables are named`);
 });
 
-test("a load that is not there, and a table that came later, are told at the SQL", async () => {
+test("a load that is not there, and a table that came later, are reported at the SQL", async () => {
   const before = await shop.load("SELECT 1 AS id", "early");
   await shop.load("SELECT 1 AS id", "late");
   const told = async (sql: string) => {

@@ -49,7 +49,7 @@ const becomes = (app: Started, id: string, status: string) =>
   );
 
 describe("a dead letter", () => {
-  test("tells of a delivery that failed for good", async () => {
+  test("tells of a delivery that failed permanently", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     const deliveryId = await dying.die();
@@ -98,7 +98,7 @@ describe("a dead letter", () => {
 });
 
 describe("a replay", () => {
-  test("delivers the same content once more, as a new delivery", async () => {
+  test("delivers the same content again, as a new delivery", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     const deliveryId = await dying.die();

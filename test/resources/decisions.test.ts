@@ -98,7 +98,7 @@ describe("a decision", () => {
     });
   });
 
-  test("that is rejected fails the run, or lets it go on where it says so", async () => {
+  test("that is rejected fails the run, or lets it continue where it says so", async () => {
     await using app = await startApp();
     const [failing, going] = [await ask(app), await ask(app, { onReject: "continue" })];
     const no = { ...rejected, rejectionReason: "Too dear" };
@@ -188,7 +188,7 @@ describe("a decision", () => {
     expect(items).toHaveLength(1);
   });
 
-  test("of fifty at once exactly one wins, and the run goes on once", async () => {
+  test("of fifty at once exactly one wins, and the run continues once", async () => {
     await using app = await startApp();
     const people = await Promise.all(Array.from({ length: 10 }, () => join(app, "member")));
     const flow = await makeAutomation(app.owner, {
@@ -232,7 +232,7 @@ describe("a decision", () => {
 });
 
 describe("a form", () => {
-  test("has to fit, and every fault is told with its place", async () => {
+  test("has to fit, and every fault is reported with its place", async () => {
     await using app = await startApp();
     const { run, decision } = await ask(app, form());
     expect(decision.formSchema).toEqual(Form);
@@ -334,7 +334,7 @@ describe("a form", () => {
 });
 
 describe("an assignee", () => {
-  test("or an admin decides, nobody else", async () => {
+  test("or an admin decides, no one else", async () => {
     await using app = await startApp();
     const [assignee, member, admin] = [
       await join(app, "member"),
@@ -637,7 +637,7 @@ describe("who may", () => {
   });
 });
 
-test("a failed gate that is tried again asks anew", async () => {
+test("a failed gate that is tried again asks again", async () => {
   await using app = await startApp();
   const { run, decision } = await ask(app);
   await app.owner("POST", decideOn(decision.id), rejected);

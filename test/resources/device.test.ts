@@ -173,7 +173,7 @@ describe("polling", () => {
     expect(await app.app.store.db.$count(sessions)).toBe(1);
   });
 
-  test("too early is told off, and makes every later poll wait five seconds longer", async () => {
+  test("too early is reported off, and makes every later poll wait five seconds longer", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     const after = async (seconds: number) => {
@@ -190,7 +190,7 @@ describe("polling", () => {
     expect(await after(19)).toBe("slow_down");
   });
 
-  test("as often as the interval allows goes on until the code expires, whatever the limit of the address", async () => {
+  test("as often as the interval allows continues until the code expires, whatever the limit of the address", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     for (let second = 0; second < 900; second += 5) {
@@ -325,7 +325,7 @@ describe("approving", () => {
     expect(codeOf(await app.owner("GET", `${SHOWN}?user_code=${userCode}`))).toEqual([409, "invalid_state"]);
   });
 
-  test("takes somebody who is signed in, on Weir's own page", async () => {
+  test("takes someone who is signed in, on Weir's own page", async () => {
     await using app = await startApp({ engine: false });
     const { userCode, poll } = await device(app);
     const decision = { userCode, approve: true };
@@ -438,7 +438,7 @@ describe("approving", () => {
   });
 });
 
-test("a client made by somebody else signs in", async () => {
+test("a client made by someone else signs in", async () => {
   await using app = await startApp({ engine: false });
   const ada = await signedIn(app);
   const config = new openid.Configuration(

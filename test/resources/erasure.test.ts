@@ -156,7 +156,7 @@ describe.each<[string, () => Promise<Place>]>([
   );
 });
 
-test("an operator erases a person by their address, and nobody else does", async () => {
+test("an operator erases a person by their address, and no one else does", async () => {
   await using weir = await startApp({ engine: false });
   const { tab, id } = await grace(weir);
   const admin = await join(weir, "admin");
@@ -269,7 +269,7 @@ test("private chats go, with what their agent has run, and shared actions stay",
   expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
 }, 120_000);
 
-test("an erasure that was broken off goes on, and what came late is erased a day later", async () => {
+test("an erasure that was broken off continues, and what came late is erased a day later", async () => {
   await using weir = await startApp({ engine: false });
   const { app } = weir;
   const { tab, id, action, run } = await grace(weir);

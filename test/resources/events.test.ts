@@ -367,7 +367,7 @@ describe("the stream of events", () => {
     await stream.return(undefined);
   });
 
-  test("goes on after the event that a client had last", async () => {
+  test("continues after the event that a client had last", async () => {
     await using weir = await startApp({ engine: false });
     const ctx = contextOf(weir);
     const before = messages(weir, "");
@@ -428,7 +428,7 @@ test("events need credentials, and another organization's are not there", async 
   expect((await weir.owner("GET", "/api/v1/events/verify", undefined, inBeta)).body.valid).toBe(true);
 });
 
-test("an organization's trail is erased in parts, and nobody else's", async () => {
+test("an organization's trail is erased in parts, and no one else's", async () => {
   await using weir = await startApp({ engine: false });
   const made = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
   await using beside = await besideOf(weir);

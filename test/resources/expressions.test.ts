@@ -45,7 +45,7 @@ describe("an expression in a definition", () => {
     });
   });
 
-  test("gives the same id at each try of a run, and another in the next run", async () => {
+  test("gives the same id at each attempt of a run, and another in the next run", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("later", { status: 503 }));
     const retry = { retry: { maxAttempts: 3, backoffSeconds: [0] } };

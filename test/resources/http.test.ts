@@ -328,7 +328,7 @@ test("two Host headers are refused", async () => {
 });
 
 describe("the rate limit", () => {
-  test("is told with the time to wait, for each credential alone", async () => {
+  test("is reported with the time to wait, for each credential alone", async () => {
     await using app = await startApp({ stands: true, env: { WEIR_API_RATE: "60:3" } });
     const other = await neighbour(app);
     const statuses = [];

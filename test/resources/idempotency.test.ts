@@ -71,7 +71,7 @@ describe("the same key again", () => {
     }
   });
 
-  test("of somebody else, or in another organization, is another key", async () => {
+  test("of someone else, or in another organization, is another key", async () => {
     await using app = await startApp();
     const member = await join(app, "member");
     const other = await neighbour(app);

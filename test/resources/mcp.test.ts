@@ -248,7 +248,7 @@ describe("on the wire", () => {
       expect([own, (await ask(ping, own as Record<string, string>)).status]).toEqual([own, 200]);
   });
 
-  test("nobody is let in without credentials, and other methods are told", async () => {
+  test("nobody is let in without credentials, and other methods are reported", async () => {
     expect((await weir.anonymous("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(
       401,
     );

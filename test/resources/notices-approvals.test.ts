@@ -141,7 +141,7 @@ test("what a private chat has set off is told to nobody: neither its failure nor
   expect((await app.owner("GET", NOTICES)).body.items).toEqual([]);
 });
 
-test("somebody in Slack who is linked to a person is told there by the bot", async () => {
+test("someone in Slack who is linked to a person is reported there by the bot", async () => {
   await using slack = startReceiver(() => Response.json({ ok: true }));
   const env = {
     WEIR_SLACK_SIGNING_SECRET: "x".repeat(32),

@@ -84,7 +84,7 @@ test("a failure is mailed once; those of the next hour are summed up in one mail
   await mailsTo(app, OPS, 3);
 });
 
-deepTest("the first success after a failure that was told is told, and no other", async () => {
+deepTest("the first success after a failure that was told is reported, and no other", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });
   await complete(app.owner, id);
@@ -271,7 +271,7 @@ test("where no mail server is set the automation, the log and the notice say so"
   expect(await rowsOf(app)).toMatchObject([{ target: OPS, sentAt: null, error: words }]);
 });
 
-deepTest("a POST is signed, and has the same id and text at each try", async () => {
+deepTest("a POST is signed, and has the same id and text at each attempt", async () => {
   await using app = await startApp({ stands: true, hurry: 20 });
   await using receiver = startReceiver((_, count) => new Response("", { status: count < 2 ? 503 : 204 }));
   const made = await alerting(app.owner, { onFailure: true, notify: [{ url: `${receiver.url}/hear` }] });

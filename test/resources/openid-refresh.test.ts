@@ -68,7 +68,7 @@ describe("a session of the identity provider", () => {
     expect(await tick(weir)).toBe("idle");
   });
 
-  test("goes on while the provider can't be reached, and is refreshed once it is back", async () => {
+  test("continues while the provider can't be reached, and is refreshed once it is back", async () => {
     await using weir = await startWithProvider();
     const { call } = await weir.signIn("ada");
     await weir.peer.stop();

@@ -157,7 +157,7 @@ describe("signing in with an identity provider", () => {
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
-  test("makes a user of somebody invited, who then accepts the invitation", async () => {
+  test("makes a user of someone invited, who then accepts the invitation", async () => {
     await using weir = await startWithProvider();
     expect((await invite(weir, "Grace@example.com", "admin")).status).toBe(201);
     const { call, landing } = await weir.signIn("grace");
@@ -313,7 +313,7 @@ describe("who is not let in", () => {
     await nobodyCame(weir, 1);
   });
 
-  test("another account of the provider that has the address of somebody who signs in already", async () => {
+  test("another account of the provider that has the address of someone who signs in already", async () => {
     await using weir = await startWithProvider({
       people: { heir: { email: "ada@example.com", email_verified: true } },
     });
@@ -332,7 +332,7 @@ describe("who is not let in", () => {
     await nobodyCame(weir, 1);
   });
 
-  test("anybody before the first owner has set Weir up", async () => {
+  test("anyone before the first owner has set Weir up", async () => {
     await using weir = await startWithProvider({}, { owner: false });
     expect((await weir.signIn("ada")).landing.status).toBe(403);
     await nobodyCame(weir, 0);
@@ -556,7 +556,7 @@ describe("return_to", () => {
 });
 
 describe("a provider in trouble", () => {
-  test("is told of in one sentence while it is down, and found again once it is back", async () => {
+  test("is reported in one sentence while it is down, and found again once it is back", async () => {
     await using weir = await startWithProvider();
     await weir.peer.stop();
     const down = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
@@ -656,7 +656,7 @@ describe("the settings of the provider", () => {
 });
 
 describe("a password", () => {
-  test("goes on signing in a user whom the provider knows as well", async () => {
+  test("continues signing in a user whom the provider knows as well", async () => {
     await using weir = await startWithProvider();
     await weir.signIn("ada");
     expect((await browser(weir.origin).signIn()).status).toBe(200);

@@ -57,7 +57,7 @@ test("operators make operators, and one of them stays", async () => {
   ]);
 });
 
-test("an operator's role in an organization gives nobody else the right, nor does an API key", async () => {
+test("an operator's role in an organization gives no one else the right, nor does an API key", async () => {
   await using app = await startApp({ engine: false });
   const owner = await join(app, "owner");
   const { key } = (await app.owner("POST", "/api/v1/api-keys", { name: "k", roleSlug: "owner" })).body;

@@ -279,7 +279,7 @@ test("only an owner exports an organization, with a token of every scope at most
   expect([many.status, many.body.code]).toEqual([429, "rate_limited"]);
 });
 
-test("many rows go on in further files, and rows of any size are whole", async () => {
+test("many rows continue in further files, and rows of any size are whole", async () => {
   await using weir = await startApp({ engine: false });
   const at = weir.app.clock.now().toISOString();
   const { organizationId } = weir.ids;

@@ -294,7 +294,7 @@ describe("changing the organization", () => {
 });
 
 describe("the team", () => {
-  test("is listed with roles, to everyone in it, and to nobody else", async () => {
+  test("is listed with roles, to everyone in it, and to no one else", async () => {
     await using app = await startApp();
     const viewer = await join(app, "viewer");
     await neighbour(app);
@@ -330,7 +330,7 @@ describe("the team", () => {
     expect(items).toHaveLength(2);
   });
 
-  test("an admin gives roles up to the own one; what was taken and given is told", async () => {
+  test("an admin gives roles up to the own one; what was taken and given is reported", async () => {
     await using app = await startApp();
     const admin = await join(app, "admin");
     const viewer = await join(app, "viewer");

@@ -129,7 +129,7 @@ describe("a forgotten password", () => {
     await waitFor(() => app.peer.received.length === 3);
   });
 
-  test("is told of in the log where no mail server is configured", async () => {
+  test("is reported in the log where no mail server is configured", async () => {
     await using app = await startApp({ engine: false });
     expect((await app.anonymous("POST", FORGOT, { email: ADA })).status).toBe(202);
     await waitFor(() => app.logged.join().includes("no mail server is configured"));

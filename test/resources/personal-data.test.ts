@@ -25,7 +25,7 @@ test("a person exports what is kept about them, without secrets and without othe
   expect(text).not.toContain("ada@example.com");
 });
 
-test("an operator exports an account, and nobody else does", async () => {
+test("an operator exports an account, and no one else does", async () => {
   await using weir = await startApp({ engine: false });
   const person = await join(weir, "admin");
   const path = `/api/v1/installation/users/${person.user.id}/export`;

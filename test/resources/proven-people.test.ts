@@ -170,7 +170,7 @@ describe("the mailed link", () => {
     expect(mail?.headers["content-type"]).toStartWith("multipart/alternative");
   });
 
-  test("that can't be sent is told with the invitation, which stands", async () => {
+  test("that can't be sent is reported with the invitation, which stands", async () => {
     await using silent = await startApp({ engine: false });
     const [warning] = (await invite(silent.owner, "grace@example.com")).warnings;
     expect(warning).toBe(
@@ -241,7 +241,7 @@ describe("a person's own invitations", () => {
     });
   });
 
-  test("are nobody else's", async () => {
+  test("are no one else's", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const { id } = await invite(app.owner, other.user.email);

@@ -200,7 +200,7 @@ test("tells the statuses of a run that is cancelled in the queue, and of one tha
   expect(statusesIn(await expectResumable(app, hanging.id))).toEqual(["pending", "running", "cancelled"]);
 });
 
-test("goes on after a reconnect where it broke off, while lines come in, without a gap and without a repeat", async () => {
+test("continues after a reconnect where it broke off, while lines come in, without a gap and without a repeat", async () => {
   await using app = await startApp();
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));
@@ -236,7 +236,7 @@ test("goes on after a reconnect where it broke off, while lines come in, without
   expect(lines.slice(0, 700)).toEqual(Array.from({ length: 700 }, (_, n) => `line ${n}`));
 });
 
-test("goes on after kill -9 of the server with what comes after the last event, the interruption too", async () => {
+test("continues after kill -9 of the server with what comes after the last event, the interruption too", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));
   await using installation = await startInstallation();
@@ -269,7 +269,7 @@ test("of a run that ended under an older version tells what is known of it", asy
   expect(statusesIn(events)).toEqual(["pending", "running", "completed"]);
 });
 
-test("that nobody reads any more is let go, and the run goes on", async () => {
+test("that nobody reads any more is let go, and the run continues", async () => {
   await using app = await startApp();
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));

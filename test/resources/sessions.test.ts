@@ -115,7 +115,7 @@ describe("ending sessions", () => {
     expect(ada.cookie()).toBe("");
   });
 
-  test("nobody else's: 404, and 422 for what is no id", async () => {
+  test("no one else's: 404, and 422 for what is no id", async () => {
     await using app = await startApp();
     const ada = await signedIn(app);
     const [mine] = (await ada.call("GET", "/api/v1/sessions")).body.items;

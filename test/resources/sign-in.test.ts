@@ -287,7 +287,7 @@ describe("signing in", () => {
     expect((await ada.signIn()).status).toBe(200);
   });
 
-  deepTest("is not made easier for others by a browser that is known to somebody else", async () => {
+  deepTest("is not made easier for others by a browser that is known to someone else", async () => {
     await using app = await startApp({ stands: true, engine: false });
     const eve = browser(app.origin);
     await eve.signIn();

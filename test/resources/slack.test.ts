@@ -143,7 +143,7 @@ describe("requests of Slack", () => {
 });
 
 describe("a link", () => {
-  test("is shown to somebody who is not known, works once, and lets them act as who they are", async () => {
+  test("is shown to someone who is not known, works once, and lets them act as who they are", async () => {
     const asked = await command("approvals", { user_id: "U-new" });
     expect(asked.body.response_type).toBe("ephemeral");
     const { pathname, search } = new URL(linkIn(asked.body.text));
@@ -241,7 +241,7 @@ describe("commands", () => {
     expect((await command("start counted {n:")).body.text).toContain("must be JSON");
   });
 
-  test("ask an agent, whose answer is told", async () => {
+  test("ask an agent, whose answer is reported", async () => {
     const markdown = "---\nname: Shop\nslug: shop\n---\nYou know the shop.";
     expect((await weir.owner("POST", "/api/v1/agents/specs", { markdown })).status).toBe(201);
     await command("ask shop How many orders?");

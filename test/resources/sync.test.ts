@@ -285,7 +285,7 @@ describe("a sync", () => {
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "nothing_to_copy" });
   });
 
-  test("goes on where files were put together, at either side", async () => {
+  test("continues where files were put together, at either side", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await load("shop", "SELECT 2 AS id");
@@ -326,7 +326,7 @@ describe("a sync", () => {
     expect(await marks()).toEqual([]);
   });
 
-  deepTest("goes on where whoever asked for it does not wait", async () => {
+  deepTest("continues where whoever asked for it does not wait", async () => {
     await using slow = await startSlow();
     const { weir, target } = slow;
     const gone = new AbortController();
@@ -366,7 +366,7 @@ describe("a sync", () => {
   });
 
   deepTest(
-    "of a dataset that was deleted there and filled by somebody else brings its rows beside theirs",
+    "of a dataset that was deleted there and filled by someone else brings its rows beside theirs",
     async () => {
       const there = await another();
       const first = await load("shop", "SELECT 1 AS id");
@@ -476,7 +476,7 @@ describe("a sync", () => {
     expect(left).toHaveLength(1);
   });
 
-  test("keeps apart what somebody has written over at the destination, and says what to do", async () => {
+  test("keeps apart what someone has written over at the destination, and says what to do", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: there.id });
@@ -532,7 +532,7 @@ describe("who may", () => {
   });
 });
 
-test("bad input is told field by field", async () => {
+test("bad input is reported field by field", async () => {
   const there = await another();
   const faults = async (body: object) => faultsOf(await app.owner("POST", SYNC, body));
   expect(await faults({})).toEqual(["body.layer missing"]);

@@ -155,7 +155,7 @@ describe("an access token with scopes", () => {
     expect([runOnly.status, runOnly.body.code]).toEqual([403, "scope_missing"]);
   });
 
-  test("is told of in the description of the API", async () => {
+  test("is reported in the description of the API", async () => {
     const { paths } = (await app.anonymous("GET", "/openapi.json")).body;
     expect(paths["/api/v1/actions/{action_id}/run"].post["x-scope"]).toBe("run");
     expect(paths["/api/v1/actions"].get["x-scope"]).toBe("read");

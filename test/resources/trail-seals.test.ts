@@ -96,7 +96,7 @@ const cutOff = (file: Database) => {
 };
 
 describe("a trail that was changed in the file", () => {
-  test("is truncated where its newest events are gone, also after the server went on", async () => {
+  test("is truncated where its newest events are gone, also after the server continued", async () => {
     await using weirs = await startInstallation();
     await filled(weirs, ["a", "b"], "SIGKILL");
     change(weirs.dataFolder, cutOff);
@@ -108,7 +108,7 @@ describe("a trail that was changed in the file", () => {
     expect(body).toMatchObject({ valid: false, reason: "truncated" });
   }, 120_000);
 
-  test("is rewritten where every hash was computed anew without the key, also after the server went on", async () => {
+  test("is rewritten where every hash was computed anew without the key, also after the server continued", async () => {
     await using weirs = await startInstallation();
     await filled(weirs, ["a", "b"]);
     change(weirs.dataFolder, rewrite);

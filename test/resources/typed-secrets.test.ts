@@ -114,7 +114,7 @@ describe("a secret that is typed into a definition", () => {
 describe("a secret that was typed in before", () => {
   const secret = "Bearer from-before-1234";
 
-  test("of an action is shown to nobody, goes on being sent, and outlives a change beside it", async () => {
+  test("of an action is shown to nobody, continues being sent, and outlives a change beside it", async () => {
     await using receiver = startReceiver();
     const action = await makeAction(owner, asks({ url: receiver.url }));
     const definition: JsonObject = {

@@ -387,7 +387,7 @@ describe("the answer", () => {
     });
   });
 
-  test("is 202 at once where the next try comes later than waitSeconds", async () => {
+  test("is 202 at once where the next attempt comes later than waitSeconds", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
     const retries = { backoffSeconds: [60] };
@@ -418,7 +418,7 @@ describe("the answer", () => {
     ]);
   });
 
-  test("is 500 with what went wrong where the run fails for good", async () => {
+  test("is 500 with what went wrong where the run fails permanently", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 404 }));
     await makeHook(app, forward(receiver.url));
@@ -443,7 +443,7 @@ describe("the answer", () => {
     expect((await app.owner("GET", "/api/v1/dead-letters")).body.items).toEqual([]);
   });
 
-  test("is 500 where somebody cancels the run", async () => {
+  test("is 500 where someone cancels the run", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -609,7 +609,7 @@ describe("retries", () => {
     await engine.stop(0);
   });
 
-  test("end when somebody cancels the run that waits for them", async () => {
+  test("end when someone cancels the run that waits for them", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
     await makeHook(app, { ...forward(receiver.url), waitSeconds: 0, retries: { backoffSeconds: [60] } });

@@ -390,7 +390,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("may be asked for once more, under the same id", async () => {
+  test("may be asked for again, under the same id", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const { id } = await subscribe(app, receiver.url);
@@ -536,7 +536,7 @@ describe("a dead letter of a subscription", () => {
   };
   const env = { WEIR_WEBHOOK_SCHEDULE: "0,0" };
 
-  test("tells of a delivery that failed for good, and is replayed under the event's id", async () => {
+  test("tells of a delivery that failed permanently, and is replayed under the event's id", async () => {
     let status = 500;
     await using receiver = startReceiver(() => new Response("no", { status }));
     await using app = await startApp({ env });

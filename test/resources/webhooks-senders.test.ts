@@ -45,7 +45,7 @@ describe("a timestamp", () => {
     expect((await send(app, body, unstamped(body))).status).toBe(isNeeded ? 401 : 200);
   });
 
-  test("is required once one has come, until somebody says otherwise", async () => {
+  test("is required once one has come, until someone says otherwise", async () => {
     await using app = await startApp();
     const hook = await makeHook(app, quick);
     expect((await send(app, body, unstamped(body))).status).toBe(200);

@@ -190,7 +190,7 @@ describe("the trail of", () => {
   }
 });
 
-test("what an API key does is told by its id and its address", async () => {
+test("what an API key does is reported by its id and its address", async () => {
   const { weir } = world;
   const made = await weir.owner("POST", "/api/v1/api-keys", { name: "machine" });
   const start = await lastSeq(weir);

@@ -121,7 +121,7 @@ describe("methods", () => {
 });
 
 describe("the rate limit of a credential", () => {
-  test("is told on every reply, at n and n + 1", async () => {
+  test("is reported on every reply, at n and n + 1", async () => {
     await using slow = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "60:3" } });
     const seen = [];
     for (const path of [ACTIONS, `${ACTIONS}/${NOBODY}`, `${ACTIONS}?limit=0`, ACTIONS]) {

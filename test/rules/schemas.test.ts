@@ -134,7 +134,7 @@ const constOf = (schema: Schema | undefined) => (schema as { const?: string } | 
 const withoutExamples = ({ examples: _, ...schema }: Schema): Schema => schema;
 
 describe("the JSON Schemas for editors", () => {
-  test("are served to anybody, each under its $id, and are those of weir schema", async () => {
+  test("are served to anyone, each under its $id, and are those of weir schema", async () => {
     for (const { name } of listSchemas()) {
       const { status, body } = await weir.anonymous("GET", `/api/v1/schemas/${name}`);
       expect([name, status, body.$id]).toEqual([name, 200, `${weir.origin}/api/v1/schemas/${name}`]);

@@ -119,7 +119,7 @@ test("a number is none of a date's for a format that shows something else, or a 
   expect(outside).toEqual({ type: "number", values: ["-1", "2958466"], odd: [] });
 });
 
-test("a column that mixes types is text, and what was none is told with its cells", async () => {
+test("a column that mixes types is text, and what was none is reported with its cells", async () => {
   const found = await readColumns(
     {
       codes: [inline("01234"), number("1E3"), number("7"), number("8"), number("9")],

@@ -223,7 +223,7 @@ describe("a tenant's SQL can't break out of our COPY:", () => {
   });
 });
 
-deepTest("SQL that is too deep, too long or empty harms nobody else", async () => {
+deepTest("SQL that is too deep, too long or empty harms no one else", async () => {
   const outcomes = await attempt([
     `SELECT ${"(".repeat(20_000)}1${")".repeat(20_000)}`,
     `SELECT ${"NOT ".repeat(50_000)}true`,

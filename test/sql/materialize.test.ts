@@ -134,7 +134,7 @@ describe("materialize", () => {
 });
 
 describe("a session", () => {
-  test("keeps its state between statements, binds by place and goes on after a mistake", async () => {
+  test("keeps its state between statements, binds by place and continues after a mistake", async () => {
     const session = await duck.sql.session({ folders: [] });
     await session.run("CREATE TABLE t (a INTEGER, b VARCHAR)");
     await session.run("INSERT INTO t VALUES (?, ?), (2, NULL)", [1, "x'"]);

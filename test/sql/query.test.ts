@@ -202,7 +202,7 @@ describe("the limits", () => {
     expect((await failure(duck.sql.query(recursive, 1))).code).toBe("sql_timeout");
   });
 
-  test("end a statement that is cancelled, also while it waits in line", async () => {
+  test("end a statement that is cancelled, also while it waits in the queue", async () => {
     const stop = new AbortController();
     const endless = {
       tables: [],

@@ -192,7 +192,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     for (const one of rows) expect(one.count).toBe(5 - Math.floor(number(one) / 20));
   });
 
-  test("goes on after a refused insert with works that came while it was being saved", async () => {
+  test("continues after a refused insert with works that came while it was being saved", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => insertNote(db, note("first", "taken")));
     const late: Promise<unknown>[] = [];
@@ -303,7 +303,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(notes)).toBe(201);
   });
 
-  test("tells a unique violation by its index, and lets the work go on after it", async () => {
+  test("tells a unique violation by its index, and lets the work continue after it", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => db.insert(notes).values({ id: "a", someTitle: "taken" }));
     const found = await store.write(async (db) => {

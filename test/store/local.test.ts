@@ -95,7 +95,7 @@ describe("a local file", () => {
     expect(await commitsOf20(false)).toBe(20);
   });
 
-  test("gives back a work that hangs, and goes on with the others", async () => {
+  test("gives back a work that hangs, and continues with the others", async () => {
     await using place = localPlace();
     let nowMs = 0;
     const store = await place.open(MIGRATIONS, { clock: { ...stillClock, monotonic: () => nowMs } });
@@ -113,7 +113,7 @@ describe("a local file", () => {
     await store.close();
   });
 
-  test("loses only what was in hand when it is full, says so, and goes on when there is room", async () => {
+  test("loses only what was in hand when it is full, says so, and continues when there is room", async () => {
     await using store = await openAt(localPlace);
     await fill(store, "before", 10);
     const limit = (pages: number) =>

@@ -175,7 +175,7 @@ test("what one process tells the others hear, also after their connections were 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test("a password that is wrong, and a server that isn't there, are told without the password", async () => {
+test("a password that is wrong, and a server that isn't there, are reported without the password", async () => {
   const { url } = await makeDatabase();
   const wrong = await thrownBy(() =>
     openRemoteStore({ url: url.replace("correct%20horse", "sk-canary"), migrations: MIGRATIONS }),

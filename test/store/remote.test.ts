@@ -195,7 +195,7 @@ test("a work that only reads or does nothing leaves no stream open on the server
   expect(place.relay.streams).toBe(0);
 });
 
-test("a server that is gone, refuses the token or is none is told in one sentence without the token", async () => {
+test("a server that is gone, refuses the token or is none is reported in one sentence without the token", async () => {
   const place = await heardPlace();
   const { url } = place.relay;
   const wrong = await thrownBy(() => openRemoteStore({ url, token: "sk-canary", migrations: MIGRATIONS }));

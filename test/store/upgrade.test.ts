@@ -17,7 +17,7 @@ test("where one of several migrations fails, none is kept, and the version befor
   await store.close();
 });
 
-test("the copy of a database that is migrated is told of", async () => {
+test("the copy of a database that is migrated is reported", async () => {
   await using place = localPlace();
   const told: string[] = [];
   const onCopy = (path: string) => told.push(path);

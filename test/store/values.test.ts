@@ -65,7 +65,7 @@ test.each(PLACES)("half of a surrogate pair becomes U+FFFD on %s, and JSON keeps
   ]);
 });
 
-test("a text that is too long for its index on PostgreSQL is refused by a sentence, and the work may go on", async () => {
+test("a text that is too long for its index on PostgreSQL is refused by a sentence, and the work may continue", async () => {
   await using store = await openAt(postgresPlace);
   const long = Array.from({ length: 4_000 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)));
   await store.write(async (db) => {

@@ -266,7 +266,7 @@ describe("commands", () => {
     ]);
   });
 
-  test("two changes that were sound alone are told where together they make a circle or lose a step", () => {
+  test("two changes that were sound alone are reported where together they make a circle or lose a step", () => {
     const steps = [
       { key: "a", dependsOn: ["b"] },
       { key: "b", dependsOn: ["a"] },

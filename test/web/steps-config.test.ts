@@ -20,7 +20,7 @@ const STEPS = [
 ];
 
 describe("the steps of a config", () => {
-  test("are followed by what hangs on them and names them, when a key changes", () => {
+  test("are followed by what depends on them and names them, when a key changes", () => {
     const steps = renamed(STEPS, "load", "fetch-all");
     expect(steps.map(({ key }) => key)).toEqual(["fetch-all", "route", "tell"]);
     expect(steps[1]).toMatchObject({ dependsOn: ["fetch-all"], when: "steps.fetch-all.result.rows > 0" });

@@ -34,7 +34,7 @@ test("the next page is asked for while one is being worked on, and no further on
   ]);
 });
 
-test("a page that fails is told after the one before it was worked on", async () => {
+test("a page that fails is reported after the one before it was worked on", async () => {
   const { pages, isClosed } = source(3, 2);
   const seen: number[] = [];
   const work = async () => {

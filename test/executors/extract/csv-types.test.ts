@@ -152,7 +152,7 @@ describe("a column of CSV", () => {
     );
   }, 120_000);
 
-  test("that the table has already keeps its type, and what does not fit is told", async () => {
+  test("that the table has already keeps its type, and what does not fit is reported", async () => {
     await using world = openWorld();
     await load(world, "a.csv", { "a.csv": "i,v\n1,10\n" });
     const { result } = await load(world, "b.csv", { "b.csv": "i,v\n2,20\n3,2.5\n4,3.5\n" });
@@ -186,7 +186,7 @@ describe("a column of CSV", () => {
     expect(frozen.code).toBe("schema_contract_violation");
   });
 
-  test("is of the type that the definition fixes, and others are told", async () => {
+  test("is of the type that the definition fixes, and others are reported", async () => {
     await using world = openWorld();
     const columns = [
       { name: "v", type: "text" },
@@ -203,14 +203,14 @@ describe("a column of CSV", () => {
     expect(Object.keys(world.columns("t"))).not.toContain("v__v_text");
   });
 
-  test("that has the name of another is told", async () => {
+  test("that has the name of another is reported", async () => {
     await using world = openWorld();
     const { result } = await load(world, "*.csv", { "a.csv": "i,v,v\n1,2,3\n", "b.csv": "i,v,v\n2,3,4\n" });
     expect(result.warnings).toEqual(['Several columns of t are called "v"; one is v_2 here.']);
     expect(await valuesOf(world, "v_2")).toEqual(["3", "4"]);
   });
 
-  test("that is gone at the source is told", async () => {
+  test("that is gone at the source is reported", async () => {
     await using world = openWorld();
     await load(world, "a.csv", { "a.csv": "i,v\n1,10\n" });
     const { result } = await load(world, "b.csv", { "b.csv": "i\n2\n" });
@@ -349,7 +349,7 @@ describe("CSV as it comes", () => {
     ]);
   });
 
-  test("goes on without records that can't be read, which are counted and kept", async () => {
+  test("continues without records that can't be read, which are counted and kept", async () => {
     await using made = openWorld();
     const lines = [
       "i,v",
