@@ -17,7 +17,7 @@ import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
-import { castOf, storedType, storedTypes, widerTypes } from "./stored.ts";
+import { castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
 import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 
@@ -156,24 +156,57 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
     ? columnsOf(statement)
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
-  const picked = distinctNames(columns).map(({ name, dataType }, at) => {
-    const value =
-      job.format === "parquet" ? asParquet(`c${at}`, { name, dataType }) : asCell(`c${at}`, dataType);
-    return `${value} AS ${quoteName(name)}`;
+  const named = distinctNames(columns);
+  if (job.format === "csv") {
+    const cells = named.map(({ dataType }, at) => asCell(`c${at}`, dataType));
+    await saveCells(
+      connection,
+      job,
+      text,
+      named,
+      cells,
+      `csv, HEADER true, COMPRESSION ${job.compression ?? "none"}`,
+    );
+    return {};
+  }
+  const packed = job.compression === "none" ? "uncompressed" : (job.compression ?? "zstd");
+  await asWideAsNeeded(named.map(fileTypes), (types) => {
+    const cells = named.map(({ dataType }, at) => castOf(at, dataType, types[at] ?? []));
+    return saveCells(connection, job, text, named, cells, `parquet, COMPRESSION ${packed}`);
   });
+  return {};
+}
+
+async function saveCells(
+  connection: DuckDBConnection,
+  job: JobOf<"save">,
+  text: string,
+  columns: readonly Column[],
+  cells: readonly string[],
+  layout: string,
+): Promise<void> {
+  const picked = columns.map(({ name }, at) => `${cells[at]} AS ${quoteName(name)}`);
   const slots = columns.map((_, at) => `c${at}`).join(", ");
   const limit = job.limit === null ? "" : ` LIMIT ${job.limit}`;
-  const layout =
-    job.format === "csv"
-      ? `FORMAT csv, HEADER true, COMPRESSION ${job.compression ?? "none"}`
-      : `FORMAT parquet, COMPRESSION ${job.compression === "none" ? "uncompressed" : (job.compression ?? "zstd")}`;
   const rows = `SELECT ${picked.join(", ")} FROM (${text}\n) AS q(${slots})${limit}`;
-  await copy(
-    connection,
-    `COPY (${rows}\n) TO ${quoteText(job.into)} (${layout}, USE_TMP_FILE false)`,
-    job.parameters,
-  );
-  return {};
+  const sql = `COPY (${rows}\n) TO ${quoteText(job.into)} (FORMAT ${layout}, USE_TMP_FILE false)`;
+  await copy(connection, sql, job.parameters);
+}
+
+/** Writes with the first types of each column, and again with wider ones while a value doesn't fit. */
+async function asWideAsNeeded<T>(
+  types: readonly string[][],
+  write: (types: readonly string[][], attempt: number) => Promise<T>,
+): Promise<T> {
+  for (let tried = types, attempt = 0; ; attempt++) {
+    try {
+      return await write(tried, attempt);
+    } catch (error) {
+      const next = error instanceof Error ? widerTypes(tried, error.message) : null;
+      if (next === null) throw error;
+      tried = next;
+    }
+  }
 }
 
 async function materialize(
@@ -188,16 +221,10 @@ async function materialize(
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
   const named = distinctNames(columns);
-  let types = named.map((column) => storedTypes(column, job.options.table ?? null));
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await write(connection, job, text, named, { types, folder: String(attempt) });
-    } catch (error) {
-      const next = error instanceof Error ? widerTypes(types, error.message) : null;
-      if (next === null) throw error;
-      types = next;
-    }
-  }
+  const types = named.map((column) => storedTypes(column, job.options.table ?? null));
+  return asWideAsNeeded(types, (types, attempt) =>
+    write(connection, job, text, named, { types, folder: String(attempt) }),
+  );
 }
 
 /** A column that is nothing but a parameter has no type before the parameter has its value. */
@@ -301,11 +328,6 @@ function distinctNames(columns: readonly Column[]): Column[] {
   const names = distinct(columns.map(({ name }) => name));
   return columns.map((column, at) => ({ ...column, name: names[at] ?? column.name }));
 }
-
-const asParquet = (column: string, { name, dataType }: Pick<Column, "name" | "dataType">): string => {
-  const stored = storedType({ name, dataType }, "DECIMAL(38,0)");
-  return stored === dataType ? column : `CAST(${column} AS ${stored})`;
-};
 
 /** Nested values stand in a CSV file as JSON, which others read. */
 function asCell(column: string, type: string): string {

@@ -20,6 +20,11 @@ export function storedTypes(column: Column, table: readonly Column[] | null): st
   return [...new Set(types.slice(at < 0 ? 1 : at))];
 }
 
+/** As `storedTypes`, in a file that is no table's. */
+export const fileTypes = (column: Column): string[] => [
+  ...new Set(WHOLE.slice(2).map((whole) => storedType(column, whole))),
+];
+
 /** What integers of 128 bits may be stored as; a DOUBLE only if the table has it, as tables of earlier versions do. */
 const WHOLE = ["DOUBLE", "BIGINT", "DECIMAL(38,0)", "VARCHAR"];
 
@@ -47,7 +52,7 @@ export function castOf(at: number, from: string, [to = from, ...others]: readonl
  * The type to store where Parquet has none of the kind or would change values, also within others: it has no integers of
  * 128 bits, no zone of a time, and whole milliseconds of an interval.
  */
-export function storedType({ name, dataType }: Pick<Column, "name" | "dataType">, whole: string): string {
+function storedType({ name, dataType }: Pick<Column, "name" | "dataType">, whole: string): string {
   if (IS_NULL.test(dataType)) return "INTEGER"; // SELECT NULL
   if (/^(ENUM|UNION)\(.*\)$/s.test(dataType)) return "VARCHAR";
   return dataType.replaceAll(CHANGED, (found) => {

@@ -215,6 +215,12 @@ deepTest("rows go into a file of the run, or of a connection, as every reader ha
   expect(faultsOf(await data.owner("POST", ACTIONS, body))).toEqual([
     "body.definition.output.path value_error",
   ]);
+  const nameless = { sql, output: { ...climbing, path: "out/" } };
+  expect(faultsOf(await data.owner("POST", ACTIONS, { ...body, definition: nameless }))).toEqual([
+    "body.definition.output.path value_error",
+  ]);
+  nameless.output.path = "{{ ['out', ''].join('/') }}";
+  expect((await data.end("duckdb_transform", nameless)).error.code).toBe("definition_invalid");
   climbing.path = "{{ ['', '..', 'out.csv'].join('/') }}";
   expect((await data.end("duckdb_transform", { sql, output: climbing })).error.code).toBe(
     "definition_invalid",
@@ -237,6 +243,33 @@ test("nested values stand in CSV as JSON, in a file and in the reply of a query"
   const { result } = await data.end("duckdb_transform", { sql, output });
   const saved = await data.owner("GET", `/api/v1/artifacts/${result.output.artifactId}/content`);
   expect(saved.text.split("\n")).toEqual(lines);
+});
+
+test("integers of 39 digits are text in a Parquet file, and those beside them decimals", async () => {
+  const great = "170141183460469231731687303715884105727";
+  const sql = `SELECT ${great}::HUGEINT AS great, -${great}::HUGEINT AS least, [${great}] AS list, 18446744073709551617 AS large`;
+  const output = { connectionId: "artifact", title: "Great", format: "parquet" };
+  const { result, error } = await data.end("duckdb_transform", { sql, output });
+  expect(error).toBeNull();
+  const path = `/api/v1/artifacts/${result.output.artifactId}/content`;
+  const saved = await fetch(data.app.origin + path, {
+    headers: { authorization: `Bearer ${data.app.token}` },
+  });
+  await data.owner("PUT", "/api/v1/datasets/raw/great/upload?format=parquet", await saved.bytes());
+  expect(
+    await data.rows(
+      "SELECT great, least, list, large, typeof(great) AS a, typeof(large) AS b FROM raw.great",
+    ),
+  ).toEqual([
+    {
+      great,
+      least: `-${great}`,
+      list: [great],
+      large: "18446744073709551617",
+      a: "VARCHAR",
+      b: "DECIMAL(38,0)",
+    },
+  ]);
 });
 
 test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async () => {

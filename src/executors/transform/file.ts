@@ -45,6 +45,8 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   const isArtifact = connectionId === "artifact";
   if (!isArtifact && path === undefined)
     return [{ path: ["path"], message: "A file of a connection needs a path." }];
+  if (path?.endsWith("/"))
+    return [{ path: ["path"], message: "The path is that of a folder. Add the name of the file." }];
   const upward = path === undefined ? null : upwardFault(path);
   if (upward) return [{ path: ["path"], message: upward }];
   if (isArtifact && path !== undefined)
@@ -109,7 +111,7 @@ async function openTarget(ctx: RunContext, connectionId: string, path: string) {
   const writes = provider.tree?.writes;
   const refusal = writeRefusal(provider, link.config);
   if (!writes || refusal !== null) throw new AppError("definition_invalid", refusal ?? "");
-  const fault = writes.fault(link, path);
+  const fault = path.endsWith("/") ? "is that of a folder" : writes.fault(link, path);
   if (fault !== null) throw new AppError("definition_invalid", `output.path: ${path} ${fault}.`);
   return {
     put: (bytes: ReadableStream<Uint8Array>, size: number) => writes.put(link, path, { bytes }, size),
