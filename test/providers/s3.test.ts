@@ -263,6 +263,16 @@ describe("files", () => {
     }
   });
 
+  test("are not taken for all where a list has more and no token to go on", async () => {
+    const contents = "<Contents><Key>a</Key><Size>1</Size></Contents>";
+    for (const token of ["", "<NextContinuationToken/>", "<NextMarker>a</NextMarker>"]) {
+      const body = `<ListBucketResult><IsTruncated>true</IsTruncated>${contents}${token}</ListBucketResult>`;
+      server.interfere(() => ({ status: 200, body }));
+      const { code, message } = await failure(list("/"));
+      expect([code, message]).toEqual(["upstream", expect.stringContaining("ListObjectsV2")]);
+    }
+  });
+
   test("refuse a page token that was not given", async () => {
     for (const token of ["x", "", "W10", "bnVsbA"]) {
       expect((await failure(list("/", {}, token))).code).toBe("bad_request");

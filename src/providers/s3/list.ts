@@ -45,9 +45,14 @@ export async function* listPages(
     });
     const reply = await readReply(response);
     const last: string | null = token;
-    token = textOf(reply, "IsTruncated") === "true" ? textOf(reply, "NextContinuationToken") : null;
-    if (token !== null && token === last)
-      throw new AppError("upstream", "The object store's list does not go on.");
+    const isTruncated = textOf(reply, "IsTruncated")?.trim() === "true";
+    token = isTruncated ? textOf(reply, "NextContinuationToken") : null;
+    // What speaks only the first version of this call has no token: its list would end after a thousand objects.
+    if (isTruncated && (!token || token === last))
+      throw new AppError(
+        "upstream",
+        "The object store's list breaks off: it has more objects, and no way to get them. Does the store support ListObjectsV2?",
+      );
     const entries = entriesOf(reply).filter(({ key, folder }) => !folder || !yielded.has(key));
     for (const { key, folder } of entries) if (folder) yielded.add(key);
     yield { entries, more: token !== null };
