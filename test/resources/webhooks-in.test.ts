@@ -169,6 +169,7 @@ describe("the payload", () => {
     ['{"a":[1]}', "application/vnd.shop+json; charset=utf-8", { a: [1] }],
     ["a=1&b=2&b=3&c=%C3%A9+x", "application/x-www-form-urlencoded", { a: "1", b: ["2", "3"], c: "é x" }],
     ["just <text>", "text/plain", "just <text>"],
+    ['{"name":"Zoë"}', "application/json; charset=iso-8859-1", { name: "Zoë" }],
     ["<a/>", "application/xml", "<a/>"],
     ["7", "application/json", 7],
     ["", "application/json", null],
@@ -180,6 +181,50 @@ describe("the payload", () => {
     for (const text of ["{", '{"a":1,"a":2}', `${"[".repeat(65)}${"]".repeat(65)}`]) {
       expect((await sent(text, "application/json")).status).toBe(422);
     }
+  });
+
+  describe("whose bytes are not UTF-8", () => {
+    const sentBytes = async (bytes: Buffer, type: string) => {
+      await using app = await startApp();
+      await using receiver = startReceiver();
+      await makeHook(app, forward(receiver.url));
+      const signature = createHmac("sha256", SECRET).update(bytes).digest("hex");
+      const headers = { "x-svc-signature": signature, ...(type === "" ? {} : { "content-type": type }) };
+      const answer = await app.anonymous("POST", "/webhooks/acme/orders", new Uint8Array(bytes), headers);
+      return answer.status === 200 ? JSON.parse(receiver.got[0]?.text ?? "").got : answer;
+    };
+    const latin = (text: string) => Buffer.from(text, "latin1");
+
+    test.each<[string, string, unknown]>([
+      ['{"name":"Zoë"}', "application/json; charset=iso-8859-1", { name: "Zoë" }],
+      ["Zoë €", "text/plain; charset=windows-1252", "Zoë \u20ac"],
+    ])("is read in the charset that its content type names: %j as %s", async (text, type, payload) => {
+      const bytes = Buffer.from([...text].map((sign) => (sign === "€" ? 0x80 : sign.charCodeAt(0))));
+      expect(await sentBytes(bytes, type)).toEqual(payload);
+    });
+
+    test.each<[Buffer, string]>([
+      [latin('{"name":"Zoë"}'), "application/json"],
+      [latin("name=Zoë"), "application/x-www-form-urlencoded"],
+      [latin("name=Zo%EB"), "application/x-www-form-urlencoded"],
+      [latin("Zoë"), "text/plain"],
+      [
+        latin('--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nZoë\r\n--x--\r\n'),
+        "multipart/form-data; boundary=x",
+      ],
+    ])("is refused where nothing says what it is: %s as %s", async (bytes, type) => {
+      const answer = await sentBytes(bytes, type);
+      expect([answer.status, faultsOf(answer)]).toEqual([422, ["body string_unicode"]]);
+    });
+
+    test.each(["application/octet-stream", "image/png", ""])("is a file in base64 as %p", async (type) => {
+      const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 0xfe]);
+      expect(await sentBytes(bytes, type)).toEqual({
+        fileName: null,
+        mimeType: type || null,
+        data: bytes.toString("base64"),
+      });
+    });
   });
 
   test("is forgotten once it is processed, and kept where debug is on", async () => {

@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/errors.ts";
+import { charsetOf } from "../../base/http-message.ts";
 import { type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
 
 /** Content of a request. */
@@ -8,22 +10,57 @@ interface Content {
 }
 
 /**
- * Parses the body as JSON, form fields or text. Without a content type, it is JSON if it can be parsed as such. Throws
- * `invalid` if it doesn't match its content type.
+ * Parses the body as JSON, form fields or text. Without a content type, it is JSON if it can be parsed as such. Bytes
+ * that are no text are given as a file of a form is. Throws `invalid` if the body doesn't match its content type.
  */
 export function payloadOf(content: Content): Json | Promise<Json> {
   const { headers, body } = content;
   if (body.length === 0) return null;
   const type = headers.get("content-type")?.toLowerCase() ?? "";
   if (type.startsWith("multipart/form-data")) return partsOf(content);
-  const text = new TextDecoder("utf-8").decode(body);
-  if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJsonInSlices(text);
-  if (type.startsWith("application/x-www-form-urlencoded")) {
+  const isJson = /^application\/([\w.+-]+\+)?json\b/.test(type);
+  const isForm = type.startsWith("application/x-www-form-urlencoded");
+  const text = decoded(body, isJson ? jsonCharset(type, body) : charsetOf(type));
+  if (text === null) {
+    if (isJson || isForm || type.startsWith("text/")) throw wrongCharset(type);
+    return { fileName: null, mimeType: type || null, data: Buffer.from(body).toString("base64") };
+  }
+  if (isJson) return parseJsonInSlices(text);
+  if (isForm) {
     refuseFields(count(body, "&") + 1);
+    if (!isWholeForm(text)) throw wrongCharset(type);
     return fieldsOf(new URLSearchParams(text));
   }
   return type === "" && /^\s*[[{]/.test(text) ? parseJsonInSlices(text) : text;
 }
+
+/** JSON is UTF-8 whatever its content type names (RFC 8259, section 8.1); what isn't may be what that names. */
+function jsonCharset(type: string, body: Uint8Array): Bun.Encoding {
+  const named = charsetOf(type);
+  return isUtf8(body) && !named.startsWith("utf-16") ? "utf-8" : named;
+}
+
+/** Returns null for bytes that aren't text of the charset. */
+function decoded(body: Uint8Array, charset: Bun.Encoding): string | null {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(body);
+  } catch {
+    return null; // a replacement character would hide what was sent
+  }
+}
+
+/** Whether all percent-encoded bytes are UTF-8, as `URLSearchParams` takes them to be. */
+function isWholeForm(text: string): boolean {
+  const encoded = text.match(/(?:%[\da-f]{2})+/gi) ?? [];
+  return encoded.every((bytes) => isUtf8(Buffer.from(bytes.replaceAll("%", ""), "hex")));
+}
+
+const wrongCharset = (type: string) =>
+  invalid(
+    ["body"],
+    `The request body isn't ${charsetOf(type).toUpperCase()} text. Send UTF-8, or name the charset in Content-Type.`,
+    "string_unicode",
+  );
 
 /** The fields of a form in parts; of a file its name, type, and bytes in base64. */
 async function partsOf({ headers, body }: Content): Promise<JsonObject> {
@@ -36,6 +73,8 @@ async function partsOf({ headers, body }: Content): Promise<JsonObject> {
         cause,
       });
     });
+  const replaced = [...form].flat().filter((part) => typeof part === "string" && part.includes(REPLACED));
+  if (replaced.length > 0 && !isUtf8(body) && !Buffer.from(body).includes(REPLACED)) throw wrongCharset("");
   const pairs = [...form].map(async ([name, value]): Promise<[string, Json]> => {
     if (typeof value === "string") return [name, value];
     const data = Buffer.from(await value.arrayBuffer()).toString("base64");
@@ -43,6 +82,9 @@ async function partsOf({ headers, body }: Content): Promise<JsonObject> {
   });
   return fieldsOf(await Promise.all(pairs));
 }
+
+/** What stands for bytes that aren't text, and what a sender may have written itself. */
+const REPLACED = "\uFFFD";
 
 /** A form is parsed without interruption, so its size is limited. */
 const MAX_FIELDS = 10_000;

@@ -103,7 +103,7 @@ export const inboundOperations = [
     tag,
     summary: "Receive a webhook",
     description:
-      "Starts a run of its automation. The signature is an HMAC of `{timestamp}.{body}` with the automation's secret and the Unix time in `X-SVC-Timestamp`, and is accepted once. If `requireTimestamp` is false, it can be an HMAC of the raw body. With a `signaturePreset`, it is the signature that GitHub, GitLab, Stripe, Shopify, Slack, Telegram, Svix or Standard Webhooks send; with `auth`, a bearer token, basic authentication, a header, or an Ed25519 signature. The body can be JSON, form fields or text. A repeat with the same `Idempotency-Key`, `webhook-id` or delivery ID of the preset's sender within 24 hours starts nothing and returns the first response. Slack's `url_verification` gets its challenge as the response.",
+      "Starts a run of its automation. The signature is an HMAC of `{timestamp}.{body}` with the automation's secret and the Unix time in `X-SVC-Timestamp`, and is accepted once. If `requireTimestamp` is false, it can be an HMAC of the raw body. With a `signaturePreset`, it is the signature that GitHub, GitLab, Stripe, Shopify, Slack, Telegram, Svix or Standard Webhooks send; with `auth`, a bearer token, basic authentication, a header, or an Ed25519 signature. The body can be JSON, form fields or text; other bytes are a payload `{fileName, mimeType, data}` in base64, as files of a form are. A repeat with the same `Idempotency-Key`, `webhook-id` or delivery ID of the preset's sender within 24 hours starts nothing and returns the first response. Slack's `url_verification` gets its challenge as the response.",
     consumes: "application/json",
     bodyExample: { order: { id: 1042, total: "19.90" } },
     replies: {
