@@ -247,9 +247,22 @@ test("events of a rare actor or with a rare text are found over the pages of a l
   const rest = (await weir.owner("GET", `/api/v1/events?q=rare&cursor=${nothing.nextCursor}`)).body;
   expect(rest.items).toMatchObject([{ entity: { id: "rare" } }]);
   for (const narrow of ["entityId=many", `correlationId=${ctx.correlationId}`]) {
-    const page = (await weir.owner("GET", `/api/v1/events?q=worker&${narrow}`)).body;
-    expect(page).toEqual({ items: [], hasMore: true, nextCursor: expect.any(String) });
+    for (const rare of [
+      "q=worker",
+      "actorId=worker",
+      "actorType=api",
+      "entityType=run",
+      "type=action.deleted",
+    ]) {
+      const page = (await weir.owner("GET", `/api/v1/events?${rare}&${narrow}`)).body;
+      expect(page).toEqual({ items: [], hasMore: true, nextCursor: expect.any(String) });
+    }
   }
+  const path = `/api/v1/events?type=action.failed&entityId=rare&correlationId=${ctx.correlationId}`;
+  expect((await weir.owner("GET", path)).body).toMatchObject({
+    items: [{ entity: { id: "rare" } }],
+    hasMore: false,
+  });
 });
 
 describe("the trail", () => {

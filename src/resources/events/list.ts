@@ -67,14 +67,22 @@ export async function listEvents(
 const normal = (instant: string) => new Date(instant).toISOString();
 
 /**
- * Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log.
- * No index finds a text, and one entity can have most of the events.
+ * Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log. No
+ * index finds a text. One entity or correlation can have most of the events, and its index has nothing else in it.
  */
-const hasIndex = ({ entityId, correlationId, entityType, actorType, actorId, q }: EventFilter) =>
-  q === undefined &&
-  (entityId !== undefined ||
-    correlationId !== undefined ||
-    [entityType, actorType, actorId].every((filter) => filter === undefined));
+function hasIndex({
+  type,
+  entityId,
+  correlationId,
+  entityType,
+  actorType,
+  actorId,
+  q,
+}: EventFilter): boolean {
+  const keys = [entityId, correlationId].filter((key) => key !== undefined);
+  const others = [entityType, actorType, actorId, q, ...(keys.length > 0 ? [type] : [])];
+  return keys.length < 2 && others.every((filter) => filter === undefined);
+}
 
 /** Returns the rows of a range, at most `limit`. Each form of filter uses an index, in order. */
 export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, limit: number) {
