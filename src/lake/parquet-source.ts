@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { SqlSession } from "../sql/contract.ts";
-import { parquet, quoteName, quoteText } from "../sql/text.ts";
+import { parquet, quoteName, quoteReals, quoteText } from "../sql/text.ts";
 import { storedType, typeName } from "./stored-types.ts";
 
 /** A column of a Parquet file, and how the lake stores it. */
@@ -66,15 +66,9 @@ async function withNanoseconds(
   return new Set(fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name));
 }
 
-const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
-const REALS = ["NaN", "Infinity", "-Infinity"].map(quoteText).join();
-
-/** DuckDB writes NaN and infinity to JSON as bare words, which isn't valid JSON. Quotes them. */
 function jsonWithReals(value: string): Pick<ParquetColumn, "sql" | "odd"> {
   const text = `CAST(to_json(${value}) AS VARCHAR)`;
-  const where = `regexp_matches(${text}, ${quoteText(`(?s)^(?:${STRING}|[^"NI])*(?:NaN|Infinity)`)})`;
-  const tokens = `regexp_extract_all(${text}, ${quoteText(`(?s)${STRING}|-?(?:NaN|Infinity)|[^"NI-]+|.`)})`;
-  const quoted = `list_transform(${tokens}, lambda t: CASE WHEN t IN (${REALS}) THEN '"' || t || '"' ELSE t END)`;
-  const sql = `CASE WHEN ${where} THEN CAST(array_to_string(${quoted}, '') AS JSON) ELSE to_json(${value}) END`;
+  const { where, quoted } = quoteReals(text);
+  const sql = `CASE WHEN ${where} THEN CAST(${quoted} AS JSON) ELSE to_json(${value}) END`;
   return { sql, odd: { what: "became texts within JSON: NaN and infinities", where, text } };
 }

@@ -18,7 +18,7 @@ import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./pro
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
 import { castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
-import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
+import { copyInto, distinct, parquet, quoteName, quoteReals, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
@@ -339,7 +339,10 @@ function asCell(column: string, type: string): string {
         ? "VARCHAR"
         : `DECIMAL(${Number(width) + 1},${scale})`,
   );
-  return `CAST(to_json(${known === type ? column : `CAST(${column} AS ${known})`}) AS VARCHAR)`;
+  const json = `CAST(to_json(${known === type ? column : `CAST(${column} AS ${known})`}) AS VARCHAR)`;
+  if (!/\b(?:FLOAT|DOUBLE)\b/.test(type)) return json;
+  const { where, quoted } = quoteReals(json);
+  return `CASE WHEN ${where} THEN ${quoted} ELSE ${json} END`;
 }
 
 /** Decimals without a digit before the point, which would not be JSON; not what is quoted. */

@@ -98,3 +98,17 @@ export function distinct(names: readonly string[]): string[] {
     return name;
   });
 }
+
+const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
+const REALS = ["NaN", "Infinity", "-Infinity"].map(quoteText).join();
+
+/**
+ * DuckDB writes NaN and infinity to JSON as bare words, which isn't valid JSON. Returns the SQL condition for a text of
+ * JSON with such words, and the SQL of the text with the words in quotes.
+ */
+export function quoteReals(text: string): { where: string; quoted: string } {
+  const where = `regexp_matches(${text}, ${quoteText(`(?s)^(?:${STRING}|[^"NI])*(?:NaN|Infinity)`)})`;
+  const tokens = `regexp_extract_all(${text}, ${quoteText(`(?s)${STRING}|-?(?:NaN|Infinity)|[^"NI-]+|.`)})`;
+  const words = `list_transform(${tokens}, lambda t: CASE WHEN t IN (${REALS}) THEN '"' || t || '"' ELSE t END)`;
+  return { where, quoted: `array_to_string(${words}, '')` };
+}

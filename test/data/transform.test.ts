@@ -231,10 +231,11 @@ deepTest("rows go into a file of the run, or of a connection, as every reader ha
 
 test("nested values stand in CSV as JSON, in a file and in the reply of a query", async () => {
   const sql = `SELECT [1, NULL] AS list, {'name': 'it''s, "so"', 'big': 9007199254740993, 'price': 1.5, 'rate': 0.25::DECIMAL(2,2)} AS thing,
-    MAP {'k': 1} AS map, NULL::STRUCT(a INTEGER) AS none, 'a' AS text`;
+    MAP {'k': 1} AS map, NULL::STRUCT(a INTEGER) AS none, 'a' AS text,
+    ['nan'::DOUBLE, '-inf', 2.5] AS reals, {'NaN': 'NaN "NaN', 'x': ['inf'::FLOAT]} AS odd`;
   const lines = [
-    "list,thing,map,none,text",
-    '"[1,null]","{""name"":""it\'s, \\""so\\"""",""big"":9007199254740993,""price"":1.5,""rate"":0.25}","{""k"":1}",,a',
+    "list,thing,map,none,text,reals,odd",
+    '"[1,null]","{""name"":""it\'s, \\""so\\"""",""big"":9007199254740993,""price"":1.5,""rate"":0.25}","{""k"":1}",,a,"[""NaN"",""-Infinity"",2.5]","{""NaN"":""NaN \\""NaN"",""x"":[""Infinity""]}"',
     "",
   ];
   const asked = await data.owner("POST", "/api/v1/query?format=csv", { sql });
