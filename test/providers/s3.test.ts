@@ -221,6 +221,16 @@ describe("files", () => {
     expect(await stat("/")).toMatchObject({ kind: "folder" });
   });
 
+  test("that are archived are told apart from those that the keys may not read", async () => {
+    for (const [code, words] of [
+      ["InvalidObjectState", '"a.csv" is archived. Restore it'],
+      ["AccessDenied", "may not read from the bucket"],
+    ]) {
+      server.interfere(() => ({ status: 403, code }));
+      expect((await failure(read("/a.csv"))).message).toContain(words ?? "");
+    }
+  });
+
   test("page by page come each once, all folders before all files", async () => {
     const names = [...Array(1_203).keys()].map((i) => `f${String(i).padStart(5, "0")}.txt`);
     await Promise.all(names.map((name) => server.put(bucket, `many/${name}`, "x")));

@@ -72,6 +72,10 @@ export function refusal(
       return make(`There is no bucket ${bucket} at this address.`);
     case "NoSuchKey":
       return noSuchFile(request.key);
+    case "InvalidObjectState":
+      return make(
+        `${JSON.stringify(request.key)} is archived. Restore it in the object store and try again.`,
+      );
     case "PreconditionFailed":
       return changedFile(request.key);
     case "InvalidAccessKeyId":
