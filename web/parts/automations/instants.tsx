@@ -1,12 +1,19 @@
 import { Cron } from "croner";
 import { t } from "../../texts/text.ts";
 import { dateFormat, ownZone } from "../base/formats.ts";
+import { Labelled } from "../base/labelled.tsx";
+import { cronOf, RHYTHMS, rhythmOf } from "../base/rhythm.ts";
+import { cronInWords } from "./cron-words.ts";
 
 const COUNT = 5;
 
-interface Props {
+interface Schedule {
   cron: string;
   timezone: string;
+}
+
+interface Props extends Schedule {
+  onCron: (cron: string) => void;
 }
 
 const inZone = (timeZone: string | undefined) =>
@@ -22,7 +29,7 @@ const inZone = (timeZone: string | undefined) =>
   });
 
 /** The same computation as the server's, so that both show the same times. */
-function nextOf({ cron, timezone }: Props): Date[] | null {
+function nextOf({ cron, timezone }: Schedule): Date[] | null {
   try {
     const job = new Cron(cron, { timezone, mode: "5-or-6-parts", fixedTimeRule: "no-wildcard" });
     return job.nextRuns(COUNT);
@@ -31,8 +38,62 @@ function nextOf({ cron, timezone }: Props): Date[] | null {
   }
 }
 
+/** A schedule to pick, in words, and when it is due next. */
+export default function Instants({ onCron, ...schedule }: Props) {
+  const words = cronInWords(schedule.cron);
+  return (
+    <>
+      <Picker cron={schedule.cron} onCron={onCron} />
+      <p className="mt-4 mb-1 text-sm font-medium">{t("Next runs")}</p>
+      {words && <p className="mb-2 text-sm">{words}</p>}
+      <Next {...schedule} />
+    </>
+  );
+}
+
+const FIRST_TIME = "07:00";
+
+/** Writes the cron expression of the usual schedules. */
+function Picker({ cron, onCron }: Pick<Props, "cron" | "onCron">) {
+  const now = rhythmOf(cron.trim());
+  const time = now?.time ?? FIRST_TIME;
+  return (
+    <div className="flex flex-wrap items-end gap-3">
+      <Labelled label={t("Repeats")}>
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field w-auto"
+            value={now?.rhythm ?? "cron"}
+            onChange={({ target }) => onCron(cronOf(target.value as NonNullable<typeof now>["rhythm"], time))}
+          >
+            {RHYTHMS.filter(([id]) => id !== "now" && (id !== "cron" || now === null)).map(([id, name]) => (
+              <option key={id} value={id} disabled={id === "cron"}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {now && (
+        <Labelled label={t("Time")}>
+          {(wiring) => (
+            <input
+              {...wiring}
+              type="time"
+              className="field w-32"
+              value={time}
+              onChange={({ target }) => onCron(cronOf(now.rhythm, target.value || FIRST_TIME))}
+            />
+          )}
+        </Labelled>
+      )}
+    </div>
+  );
+}
+
 /** When a schedule is due next, in its own zone and in the person's. */
-export default function Instants(props: Props) {
+function Next(props: Schedule) {
   const next = nextOf(props);
   const own = ownZone();
   if (!next) return <p className="text-sm text-soft">{t("Enter a cron expression to see upcoming runs.")}</p>;

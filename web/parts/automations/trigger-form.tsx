@@ -1,6 +1,5 @@
 import type { Fault } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
-import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { MINOR_SETTINGS, settingsOf } from "./trigger-schemas.ts";
@@ -30,12 +29,12 @@ export default function TriggerForm({ trigger, config, onChange, faults }: Props
       />
       {typeof schedule?.cron === "string" && (
         <div className="mt-4">
-          <p className="mb-1 text-sm font-medium">{t("Next runs")}</p>
           <Later
             of={instants}
             given={{
               cron: schedule.cron,
               timezone: typeof schedule.timezone === "string" ? schedule.timezone : "UTC",
+              onCron: (cron) => onChange({ ...config, schedule: { ...schedule, cron } }),
             }}
             waiting={null}
           />

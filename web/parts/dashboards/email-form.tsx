@@ -3,7 +3,7 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { personName } from "../base/person.ts";
-import { cronOf, RHYTHMS, type Rhythm, rhythmOf } from "./schedule.ts";
+import { cronOf, RHYTHMS, type Rhythm, rhythmOf } from "../base/rhythm.ts";
 
 /** When and to whom a dashboard is emailed, as the form has it. */
 export interface Plan {

@@ -9,9 +9,9 @@ import { Dialog } from "../base/dialog.tsx";
 import { ownZone } from "../base/formats.ts";
 import { Shown } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
+import { inRhythm } from "../base/rhythm.ts";
 import { When } from "../base/time.tsx";
 import { cronOfPlan, NEW_PLAN, planOf, Recipients, WhenFields } from "./email-form.tsx";
-import { inRhythm } from "./schedule.ts";
 
 type Subscription = Reply<"GET /api/v1/dashboards/{dashboard_id}/subscriptions">["subscriptions"][number];
 

@@ -65,7 +65,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
         className="field"
         autoComplete="off"
         spellCheck={false}
-        placeholder={t("Search {of}", { of: picker.of })}
+        placeholder={picker.label()}
         value={typed ?? name ?? value}
         onFocus={(event) => event.target.select()}
         onClick={() => typed === null && setTyped("")}
@@ -81,7 +81,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
         <div
           id={list}
           role="listbox"
-          aria-label={t("Matching {of}", { of: picker.of })}
+          aria-label={picker.label()}
           className="absolute top-full left-0 z-20 mt-1 max-h-64 w-full overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
         >
           {picks.map((each, index) => (

@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
 import { call } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 
 const MOST = 20;
 const FRESH_MS = 60_000;
@@ -13,8 +14,10 @@ export interface Pick {
 }
 
 export interface Picker {
-  /** The noun, for its label: "Search automations". */
+  /** What is picked. */
   of: string;
+  /** Names the field while it is empty, and its list. */
+  label: () => string;
   search(q: string, signal: AbortSignal): Promise<readonly Pick[]>;
   /** The name of a value that is there; null where values are names. */
   nameOf: ((value: string, signal: AbortSignal) => Promise<string>) | null;
@@ -24,6 +27,7 @@ const words = (q: string) => ({ limit: MOST, ...(q === "" ? {} : { q }) });
 
 const automations: Picker = {
   of: "automations",
+  label: () => t("Search automations"),
   async search(q, signal) {
     const found = await call("GET /api/v1/automations", { query: words(q) }, { signal });
     return found.automations.map(({ id, name, slug }) => ({ value: id, name, about: slug }));
@@ -34,6 +38,7 @@ const automations: Picker = {
 
 const agents: Picker = {
   of: "agents",
+  label: () => t("Search agents"),
   async search(q, signal) {
     const { specs } = await call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal });
     return specs
@@ -46,6 +51,7 @@ const agents: Picker = {
 
 const connections: Picker = {
   of: "connections",
+  label: () => t("Search connections"),
   async search(q, signal) {
     const found = await call("GET /api/v1/connections", { query: words(q) }, { signal });
     return found.connections.map(({ id, name, provider }) => ({ value: id, name, about: provider }));
@@ -56,6 +62,7 @@ const connections: Picker = {
 
 const apis: Picker = {
   of: "APIs",
+  label: () => t("Search APIs"),
   async search(q, signal) {
     const found = await call("GET /api/v1/api-catalog", { query: words(q) }, { signal });
     return found.items.map(({ id, name, baseUrl, url }) => ({
@@ -70,6 +77,7 @@ const apis: Picker = {
 
 const datasets: Picker = {
   of: "datasets",
+  label: () => t("Search datasets"),
   async search(q, signal) {
     const found = await call("GET /api/v1/datasets", { query: words(q) }, { signal });
     return found.datasets.map(({ layer, dataset }) => ({ value: dataset, name: dataset, about: layer }));
@@ -79,6 +87,7 @@ const datasets: Picker = {
 
 const artifacts: Picker = {
   of: "artifacts",
+  label: () => t("Search artifacts"),
   async search(q, signal) {
     const found = await call("GET /api/v1/artifacts", { query: { limit: 100 } }, { signal });
     return found.artifacts
@@ -91,6 +100,25 @@ const artifacts: Picker = {
     id,
 };
 
+const zones: Picker = {
+  of: "zones",
+  label: () => t("Search time zones"),
+  async search(q) {
+    const wanted = q.trim().replaceAll(" ", "_").toLowerCase();
+    return ["UTC", ...Intl.supportedValuesOf("timeZone")]
+      .filter((zone) => zone.toLowerCase().includes(wanted))
+      .slice(0, MOST)
+      .map((zone) => ({ value: zone, name: zone, about: offsetOf(zone) }));
+  },
+  nameOf: null,
+};
+
+/** How far a zone is from UTC now, such as `GMT+1`. */
+const offsetOf = (timeZone: string) =>
+  new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "shortOffset" })
+    .formatToParts()
+    .find(({ type }) => type === "timeZoneName")?.value ?? "";
+
 const BY_NAME: Readonly<Record<string, Picker>> = {
   automationId: automations,
   agent: agents,
@@ -98,6 +126,7 @@ const BY_NAME: Readonly<Record<string, Picker>> = {
   apiId: apis,
   dataset: datasets,
   artifactId: artifacts,
+  timezone: zones,
 };
 
 /** How a value of this field is picked; null where it is written. */
