@@ -25,7 +25,7 @@ test("as many as the burst go at once, then as many as come back", () => {
   expect([take(), take(), take(), take()]).toEqual([0, 0, 0, 1]);
 });
 
-test("whoever is refused is reported when it will go", () => {
+test("a refusal says when to try again", () => {
   const clock = stillClock();
   const limiter = openLimiter(clock);
   const take = () => limiter.take("key", { perMinute: 2, burst: 1 }).retryAfterSeconds;

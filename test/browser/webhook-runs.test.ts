@@ -34,7 +34,7 @@ test("a run says whose it is though it failed, and an automation's run what its 
 }, 120_000);
 
 deepTest(
-  "a webhook's secret that nobody has is made again, and the tester signs with it",
+  "a webhook's lost secret is replaced, and the tester signs with it",
   async () => {
     await using seen = await openSeen();
     const { page, go, troubles, weir } = seen;

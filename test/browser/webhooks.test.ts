@@ -94,41 +94,38 @@ describe("webhooks out", () => {
     },
   );
 
-  deepTest(
-    "disabled it says that events are held; its settings change; its secret is made again",
-    async () => {
-      const { page, go, troubles, weir } = seen;
-      const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
-      await go(`/webhooks/${hook.id}?tab=settings`);
-      await page.getByRole("button", { name: "Disable" }).click();
-      await page.getByText("Events are queued while it's disabled").waitFor();
-      expect(await troubles()).toEqual([]);
-      await page.getByRole("button", { name: "Enable" }).click();
-      await page.getByText("Active", { exact: true }).waitFor();
-      await page.getByLabel("URL").fill("http://");
-      await page.getByRole("button", { name: "Save" }).click();
-      await page.locator("[aria-invalid=true]").waitFor();
-      await page.getByLabel("URL").fill(`${receiver.url}/elsewhere`);
-      await page.getByLabel("All events").check();
-      await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("Webhook saved", { exact: true }).waitFor();
-      expect((await weir.owner("GET", `${WEBHOOKS}/${hook.id}`)).body).toMatchObject({
-        url: `${receiver.url}/elsewhere`,
-        events: ["*"],
-      });
-      await page.getByRole("button", { name: "Rotate" }).click();
-      await page
-        .getByRole("dialog")
-        .getByText(/X-SVC-Signature-Previous/)
-        .waitFor();
-      await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
-      await page
-        .getByRole("dialog", { name: "Save your signing secret" })
-        .getByText(/^whsec_/)
-        .waitFor();
-      expect(await troubles()).toEqual([]);
-    },
-  );
+  deepTest("disabled it says that events are held; its settings change; its secret is replaced", async () => {
+    const { page, go, troubles, weir } = seen;
+    const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
+    await go(`/webhooks/${hook.id}?tab=settings`);
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByText("Events are queued while it's disabled").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Enable" }).click();
+    await page.getByText("Active", { exact: true }).waitFor();
+    await page.getByLabel("URL").fill("http://");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("[aria-invalid=true]").waitFor();
+    await page.getByLabel("URL").fill(`${receiver.url}/elsewhere`);
+    await page.getByLabel("All events").check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Webhook saved", { exact: true }).waitFor();
+    expect((await weir.owner("GET", `${WEBHOOKS}/${hook.id}`)).body).toMatchObject({
+      url: `${receiver.url}/elsewhere`,
+      events: ["*"],
+    });
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/X-SVC-Signature-Previous/)
+      .waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    await page
+      .getByRole("dialog", { name: "Save your signing secret" })
+      .getByText(/^whsec_/)
+      .waitFor();
+    expect(await troubles()).toEqual([]);
+  });
 });
 
 describe("what failed permanently", () => {

@@ -74,7 +74,7 @@ describe("a backup in a bucket", () => {
   }, 120_000);
 
   deepTest(
-    "is made at their interval, and the newest few stay there alone",
+    "is made at the set interval, and only the newest few are kept",
     async () => {
       await using s3 = await startS3();
       s3.createBucket("backups");

@@ -24,7 +24,7 @@ describe("a token", () => {
     expect(isWellFormed(pat.slice(0, -1), TOKEN_PREFIX.pat)).toBe(false);
   });
 
-  test("that is made again is well formed and unlike any other", () => {
+  test("that is generated is well formed and unlike any other", () => {
     const made = Array.from({ length: 200 }, () => makeToken(TOKEN_PREFIX.session, systemIds));
     expect(made.every((token) => isWellFormed(token, TOKEN_PREFIX.session))).toBe(true);
     expect(new Set(made).size).toBe(200);

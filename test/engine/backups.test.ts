@@ -24,7 +24,7 @@ async function ageIn(app: Awaited<ReturnType<typeof startApp>>): Promise<number 
 const never = new AbortController().signal;
 
 describe("scheduled backups", () => {
-  test("come at their interval, also after a restart, and the newest few are kept", async () => {
+  test("come at the set interval, also after a restart, and the newest few are kept", async () => {
     await using app = await startApp({
       engine: false,
       env: { WEIR_BACKUP_EVERY: "2", WEIR_BACKUP_KEEP: "2" },

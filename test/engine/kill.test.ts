@@ -8,7 +8,7 @@ import { ACTIONS, AUTOMATIONS, created, makeAction, RUNS, runEnd, until } from "
 const DELIVERIES = "/api/v1/webhook-deliveries";
 const isProcessed = ({ status }: { status: string }) => status === "processed";
 
-test("runs continue after kill -9, at most three times, and accepted webhooks are executed", async () => {
+test("runs continue after kill -9, at most three times, and accepted webhooks are processed", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(async ({ path }) => {
     if (path === "/never") await new Promise(() => {});

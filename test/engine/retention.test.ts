@@ -331,7 +331,7 @@ test("invitations and notices go a month after their end, and an open one stays"
 });
 
 describe("outbound deliveries", () => {
-  test("go after their time, and are not made again", async () => {
+  test("go after their time, and are not created again", async () => {
     await using app = await startLong();
     await using receiver = startReceiver();
     const { id } = await subscribe(app, receiver.url);

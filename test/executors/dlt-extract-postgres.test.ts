@@ -288,7 +288,7 @@ deepTest(
 );
 
 deepTest(
-  "rows that the source no longer has are marked and unmarked, or removed, and only their files are written again",
+  "rows that the source no longer has are marked and unmarked, or removed, and only their files are rewritten",
   async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(

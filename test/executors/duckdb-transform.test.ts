@@ -442,7 +442,7 @@ describe("tests of a transform", () => {
     );
   });
 
-  test("are reported where they are no SQL, and run without an output too", async () => {
+  test("are reported if they are not SQL, and run without an output too", async () => {
     expect((await failure(run([{ name: "typo", sql: "SELEC 1" }]))).message).toMatch(
       /^The test "typo": Parser Error/,
     );

@@ -112,7 +112,7 @@ describe("a call that is none", () => {
     expect([thread.lastTurnStatus, reply.content]).toEqual(["completed", "I see."]);
   });
 
-  test("with ids that repeat, or none, is reported from the others", async () => {
+  test("with ids that repeat, or none, is told apart from the others", async () => {
     const same = Array.from({ length: 3 }, (): Move => ({ call: "datasets", arguments: {}, id: "same" }));
     const { reply } = await suffer([{ moves: same }, { moves: same }, says("Ok.")]);
     const ids = partsOf(reply).map((part) => (part as { toolCallId?: string }).toolCallId);

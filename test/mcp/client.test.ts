@@ -205,7 +205,7 @@ describe("a server of 2026-07-28", () => {
       expect((await call).code).toBe("cancelled");
     }));
 
-  test("that asks a person is reported no, once, with its own state as it came, and answers then", () =>
+  test("that asks a person is declined once, gets its own state back, and then answers", () =>
     using(
       {
         asks: {
@@ -238,7 +238,7 @@ describe("a server of 2026-07-28", () => {
       },
     ));
 
-  test("that continues asking is left after a few rounds, with a sentence about what it wanted", () =>
+  test("that keeps asking is left after a few rounds, with a sentence about what it wanted", () =>
     using(
       {
         asks: {
@@ -281,7 +281,7 @@ describe("a server of 2026-07-28", () => {
       expect((await failureOf(openMcp(placeOf(peer.url)))).code).toBe("egress_blocked");
     }));
 
-  test("that wants to know who asks is reported so, with what it says of it", () =>
+  test("that requires a sign-in is reported, with what it says about it", () =>
     using({ token: "secret-token" }, async (peer) => {
       const failure = await failureOf(openMcp(placeOf(peer.url)));
       expect(failure.code).toBe("upstream");
@@ -334,7 +334,7 @@ describe("a server of 2026-07-28", () => {
 });
 
 describe("a server of sessions", () => {
-  test("gets its answers, is begun anew when it forgot the session, and is reported the end", async () => {
+  test("gets its answers, gets a new session if it forgot the old one, and is told the end", async () => {
     const peer = startLegacy();
     try {
       const client = await openMcp(placeOf(peer.url));

@@ -526,7 +526,7 @@ describe("failures", () => {
     expect(peer.asked).toHaveLength(5);
   });
 
-  test("that no other try helps are reported at once", async () => {
+  test("that no other attempt can help are reported at once", async () => {
     const refused = { errors: [{ message: "syntax error, unexpected end of file" }] };
     peer.state.instead = () => ({ status: 200, body: JSON.stringify(refused) });
     const error = await failure(rowsOf(shopify, to(), request("locations")));

@@ -63,7 +63,7 @@ describe("a config with forEach", () => {
 });
 
 describe("a step with forEach", () => {
-  test("is executed for each item, and its result is theirs in the list's order", async () => {
+  test("runs for each item, and its result has theirs in the list's order", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const steps = [

@@ -149,7 +149,7 @@ describe("calling an automation", () => {
     expect(receiver.got.map(({ text }) => JSON.parse(text))).toEqual([{ order: 7 }]);
   });
 
-  test("does not wait where it is reported so", async () => {
+  test("does not wait if the definition says so", async () => {
     await using app = await startApp();
     await using receiver = closed();
     await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });

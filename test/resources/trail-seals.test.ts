@@ -258,7 +258,7 @@ test("a trail whose person was erased holds: against seals from before, in a bac
   expect(await verify(dataFolder)).toMatchObject({ code: 1, valid: false, reason: "rewritten" });
 }, 120_000);
 
-test("triggers that were dropped are made again at the start, and doctor tells it before", async () => {
+test("dropped triggers are created again at the start, and doctor reports them before", async () => {
   await using weirs = await startInstallation();
   await filled(weirs, ["a"]);
   change(weirs.dataFolder, (file) => unguarded(file));

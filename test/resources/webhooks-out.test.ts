@@ -59,7 +59,7 @@ describe("a subscription", () => {
     expect(JSON.stringify(kept)).not.toContain(secret);
   });
 
-  test("made again with the same key is the same, its secret told again", async () => {
+  test("created again with the same key is the same, with its secret", async () => {
     await using app = await startApp({ engine: false });
     const body = { url: URL, events: ["*"] };
     const key = { "idempotency-key": "one-subscription" };

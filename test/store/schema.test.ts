@@ -79,7 +79,7 @@ test("PostgreSQL has the tables, columns, keys, uniqueness and indexes that the 
   await store.close();
 });
 
-test("the audit log is append-only on PostgreSQL, and triggers that someone removed are made again", async () => {
+test("the audit log is append-only on PostgreSQL, and triggers that someone removed are created again", async () => {
   const { url } = await makeDatabase();
   const store = await openRemoteStore({ url, migrations });
   expect(await missingTriggers(store.db)).toEqual([]);
