@@ -11,6 +11,14 @@ import type { SignInTerms, SignInTokens } from "../oauth/contract.ts";
 import type { Column } from "../sql/contract.ts";
 import type { NamedResource, SourceSql, Tables, TableWrites } from "./contract-tables.ts";
 
+/** Room for a file that is being written. */
+export interface FileRoom {
+  /** Takes some of it. Throws `quota_exceeded` if there is not enough. */
+  take(bytes: number): void;
+  /** Frees what was taken, unless the file stays. */
+  end(stays: boolean): void;
+}
+
 /** An open connection, as a provider receives it. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
   connectionId: string;
@@ -26,6 +34,8 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   compute?(job: ComputeJob): Promise<Computed>;
   /** The organization's own `files/` folder, absolute. */
   filesFolder: string;
+  /** Opens room for one more file in that folder. Null without a quota. Throws `quota_exceeded` if it is full. */
+  openRoom?(): Promise<FileRoom | null>;
   /** Stores the token that the credentials were exchanged for until it expires. Absent if nothing is stored. */
   tokens?: TokenStore;
   /** Token of the user who signed in for the connection. Absent if its credentials need no sign-in. */

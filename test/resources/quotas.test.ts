@@ -134,6 +134,41 @@ describe("past its quota", () => {
     expect(put).toMatchObject(past("storageBytes"));
   });
 
+  test("of storage files are written up to it, by many requests at once and by runs", async () => {
+    await using app = await startApp();
+    const folder = async (root: string) =>
+      (
+        await app.owner("POST", "/api/v1/connections", {
+          name: root,
+          provider: "local_files",
+          config: { root },
+        })
+      ).body.id as string;
+    const [from, to] = [await folder("from"), await folder("to")];
+    const put = (name: string, bytes: number) =>
+      app.owner("PUT", `/api/v1/connections/${from}/files?path=${name}`, "x".repeat(bytes), {
+        "content-type": "application/octet-stream",
+      });
+    expect((await put("first", 4000)).status).toBe(201);
+    await allow(app, { storageBytes: 7000 });
+    const many = await Promise.all(Array.from({ length: 10 }, (_, n) => put(`more-${n}`, 900)));
+    expect(many.filter(({ status }) => status === 201)).toHaveLength(3);
+    for (const each of many.filter(({ status }) => status !== 201))
+      expect(each).toMatchObject(past("storageBytes"));
+    const write = {
+      sql: "select range as n from range(5000)",
+      output: { connectionId: to, path: "numbers.csv", format: "csv" },
+    };
+    const ended = await runToEnd(app.owner, await made(app, "duckdb_transform", write));
+    expect([ended.status, ended.error.code]).toEqual(["failed", "quota_exceeded"]);
+    const copy = { source: { connectionId: from, path: "/" }, destination: { connectionId: to, path: "/" } };
+    const copied = await runToEnd(app.owner, await made(app, "file_sync", copy));
+    expect(JSON.stringify(copied)).toContain("storageBytes");
+    expect((await app.owner("GET", `/api/v1/connections/${to}/files`)).body.items).toEqual([]);
+    await allow(app, { storageBytes: null });
+    expect((await put("last", 9000)).status).toBe(201);
+  });
+
   test("of tokens no model is asked", async () => {
     let asked = 0;
     await using model = await startModel(() => {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type Static, Type as t } from "@sinclair/typebox";
 import { syncFolder } from "../../base/disk.ts";
 import { AppError } from "../../base/errors.ts";
-import type { Link } from "../contract.ts";
+import type { FileRoom, Link } from "../contract.ts";
 import { noSuchPath, PARTS_FOLDER, splitPath } from "../files/paths.ts";
 import { readChunks } from "../files/streams.ts";
 import { absentAsNull, findInside, makeInside } from "./paths.ts";
@@ -102,18 +102,27 @@ export async function writeFile(
     await partsFolder(link),
     Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("hex"),
   );
+  const room = (await link.openRoom?.()) ?? null;
+  let stays = false;
   try {
-    await writePart(part, readChunks(bytes, link.signal), maxBytes);
+    await writePart(part, readChunks(bytes, link.signal), { maxBytes, room });
     await rename(part, target);
+    stays = true;
   } catch (error) {
     await rm(part, { force: true });
     throw error;
+  } finally {
+    room?.end(stays);
   }
   await syncFolder(dirname(target));
   return { target, parts };
 }
 
-async function writePart(part: string, chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
+async function writePart(
+  part: string,
+  chunks: AsyncIterable<Uint8Array>,
+  { maxBytes, room }: { maxBytes: number; room: FileRoom | null },
+): Promise<void> {
   const handle = await open(part, "wx", 0o600);
   try {
     let total = 0;
@@ -125,6 +134,7 @@ async function writePart(part: string, chunks: AsyncIterable<Uint8Array>, maxByt
           `The file is larger than the ${maxBytes} bytes that are allowed.`,
         );
       }
+      room?.take(chunk.length);
       for (let at = 0; at < chunk.length; )
         at += (await handle.write(chunk, at, chunk.length - at)).bytesWritten;
     }

@@ -5,6 +5,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
+import { openFileRoom } from "../usage/quotas.ts";
 import { approvalMissing, needsApproval, type Purpose } from "./approval.ts";
 import { openCredentials } from "./credentials.ts";
 import { providerOf } from "./input.ts";
@@ -46,6 +47,7 @@ export async function linkOf(
     signal,
     compute: (job) => ctx.compute.run(job, { organizationId: row.organizationId, signal }),
     filesFolder,
+    ...(provider.isLocal ? { openRoom: () => openFileRoom(ctx) } : {}),
     tokens: tokensOf(ctx, row, runId),
     quotas: quotasOf(ctx, row.id),
     state: providerStateOf(ctx, row),

@@ -2,7 +2,6 @@ import { AppError } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import type { FileItem } from "../../providers/contract.ts";
 import { record } from "../events/service.ts";
-import { quotaExceeded, roomForFile } from "../usage/quotas.ts";
 import { findWithFiles } from "./browse.ts";
 import { reach } from "./reach.ts";
 import { entity } from "./service.ts";
@@ -25,16 +24,9 @@ export async function uploadFile(
   const { row, files } = await findWithFiles(ctx, id, path);
   const put = files.write;
   if (!put) throw new AppError("bad_request", "This connection is read-only for files.");
-  const room =
-    row.provider === "local_files"
-      ? await roomForFile(ctx, MAX_UPLOAD_BYTES)
-      : { bytes: MAX_UPLOAD_BYTES, quota: null };
   const file = await reach(ctx, row, { limitMs: null, signal, purpose: "write" }, (_, link) =>
-    put.call(files, link, path, open(), room.bytes),
-  ).catch((error: unknown) => {
-    const isFull = room.quota !== null && error instanceof AppError && error.code === "payload_too_large";
-    throw isFull ? quotaExceeded("storageBytes", room.quota ?? 0) : error;
-  });
+    put.call(files, link, path, open(), MAX_UPLOAD_BYTES),
+  );
   await write(ctx, (tx) =>
     record(tx, "connection.updated", entity(row.id), {
       changes: [{ field: "files", from: null, to: { id: file.id, name: file.name, size: file.size } }],

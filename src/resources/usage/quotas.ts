@@ -1,8 +1,11 @@
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { eq, isNotNull, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
+import { slot } from "../../base/memory.ts";
 import type { App, Context, WriteContext } from "../../context.ts";
+import type { FileRoom } from "../../providers/contract.ts";
+import { PARTS_FOLDER } from "../../providers/files/paths.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { artifacts } from "../artifacts/table.ts";
@@ -131,28 +134,60 @@ export async function withinStorage<T>(tx: WriteContext, work: () => Promise<T>)
   return done;
 }
 
-/** What an uploaded file may have, at most `most` bytes. Throws `quota_exceeded` where that is nothing. */
-export async function roomForFile(
-  ctx: Context,
-  most: number,
-): Promise<{ bytes: number; quota: number | null }> {
-  const limit = await quotaOf(ctx, "storageBytes");
-  if (limit === null) return { bytes: most, quota: null };
-  const used = (await storedBytes(ctx)) + (await folderBytes(join(ctx.filesFolder, ctx.organizationId)));
-  if (used >= limit) throw quotaExceeded("storageBytes", limit);
-  return limit - used < most ? { bytes: limit - used, quota: limit } : { bytes: most, quota: null };
+/** Files of one organization that are being written, and what it had stored before the first of them. */
+interface Writing {
+  before: Promise<number>;
+  taken: number;
+  files: number;
 }
 
+const WRITING = slot(() => new Map<string, Writing>());
+
+/** Room for a file of the organization; null without such a quota. Throws `quota_exceeded` where there is none left. */
+export async function openFileRoom(ctx: Context): Promise<FileRoom | null> {
+  const limit = await quotaOf(ctx, "storageBytes");
+  if (limit === null) return null;
+  const all = ctx.memory.of(WRITING);
+  const { organizationId } = ctx;
+  const writing = all.get(organizationId) ?? { before: bytesWithFiles(ctx), taken: 0, files: 0 };
+  all.set(organizationId, writing);
+  writing.files++;
+  let own = 0;
+  const end = (stays: boolean) => {
+    if (!stays) writing.taken -= own;
+    writing.files--;
+    if (writing.files === 0) all.delete(organizationId);
+  };
+  try {
+    const before = await writing.before;
+    if (before + writing.taken >= limit) throw quotaExceeded("storageBytes", limit);
+    const take = (bytes: number) => {
+      own += bytes;
+      writing.taken += bytes;
+      if (before + writing.taken > limit) throw quotaExceeded("storageBytes", limit);
+    };
+    return { take, end };
+  } catch (error) {
+    end(false);
+    throw error;
+  }
+}
+
+const bytesWithFiles = async (ctx: Context): Promise<number> =>
+  (await storedBytes(ctx)) + (await folderBytes(join(ctx.filesFolder, ctx.organizationId)));
+
+/** Without what is being written. */
 async function folderBytes(folder: string): Promise<number> {
   let bytes = 0;
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(noFolder);
+  const entries = (await readdir(folder, { withFileTypes: true, recursive: true }).catch(goneAsNull)) ?? [];
   for (const entry of entries) {
-    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
+    if (entry.isFile() && basename(entry.parentPath) !== PARTS_FOLDER)
+      bytes += (await stat(join(entry.parentPath, entry.name)).catch(goneAsNull))?.size ?? 0;
   }
   return bytes;
 }
 
-function noFolder(error: NodeJS.ErrnoException): [] {
-  if (error.code === "ENOENT") return [];
+function goneAsNull(error: NodeJS.ErrnoException): null {
+  if (error.code === "ENOENT") return null;
   throw error;
 }
