@@ -228,6 +228,23 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("Error", { exact: true }).waitFor();
   });
 
+  test("a connection string fills in the form of a database", async () => {
+    await go("/connections/new?provider=postgres");
+    const line = page.getByRole("textbox", { name: "Connection string" });
+    await line.fill("mysql://ada@db.example.com/shop");
+    await page.getByRole("button", { name: "Fill in" }).click();
+    await page.getByText("Use postgres://user:password@host/database.").waitFor();
+    await line.fill("postgresql://ada:p%40ss@db.example.com:6432/shop?sslmode=require");
+    await page.getByRole("button", { name: "Fill in" }).click();
+    await page.getByText("Filled in below.").waitFor();
+    expect(await line.inputValue()).toBe("");
+    const values = ["Host", "Port", "Database", "SSL mode", "User", "Password"].map((name) =>
+      page.getByLabel(name).first().inputValue(),
+    );
+    expect(await Promise.all(values)).toEqual(["db.example.com", "6432", "shop", "require", "ada", "p@ss"]);
+    expect(await troubles()).toEqual([]);
+  });
+
   deepTest("a webhook is signed and sent from the page, and its run is drawn step by step", async () => {
     await go(`/automations/${made.automation}?tab=webhook`);
     await page.getByLabel("Secret").fill(SECRET);

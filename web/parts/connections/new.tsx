@@ -4,11 +4,14 @@ import { call } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
+import { Labelled } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
+import { partsOf, takesString } from "./connection-string.ts";
 import { leaveToSignIn } from "./sign-in.tsx";
 
 /** What a connection is created from: a provider, or a template. */
@@ -92,6 +95,15 @@ export function NewConnectionForm({
       }
     >
       <NameFields value={named} onChange={setNamed} messageFor={messagesBy(create.error)} isNew />
+      {"provider" in source.named && takesString(source.named.provider) && (
+        <ConnectionString
+          provider={source.named.provider}
+          onParts={(parts) => {
+            setConfig({ ...config, ...parts.config });
+            setCredentials({ ...credentials, ...parts.credentials });
+          }}
+        />
+      )}
       <SchemaForm
         schema={source.configSchema}
         value={config}
@@ -101,5 +113,53 @@ export function NewConnectionForm({
         minor={source.minor}
       />
     </FormFrame>
+  );
+}
+
+interface StringProps {
+  provider: string;
+  onParts: (parts: NonNullable<ReturnType<typeof partsOf>>) => void;
+}
+
+/** Fills in the form from what people have of a database in one line; pasting is enough. */
+function ConnectionString({ provider, onParts }: StringProps) {
+  const [text, setText] = useState("");
+  const [message, setMessage] = useState<string | null>(null);
+  const [isWrong, setWrong] = useState(false);
+  const take = (given: string): boolean => {
+    const parts = partsOf(given, provider);
+    setWrong(parts === null);
+    setText(parts === null ? given : "");
+    setMessage(parts === null ? null : t("Filled in below."));
+    if (parts) onParts(parts);
+    return parts !== null;
+  };
+  return (
+    <div className="mt-4">
+      <Labelled
+        label={t("Connection string")}
+        about={message ?? t("Paste it to fill in the fields below, or fill them in yourself.")}
+        fault={isWrong ? t("Use {form}.", { form: `${provider}://user:password@host/database` }) : undefined}
+      >
+        {(wiring) => (
+          <div className="flex gap-2">
+            <input
+              {...wiring}
+              className="field"
+              autoComplete="off"
+              spellCheck={false}
+              value={text}
+              onChange={({ target }) => setText(target.value)}
+              onPaste={(event) => {
+                if (text === "" && take(event.clipboardData.getData("text/plain"))) event.preventDefault();
+              }}
+            />
+            <Button disabled={text.trim() === ""} onClick={() => take(text)}>
+              {t("Fill in")}
+            </Button>
+          </div>
+        )}
+      </Labelled>
+    </div>
   );
 }
