@@ -3,7 +3,6 @@ import { base } from "../../base.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { notify } from "../base/toast.tsx";
-import type { CanvasEvents } from "../canvas/canvas.tsx";
 import {
   addAfter,
   addCopies,
@@ -19,6 +18,7 @@ import {
 import { followersOf, linksOf, TRIGGER } from "../canvas/config.ts";
 import { type Actions, branchesOf } from "../canvas/kinds.ts";
 import { between, isByHand, type Layout } from "../canvas/layout.ts";
+import type { CanvasEvents } from "../canvas/props.ts";
 import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
 import type { Spot } from "../canvas/ui.ts";
 import type { Values } from "../form/form.tsx";

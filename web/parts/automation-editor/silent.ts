@@ -1,4 +1,4 @@
-import type { CanvasEvents } from "../canvas/canvas.tsx";
+import type { CanvasEvents } from "../canvas/props.ts";
 
 const nothing = () => undefined;
 

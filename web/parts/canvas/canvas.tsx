@@ -27,16 +27,14 @@ import { FrameNode, GroupNode, NoteNode } from "./extras.tsx";
 import { selectedSteps, useHand, useMeasured } from "./hand.ts";
 import type { StepCommands } from "./keyboard.ts";
 import { onCanvasKey } from "./keys.ts";
-import { type Actions, nextWayOut } from "./kinds.ts";
-import type { Layout } from "./layout.ts";
+import { nextWayOut } from "./kinds.ts";
 import { StepMap } from "./map.tsx";
 import { StepNode } from "./node.tsx";
-import { type CanvasNode, type Drawn, type TriggerCard, useEdges, useNodes } from "./nodes.ts";
+import { type CanvasNode, type Drawn, useEdges, useNodes } from "./nodes.ts";
 import { type MenuSpot, Overlays } from "./overlays.tsx";
+import type { CanvasEvents, CanvasProps } from "./props.ts";
 import { arrangementOf, sceneOf } from "./scene.ts";
-import type { StepChange, StepState } from "./states.ts";
-import type { StepValue } from "./steps-config.ts";
-import { ActionsContext, type CanvasActions, createUi, type Spot, UiContext, type UiStore } from "./ui.ts";
+import { ActionsContext, type CanvasActions, createUi, UiContext, type UiStore } from "./ui.ts";
 import { Far, useFocusStep, useKeepCentred, useStart } from "./view.tsx";
 import { Zoom } from "./zoom.tsx";
 
@@ -45,56 +43,6 @@ const EDGES = { flow: FlowEdge };
 /** Minimum number of steps for a minimap. */
 const LARGE = 30;
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
-
-/** By the ids of nodes. */
-type Positions = Readonly<Record<string, readonly [number, number]>>;
-
-/** What the canvas needs from its surroundings. */
-export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAfter" | "addBefore"> {
-  onChoose(key: string | null): void;
-  onAdd(spot: Spot): void;
-  onConnect(source: string, target: string): void;
-  onDisconnect(source: string, target: string): void;
-  /** Where all nodes are, notes among them, after some of them were moved. */
-  onMove(positions: Positions, moved: ReadonlySet<string>): void;
-  onUndo(): void;
-  onRedo(): void;
-  onTidy(): void;
-  /** Absent where the steps stay as they stand. */
-  onTurn?(direction: Layout["direction"]): void;
-  onHelp(): void;
-  onVersions(): void;
-  onNextFault(by: 1 | -1): void;
-  /** Text for the clipboard. Null for nothing. */
-  copy(steps: ReadonlySet<string>): string | null;
-  /** Whether the text contained steps. */
-  paste(text: string, onto: string | null): boolean;
-  /** Collapses or expands a group. */
-  expand(groupId: string): void;
-  ungroup(groupId: string): void;
-  writeNote(id: string, text: string): void;
-  removeNote(id: string): void;
-}
-
-export interface CanvasProps {
-  steps: readonly StepValue[];
-  /** The automation's name, for its region. */
-  name: string;
-  trigger: TriggerCard;
-  actions: Actions;
-  titleOf: (kind: string) => string;
-  layout: Layout;
-  chosen: string | null;
-  states?: ReadonlyMap<string, StepState> | null;
-  faults?: ReadonlyMap<string, string>;
-  changes?: ReadonlyMap<string, StepChange> | null;
-  mayChange: boolean;
-  on: CanvasEvents;
-  /** In a page that scrolls: the wheel is the page's. */
-  isEmbedded?: boolean;
-  /** Step to show and focus, with a number that changes each time. */
-  shown?: { key: string; count: number } | null;
-}
 
 export function Canvas(props: CanvasProps) {
   const ui = useRef<UiStore>(null);
