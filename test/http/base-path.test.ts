@@ -167,7 +167,11 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
 
     const lost = await anyone("GET", "/api/v1/auth/oidc/callback?state=x", undefined, HTML);
     expect(lost.status).toBe(400);
-    expect(linked(lost.text).sort()).toEqual(["/weir/login", "/weir/sign-in/page.css"]);
+    expect(linked(lost.text).sort()).toEqual([
+      "/weir/login",
+      "/weir/sign-in/page.css",
+      "/weir/sign-in/shared.js",
+    ]);
     expect(lost.text).toContain(`Start again at ${weir.site}/login.`);
     expect(weir.strays).toEqual([]);
   });
