@@ -104,7 +104,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   deepTest("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
     await db.run(
       `CREATE TABLE t (price decimal(10,2), word varchar(3), at datetime(3), ratio float, small smallint, day date, whole int,
-         sure int NOT NULL DEFAULT 1, exact double, fixed char(3), size enum('s','m'), inst timestamp(6) NULL, bin binary(2), y year)`,
+         sure int NOT NULL DEFAULT 1, exact double, fixed char(3), size enum('s','m'), inst timestamp(6) NULL, bin binary(2), y year, tags set('a','b','c'))`,
     );
     const refusals: [sql: string, column: string][] = [
       ["1.005::decimal(10,3) as price", "price"],
@@ -128,6 +128,9 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
       ["'S' as size", "size"],
       ["'\\x01'::blob as bin", "bin"],
       ["70 as y", "y"],
+      ["'b,a' as tags", "tags"],
+      ["'a,a' as tags", "tags"],
+      ["'a,d' as tags", "tags"],
       ["1 as missing", "missing"],
     ];
     for (const [sql, column] of refusals) {
@@ -139,5 +142,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
       ]);
     }
     expect(await rows("SELECT * FROM t")).toEqual([]);
+    await write("select 1 as sure, 'a,c' as tags", to("t"));
+    expect(await rows("SELECT sure, tags FROM t")).toEqual([["1", "a,c"]]);
   });
 });

@@ -240,6 +240,11 @@ const INTO: Readonly<Record<string, Into>> = {
             `$ <> '' AND NOT list_has_all([${members(type).join(", ")}], string_split($, ','))`,
             "no value of the set",
           ),
+          // MySQL stores members once, in the set's order.
+          bad(
+            `$ <> array_to_string(list_filter([${members(type).join(", ")}], lambda m: list_contains(string_split($, ','), m)), ',')`,
+            "a member twice or out of the set's order",
+          ),
         )
       : null,
   binary: bytesOf,
