@@ -217,6 +217,15 @@ describe("the payload", () => {
       expect([answer.status, faultsOf(answer)]).toEqual([422, ["body string_unicode"]]);
     });
 
+    test("is refused in the query too", async () => {
+      await using app = await startApp({ engine: false });
+      await makeHook(app, quick);
+      const sentTo = (query: string) => send(app, "{}", {}, `/webhooks/acme/orders?${query}`);
+      const refused = await sentTo("name=Zo%EB");
+      expect([refused.status, faultsOf(refused)]).toEqual([422, ["query string_unicode"]]);
+      expect((await sentTo("name=Zo%C3%AB&sale=50%25")).status).toBe(200);
+    });
+
     test.each(["application/octet-stream", "image/png", ""])("is a file in base64 as %p", async (type) => {
       const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 0xfe]);
       expect(await sentBytes(bytes, type)).toEqual({

@@ -14,7 +14,7 @@ import type { FormTrigger } from "../automations/config.ts";
 import { answerOf } from "../inbound/answer.ts";
 import { checkRate, findWebhook, type Webhook } from "../inbound/gate.ts";
 import { waitForRun } from "../inbound/intake.ts";
-import { fieldsOf, payloadOf } from "../inbound/payload.ts";
+import { payloadOf, queryOf } from "../inbound/payload.ts";
 import { targetOf } from "../inbound/routes.ts";
 import { submit } from "./submit.ts";
 
@@ -134,7 +134,7 @@ export const formOperations = [
           headers.get("content-type") ?? "",
         ),
         headers,
-        query: fieldsOf(visit.url.searchParams),
+        query: queryOf(visit.url),
         address: visit.address,
         person,
       });

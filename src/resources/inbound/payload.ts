@@ -108,8 +108,16 @@ function count(bytes: Uint8Array, mark: string): number {
   return found;
 }
 
+/** Returns the parameters of the query. Throws `invalid` for percent-encoded bytes that aren't UTF-8. */
+export function queryOf(url: URL): JsonObject {
+  if (url.search === "") return {};
+  if (!isWholeForm(url.search))
+    throw invalid(["query"], "The query isn't UTF-8 text. Percent-encode it in UTF-8.", "string_unicode");
+  return fieldsOf(url.searchParams);
+}
+
 /** A field that occurs once has its value, a repeated one a list. */
-export function fieldsOf(pairs: Iterable<[string, Json]>): JsonObject {
+function fieldsOf(pairs: Iterable<[string, Json]>): JsonObject {
   const fields: JsonObject = Object.create(null);
   for (const [name, value] of pairs) {
     const before = fields[name];
