@@ -26,6 +26,9 @@ function codeOf(message: string): ErrorCode {
   return "sql_error";
 }
 
+/** Settings that nobody may change. */
+const MEMORY_HINT = /\n+Possible solutions:[\s\S]*$/;
+
 /** Tables that the SQL does not name are not there to be suggested, so DuckDB suggests its own. */
 const SYSTEM_HINT = /\nDid you mean "(?:pg_|information_schema|sqlite_|duckdb_|temp\.|system\.)[^"]*"\?/;
 
@@ -42,7 +45,10 @@ const MAX_CHARACTERS = 4000;
 
 function cleaned(message: string, hide: readonly string[], isOurs: boolean): string {
   let text = message.replace(/^Failed to (?:extract statements|prepare): /, "");
-  text = text.replace(SYSTEM_HINT, "").replace(isOurs ? ANY_STATEMENT : OUR_COPY, "");
+  text = text
+    .replace(MEMORY_HINT, "")
+    .replace(SYSTEM_HINT, "")
+    .replace(isOurs ? ANY_STATEMENT : OUR_COPY, "");
   text = text.replace(OUR_SELECT, (_, line: string, ours: string, theirs: string, indent: string) =>
     [line, theirs, indent.slice(ours.length), "^"].join(""),
   );

@@ -217,7 +217,9 @@ describe("the limits", () => {
   });
 
   deepTest("end a statement that needs too much memory", async () => {
-    expect((await failure(duck.rows("SELECT list(i) FROM range(200000000) t(i)"))).code).toBe("sql_memory");
+    const { code, message } = await failure(duck.rows("SELECT list(i) FROM range(200000000) t(i)"));
+    expect(code).toBe("sql_memory");
+    expect(message).toMatch(/^Out of Memory Error: [^\n]*$/);
   });
 });
 
