@@ -122,7 +122,7 @@ export function createTemplate(ctx: Context, input: TemplateCreate): Promise<Tem
       inputJsonSchema: input.inputJsonSchema ?? {},
     };
     await refuseFaults(tx, row);
-    refuseBeside(row, await versionsOf(tx, row.slug), input.version !== undefined);
+    refuseBeside(row, await versionsOf(tx, row.slug), typeof input.version === "number");
     await tx.db.insert(templates).values(row);
     await record(tx, "template.created", entity(row.id), summaryOf(row));
     return row;

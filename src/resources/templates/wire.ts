@@ -105,12 +105,14 @@ export const TemplateCreate = typed(
       ),
     ),
     version: optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "Number of the version, to add one to an existing template. Default: 1",
-        examples: [2],
-      }),
+      nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: "Number of the version, to add one to an existing template. Default: 1",
+          examples: [2],
+        }),
+      ),
     ),
   }),
 );
