@@ -2,12 +2,12 @@ import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { slot } from "../base/memory.ts";
-import type { Actor, App } from "../context.ts";
+import type { Actor, App, WriteContext } from "../context.ts";
 import { hashToken, isWellFormed, TOKEN_PREFIX } from "../crypto/tokens.ts";
 import { accessTokens, type Scope } from "../resources/access-tokens/table.ts";
 import { apiKeys } from "../resources/api-keys/table.ts";
 import { resolveOrganization } from "../resources/organizations/service.ts";
-import { memberships, organizations, type Role } from "../resources/organizations/table.ts";
+import { memberships, organizations, ROLES, type Role } from "../resources/organizations/table.ts";
 import { findHome } from "../resources/organizations/team.ts";
 import { lastOf, SESSION_COOKIE, slideFrom } from "../resources/sessions/service.ts";
 import { type ClientType, sessions } from "../resources/sessions/table.ts";
@@ -248,7 +248,6 @@ export async function enter(
   identity: Identity,
   named: string | null,
 ): Promise<{ organizationId: string; role: Role } | null> {
-  const outside = () => new AppError("forbidden", "You aren't a member of this organization.");
   if (named !== null) {
     const organizationId = await resolveOrganization(app.store.db, named);
     const role = organizationId && (await roleIn(app, identity, organizationId));
@@ -263,6 +262,28 @@ export async function enter(
   if (!role) throw outside();
   return { organizationId, role };
 }
+
+/**
+ * Throws `unauthenticated` if the credential was revoked since it was read, and `forbidden` if its user has left the
+ * organization or lost the role. In the transaction of the change, so that no credential is made by one that has ended.
+ */
+export async function refuseEnded(tx: WriteContext, identity: Identity): Promise<void> {
+  if (await isRevoked(tx.db, identity)) throw refused("This credential has been revoked. Sign in again.");
+  if (identity.role || !tx.organizationId) return;
+  const { organizationId } = tx;
+  const [now] = await roleById(tx.db).all({ userId: identity.userId, organizationId });
+  if (!now) throw outside();
+  if (ROLES.indexOf(now.role) < ROLES.indexOf(tx.role))
+    throw new AppError("forbidden", `Your role has changed to ${now.role}. Try again.`);
+}
+
+async function isRevoked(db: ReadDb, { kind, credentialId }: Identity): Promise<boolean> {
+  const table = kind === "pat" ? accessTokens : kind === "session" ? sessions : apiKeys;
+  const [row] = await db.select({ revokedAt: table.revokedAt }).from(table).where(eq(table.id, credentialId));
+  return !row || row.revokedAt !== null;
+}
+
+const outside = () => new AppError("forbidden", "You aren't a member of this organization.");
 
 const confined = ({ kind }: Identity) =>
   new AppError(

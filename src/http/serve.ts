@@ -16,7 +16,7 @@ import { admission } from "./admission.ts";
 import { readJson } from "./body.ts";
 import { requireFreshSignIn } from "./fresh.ts";
 import { once, onceAtEnd } from "./idempotency.ts";
-import { actorOf, enter, type Identity, identify } from "./identity.ts";
+import { actorOf, enter, type Identity, identify, refuseEnded } from "./identity.ts";
 import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
@@ -72,7 +72,7 @@ async function answer(
   const identity = open ? null : await admit(app, operation, visit);
 
   // the role comes before the input: who may not do it hears that, whatever was sent
-  const own = identity && (await contextOf(app, operation, identity, visit));
+  const own = identity && holding(await contextOf(app, operation, identity, visit), operation, identity);
   const input = await readInput(app, operation, visit, rawParams, own);
   const wanted = operation.method === "GET" ? null : visit.request.headers.get("if-match");
   if (wanted !== null && !reader && mayChange(operation))
@@ -101,6 +101,12 @@ async function answer(
   const kind = { status: operation.status ?? 200, isSealed: /sealed$/.test(String(operation.idempotent)) };
   if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...given, ctx }));
   return once(ctx, key, request, kind, (tx) => handle({ ...given, ctx: tx }));
+}
+
+/** What gives access is changed only while the access of the caller lasts. */
+function holding(ctx: Context, operation: Operation, identity: Identity): Context {
+  if (operation.method === "GET" || scopeOf(operation) !== "admin") return ctx;
+  return { ...ctx, precondition: (tx) => refuseEnded(tx, identity) };
 }
 
 const PEOPLE_DECIDE =

@@ -84,7 +84,11 @@ export async function guarded(
     if (state === null || !isOfState(wanted, state)) throw changed();
   };
   await check(ctx);
-  return { ...ctx, precondition: (tx: WriteContext) => check(tx) };
+  const precondition = async (tx: WriteContext) => {
+    await ctx.precondition?.(tx);
+    await check(tx);
+  };
+  return { ...ctx, precondition };
 }
 
 const changed = () =>

@@ -8,6 +8,7 @@ import { browser, join, neighbour } from "../support/people.ts";
 const ME = "/api/v1/users/me";
 const HERE = "/api/v1/organizations/current";
 const TOKENS = "/api/v1/access-tokens";
+const KEYS = "/api/v1/api-keys";
 const INVITATIONS = "/api/v1/organizations/invitations";
 
 describe("an access token", () => {
@@ -64,6 +65,25 @@ describe("an access token", () => {
     expect((await app.anonymous("POST", "/api/v1/auth/invitations/accept", back)).status).toBe(200);
     expect((await call("GET", ME)).status).toBe(401);
   });
+});
+
+test("nothing that gives access is made by requests that outlive their own", async () => {
+  await using app = await startApp({ engine: false });
+  const { call, membership } = await join(app, "admin");
+  const make = (place: string) => call("POST", place, { name: "late" });
+  const before = [TOKENS, KEYS].map(make);
+  const removed = app.owner("DELETE", `/api/v1/organizations/team/members/${membership.id}`);
+  const after = [TOKENS, KEYS, TOKENS, KEYS].map(make);
+  expect((await removed).status).toBe(204);
+  const made = await Promise.all([...before, ...after]);
+  for (const { status } of made) expect([201, 401, 403]).toContain(status);
+  const { items } = (await app.owner("GET", "/api/v1/organizations/tokens")).body;
+  const left = items.filter(
+    ({ name, kind }: { name: string; kind: string }) => name === "late" && kind === "pat",
+  );
+  expect(left).toEqual([]);
+  const refused = await make(TOKENS);
+  expect(refused.status).toBe(401);
 });
 
 test("an API key names no other organization", async () => {
