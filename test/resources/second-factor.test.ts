@@ -75,6 +75,15 @@ describe("a second factor", () => {
     expect((await login(app, ` ${code().slice(0, 3)} ${code().slice(3)}`)).status).toBe(200);
   });
 
+  test("takes a recovery code however it is written", async () => {
+    await using app = await startApp({ engine: false });
+    const { recoveryCodes } = await turnOnSecondFactor(app);
+    const [plain = "", loud = ""] = recoveryCodes;
+    for (const typed of [plain.replaceAll("-", ""), ` ${loud.toUpperCase().replaceAll("-", " ")} `])
+      expect((await login(app, typed)).status).toBe(200);
+    expect((await login(app, plain)).status).toBe(401);
+  });
+
   test("takes each recovery code once in place of the app's", async () => {
     await using app = await startApp({ engine: false });
     const { recoveryCodes } = await turnOnSecondFactor(app);

@@ -105,7 +105,7 @@ export function takeCode(ctx: Context, userId: string, code: string): Promise<bo
             .where(
               and(
                 eq(recoveryCodes.userId, userId),
-                eq(recoveryCodes.codeHash, hashToken(digits)),
+                eq(recoveryCodes.codeHash, hashToken(grouped(digits))),
                 isNull(recoveryCodes.usedAt),
               ),
             )
@@ -137,8 +137,10 @@ const secretOf = (
 ) => Buffer.from(app.secrets.open(sealedSecret, totpLabel({ userId })), "base64");
 
 /** 120 bits in six groups of four letters, such as `mfzw-k3tb-…`: from 112 on a quick hash keeps them safe. */
-const recoveryCode = ({ ids }: Context) =>
-  (base32(ids.bytes(15)).toLowerCase().match(/.{4}/g) ?? []).join("-");
+const recoveryCode = ({ ids }: Context) => grouped(base32(ids.bytes(15)).toLowerCase());
+
+/** People leave out hyphens, or put them elsewhere. */
+const grouped = (code: string) => (code.replaceAll("-", "").match(/.{1,4}/g) ?? []).join("-");
 
 const spaceless = (code: string) => code.replaceAll(/\s/g, "");
 
