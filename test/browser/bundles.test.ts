@@ -37,6 +37,10 @@ describe("bundles", () => {
     await page.getByRole("button", { name: "Install" }).click();
     await page.getByRole("heading", { name: "Installed components" }).waitFor();
     await page.getByRole("button", { name: "Install again" }).waitFor();
+    const { automations } = (await seen.weir.owner("GET", "/api/v1/automations")).body;
+    const next = page.getByRole("link", { name: /^Open (webhook|automation)$/ });
+    const tab = automations[0].triggerType === "webhook" ? "?tab=webhook" : "";
+    expect(await next.getAttribute("href")).toBe(`/automations/${automations[0].id}${tab}`);
     expect(await troubles()).toEqual([]);
     const { connections } = (await seen.weir.owner("GET", "/api/v1/connections")).body;
     expect(connections).toMatchObject([{ config: { root: "my-shop" } }]);

@@ -61,7 +61,7 @@ function Whole({ bundle }: { bundle: Template }) {
       </PageHead>
       <div className="grid items-start gap-x-5 lg:grid-cols-3">
         <div className="min-w-0 lg:col-span-2">
-          {latest && <MadeBy install={latest} title={t("Installed components")} />}
+          {latest && <MadeBy install={latest} title={t("Installed components")} isLatest />}
           {bundle.status !== "published" ? (
             <p className="card mb-5 p-4 text-sm text-soft">
               {bundle.status === "draft"
@@ -89,7 +89,16 @@ function Whole({ bundle }: { bundle: Template }) {
   );
 }
 
-function MadeBy({ install: { at, by, version, components }, title }: { install: Install; title: string }) {
+function MadeBy({
+  install: { at, by, version, components },
+  title,
+  isLatest = false,
+}: {
+  install: Install;
+  title: string;
+  isLatest?: boolean;
+}) {
+  const automation = components.find(({ entityType }) => entityType === "automation");
   return (
     <Section
       title={title}
@@ -101,7 +110,29 @@ function MadeBy({ install: { at, by, version, components }, title }: { install: 
       }
     >
       <CreatedList of={components} />
+      {isLatest && automation && <NextStep automationId={automation.entityId} />}
     </Section>
+  );
+}
+
+/** What to do with the automation of a bundle. The signing secret of a webhook is unknown until it is rotated. */
+function NextStep({ automationId }: { automationId: string }) {
+  const { data } = useApi("GET /api/v1/automations/{automation_id}", {
+    path: { automation_id: automationId },
+  });
+  if (!data) return null;
+  const isWebhook = data.triggerType === "webhook";
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 border-t border-line px-4 py-3 text-sm">
+      <p className="text-soft">
+        {isWebhook
+          ? t("Next, rotate the signing secret to see it once, and send a test request.")
+          : t("Next, open the automation and run it.")}
+      </p>
+      <LinkButton href={`/automations/${automationId}${isWebhook ? "?tab=webhook" : ""}`}>
+        {isWebhook ? t("Open webhook") : t("Open automation")}
+      </LinkButton>
+    </div>
   );
 }
 
