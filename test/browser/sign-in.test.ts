@@ -116,6 +116,7 @@ test("a page of sign-in shows nothing in English on its way to German, nor one t
   const browser = await openBrowser();
   try {
     const { page, faults } = await browser.open(app.origin, { locale: "de-DE" });
+    await page.addInitScript(() => void Reflect.deleteProperty(RegExp, "escape")); // as in older browsers
     const held = Promise.withResolvers<void>();
     await page.route("**/sign-in/de.js", async (route) => {
       await held.promise;

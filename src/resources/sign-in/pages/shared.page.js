@@ -17,13 +17,14 @@ const texts = language.startsWith("de")
 
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (name, key) => values[key] ?? name);
 
+/** `RegExp.escape` is missing in browsers that are a year or two old, which then couldn't sign in. */
+const literal = (text) => text.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
+
 /** The server's sentences come with their values filled in. */
 const sentences = Object.keys(texts ?? {})
   .filter((english) => english.includes("{"))
   .map((english) => {
-    const parts = english
-      .split(/\{(\w+)\}/)
-      .map((part, at) => (at % 2 ? `(?<${part}>.+)` : RegExp.escape(part)));
+    const parts = english.split(/\{(\w+)\}/).map((part, at) => (at % 2 ? `(?<${part}>.+)` : literal(part)));
     return [new RegExp(`^${parts.join("")}$`), texts[english]];
   });
 
