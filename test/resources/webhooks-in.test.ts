@@ -168,6 +168,7 @@ describe("the payload", () => {
     ['{"a":[1]}', "application/json", { a: [1] }],
     ['{"a":[1]}', "application/vnd.shop+json; charset=utf-8", { a: [1] }],
     ["a=1&b=2&b=3&c=%C3%A9+x", "application/x-www-form-urlencoded", { a: "1", b: ["2", "3"], c: "é x" }],
+    ["a=%EF%BF%BD", "application/x-www-form-urlencoded; charset=iso-8859-1", { a: "\ufffd" }],
     ["just <text>", "text/plain", "just <text>"],
     ['{"name":"Zoë"}', "application/json; charset=iso-8859-1", { name: "Zoë" }],
     ["<a/>", "application/xml", "<a/>"],
@@ -198,6 +199,13 @@ describe("the payload", () => {
     test.each<[string, string, unknown]>([
       ['{"name":"Zoë"}', "application/json; charset=iso-8859-1", { name: "Zoë" }],
       ["Zoë €", "text/plain; charset=windows-1252", "Zoë \u20ac"],
+      [
+        "name=Zo%EB&a=%26%3d+b%",
+        "application/x-www-form-urlencoded; charset=windows-1252",
+        { name: "Zoë", a: "&= b%" },
+      ],
+      ["name=Zoë", "application/x-www-form-urlencoded; charset=iso-8859-1", { name: "Zoë" }],
+      ["name=%83A", "application/x-www-form-urlencoded; charset=shift_jis", { name: "ア" }],
     ])("is read in the charset that its content type names: %j as %s", async (text, type, payload) => {
       const bytes = Buffer.from([...text].map((sign) => (sign === "€" ? 0x80 : sign.charCodeAt(0))));
       expect(await sentBytes(bytes, type)).toEqual(payload);
@@ -207,6 +215,7 @@ describe("the payload", () => {
       [latin('{"name":"Zoë"}'), "application/json"],
       [latin("name=Zoë"), "application/x-www-form-urlencoded"],
       [latin("name=Zo%EB"), "application/x-www-form-urlencoded"],
+      [latin("name=%EF%BF%BD&b=Zo%EB"), "application/x-www-form-urlencoded; charset=utf-8"],
       [latin("Zoë"), "text/plain"],
       [
         latin('--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nZoë\r\n--x--\r\n'),

@@ -28,8 +28,10 @@ export function payloadOf(content: Content): Json | Promise<Json> {
   if (isJson) return parseJsonInSlices(text);
   if (isForm) {
     refuseFields(count(body, "&") + 1);
-    if (!isWholeForm(text)) throw wrongCharset(type);
-    return fieldsOf(new URLSearchParams(text));
+    const params = new URLSearchParams(text);
+    const whole = isReplaced(params) ? (paramsIn(body, "utf-8") ?? paramsIn(body, charsetOf(type))) : params;
+    if (whole === null) throw wrongCharset(type);
+    return fieldsOf(whole);
   }
   return type === "" && /^\s*[[{]/.test(text) ? parseJsonInSlices(text) : text;
 }
@@ -49,11 +51,37 @@ function decoded(body: Uint8Array, charset: Bun.Encoding): string | null {
   }
 }
 
-/** Whether all percent-encoded bytes are UTF-8, as `URLSearchParams` takes them to be. */
-function isWholeForm(text: string): boolean {
-  const encoded = text.match(/(?:%[\da-f]{2})+/gi) ?? [];
-  return encoded.every((bytes) => isUtf8(Buffer.from(bytes.replaceAll("%", ""), "hex")));
+/** Whether something in a form may have been no UTF-8, which `URLSearchParams` takes all to be. */
+const isReplaced = (params: URLSearchParams): boolean =>
+  [...params].some(([name, value]) => name.includes(REPLACED) || value.includes(REPLACED));
+
+/** Returns the fields of a form whose bytes, percent-encoded ones included, are text of the charset; null for others. */
+function paramsIn(body: Uint8Array, charset: Bun.Encoding): URLSearchParams | null {
+  let isWhole = true;
+  const encoded = Buffer.from(body)
+    .toString("latin1")
+    .replace(/[^&=]+/g, (part) => {
+      const text = isWhole ? decoded(bytesIn(part), charset) : null;
+      isWhole = text !== null;
+      return encodeURIComponent(text ?? "");
+    });
+  return isWhole ? new URLSearchParams(encoded) : null;
 }
+
+/** The bytes that a part of a form stands for. */
+function bytesIn(part: string): Uint8Array {
+  const bytes = Buffer.from(part.replaceAll("+", " "), "latin1");
+  let end = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const code = bytes[at] === PERCENT ? HEX.exec(part.slice(at + 1, at + 3)) : null;
+    bytes[end++] = code ? Number.parseInt(code[0], 16) : Number(bytes[at]);
+    if (code) at += 2;
+  }
+  return bytes.subarray(0, end);
+}
+
+const PERCENT = 0x25;
+const HEX = /^[\da-f]{2}$/i;
 
 const wrongCharset = (type: string) =>
   invalid(
@@ -111,7 +139,7 @@ function count(bytes: Uint8Array, mark: string): number {
 /** Returns the parameters of the query. Throws `invalid` for percent-encoded bytes that aren't UTF-8. */
 export function queryOf(url: URL): JsonObject {
   if (url.search === "") return {};
-  if (!isWholeForm(url.search))
+  if (isReplaced(url.searchParams) && paramsIn(Buffer.from(url.search.slice(1)), "utf-8") === null)
     throw invalid(["query"], "The query isn't UTF-8 text. Percent-encode it in UTF-8.", "string_unicode");
   return fieldsOf(url.searchParams);
 }
