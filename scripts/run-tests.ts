@@ -29,6 +29,8 @@ const MEMORY_BYTES = 8 * 1024 ** 3;
 const EXECUTABLE = join(root, "dist/weir");
 /** Milliseconds that each file took. */
 const TIMES = "test/times.json";
+/** Most tests are too short for the JIT's last tier: compiling for it takes a tenth of a worker's time, and saves less. */
+const WITHOUT_LAST_TIER = { BUN_JSC_useFTLJIT: "0" };
 /** Where more files than these fail, it is not for a busy machine. */
 const MOST_AGAIN = 8;
 
@@ -156,7 +158,7 @@ async function runAgain(first: Outcome): Promise<Outcome> {
   const files = worthAnother(first);
   if (files.length === 0) return first;
   console.log(`\nOnce more, with nothing beside them: ${files.join(", ")}\n`);
-  const second = await runTests(files, { workers: 1 });
+  const second = await runTests(files, { workers: 1, env: WITHOUT_LAST_TIER });
   for (const file of files) {
     if (second.get(file)?.failed === 0) console.log(`unsteady: ${file} failed and then held`);
   }
@@ -179,7 +181,11 @@ if (import.meta.main) {
   const types = given.includes("--no-types") ? true : holds("The type check failed.", "scripts/types.ts");
   const isBuilt = await holds("The executable could not be built.", "scripts/build.ts");
   const paths = given.filter((word) => !word.startsWith("--"));
-  const first = await runTests(paths, { workers: WORKERS, isRecorded: given.includes("--record") });
+  const first = await runTests(paths, {
+    workers: WORKERS,
+    isRecorded: given.includes("--record"),
+    env: WITHOUT_LAST_TIER,
+  });
   const tally = tallyOf(given.includes("--again") ? await runAgain(first) : first);
   const failed = tally.failed + [isBuilt, await types].filter((isGood) => !isGood).length;
   if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
