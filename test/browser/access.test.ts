@@ -56,7 +56,7 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await page.getByRole("button", { name: "Turn on" }).waitFor();
 });
 
-test("a person sets name, locale and time zone, and sees times and numbers so", async () => {
+deepTest("a person sets name, locale and time zone, and sees times and numbers so", async () => {
   const { page, go, troubles } = seen;
   await go("/access?tab=profile");
   await page.getByLabel("Language of this page").selectOption("English"); // else de-CH would make it German
@@ -123,7 +123,7 @@ deepTest("a person joins another organization only by accepting it", async () =>
   await page.getByText("Neighbour").first().waitFor();
 });
 
-test("a person takes their data along, and erases themselves by typing their address", async () => {
+deepTest("a person takes their data along, and erases themselves by typing their address", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const other = await join(weir, "owner");
   await weir.app.store.write(

@@ -1,51 +1,54 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import { PASSWORD } from "../support/app.ts";
 import { httpApi } from "../support/catalog.ts";
 import { SPECS, THREADS } from "../support/chat.ts";
 import { openAs } from "../support/hands.ts";
-import { deepTest } from "../support/scale.ts";
+import { deepTest, isDeep } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { makeAction } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
-  seen = await openSeen({ engine: false });
+  if (isDeep) seen = await openSeen({ engine: false });
 });
-afterAll(() => seen[Symbol.asyncDispose]());
+afterAll(() => seen?.[Symbol.asyncDispose]());
 
 const BAD = "---\nname: Helper\ntemperature: 9\ntools:\n  - query\n  - nothing:x\n---\nYou help.\n";
 
-test("the first agent is written from the empty list: what is wrong is reported by its line, and then it is made", async () => {
-  const { page, go, heading, write, troubles, weir } = seen;
-  await go("/agents");
-  await page.getByText("No agents yet").waitFor();
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("link", { name: "Create agent" }).click();
-  await page.getByText("Answers questions from").waitFor();
-  await write("Agent", BAD);
-  await page.getByRole("button", { name: "Create agent" }).click();
-  const told = page.getByRole("alert");
-  await told.getByText("Line 3").waitFor();
-  await told.getByText("Line 6").waitFor();
-  await told.getByText(/Unknown tool "nothing:x"/).waitFor();
-  expect(await page.locator("[data-editor] .cm-bad-line").allTextContents()).toEqual([
-    "temperature: 9",
-    "  - nothing:x",
-  ]);
-  expect(await troubles()).toEqual([]);
-  await write("Agent", "---\nname: [unclosed\n---\nYou help.\n");
-  await page.getByRole("button", { name: "Create agent" }).click();
-  await told.getByText(/Line \d/).waitFor();
-  await told.getByText(/Invalid YAML/).waitFor();
-  await write("Agent", BAD.replace("9", "0.5").replace("  - nothing:x\n", ""));
-  await page.getByRole("button", { name: "Create agent" }).click();
-  await heading("Helper");
-  const { body } = await weir.owner("GET", SPECS);
-  expect(body.specs[0]).toMatchObject({
-    name: "Helper",
-    frontmatter: { temperature: 0.5, tools: ["query"] },
-  });
-});
+deepTest(
+  "the first agent is written from the empty list: what is wrong is reported by its line, and then it is made",
+  async () => {
+    const { page, go, heading, write, troubles, weir } = seen;
+    await go("/agents");
+    await page.getByText("No agents yet").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("link", { name: "Create agent" }).click();
+    await page.getByText("Answers questions from").waitFor();
+    await write("Agent", BAD);
+    await page.getByRole("button", { name: "Create agent" }).click();
+    const told = page.getByRole("alert");
+    await told.getByText("Line 3").waitFor();
+    await told.getByText("Line 6").waitFor();
+    await told.getByText(/Unknown tool "nothing:x"/).waitFor();
+    expect(await page.locator("[data-editor] .cm-bad-line").allTextContents()).toEqual([
+      "temperature: 9",
+      "  - nothing:x",
+    ]);
+    expect(await troubles()).toEqual([]);
+    await write("Agent", "---\nname: [unclosed\n---\nYou help.\n");
+    await page.getByRole("button", { name: "Create agent" }).click();
+    await told.getByText(/Line \d/).waitFor();
+    await told.getByText(/Invalid YAML/).waitFor();
+    await write("Agent", BAD.replace("9", "0.5").replace("  - nothing:x\n", ""));
+    await page.getByRole("button", { name: "Create agent" }).click();
+    await heading("Helper");
+    const { body } = await weir.owner("GET", SPECS);
+    expect(body.specs[0]).toMatchObject({
+      name: "Helper",
+      frontmatter: { temperature: 0.5, tools: ["query"] },
+    });
+  },
+);
 
 deepTest(
   "tools are given by choice or completed as they are typed, and the text stays as it was written",

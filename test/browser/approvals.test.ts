@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import { pressTogether } from "../support/hands.ts";
+import { deepTest, isDeep } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, makeAutomation, until } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
-  seen = await openSeen();
+  if (isDeep) seen = await openSeen();
 });
-afterAll(() => seen[Symbol.asyncDispose]());
+afterAll(() => seen?.[Symbol.asyncDispose]());
 
 const APPROVALS = "/api/v1/approvals";
 
@@ -32,7 +33,7 @@ const decisions = async ({ weir }: Seen) =>
       [decision.title, decision.decisionValue, decision.rejectionReason].join(" "),
   );
 
-test("approvals are decided by keys, one after the other, each with what it is about", async () => {
+deepTest("approvals are decided by keys, one after the other, each with what it is about", async () => {
   const { page, go, troubles } = seen;
   await ask(seen, "First", "Second", "Third");
   await go("/approvals");
@@ -67,28 +68,31 @@ test("approvals are decided by keys, one after the other, each with what it is a
   expect(await seen.alsoDarkAndNarrow("/approvals")).toEqual([]);
 });
 
-test("several are rejected together with one reason, and a colleague's link opens one by itself", async () => {
-  const { page, go, heading, troubles, weir } = seen;
-  await ask(seen, "Fourth", "Fifth");
-  await go("/approvals");
-  await page.getByRole("checkbox", { name: "Select Fourth" }).check();
-  await page.getByRole("checkbox", { name: "Select Fifth" }).check();
-  await page.getByRole("button", { name: "Reject 2" }).click();
-  const dialog = page.getByRole("dialog", { name: "Reject 2 requests?" });
-  await dialog.getByText("Fifth (Shipping)").waitFor();
-  await dialog.getByLabel("Reason for all of them").fill("Not this week");
-  expect(await troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "Reject 2 requests" }).click();
-  await page.getByText("2 approvals rejected").waitFor();
-  const [fifth, fourth] = (await decisions(seen)).sort();
-  expect([fifth, fourth]).toEqual(["Fifth rejected Not this week", "Fourth rejected Not this week"]);
+deepTest(
+  "several are rejected together with one reason, and a colleague's link opens one by itself",
+  async () => {
+    const { page, go, heading, troubles, weir } = seen;
+    await ask(seen, "Fourth", "Fifth");
+    await go("/approvals");
+    await page.getByRole("checkbox", { name: "Select Fourth" }).check();
+    await page.getByRole("checkbox", { name: "Select Fifth" }).check();
+    await page.getByRole("button", { name: "Reject 2" }).click();
+    const dialog = page.getByRole("dialog", { name: "Reject 2 requests?" });
+    await dialog.getByText("Fifth (Shipping)").waitFor();
+    await dialog.getByLabel("Reason for all of them").fill("Not this week");
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Reject 2 requests" }).click();
+    await page.getByText("2 approvals rejected").waitFor();
+    const [fifth, fourth] = (await decisions(seen)).sort();
+    expect([fifth, fourth]).toEqual(["Fifth rejected Not this week", "Fourth rejected Not this week"]);
 
-  const { items } = (await weir.owner("GET", APPROVALS)).body;
-  await page.getByRole("link", { name: "Open", exact: true }).click();
-  await page.waitForURL(`${weir.origin}/approvals/${items[0].id}`);
-  await heading("Approval");
-  await page.getByText("Runs ship").waitFor();
-  await page.getByRole("button", { name: "Approve" }).click();
-  await page.locator("h1 + span", { hasText: "Approved" }).waitFor();
-  expect(await troubles()).toEqual([]);
-});
+    const { items } = (await weir.owner("GET", APPROVALS)).body;
+    await page.getByRole("link", { name: "Open", exact: true }).click();
+    await page.waitForURL(`${weir.origin}/approvals/${items[0].id}`);
+    await heading("Approval");
+    await page.getByText("Runs ship").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator("h1 + span", { hasText: "Approved" }).waitFor();
+    expect(await troubles()).toEqual([]);
+  },
+);

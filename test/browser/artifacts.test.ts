@@ -77,7 +77,7 @@ describe("artifacts", () => {
     expect(readFileSync(await saved.path(), "utf8")).toBe(`first line\n${MARKUP}`);
   });
 
-  test("a long one is shown in part and had whole", async () => {
+  deepTest("a long one is shown in part and had whole", async () => {
     const { page, go, troubles } = seen;
     await go(`/artifacts/${made.long}`);
     await page.getByText(/^Preview of the first 512 KiB/).waitFor();
@@ -86,7 +86,7 @@ describe("artifacts", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  test("a picture is shown", async () => {
+  deepTest("a picture is shown", async () => {
     const { page, go, troubles } = seen;
     await go(`/artifacts/${made.image}`);
     const picture = page.getByRole("img", { name: "dot.gif" });
@@ -229,7 +229,7 @@ describe("artifacts", () => {
     seen.refused.length = 0;
   });
 
-  test("one is deleted, and its run stays", async () => {
+  deepTest("one is deleted, and its run stays", async () => {
     const { page, go, troubles, weir } = seen;
     await go(`/artifacts/${made.text}`);
     await page.getByRole("button", { name: "Delete artifact" }).click();

@@ -1,17 +1,17 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { PASSWORD } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { pressTogether } from "../support/hands.ts";
 import { makeHook, SECRET } from "../support/hook.ts";
 import { startBelow, WAYS } from "../support/proxy.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest } from "../support/scale.ts";
 import { branch, created, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 /** One dot. */
 const GIF = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 const STEPS = { action: { kind: "conditional_branch", definition: branch() } };
 
-test.each(WAYS.slice(0, scaled(1, WAYS.length)))(
+deepTest.each(WAYS)(
   "below a path of another site, behind a proxy that %s, the page works and asks for nothing outside of it",
   async (way) => {
     await using weir = await startBelow(way);

@@ -137,7 +137,7 @@ describe("templates", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  test("what something was made of is not deleted, and what is built in is only looked at", async () => {
+  deepTest("what something was made of is not deleted, and what is built in is only looked at", async () => {
     const { page, go, weir, troubles } = seen;
     const config = { steps: [{ key: "go", kind: "conditional_branch", definition: branch() }] };
     const flow = { key: "flow", type: "automation", definition: { triggerType: "manual", config } };
@@ -205,7 +205,7 @@ deepTest("connections and actions are made of published templates by their forms
   expect(made.body.definition).toMatchObject({ url: "https://example.com/orders" });
 });
 
-test("the palette finds a bundle, and an event leads to what it is about", async () => {
+deepTest("the palette finds a bundle, and an event leads to what it is about", async () => {
   const { page, go, heading, weir } = seen;
   await go("/");
   await heading("Hello, Ada");

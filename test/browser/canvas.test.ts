@@ -3,6 +3,7 @@ import { openAs } from "../support/hands.ts";
 import { eventually } from "../support/outbound.ts";
 import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
@@ -91,263 +92,288 @@ test("steps are added, connected, removed and brought back by keyboard alone; th
   expect((await draftOf(flow.id)).code).toBe("not_found");
 }, 120_000);
 
-test("by mouse an edge is drawn, a step put on it and moved; places are kept beside the config, and steps copied as YAML", async () => {
-  const { page, troubles } = seen;
-  const flow = await makeAutomation(seen.weir.owner, {
-    steps: [
-      {
-        key: "load",
-        name: "Load",
-        kind: "http_request",
-        definition: { url: "https://a.test/{{input.day}}" },
-      },
-      { key: "tell", kind: "http_request", definition: { url: "{{steps.load.result.url}}" } },
-    ],
-  });
-  await open(flow.id);
-  const middle = async (key: string, side: "top" | "bottom") => {
-    const { x = 0, y = 0, width = 0, height = 0 } = (await card(key).boundingBox()) ?? {};
-    return [x + width / 2, side === "top" ? y : y + height] as const;
-  };
-  await card("load").hover();
-  await page.mouse.move(...(await middle("load", "bottom")));
-  await page.mouse.down();
-  await page.mouse.move(...(await middle("tell", "top")), { steps: 8 });
-  await page.mouse.up();
-  await draftBecomes(flow.id, { load: [], tell: ["load"] });
-
-  const [edgeX, edgeY] = await middle("load", "bottom");
-  await page.mouse.move(edgeX, edgeY + 28, { steps: 4 });
-  await page.getByRole("button", { name: "Insert a step between Load and tell" }).click();
-  await page.getByRole("option", { name: /^Branch/ }).click();
-  await draftBecomes(flow.id, { load: [], branch: ["load"], tell: ["branch"] });
-
-  const [x, y] = await middle("tell", "top");
-  await page.mouse.move(x, y + 20);
-  await page.mouse.down();
-  await page.mouse.move(x + 140, y + 60, { steps: 20 });
-  await page.mouse.up();
-  const layout = () => seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
-  await eventually(async () => Object.keys((await layout()).body.positions).length === 4);
-  const [left] = (await layout()).body.positions.tell;
-  expect(left).toBeGreaterThan((await layout()).body.positions.load[0] + 100);
-  await page.getByRole("button", { name: "Tidy up" }).click();
-  await eventually(async () => Object.keys((await layout()).body.positions).length === 0);
-
-  await card("load").focus();
-  await page.keyboard.press("Shift+ArrowDown");
-  await page.keyboard.press("Shift+ArrowDown");
-  const copied = await page.evaluate(() => {
-    const data = new DataTransfer();
-    document.activeElement?.dispatchEvent(new ClipboardEvent("copy", { clipboardData: data, bubbles: true }));
-    return data.getData("text/plain");
-  });
-  expect(copied).toContain("key: load");
-  await page.evaluate((text) => {
-    const data = new DataTransfer();
-    data.setData("text/plain", text);
-    document.activeElement?.dispatchEvent(
-      new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }),
-    );
-  }, copied);
-  await draftBecomes(flow.id, {
-    load: [],
-    branch: ["load"],
-    tell: ["branch"],
-    load_2: ["tell"],
-    branch_2: ["load_2"],
-    tell_2: ["branch_2"],
-  });
-  const { config } = await draftOf(flow.id);
-  expect(config.steps.at(-1).definition.url).toBe("{{steps.load_2.result.url}}");
-  expect(await troubles()).toEqual([]);
-}, 120_000);
-
-test("steps can follow each other to the right: kept with the layout, undone, and in a run for this browser alone", async () => {
-  const { page, troubles } = seen;
-  const flow = await makeAutomation(seen.weir.owner, {
-    steps: [step("a"), step("b", "a:a"), step("c", "b:a")],
-  });
-  const placeOf = async (key: string) => (await card(key).boundingBox()) ?? { x: 0, y: 0 };
-  const goesAcross = async () => {
-    const [a, b] = [await placeOf("a"), await placeOf("b")];
-    return b.x > a.x + 200 && Math.abs(a.y - b.y) < 20;
-  };
-  const turn = page.getByRole("button", { name: "Steps from left to right" });
-  const layout = async () => (await seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`)).body;
-  await open(flow.id);
-  expect(await goesAcross()).toBe(false);
-  await turn.click();
-  await eventually(goesAcross);
-  await eventually(async () => (await layout()).direction === "right");
-  await card("a").focus();
-  await page.keyboard.press("ArrowRight");
-  expect(await focused()).toBe("b");
-  await page.keyboard.press("ArrowLeft");
-  await page.keyboard.press("ArrowLeft");
-  expect(await focused()).toBe("$trigger");
-  expect(await troubles()).toEqual([]);
-  await page.keyboard.press("Control+z");
-  await eventually(async () => !(await goesAcross()));
-  await eventually(async () => (await layout()).direction === "down");
-
-  const run = await flowToEnd(seen.weir.owner, flow.id);
-  await seen.go(`/automation-runs/${run.id}`);
-  await card("a").waitFor();
-  await turn.click();
-  await eventually(goesAcross);
-  await page.reload();
-  await card("a").waitFor();
-  await eventually(goesAcross);
-  expect((await layout()).direction).toBe("down");
-  await turn.click();
-  await eventually(async () => !(await goesAcross()));
-}, 120_000);
-
-test("two editors at once lose nothing: different steps are merged, the same field is asked for", async () => {
-  const { page, weir } = seen;
-  const flow = await makeAutomation(weir.owner, {
-    steps: [
-      { ...step("a"), name: "A" },
-      { ...step("b", "a"), name: "B" },
-    ],
-  });
-  await using other = await openAs(weir.origin);
-  const path = `/automations/${flow.id}/edit?step=`;
-  await seen.go(`${path}a`);
-  await other.page.goto(`${weir.origin}${path}b`);
-  const mine = page.getByRole("textbox", { name: "Step name" });
-  const theirs = other.page.getByRole("textbox", { name: "Step name" });
-  await theirs.fill("theirs");
-  await eventually(async () => (await draftOf(flow.id)).config?.steps[1].name === "theirs");
-  await mine.fill("mine");
-  await eventually(async () => {
-    const { config } = await draftOf(flow.id);
-    return config?.steps[0].name === "mine" && config.steps[1].name === "theirs";
-  });
-  await page.getByText("Someone else changed 1 step").waitFor();
-
-  await other.page.goto(`${weir.origin}${path}a`);
-  await theirs.waitFor();
-  await eventually(async () => (await theirs.inputValue()) === "mine");
-  await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, {
-    config: {
+deepTest(
+  "by mouse an edge is drawn, a step put on it and moved; places are kept beside the config, and steps copied as YAML",
+  async () => {
+    const { page, troubles } = seen;
+    const flow = await makeAutomation(seen.weir.owner, {
       steps: [
-        { ...step("a"), name: "third" },
-        { ...step("b", "a"), name: "theirs" },
+        {
+          key: "load",
+          name: "Load",
+          kind: "http_request",
+          definition: { url: "https://a.test/{{input.day}}" },
+        },
+        { key: "tell", kind: "http_request", definition: { url: "{{steps.load.result.url}}" } },
       ],
-    },
-  });
-  await mine.fill("fourth");
-  const question = page.getByRole("dialog", { name: "Someone else changed this too" });
-  await question.waitFor();
-  expect(await seen.troubles()).toEqual([]);
-  expect((await draftOf(flow.id)).config.steps[0].name).toBe("third");
-  await question.getByRole("radio", { name: "Their change" }).check();
-  await question.getByRole("button", { name: "Apply" }).click();
-  await eventually(async () => (await mine.inputValue()) === "third");
-}, 120_000);
+    });
+    await open(flow.id);
+    const middle = async (key: string, side: "top" | "bottom") => {
+      const { x = 0, y = 0, width = 0, height = 0 } = (await card(key).boundingBox()) ?? {};
+      return [x + width / 2, side === "top" ? y : y + height] as const;
+    };
+    await card("load").hover();
+    await page.mouse.move(...(await middle("load", "bottom")));
+    await page.mouse.down();
+    await page.mouse.move(...(await middle("tell", "top")), { steps: 8 });
+    await page.mouse.up();
+    await draftBecomes(flow.id, { load: [], tell: ["load"] });
 
-test("a draft is run up to a step: its state, output and log stand on the canvas, a result is pinned and used again", async () => {
-  await using receiver = startReceiver(() => Response.json({ city: "Bern" }));
-  const { page, weir, troubles } = seen;
-  const flow = await makeAutomation(weir.owner, {
-    steps: [
-      { key: "first", kind: "http_request", definition: { url: receiver.url } },
-      {
-        key: "second",
-        dependsOn: ["first"],
-        kind: "http_request",
-        definition: { url: `${receiver.url}/{{input.day}}` },
-      },
-      step("third", "second"),
-    ],
-  });
-  await open(flow.id, "?step=second");
-  const panel = page.getByRole("region", { name: "Step second" });
-  await panel.getByRole("button", { name: "Run to here" }).click();
-  const dialog = page.getByRole("dialog", { name: "Run to second" });
-  await dialog.getByLabel("Input", { exact: true }).selectOption("json");
-  await seen.write("Input as JSON", '{"day": "today"}');
-  await dialog.getByText("Runs 2 steps").waitFor();
-  expect(await troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("button", { name: /second.*completed/ }).waitFor();
-  await page.getByRole("button", { name: /third.*skipped/ }).waitFor();
-  await page.getByText("2 completed, 1 skipped").waitFor();
-  await panel.locator("[data-part=output]").getByText("Bern").waitFor();
-  await panel.getByRole("button", { name: "Pin result" }).click();
-  expect(receiver.got.map(({ path }) => path)).toEqual(["/", "/today"]);
-  expect(await troubles()).toEqual([]);
+    const [edgeX, edgeY] = await middle("load", "bottom");
+    await page.mouse.move(edgeX, edgeY + 28, { steps: 4 });
+    await page.getByRole("button", { name: "Insert a step between Load and tell" }).click();
+    await page.getByRole("option", { name: /^Branch/ }).click();
+    await draftBecomes(flow.id, { load: [], branch: ["load"], tell: ["branch"] });
 
-  await card("third").click();
-  await page.getByRole("region", { name: "Step third" }).getByRole("button", { name: "Run to here" }).click();
-  const again = page.getByRole("dialog", { name: "Run to third" });
-  await again.getByText("Use 1 result of the last test").waitFor();
-  await again.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("button", { name: /third.*completed/ }).waitFor();
-  expect(receiver.got.length).toBe(2);
-  await page.getByRole("button", { name: "Show timeline" }).click();
-  expect(await troubles()).toEqual([]);
+    const [x, y] = await middle("tell", "top");
+    await page.mouse.move(x, y + 20);
+    await page.mouse.down();
+    await page.mouse.move(x + 140, y + 60, { steps: 20 });
+    await page.mouse.up();
+    const layout = () => seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
+    await eventually(async () => Object.keys((await layout()).body.positions).length === 4);
+    const [left] = (await layout()).body.positions.tell;
+    expect(left).toBeGreaterThan((await layout()).body.positions.load[0] + 100);
+    await page.getByRole("button", { name: "Tidy up" }).click();
+    await eventually(async () => Object.keys((await layout()).body.positions).length === 0);
 
-  await page.keyboard.press("Control+s");
-  await eventually(async () => (await draftOf(flow.id)).config?.steps[1].pinned !== undefined);
-  await page.reload();
-  await page.getByRole("region", { name: "Step third" }).waitFor();
-}, 120_000);
+    await card("load").focus();
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.keyboard.press("Shift+ArrowDown");
+    const copied = await page.evaluate(() => {
+      const data = new DataTransfer();
+      document.activeElement?.dispatchEvent(
+        new ClipboardEvent("copy", { clipboardData: data, bubbles: true }),
+      );
+      return data.getData("text/plain");
+    });
+    expect(copied).toContain("key: load");
+    await page.evaluate((text) => {
+      const data = new DataTransfer();
+      data.setData("text/plain", text);
+      document.activeElement?.dispatchEvent(
+        new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }),
+      );
+    }, copied);
+    await draftBecomes(flow.id, {
+      load: [],
+      branch: ["load"],
+      tell: ["branch"],
+      load_2: ["tell"],
+      branch_2: ["load_2"],
+      tell_2: ["branch_2"],
+    });
+    const { config } = await draftOf(flow.id);
+    expect(config.steps.at(-1).definition.url).toBe("{{steps.load_2.result.url}}");
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
-test("a draft of two people says who changed what, and one's own changes are published without the other's", async () => {
-  const { page, weir, troubles } = seen;
-  const flow = await makeAutomation(weir.owner, {
-    steps: [
-      { ...step("a"), name: "A" },
-      { ...step("b"), name: "B" },
-    ],
-  });
-  const ben = await join(weir, "member");
-  await ben.call("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, {
-    config: {
+deepTest(
+  "steps can follow each other to the right: kept with the layout, undone, and in a run for this browser alone",
+  async () => {
+    const { page, troubles } = seen;
+    const flow = await makeAutomation(seen.weir.owner, {
+      steps: [step("a"), step("b", "a:a"), step("c", "b:a")],
+    });
+    const placeOf = async (key: string) => (await card(key).boundingBox()) ?? { x: 0, y: 0 };
+    const goesAcross = async () => {
+      const [a, b] = [await placeOf("a"), await placeOf("b")];
+      return b.x > a.x + 200 && Math.abs(a.y - b.y) < 20;
+    };
+    const turn = page.getByRole("button", { name: "Steps from left to right" });
+    const layout = async () => (await seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`)).body;
+    await open(flow.id);
+    expect(await goesAcross()).toBe(false);
+    await turn.click();
+    await eventually(goesAcross);
+    await eventually(async () => (await layout()).direction === "right");
+    await card("a").focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await focused()).toBe("b");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    expect(await focused()).toBe("$trigger");
+    expect(await troubles()).toEqual([]);
+    await page.keyboard.press("Control+z");
+    await eventually(async () => !(await goesAcross()));
+    await eventually(async () => (await layout()).direction === "down");
+
+    const run = await flowToEnd(seen.weir.owner, flow.id);
+    await seen.go(`/automation-runs/${run.id}`);
+    await card("a").waitFor();
+    await turn.click();
+    await eventually(goesAcross);
+    await page.reload();
+    await card("a").waitFor();
+    await eventually(goesAcross);
+    expect((await layout()).direction).toBe("down");
+    await turn.click();
+    await eventually(async () => !(await goesAcross()));
+  },
+  120_000,
+);
+
+deepTest(
+  "two editors at once lose nothing: different steps are merged, the same field is asked for",
+  async () => {
+    const { page, weir } = seen;
+    const flow = await makeAutomation(weir.owner, {
       steps: [
         { ...step("a"), name: "A" },
-        { ...step("b"), name: "Theirs" },
+        { ...step("b", "a"), name: "B" },
       ],
-      concurrency: { max: 2 },
-    },
-  });
-  await open(flow.id, "?step=a");
-  await page.getByRole("textbox", { name: "Step name" }).fill("Mine");
-  await page.getByRole("button", { name: "Publish" }).click();
-  const dialog = page.getByRole("dialog", { name: "Publish everyone's changes?" });
-  await dialog.getByRole("region", { name: "Changes by You" }).getByText("Mine").waitFor();
-  const theirs = dialog.getByRole("region", { name: `Changes by ${ben.user.firstName}` });
-  await theirs.getByText("2 changes").waitFor();
-  await theirs.getByRole("button", { name: /Setting concurrency/ }).click();
-  await dialog.getByText('"max": 2').waitFor();
-  await theirs.getByRole("button", { name: /^Theirs/ }).click();
-  await dialog.getByText('"name": "B"').waitFor();
-  expect(await troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "Publish only mine" }).click();
-  await page.getByText("Your changes are published").waitFor();
-  const namesOf = ({ steps }: { steps: { name: string }[] }) => steps.map(({ name }) => name);
-  const published = await configOf(flow.id);
-  expect([namesOf(published), published.concurrency]).toEqual([["Mine", "B"], undefined]);
-  const rest = await draftOf(flow.id);
-  expect([namesOf(rest.config), Object.keys(rest.changedBy)]).toEqual([
-    ["Mine", "Theirs"],
-    ["b", "$concurrency"],
-  ]);
-  await page.getByText("differs from the active version").waitFor();
+    });
+    await using other = await openAs(weir.origin);
+    const path = `/automations/${flow.id}/edit?step=`;
+    await seen.go(`${path}a`);
+    await other.page.goto(`${weir.origin}${path}b`);
+    const mine = page.getByRole("textbox", { name: "Step name" });
+    const theirs = other.page.getByRole("textbox", { name: "Step name" });
+    await theirs.fill("theirs");
+    await eventually(async () => (await draftOf(flow.id)).config?.steps[1].name === "theirs");
+    await mine.fill("mine");
+    await eventually(async () => {
+      const { config } = await draftOf(flow.id);
+      return config?.steps[0].name === "mine" && config.steps[1].name === "theirs";
+    });
+    await page.getByText("Someone else changed 1 step").waitFor();
 
-  await page.getByRole("button", { name: "Publish" }).click();
-  await ben.call("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, { config: { concurrency: { max: 3 } } });
-  await dialog.getByRole("button", { name: "Publish all" }).click();
-  await page.getByText("Someone else changed the draft in the meantime").waitFor();
-  expect((await configOf(flow.id)).concurrency).toBeUndefined();
-  await page.getByRole("button", { name: "Publish" }).click();
-  await dialog.getByRole("button", { name: "Publish all" }).click();
-  await page.getByText("Published", { exact: true }).waitFor();
-  expect((await configOf(flow.id)).concurrency).toEqual({ max: 3 });
-}, 120_000);
+    await other.page.goto(`${weir.origin}${path}a`);
+    await theirs.waitFor();
+    await eventually(async () => (await theirs.inputValue()) === "mine");
+    await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, {
+      config: {
+        steps: [
+          { ...step("a"), name: "third" },
+          { ...step("b", "a"), name: "theirs" },
+        ],
+      },
+    });
+    await mine.fill("fourth");
+    const question = page.getByRole("dialog", { name: "Someone else changed this too" });
+    await question.waitFor();
+    expect(await seen.troubles()).toEqual([]);
+    expect((await draftOf(flow.id)).config.steps[0].name).toBe("third");
+    await question.getByRole("radio", { name: "Their change" }).check();
+    await question.getByRole("button", { name: "Apply" }).click();
+    await eventually(async () => (await mine.inputValue()) === "third");
+  },
+  120_000,
+);
+
+deepTest(
+  "a draft is run up to a step: its state, output and log stand on the canvas, a result is pinned and used again",
+  async () => {
+    await using receiver = startReceiver(() => Response.json({ city: "Bern" }));
+    const { page, weir, troubles } = seen;
+    const flow = await makeAutomation(weir.owner, {
+      steps: [
+        { key: "first", kind: "http_request", definition: { url: receiver.url } },
+        {
+          key: "second",
+          dependsOn: ["first"],
+          kind: "http_request",
+          definition: { url: `${receiver.url}/{{input.day}}` },
+        },
+        step("third", "second"),
+      ],
+    });
+    await open(flow.id, "?step=second");
+    const panel = page.getByRole("region", { name: "Step second" });
+    await panel.getByRole("button", { name: "Run to here" }).click();
+    const dialog = page.getByRole("dialog", { name: "Run to second" });
+    await dialog.getByLabel("Input", { exact: true }).selectOption("json");
+    await seen.write("Input as JSON", '{"day": "today"}');
+    await dialog.getByText("Runs 2 steps").waitFor();
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: /second.*completed/ }).waitFor();
+    await page.getByRole("button", { name: /third.*skipped/ }).waitFor();
+    await page.getByText("2 completed, 1 skipped").waitFor();
+    await panel.locator("[data-part=output]").getByText("Bern").waitFor();
+    await panel.getByRole("button", { name: "Pin result" }).click();
+    expect(receiver.got.map(({ path }) => path)).toEqual(["/", "/today"]);
+    expect(await troubles()).toEqual([]);
+
+    await card("third").click();
+    await page
+      .getByRole("region", { name: "Step third" })
+      .getByRole("button", { name: "Run to here" })
+      .click();
+    const again = page.getByRole("dialog", { name: "Run to third" });
+    await again.getByText("Use 1 result of the last test").waitFor();
+    await again.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: /third.*completed/ }).waitFor();
+    expect(receiver.got.length).toBe(2);
+    await page.getByRole("button", { name: "Show timeline" }).click();
+    expect(await troubles()).toEqual([]);
+
+    await page.keyboard.press("Control+s");
+    await eventually(async () => (await draftOf(flow.id)).config?.steps[1].pinned !== undefined);
+    await page.reload();
+    await page.getByRole("region", { name: "Step third" }).waitFor();
+  },
+  120_000,
+);
+
+deepTest(
+  "a draft of two people says who changed what, and one's own changes are published without the other's",
+  async () => {
+    const { page, weir, troubles } = seen;
+    const flow = await makeAutomation(weir.owner, {
+      steps: [
+        { ...step("a"), name: "A" },
+        { ...step("b"), name: "B" },
+      ],
+    });
+    const ben = await join(weir, "member");
+    await ben.call("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, {
+      config: {
+        steps: [
+          { ...step("a"), name: "A" },
+          { ...step("b"), name: "Theirs" },
+        ],
+        concurrency: { max: 2 },
+      },
+    });
+    await open(flow.id, "?step=a");
+    await page.getByRole("textbox", { name: "Step name" }).fill("Mine");
+    await page.getByRole("button", { name: "Publish" }).click();
+    const dialog = page.getByRole("dialog", { name: "Publish everyone's changes?" });
+    await dialog.getByRole("region", { name: "Changes by You" }).getByText("Mine").waitFor();
+    const theirs = dialog.getByRole("region", { name: `Changes by ${ben.user.firstName}` });
+    await theirs.getByText("2 changes").waitFor();
+    await theirs.getByRole("button", { name: /Setting concurrency/ }).click();
+    await dialog.getByText('"max": 2').waitFor();
+    await theirs.getByRole("button", { name: /^Theirs/ }).click();
+    await dialog.getByText('"name": "B"').waitFor();
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Publish only mine" }).click();
+    await page.getByText("Your changes are published").waitFor();
+    const namesOf = ({ steps }: { steps: { name: string }[] }) => steps.map(({ name }) => name);
+    const published = await configOf(flow.id);
+    expect([namesOf(published), published.concurrency]).toEqual([["Mine", "B"], undefined]);
+    const rest = await draftOf(flow.id);
+    expect([namesOf(rest.config), Object.keys(rest.changedBy)]).toEqual([
+      ["Mine", "Theirs"],
+      ["b", "$concurrency"],
+    ]);
+    await page.getByText("differs from the active version").waitFor();
+
+    await page.getByRole("button", { name: "Publish" }).click();
+    await ben.call("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, { config: { concurrency: { max: 3 } } });
+    await dialog.getByRole("button", { name: "Publish all" }).click();
+    await page.getByText("Someone else changed the draft in the meantime").waitFor();
+    expect((await configOf(flow.id)).concurrency).toBeUndefined();
+    await page.getByRole("button", { name: "Publish" }).click();
+    await dialog.getByRole("button", { name: "Publish all" }).click();
+    await page.getByText("Published", { exact: true }).waitFor();
+    expect((await configOf(flow.id)).concurrency).toEqual({ max: 3 });
+  },
+  120_000,
+);
 
 test("an earlier version is compared on the canvas and restored", async () => {
   const { page, weir, troubles } = seen;
@@ -385,7 +411,7 @@ test("Ctrl+Shift+Enter publishes from wherever the focus is, and says when there
   expect((await configOf(flow.id)).steps[1].name).toBe("Second");
 });
 
-test("the steps of a run name their version, and an earlier one is restored there", async () => {
+deepTest("the steps of a run name their version, and an earlier one is restored there", async () => {
   const { page, weir, troubles } = seen;
   const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
   const run = await flowToEnd(weir.owner, flow.id);
@@ -404,46 +430,50 @@ test("the steps of a run name their version, and an earlier one is restored ther
   expect((await configOf(flow.id)).steps.map(({ key }: { key: string }) => key)).toEqual(["a", "b"]);
 });
 
-test("200 steps are found by their text, grouped and noted; dark, narrow and without motion nothing is wrong", async () => {
-  const { page, weir, troubles } = seen;
-  const name = "Load the orders of every shop in the country";
-  const steps = Array.from({ length: 200 }, (_, at) => ({
-    ...step(`s${at}`, ...(at === 0 ? [] : [`s${Math.floor((at - 1) / 3)}`])),
-    name: `${name} ${at}`,
-  }));
-  const flow = created(
-    await weir.owner("POST", AUTOMATIONS, { name: "Many", triggerType: "manual", config: { steps } }),
-  );
-  await open(flow.id);
-  const isCut = await page.evaluate(() =>
-    [...document.querySelectorAll("[data-step] .line-clamp-2")].some(
-      (text) => text.scrollHeight > text.clientHeight + 1,
-    ),
-  );
-  expect(isCut).toBe(false);
-  await card("$trigger").focus();
-  await page.keyboard.press("Control+f");
-  await page.getByRole("textbox", { name: "Find steps" }).fill("country 150");
-  await page.keyboard.press("Enter");
-  await page.getByText("1 of 1").waitFor();
-  await page.keyboard.press("Escape");
-  await eventually(async () => (await focused()) === "s150");
-  await page.keyboard.press("n");
-  await page.getByRole("textbox", { name: "Note" }).fill("Why 150?");
-  await card("s150").focus();
-  await page.keyboard.press("Shift+ArrowRight");
-  await page.keyboard.press("g");
-  await page.getByRole("textbox", { name: "Name of the group" }).fill("Two shops");
-  await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: /^Two shops/ }).waitFor();
-  const layout = () => weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
-  await eventually(async () => {
-    const { groups, notes } = (await layout()).body;
-    return groups.length === 1 && notes[0]?.text === "Why 150?";
-  });
-  expect(await troubles()).toEqual([]);
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  expect(
-    await seen.alsoDarkAndNarrow(`/automations/${flow.id}/edit`, `/automations/${flow.id}/edit?step=s3`),
-  ).toEqual([]);
-}, 180_000);
+deepTest(
+  "200 steps are found by their text, grouped and noted; dark, narrow and without motion nothing is wrong",
+  async () => {
+    const { page, weir, troubles } = seen;
+    const name = "Load the orders of every shop in the country";
+    const steps = Array.from({ length: 200 }, (_, at) => ({
+      ...step(`s${at}`, ...(at === 0 ? [] : [`s${Math.floor((at - 1) / 3)}`])),
+      name: `${name} ${at}`,
+    }));
+    const flow = created(
+      await weir.owner("POST", AUTOMATIONS, { name: "Many", triggerType: "manual", config: { steps } }),
+    );
+    await open(flow.id);
+    const isCut = await page.evaluate(() =>
+      [...document.querySelectorAll("[data-step] .line-clamp-2")].some(
+        (text) => text.scrollHeight > text.clientHeight + 1,
+      ),
+    );
+    expect(isCut).toBe(false);
+    await card("$trigger").focus();
+    await page.keyboard.press("Control+f");
+    await page.getByRole("textbox", { name: "Find steps" }).fill("country 150");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 of 1").waitFor();
+    await page.keyboard.press("Escape");
+    await eventually(async () => (await focused()) === "s150");
+    await page.keyboard.press("n");
+    await page.getByRole("textbox", { name: "Note" }).fill("Why 150?");
+    await card("s150").focus();
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.keyboard.press("g");
+    await page.getByRole("textbox", { name: "Name of the group" }).fill("Two shops");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: /^Two shops/ }).waitFor();
+    const layout = () => weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
+    await eventually(async () => {
+      const { groups, notes } = (await layout()).body;
+      return groups.length === 1 && notes[0]?.text === "Why 150?";
+    });
+    expect(await troubles()).toEqual([]);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    expect(
+      await seen.alsoDarkAndNarrow(`/automations/${flow.id}/edit`, `/automations/${flow.id}/edit?step=s3`),
+    ).toEqual([]);
+  },
+  180_000,
+);

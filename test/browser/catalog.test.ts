@@ -79,7 +79,7 @@ test("an API is found by its address, picked from, and added", async () => {
   ]);
 });
 
-test("an endpoint is tried with checked arguments, switched off, and made to ask first", async () => {
+deepTest("an endpoint is tried with checked arguments, switched off, and made to ask first", async () => {
   const { page, go, troubles } = seen;
   const { id } = await entry("Shop");
   await go(`/catalog/${id}`);
@@ -101,37 +101,40 @@ test("an endpoint is tried with checked arguments, switched off, and made to ask
   expect((await entry("Shop")).endpoints[1]).toMatchObject({ enabled: true, approvalRequired: false });
 });
 
-test("imported again, it shows what is new, what has changed and what is gone, and applies what is selected", async () => {
-  const { page, go, troubles } = seen;
-  const { id } = await entry("Shop");
-  await go(`/catalog/${id}?tab=import`);
-  const changed = { ...PATHS["/orders"].get, summary: "Orders, newest first" };
-  await page.getByLabel("Content").fill(
-    JSON.stringify({
-      ...description({ "/orders": { get: changed }, "/customers": { get: operation("Customers") } }),
-      servers: [{ url: `${shop.url}/v1` }],
-    }),
-  );
-  await page.getByRole("button", { name: "Compare" }).click();
-  await page.getByText("get_customers").first().waitFor();
-  await page.getByText("Changes to list_orders").click();
-  await page
-    .getByRole("region", { name: "Changes to list_orders" })
-    .getByText("Orders, newest first")
-    .waitFor();
-  await page
-    .getByRole("group", { name: "Missing" })
-    .getByRole("checkbox", { name: /make_order/ })
-    .check();
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Apply 3 changes" }).click();
-  await page.getByText("Changes applied", { exact: true }).waitFor();
-  const { endpoints } = await entry("Shop");
-  expect(endpoints.map(({ name }: { name: string }) => name)).toEqual(["list_orders", "get_customers"]);
-  expect(endpoints[0]).toMatchObject({ description: "Orders, newest first", approvalRequired: true });
-});
+deepTest(
+  "imported again, it shows what is new, what has changed and what is gone, and applies what is selected",
+  async () => {
+    const { page, go, troubles } = seen;
+    const { id } = await entry("Shop");
+    await go(`/catalog/${id}?tab=import`);
+    const changed = { ...PATHS["/orders"].get, summary: "Orders, newest first" };
+    await page.getByLabel("Content").fill(
+      JSON.stringify({
+        ...description({ "/orders": { get: changed }, "/customers": { get: operation("Customers") } }),
+        servers: [{ url: `${shop.url}/v1` }],
+      }),
+    );
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByText("get_customers").first().waitFor();
+    await page.getByText("Changes to list_orders").click();
+    await page
+      .getByRole("region", { name: "Changes to list_orders" })
+      .getByText("Orders, newest first")
+      .waitFor();
+    await page
+      .getByRole("group", { name: "Missing" })
+      .getByRole("checkbox", { name: /make_order/ })
+      .check();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Apply 3 changes" }).click();
+    await page.getByText("Changes applied", { exact: true }).waitFor();
+    const { endpoints } = await entry("Shop");
+    expect(endpoints.map(({ name }: { name: string }) => name)).toEqual(["list_orders", "get_customers"]);
+    expect(endpoints[0]).toMatchObject({ description: "Orders, newest first", approvalRequired: true });
+  },
+);
 
-test("curl commands are read without a model, and an API at the same address is pointed to", async () => {
+deepTest("curl commands are read without a model, and an API at the same address is pointed to", async () => {
   const { page, go, heading, troubles } = seen;
   await go("/catalog/new?from=address");
   await page.getByLabel("URL").fill(shop.url);
@@ -224,55 +227,59 @@ deepTest("its settings change, and deleting it says who calls it", async () => {
   expect((await weir.owner("GET", `${CATALOG}/${id}`)).status).toBe(404);
 });
 
-test("lists say how they are read, or what the description does not tell, and become a template that is found", async () => {
-  const { page, go, heading, troubles, weir } = seen;
-  const row = { type: "object", properties: { id: { type: "integer" }, name: { type: "string" } } };
-  const listOf = (operationId: string, schema: object, parameters: object[] = []) => ({
-    get: {
-      ...{ operationId, parameters },
-      responses: { 200: { description: MARKUP, content: { "application/json": { schema } } } },
-    },
-  });
-  const rows = { type: "array", items: row };
-  const inside = (properties: object) => ({ type: "object", properties });
-  const query = (name: string) => ({ name, in: "query", schema: { type: "integer" } });
-  const document = description({
-    "/parcels": listOf("listParcels", inside({ data: rows, total: { type: "integer" } }), [
-      query("offset"),
-      query("limit"),
-    ]),
-    "/depots": listOf("listDepots", rows),
-    "/drivers": listOf("listDrivers", inside({ results: rows }), [query("page")]),
-    "/routes": listOf("listRoutes", inside({ open: rows, closed: rows })),
-  });
-  const content = JSON.stringify({ ...document, info: { title: "Parcels", version: "1" } });
-  const read = { content, contentType: "openapi", baseUrl: "https://parcels.example.com/v1" };
-  const { endpoints, baseUrl } = (await weir.owner("POST", `${CATALOG}/ai-import`, read)).body;
-  const body = { name: "Parcels", description: MARKUP, baseUrl, endpoints };
-  const { id } = (await weir.owner("POST", `${CATALOG}/http`, body)).body;
+deepTest(
+  "lists say how they are read, or what the description does not tell, and become a template that is found",
+  async () => {
+    const { page, go, heading, troubles, weir } = seen;
+    const row = { type: "object", properties: { id: { type: "integer" }, name: { type: "string" } } };
+    const listOf = (operationId: string, schema: object, parameters: object[] = []) => ({
+      get: {
+        ...{ operationId, parameters },
+        responses: { 200: { description: MARKUP, content: { "application/json": { schema } } } },
+      },
+    });
+    const rows = { type: "array", items: row };
+    const inside = (properties: object) => ({ type: "object", properties });
+    const query = (name: string) => ({ name, in: "query", schema: { type: "integer" } });
+    const document = description({
+      "/parcels": listOf("listParcels", inside({ data: rows, total: { type: "integer" } }), [
+        query("offset"),
+        query("limit"),
+      ]),
+      "/depots": listOf("listDepots", rows),
+      "/drivers": listOf("listDrivers", inside({ results: rows }), [query("page")]),
+      "/routes": listOf("listRoutes", inside({ open: rows, closed: rows })),
+    });
+    const content = JSON.stringify({ ...document, info: { title: "Parcels", version: "1" } });
+    const read = { content, contentType: "openapi", baseUrl: "https://parcels.example.com/v1" };
+    const { endpoints, baseUrl } = (await weir.owner("POST", `${CATALOG}/ai-import`, read)).body;
+    const body = { name: "Parcels", description: MARKUP, baseUrl, endpoints };
+    const { id } = (await weir.owner("POST", `${CATALOG}/http`, body)).body;
 
-  await go(`/catalog/${id}`);
-  await page.getByRole("link", { name: "Lists" }).click();
-  await page.getByText("2 of 4 complete").waitFor();
-  await page.getByRole("row", { name: "/parcels data Offset id" }).waitFor();
-  await page.getByRole("row", { name: "/depots Whole response Single page id" }).waitFor();
-  await page
-    .getByRole("row", { name: "/drivers It does not say whether the first page is 0 or 1." })
-    .waitFor();
-  await page.getByRole("row", { name: /\/routes .*has the rows\. It may be open, closed\.$/ }).waitFor();
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Create draft connection template" }).click();
-  const draft = page.locator("section", { has: page.getByRole("heading", { name: "Draft template" }) });
-  await draft.getByText("listDrivers: It does not say whether the first page is 0 or 1.").waitFor();
-  expect(await troubles()).toEqual([]);
-  await draft.getByRole("link", { name: "Parcels" }).click();
-  await heading("Parcels");
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Publish" }).click();
-  await page.getByText("Published").first().waitFor();
-  await go("/connections/new");
-  await page.getByLabel("Search connectors").fill("parcels");
-  await page.getByRole("button", { name: /^Parcels/ }).click();
-  await page.getByRole("button", { name: "Create and verify" }).waitFor();
-  expect(await seen.alsoDarkAndNarrow(`/catalog/${id}?tab=lists`)).toEqual([]);
-}, 120_000);
+    await go(`/catalog/${id}`);
+    await page.getByRole("link", { name: "Lists" }).click();
+    await page.getByText("2 of 4 complete").waitFor();
+    await page.getByRole("row", { name: "/parcels data Offset id" }).waitFor();
+    await page.getByRole("row", { name: "/depots Whole response Single page id" }).waitFor();
+    await page
+      .getByRole("row", { name: "/drivers It does not say whether the first page is 0 or 1." })
+      .waitFor();
+    await page.getByRole("row", { name: /\/routes .*has the rows\. It may be open, closed\.$/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Create draft connection template" }).click();
+    const draft = page.locator("section", { has: page.getByRole("heading", { name: "Draft template" }) });
+    await draft.getByText("listDrivers: It does not say whether the first page is 0 or 1.").waitFor();
+    expect(await troubles()).toEqual([]);
+    await draft.getByRole("link", { name: "Parcels" }).click();
+    await heading("Parcels");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Published").first().waitFor();
+    await go("/connections/new");
+    await page.getByLabel("Search connectors").fill("parcels");
+    await page.getByRole("button", { name: /^Parcels/ }).click();
+    await page.getByRole("button", { name: "Create and verify" }).waitFor();
+    expect(await seen.alsoDarkAndNarrow(`/catalog/${id}?tab=lists`)).toEqual([]);
+  },
+  120_000,
+);

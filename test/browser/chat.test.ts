@@ -218,28 +218,31 @@ describe("a call that needs a yes", () => {
   );
 });
 
-test("a second question while an answer comes from elsewhere is refused, kept, and that answer shown", async () => {
-  const { page, weir } = seen;
-  const slow = stalls("Asked elsewhere", ", answered here.");
-  model.play([slow.script]);
-  await page.route("**/api/v1/events/stream", (route) => route.abort());
-  const { at } = await openThread();
-  const other = fetch(`${weir.origin}${at}/turns/stream`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
-    body: JSON.stringify({ content: "From elsewhere" }),
-  });
-  await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "streaming");
-  await askIt("From here");
-  await page.getByText("From elsewhere").first().waitFor();
-  await page.getByText("Asked elsewhere").waitFor();
-  expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("From here");
-  slow.go();
-  await page.getByText("A turn is already in progress").waitFor();
-  await page.getByText("Asked elsewhere, answered here.").waitFor();
-  await (await other).text();
-  await page.unroute("**/api/v1/events/stream");
-});
+deepTest(
+  "a second question while an answer comes from elsewhere is refused, kept, and that answer shown",
+  async () => {
+    const { page, weir } = seen;
+    const slow = stalls("Asked elsewhere", ", answered here.");
+    model.play([slow.script]);
+    await page.route("**/api/v1/events/stream", (route) => route.abort());
+    const { at } = await openThread();
+    const other = fetch(`${weir.origin}${at}/turns/stream`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ content: "From elsewhere" }),
+    });
+    await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "streaming");
+    await askIt("From here");
+    await page.getByText("From elsewhere").first().waitFor();
+    await page.getByText("Asked elsewhere").waitFor();
+    expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("From here");
+    slow.go();
+    await page.getByText("A turn is already in progress").waitFor();
+    await page.getByText("Asked elsewhere, answered here.").waitFor();
+    await (await other).text();
+    await page.unroute("**/api/v1/events/stream");
+  },
+);
 
 deepTest(
   "a line that breaks in mid-answer is fixed, and nothing is missing or there twice",
@@ -319,7 +322,7 @@ deepTest(
   },
 );
 
-test("a session that ends takes no question away, and no API that is half described", async () => {
+deepTest("a session that ends takes no question away, and no API that is half described", async () => {
   const { page, go, weir } = seen;
   await openThread();
   const forms = [

@@ -57,34 +57,40 @@ test("a service is found by its name, connected by one form, and a list of it lo
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
-test("every service that ships is found by its name, with its mark, and asks for all it needs in one form", async () => {
-  const { page, go } = seen;
-  expect(services.length).toBeGreaterThanOrEqual(60);
-  await go("/connections/new");
-  const search = page.getByLabel("Search connectors");
-  for (const { slug, displayName: name, definition } of services) {
-    const { http, configSchema, credentialsSchema } = definition as unknown as HttpTemplate;
-    await search.fill(name);
-    const card = page.locator("main li button", { has: page.getByText(name, { exact: true }) }).last();
-    await card.waitFor();
-    const mark = card.locator("[aria-hidden]").first();
-    expect(await mark.textContent()).toMatch(/^[\p{L}\p{N}]{1,2}$/u);
-    await card.dispatchEvent("click"); // a click of the mouse is above, and takes four times as long
-    await page.waitForURL(`**/connections/new?template=${slug}`);
-    const isSigned = http.auth.type === "oauth2_authorization_code";
-    await page.getByRole("button", { name: isSigned ? "Create and sign in" : "Create and verify" }).waitFor();
-    const fields = [configSchema, credentialsSchema].flatMap((schema) =>
-      Object.values((schema?.properties ?? {}) as Record<string, { title: string }>),
-    );
-    const labels = await page.locator("main form label").allTextContents();
-    for (const { title } of fields)
-      expect([slug, labels.some((label) => label.startsWith(title))]).toEqual([slug, true]);
-    expect(await page.locator("main form").count()).toBe(1);
-    await page.goBack();
-    await search.waitFor();
-  }
-  expect(seen.faults).toEqual([]);
-}, 120_000);
+deepTest(
+  "every service that ships is found by its name, with its mark, and asks for all it needs in one form",
+  async () => {
+    const { page, go } = seen;
+    expect(services.length).toBeGreaterThanOrEqual(60);
+    await go("/connections/new");
+    const search = page.getByLabel("Search connectors");
+    for (const { slug, displayName: name, definition } of services) {
+      const { http, configSchema, credentialsSchema } = definition as unknown as HttpTemplate;
+      await search.fill(name);
+      const card = page.locator("main li button", { has: page.getByText(name, { exact: true }) }).last();
+      await card.waitFor();
+      const mark = card.locator("[aria-hidden]").first();
+      expect(await mark.textContent()).toMatch(/^[\p{L}\p{N}]{1,2}$/u);
+      await card.dispatchEvent("click"); // a click of the mouse is above, and takes four times as long
+      await page.waitForURL(`**/connections/new?template=${slug}`);
+      const isSigned = http.auth.type === "oauth2_authorization_code";
+      await page
+        .getByRole("button", { name: isSigned ? "Create and sign in" : "Create and verify" })
+        .waitFor();
+      const fields = [configSchema, credentialsSchema].flatMap((schema) =>
+        Object.values((schema?.properties ?? {}) as Record<string, { title: string }>),
+      );
+      const labels = await page.locator("main form label").allTextContents();
+      for (const { title } of fields)
+        expect([slug, labels.some((label) => label.startsWith(title))]).toEqual([slug, true]);
+      expect(await page.locator("main form").count()).toBe(1);
+      await page.goBack();
+      await search.waitFor();
+    }
+    expect(seen.faults).toEqual([]);
+  },
+  120_000,
+);
 
 deepTest(
   "one's own template stands among the services, and its connection is changed by the template's form",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { unsubscribeToken } from "../../src/resources/dashboard-subscriptions/unsubscribe.ts";
 import { join } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { created, makeAction, runToEnd } from "../support/work.ts";
 
@@ -101,58 +102,61 @@ test("a dashboard is listed and shown at one address with its filters; a panel t
   expect(await seen.alsoDarkAndNarrow("/dashboards", "/dashboards/shop-floor")).toEqual([]);
 });
 
-test("a click on a bar or cell filters the dashboard, in its address and as a chip that removes it; another click shows the rows behind", async () => {
-  const { page, weir, go, heading, troubles } = seen;
-  const panels = [
-    DASHBOARD.panels[0],
-    {
-      key: "countries",
-      title: "By country",
-      sql: `SELECT country, sum(total) AS total FROM (${SALES}) GROUP BY 1 ORDER BY 1`,
-      chart: { kind: "bar", x: "country", y: ["total"] },
-      x: 3,
-      y: 0,
-      width: 9,
-      height: 5,
-    },
-    {
-      key: "sizes",
-      title: "Sizes",
-      sql: "SELECT 'large' AS size, 3 AS orders",
-      chart: { kind: "bar", x: "size", y: ["orders"] },
-    },
-  ];
-  created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Clicks", panels }));
-  await go("/dashboards/clicks");
-  await page.getByText("65 CHF").waitFor();
-  const bars = page.getByRole("region", { name: "By country" }).locator("canvas");
-  await bars.waitFor();
-  const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
-  const left = { position: { x: width * 0.3, y: height * 0.6 } };
-  await bars.click(left);
-  await page.getByText("40 CHF").waitFor();
-  expect(new URL(page.url()).search).toBe("?country=CH");
-  await shot("dashboard-clicked");
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Remove filter Country: CH" }).click();
-  await page.getByText("65 CHF").waitFor();
-  await page.getByRole("button", { name: "Show By country as a table" }).click();
-  await page.getByRole("button", { name: "DE", exact: true }).press("Enter");
-  await page.getByText("25 CHF").waitFor();
-  await page.getByRole("button", { name: "DE", exact: true }).press("Enter");
-  await page.getByText("65 CHF").waitFor();
-  await page.getByRole("region", { name: "Sizes" }).locator("canvas").click();
-  await page
-    .getByRole("dialog", { name: "Sizes, size: large" })
-    .getByText("1 row", { exact: true })
-    .waitFor();
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("link", { name: "Open in SQL" }).click();
-  await heading("SQL");
-  await page.getByText(/WHERE "size" = 'large'/).waitFor();
-});
+deepTest(
+  "a click on a bar or cell filters the dashboard, in its address and as a chip that removes it; another click shows the rows behind",
+  async () => {
+    const { page, weir, go, heading, troubles } = seen;
+    const panels = [
+      DASHBOARD.panels[0],
+      {
+        key: "countries",
+        title: "By country",
+        sql: `SELECT country, sum(total) AS total FROM (${SALES}) GROUP BY 1 ORDER BY 1`,
+        chart: { kind: "bar", x: "country", y: ["total"] },
+        x: 3,
+        y: 0,
+        width: 9,
+        height: 5,
+      },
+      {
+        key: "sizes",
+        title: "Sizes",
+        sql: "SELECT 'large' AS size, 3 AS orders",
+        chart: { kind: "bar", x: "size", y: ["orders"] },
+      },
+    ];
+    created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Clicks", panels }));
+    await go("/dashboards/clicks");
+    await page.getByText("65 CHF").waitFor();
+    const bars = page.getByRole("region", { name: "By country" }).locator("canvas");
+    await bars.waitFor();
+    const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+    const left = { position: { x: width * 0.3, y: height * 0.6 } };
+    await bars.click(left);
+    await page.getByText("40 CHF").waitFor();
+    expect(new URL(page.url()).search).toBe("?country=CH");
+    await shot("dashboard-clicked");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Remove filter Country: CH" }).click();
+    await page.getByText("65 CHF").waitFor();
+    await page.getByRole("button", { name: "Show By country as a table" }).click();
+    await page.getByRole("button", { name: "DE", exact: true }).press("Enter");
+    await page.getByText("25 CHF").waitFor();
+    await page.getByRole("button", { name: "DE", exact: true }).press("Enter");
+    await page.getByText("65 CHF").waitFor();
+    await page.getByRole("region", { name: "Sizes" }).locator("canvas").click();
+    await page
+      .getByRole("dialog", { name: "Sizes, size: large" })
+      .getByText("1 row", { exact: true })
+      .waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("link", { name: "Open in SQL" }).click();
+    await heading("SQL");
+    await page.getByText(/WHERE "size" = 'large'/).waitFor();
+  },
+);
 
-test("a dashboard is shared by a link, which anyone can open and a member can revoke", async () => {
+deepTest("a dashboard is shared by a link, which anyone can open and a member can revoke", async () => {
   const { page, weir, go, heading, troubles, browser } = seen;
   created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Window" }));
   await go("/dashboards/window");
@@ -178,59 +182,62 @@ test("a dashboard is shared by a link, which anyone can open and a member can re
   await heading("Window");
 });
 
-test("a dashboard is emailed to members now and on a schedule, with the filters that are set", async () => {
-  const { page, weir, go, troubles } = seen;
-  const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Letters" }));
-  await go("/dashboards/letters?country=CH");
-  await page.getByRole("button", { name: "Email" }).click();
-  const dialog = page.getByRole("dialog", { name: "Email Letters" });
-  await dialog.getByText(/Nothing is emailed/).waitFor();
-  await dialog.getByRole("button", { name: "Send" }).click();
-  await dialog
-    .getByRole("alert")
-    .getByText(/No mail server is set/)
-    .waitFor();
-  await dialog.getByLabel("When").selectOption("Every weekday");
-  await dialog.getByLabel("Time").fill("06:30");
-  await dialog.getByRole("button", { name: "Save schedule" }).click();
-  await dialog.getByText("Every weekday at 06:30").waitFor();
-  await shot("dashboard-email");
-  expect(await troubles()).toEqual([]);
-  const at = `/api/v1/dashboards/${id}/subscriptions`;
-  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
-    { schedule: { cron: "30 6 * * 1-5" }, recipients: [weir.ids.userId], filters: { country: "CH" } },
-  ]);
-  await weir.owner("PATCH", `${at}/${(await weir.owner("GET", at)).body.subscriptions[0].id}`, {
-    schedule: { cron: "30 6 * * 1-5", timezone: "Asia/Tokyo" },
-  });
-  const { user: grace } = await join(weir, "viewer");
-  await go("/dashboards/letters");
-  await page.getByRole("button", { name: "Email" }).click();
-  await dialog.getByRole("button", { name: "Edit schedule Every weekday at 06:30" }).click();
-  expect(await dialog.getByLabel("Time").inputValue()).toBe("06:30");
-  await dialog.getByText("Times are in Asia/Tokyo. Uses these filters: country: CH.").waitFor();
-  await dialog.getByLabel("When").selectOption("Every Monday");
-  await dialog.getByRole("checkbox", { name: new RegExp(grace.email) }).check();
-  await shot("dashboard-email-edit");
-  expect(await troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "Save changes" }).click();
-  await dialog.getByText("Every Monday at 06:30").waitFor();
-  const changed = {
-    schedule: { cron: "30 6 * * 1", timezone: "Asia/Tokyo" },
-    recipients: [weir.ids.userId, grace.id],
-  };
-  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
-    { ...changed, filters: { country: "CH" } },
-  ]);
-  await dialog.getByRole("button", { name: "Edit schedule Every Monday at 06:30" }).click();
-  await dialog.getByRole("checkbox", { name: "Use the filters that are set on the page now" }).check();
-  await dialog.getByRole("button", { name: "Save changes" }).click();
-  await dialog.getByRole("button", { name: "Save changes" }).waitFor({ state: "detached" });
-  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([{ ...changed, filters: {} }]);
-  await dialog.getByRole("button", { name: "Delete schedule Every Monday at 06:30" }).click();
-  await dialog.getByText("Every Monday at 06:30").waitFor({ state: "detached" });
-  await dialog.getByRole("button", { name: "Close" }).last().click();
-});
+deepTest(
+  "a dashboard is emailed to members now and on a schedule, with the filters that are set",
+  async () => {
+    const { page, weir, go, troubles } = seen;
+    const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Letters" }));
+    await go("/dashboards/letters?country=CH");
+    await page.getByRole("button", { name: "Email" }).click();
+    const dialog = page.getByRole("dialog", { name: "Email Letters" });
+    await dialog.getByText(/Nothing is emailed/).waitFor();
+    await dialog.getByRole("button", { name: "Send" }).click();
+    await dialog
+      .getByRole("alert")
+      .getByText(/No mail server is set/)
+      .waitFor();
+    await dialog.getByLabel("When").selectOption("Every weekday");
+    await dialog.getByLabel("Time").fill("06:30");
+    await dialog.getByRole("button", { name: "Save schedule" }).click();
+    await dialog.getByText("Every weekday at 06:30").waitFor();
+    await shot("dashboard-email");
+    expect(await troubles()).toEqual([]);
+    const at = `/api/v1/dashboards/${id}/subscriptions`;
+    expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
+      { schedule: { cron: "30 6 * * 1-5" }, recipients: [weir.ids.userId], filters: { country: "CH" } },
+    ]);
+    await weir.owner("PATCH", `${at}/${(await weir.owner("GET", at)).body.subscriptions[0].id}`, {
+      schedule: { cron: "30 6 * * 1-5", timezone: "Asia/Tokyo" },
+    });
+    const { user: grace } = await join(weir, "viewer");
+    await go("/dashboards/letters");
+    await page.getByRole("button", { name: "Email" }).click();
+    await dialog.getByRole("button", { name: "Edit schedule Every weekday at 06:30" }).click();
+    expect(await dialog.getByLabel("Time").inputValue()).toBe("06:30");
+    await dialog.getByText("Times are in Asia/Tokyo. Uses these filters: country: CH.").waitFor();
+    await dialog.getByLabel("When").selectOption("Every Monday");
+    await dialog.getByRole("checkbox", { name: new RegExp(grace.email) }).check();
+    await shot("dashboard-email-edit");
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Save changes" }).click();
+    await dialog.getByText("Every Monday at 06:30").waitFor();
+    const changed = {
+      schedule: { cron: "30 6 * * 1", timezone: "Asia/Tokyo" },
+      recipients: [weir.ids.userId, grace.id],
+    };
+    expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
+      { ...changed, filters: { country: "CH" } },
+    ]);
+    await dialog.getByRole("button", { name: "Edit schedule Every Monday at 06:30" }).click();
+    await dialog.getByRole("checkbox", { name: "Use the filters that are set on the page now" }).check();
+    await dialog.getByRole("button", { name: "Save changes" }).click();
+    await dialog.getByRole("button", { name: "Save changes" }).waitFor({ state: "detached" });
+    expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([{ ...changed, filters: {} }]);
+    await dialog.getByRole("button", { name: "Delete schedule Every Monday at 06:30" }).click();
+    await dialog.getByText("Every Monday at 06:30").waitFor({ state: "detached" });
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+  },
+);
 
 test("who opens the link in a mail unsubscribes by one button, without signing in", async () => {
   const { weir, browser } = seen;
@@ -251,7 +258,7 @@ test("who opens the link in a mail unsubscribes by one button, without signing i
   expect(outside.foreign).toEqual([]);
 });
 
-test("what a run drew is saved as a dashboard", async () => {
+deepTest("what a run drew is saved as a dashboard", async () => {
   const { page, weir, go, heading } = seen;
   const action = await makeAction(weir.owner, {
     kind: "create_flashboard",
@@ -276,27 +283,30 @@ test("what a run drew is saved as a dashboard", async () => {
   await page.getByRole("region", { name: "Rows of Answer", exact: true }).getByText("42").waitFor();
 });
 
-test("what a person fills in about a run's dashboard stays while someone else makes another dashboard", async () => {
-  const { page, weir, go, live } = seen;
-  const action = await makeAction(weir.owner, {
-    kind: "create_flashboard",
-    name: "Kept board",
-    definition: { title: "Kept board", panels: [{ title: "Answer", sql: "SELECT 42 AS answer" }] },
-  });
-  await runToEnd(weir.owner, action.id);
-  await go("/dashboards");
-  await page.getByRole("link", { name: /Kept board/ }).click();
-  await page.waitForURL(/\/dashboards\/[0-9a-f-]{36}$/);
-  await page.reload();
-  await page.getByRole("button", { name: "Add to dashboard" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Panel title").fill("Half wri");
-  await live();
-  created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "From elsewhere" }));
-  await dialog.getByRole("option", { name: "From elsewhere" }).waitFor({ state: "attached" });
-  expect(await dialog.getByLabel("Panel title").inputValue()).toBe("Half wri");
-  await dialog.getByRole("button", { name: "Cancel" }).click();
-});
+deepTest(
+  "what a person fills in about a run's dashboard stays while someone else makes another dashboard",
+  async () => {
+    const { page, weir, go, live } = seen;
+    const action = await makeAction(weir.owner, {
+      kind: "create_flashboard",
+      name: "Kept board",
+      definition: { title: "Kept board", panels: [{ title: "Answer", sql: "SELECT 42 AS answer" }] },
+    });
+    await runToEnd(weir.owner, action.id);
+    await go("/dashboards");
+    await page.getByRole("link", { name: /Kept board/ }).click();
+    await page.waitForURL(/\/dashboards\/[0-9a-f-]{36}$/);
+    await page.reload();
+    await page.getByRole("button", { name: "Add to dashboard" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Panel title").fill("Half wri");
+    await live();
+    created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "From elsewhere" }));
+    await dialog.getByRole("option", { name: "From elsewhere" }).waitFor({ state: "attached" });
+    expect(await dialog.getByLabel("Panel title").inputValue()).toBe("Half wri");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+  },
+);
 
 test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that no one else has saved", async () => {
   const { page, weir, go, heading, troubles, write } = seen;

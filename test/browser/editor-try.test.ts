@@ -3,6 +3,7 @@ import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
 import { connect } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, flowToEnd, makeAutomation } from "../support/work.ts";
 
@@ -40,7 +41,7 @@ test("an expression shows its value as one types it, from the last run, and then
   expect(await troubles()).toEqual([]);
 });
 
-test("what one types in the field that one goes to from a changed key arrives", async () => {
+deepTest("what one types in the field that one goes to from a changed key arrives", async () => {
   const { page, go, weir } = seen;
   const flow = await makeAutomation(weir.owner, {
     steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
@@ -55,7 +56,7 @@ test("what one types in the field that one goes to from a changed key arrives", 
   });
 });
 
-test("steps are found among all actions and endpoints, and automations are picked by name", async () => {
+deepTest("steps are found among all actions and endpoints, and automations are picked by name", async () => {
   const { page, go, weir } = seen;
   const steps = { steps: [{ key: "route", kind: "conditional_branch", definition: branch() }] };
   for (let at = 0; at < 30; at++)

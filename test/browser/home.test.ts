@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { automationWatches } from "../../src/resources/automations/table.ts";
 import { pressTogether } from "../support/hands.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { branch, created, flowToEnd, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
@@ -52,27 +53,30 @@ test("home says what is stale, what is broken and what comes next, each with the
   expect(await page.getByText(/: overdue/).count()).toBe(0);
 });
 
-test("home asks for the overview every few seconds, however many runs start and end meanwhile", async () => {
-  const { page, go, heading, live, weir } = seen;
-  await go("/");
-  await heading("Hello, Ada");
-  await live();
-  const flow = await makeAutomation(weir.owner, { steps }, { name: "Busy" });
-  await page.getByText(/^\d+ runs?, 0 failed$/).waitFor();
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  const start = performance.now();
-  for (let n = 0; n < 30; n++) await flowToEnd(weir.owner, flow.id);
-  const { actionRuns } = (await weir.owner("GET", "/api/v1/overview")).body;
-  await page.getByText(`${actionRuns.total} runs, 0 failed`).waitFor();
-  const times = (performance.now() - start) / 3000 + 2;
-  const count = (path: string) => asked.filter((each) => each === path).length;
-  expect(count("/api/v1/overview")).toBeGreaterThan(0);
-  expect(count("/api/v1/overview")).toBeLessThanOrEqual(times);
-  expect(asked.filter((path) => path.startsWith("/api/v1/")).length).toBeLessThanOrEqual(times * 5);
-});
+deepTest(
+  "home asks for the overview every few seconds, however many runs start and end meanwhile",
+  async () => {
+    const { page, go, heading, live, weir } = seen;
+    await go("/");
+    await heading("Hello, Ada");
+    await live();
+    const flow = await makeAutomation(weir.owner, { steps }, { name: "Busy" });
+    await page.getByText(/^\d+ runs?, 0 failed$/).waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const start = performance.now();
+    for (let n = 0; n < 30; n++) await flowToEnd(weir.owner, flow.id);
+    const { actionRuns } = (await weir.owner("GET", "/api/v1/overview")).body;
+    await page.getByText(`${actionRuns.total} runs, 0 failed`).waitFor();
+    const times = (performance.now() - start) / 3000 + 2;
+    const count = (path: string) => asked.filter((each) => each === path).length;
+    expect(count("/api/v1/overview")).toBeGreaterThan(0);
+    expect(count("/api/v1/overview")).toBeLessThanOrEqual(times);
+    expect(asked.filter((path) => path.startsWith("/api/v1/")).length).toBeLessThanOrEqual(times * 5);
+  },
+);
 
-test("letters and the palette lead to each area", async () => {
+deepTest("letters and the palette lead to each area", async () => {
   const { page, go, heading } = seen;
   await go("/");
   await heading("Hello, Ada");

@@ -58,7 +58,7 @@ test("an operator sets quotas in units that people read, and they are held to th
   expect(quotas).toMatchObject({ storageBytes: null, concurrentRuns: 4 });
 });
 
-test("a removed organization says on which day it is erased, and is restored from there", async () => {
+deepTest("a removed organization says on which day it is erased, and is restored from there", async () => {
   const { page, go, troubles, weir } = seen;
   const { id } = created(await weir.owner("POST", "/api/v1/organizations", { name: "Gone" }));
   const inside = { "x-organization-id": id };
@@ -109,7 +109,7 @@ deepTest("someone else is told that the page isn't theirs, until an operator mak
   expect(hers.faults).toEqual([]);
 });
 
-test("a person's data is exported without what belongs to an organization", async () => {
+deepTest("a person's data is exported without what belongs to an organization", async () => {
   const { page, go, weir } = seen;
   const { user } = await join(weir, "viewer");
   await go("/installation?tab=users");
@@ -124,7 +124,7 @@ test("a person's data is exported without what belongs to an organization", asyn
   expect(data).not.toHaveProperty("chats");
 });
 
-test("a user is erased by typing their address, and is gone from the list", async () => {
+deepTest("a user is erased by typing their address, and is gone from the list", async () => {
   const { page, go, troubles, weir } = seen;
   const { user, call } = await join(weir, "viewer");
   await go("/installation?tab=users");

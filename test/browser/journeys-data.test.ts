@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
@@ -6,45 +6,49 @@ import { startPostgres } from "../support/postgres.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 
-test("from the set-up link over the quick start and its first run to a dashboard", async () => {
-  await using weir = await startApp({ owner: false });
-  const browser = await openBrowser();
-  try {
-    const { page, faults, foreign } = await browser.open(weir.origin);
-    await page.goto(`${weir.origin}/setup?token=${await ensureSetupToken(weir.app)}`);
-    await page.getByLabel("Email").fill("ada@example.com");
-    await page.getByLabel(/Password/).fill(PASSWORD);
-    await page.getByLabel("First name").fill("Ada");
-    await page.getByLabel("Organization").fill("Acme");
-    await page.getByRole("button").click();
+deepTest(
+  "from the set-up link over the quick start and its first run to a dashboard",
+  async () => {
+    await using weir = await startApp({ owner: false });
+    const browser = await openBrowser();
+    try {
+      const { page, faults, foreign } = await browser.open(weir.origin);
+      await page.goto(`${weir.origin}/setup?token=${await ensureSetupToken(weir.app)}`);
+      await page.getByLabel("Email").fill("ada@example.com");
+      await page.getByLabel(/Password/).fill(PASSWORD);
+      await page.getByLabel("First name").fill("Ada");
+      await page.getByLabel("Organization").fill("Acme");
+      await page.getByRole("button").click();
 
-    await page.getByRole("link", { name: "Install quick start" }).click();
-    await page.getByRole("heading", { name: "Quick start", level: 1 }).waitFor();
-    await page.getByRole("button", { name: "Install" }).click();
-    await page.getByRole("heading", { name: "Installed components" }).waitFor();
-    await page.getByRole("link", { name: /Shop exported/ }).click();
-    await page.getByRole("heading", { name: "Shop exported" }).waitFor();
+      await page.getByRole("link", { name: "Install quick start" }).click();
+      await page.getByRole("heading", { name: "Quick start", level: 1 }).waitFor();
+      await page.getByRole("button", { name: "Install" }).click();
+      await page.getByRole("heading", { name: "Installed components" }).waitFor();
+      await page.getByRole("link", { name: /Shop exported/ }).click();
+      await page.getByRole("heading", { name: "Shop exported" }).waitFor();
 
-    await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
-    await page.waitForURL(/\/automation-runs\//);
-    // The steps are drawn while it goes, without anybody asking for them anew.
-    await page.locator("[data-step=transform]", { hasText: "completed" }).waitFor();
-    await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+      await page.waitForURL(/\/automation-runs\//);
+      // The steps are drawn while it goes, without anybody asking for them anew.
+      await page.locator("[data-step=transform]", { hasText: "completed" }).waitFor();
+      await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
 
-    await page.getByRole("link", { name: "Open Kettle and Leaf" }).click();
-    await page.waitForURL(/\/dashboards\//);
-    await page.getByRole("link", { name: "Dashboards" }).first().click();
-    await page.getByRole("link", { name: /Kettle and Leaf/ }).click();
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForURL(/\/dashboards\//);
-    await page.getByRole("link", { name: "Home" }).click();
-    await page.getByRole("table", { name: "Runs" }).getByText("Completed").first().waitFor();
-    expect({ faults, foreign }).toEqual({ faults: [], foreign: [] });
-  } finally {
-    await browser.close();
-  }
-}, 120_000);
+      await page.getByRole("link", { name: "Open Kettle and Leaf" }).click();
+      await page.waitForURL(/\/dashboards\//);
+      await page.getByRole("link", { name: "Dashboards" }).first().click();
+      await page.getByRole("link", { name: /Kettle and Leaf/ }).click();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForURL(/\/dashboards\//);
+      await page.getByRole("link", { name: "Home" }).click();
+      await page.getByRole("table", { name: "Runs" }).getByText("Completed").first().waitFor();
+      expect({ faults, foreign }).toEqual({ faults: [], foreign: [] });
+    } finally {
+      await browser.close();
+    }
+  },
+  120_000,
+);
 
 deepTest(
   "from a connection to PostgreSQL over its tables and an extract to SQL, a chart and a file",

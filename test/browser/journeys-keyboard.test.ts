@@ -108,48 +108,52 @@ deepTest(
   240_000,
 );
 
-test("by keyboard alone a failed run is found by its error, fixed and run again, and a version restored", async () => {
-  await using receiver = startReceiver(({ path }) =>
-    path === "/no" ? new Response("no", { status: 418 }) : Response.json({ ok: true }),
-  );
-  const { page, weir, troubles } = seen;
-  const flowId = await makeTelling(weir.owner, `${receiver.url}/no`);
-  await seen.go("/");
-  await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
-  const keys = onlyKeys(page);
-  await keys.press("Control+k");
-  await keys.write("418");
-  await page.getByRole("option", { name: /418.*Failed run · Tells/ }).waitFor();
-  await keys.press("Enter");
-  await page.waitForURL(/\/automation-runs\//);
-  console.log(`failed run by its error: ${keys.count} keys`);
+deepTest(
+  "by keyboard alone a failed run is found by its error, fixed and run again, and a version restored",
+  async () => {
+    await using receiver = startReceiver(({ path }) =>
+      path === "/no" ? new Response("no", { status: 418 }) : Response.json({ ok: true }),
+    );
+    const { page, weir, troubles } = seen;
+    const flowId = await makeTelling(weir.owner, `${receiver.url}/no`);
+    await seen.go("/");
+    await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
+    const keys = onlyKeys(page);
+    await keys.press("Control+k");
+    await keys.write("418");
+    await page.getByRole("option", { name: /418.*Failed run · Tells/ }).waitFor();
+    await keys.press("Enter");
+    await page.waitForURL(/\/automation-runs\//);
+    console.log(`failed run by its error: ${keys.count} keys`);
 
-  const before = keys.count;
-  await keys.enter(page.getByRole("link", { name: "Skip to main content" }));
-  await keys.enter(page.getByRole("link", { name: "Edit step tell" }));
-  const url = page.getByRole("textbox", { name: "URL" });
-  await canvasOf(page).waitFor();
-  await keys.press("Enter"); // to the step that is open
-  await page.locator("[data-step=tell]:focus").waitFor();
-  await keys.press("Enter"); // and into its form
-  await keys.fill(url, `${receiver.url}/yes`);
-  await leavePanel(keys);
-  await keys.press("r");
-  const dialog = page.getByRole("dialog", { name: "Run to tell" });
-  await keys.enter(dialog.getByRole("button", { name: "Run", exact: true }));
-  await page.getByRole("button", { name: /^tell.*completed/ }).waitFor();
-  expect(receiver.got.map(({ path }) => path)).toEqual(["/no", "/yes"]);
-  console.log(`mended and run again: ${keys.count - before} keys`);
-  await keys.enter(page.getByRole("button", { name: "Publish" }), "Shift+Tab");
-  await page.getByText("Published", { exact: true }).waitFor();
+    const before = keys.count;
+    await keys.enter(page.getByRole("link", { name: "Skip to main content" }));
+    await keys.enter(page.getByRole("link", { name: "Edit step tell" }));
+    const url = page.getByRole("textbox", { name: "URL" });
+    await canvasOf(page).waitFor();
+    await keys.press("Enter"); // to the step that is open
+    await page.locator("[data-step=tell]:focus").waitFor();
+    await keys.press("Enter"); // and into its form
+    await keys.fill(url, `${receiver.url}/yes`);
+    await leavePanel(keys);
+    await keys.press("r");
+    const dialog = page.getByRole("dialog", { name: "Run to tell" });
+    await keys.enter(dialog.getByRole("button", { name: "Run", exact: true }));
+    await page.getByRole("button", { name: /^tell.*completed/ }).waitFor();
+    expect(receiver.got.map(({ path }) => path)).toEqual(["/no", "/yes"]);
+    console.log(`mended and run again: ${keys.count - before} keys`);
+    await keys.enter(page.getByRole("button", { name: "Publish" }), "Shift+Tab");
+    await page.getByText("Published", { exact: true }).waitFor();
 
-  await keys.tabTo(page.locator("[data-step=tell]"));
-  await keys.press("v");
-  await keys.enter(page.getByRole("dialog").getByRole("button", { name: "Restore version 1" }));
-  await configHas(weir.owner, flowId, `${receiver.url}/no`);
-  expect([...keys.unseen]).toEqual([]);
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+    await keys.tabTo(page.locator("[data-step=tell]"));
+    await keys.press("v");
+    await keys.enter(page.getByRole("dialog").getByRole("button", { name: "Restore version 1" }));
+    await configHas(weir.owner, flowId, `${receiver.url}/no`);
+    expect([...keys.unseen]).toEqual([]);
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
 test("by keyboard alone two people change one automation at once, and nothing is lost", async () => {
   const { page, weir, troubles } = seen;

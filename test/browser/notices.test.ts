@@ -1,33 +1,37 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { APPROVALS, ask } from "../support/decisions.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
-test("an approval's link opens the one question, and says later who decided it", async () => {
-  await using seen = await openSeen();
-  const { page, go, troubles, weir } = seen;
-  const { decision } = await ask(weir, {
-    title: "Ship it?",
-    description: "Ten boxes",
-    context: { boxes: 10 },
-  });
-  await ask(weir, { title: "Another question" });
-  const path = `/approvals/${decision.id}`;
-  await go(path);
-  await page.getByRole("heading", { name: "Ship it?" }).waitFor();
-  await page.getByText("Ten boxes").waitFor();
-  expect(await page.getByText("Another question").count()).toBe(0);
-  expect(await troubles()).toEqual([]);
-  expect(await seen.alsoDarkAndNarrow(path)).toEqual([]);
-  await page.getByLabel("Reason for rejection (optional)").fill("Too early");
-  await page.getByRole("button", { name: "Reject" }).click();
-  await page.getByText("Decided by").waitFor();
-  await page.getByText("Too early").waitFor();
-  await page.getByText("Ada Lovelace", { exact: true }).last().waitFor();
-  expect(await troubles()).toEqual([]);
-  expect((await weir.owner("GET", APPROVALS)).body.total).toBe(1);
-}, 120_000);
+deepTest(
+  "an approval's link opens the one question, and says later who decided it",
+  async () => {
+    await using seen = await openSeen();
+    const { page, go, troubles, weir } = seen;
+    const { decision } = await ask(weir, {
+      title: "Ship it?",
+      description: "Ten boxes",
+      context: { boxes: 10 },
+    });
+    await ask(weir, { title: "Another question" });
+    const path = `/approvals/${decision.id}`;
+    await go(path);
+    await page.getByRole("heading", { name: "Ship it?" }).waitFor();
+    await page.getByText("Ten boxes").waitFor();
+    expect(await page.getByText("Another question").count()).toBe(0);
+    expect(await troubles()).toEqual([]);
+    expect(await seen.alsoDarkAndNarrow(path)).toEqual([]);
+    await page.getByLabel("Reason for rejection (optional)").fill("Too early");
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.getByText("Decided by").waitFor();
+    await page.getByText("Too early").waitFor();
+    await page.getByText("Ada Lovelace", { exact: true }).last().waitFor();
+    expect(await troubles()).toEqual([]);
+    expect((await weir.owner("GET", APPROVALS)).body.total).toBe(1);
+  },
+  120_000,
+);
 
 deepTest(
   "an automation says who was told, and that nothing is mailed without a mail server",

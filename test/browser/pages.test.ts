@@ -120,7 +120,7 @@ const go = (path: string) => page.goto(weir.origin + path);
 const heading = (name: string) => page.getByRole("heading", { name, exact: true }).waitFor();
 
 describe("each page does its work, is open to all, and breaks no policy", () => {
-  test("home says what needs attention and what ran", async () => {
+  deepTest("home says what needs attention and what ran", async () => {
     await go("/");
     await page.getByText("1 run failed in the last 24 hours").waitFor();
     await page.getByRole("table", { name: "Runs" }).getByText("Load orders").waitFor();
@@ -128,7 +128,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("runs are filtered by the address", async () => {
+  deepTest("runs are filtered by the address", async () => {
     await go("/runs?status=failed");
     const table = page.getByRole("table", { name: "Runs" });
     await table.getByText(MARKUP).waitFor();
@@ -188,7 +188,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("SELECT 3 AS three").waitFor();
   });
 
-  test("actions are searched by name", async () => {
+  deepTest("actions are searched by name", async () => {
     await go("/actions");
     await page.getByRole("searchbox").fill("load");
     await page.waitForURL(/q=load/);
@@ -198,7 +198,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("a connection's folders open, and deleting it says what depends on it", async () => {
+  deepTest("a connection's folders open, and deleting it says what depends on it", async () => {
     await go("/connections");
     await page.getByRole("link", { name: MARKUP }).click();
     await page.getByRole("button", { name: "in", exact: true }).click();
@@ -212,7 +212,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("a database's connection is made by the form of its provider", async () => {
+  deepTest("a database's connection is made by the form of its provider", async () => {
     await go("/connections/new?provider=postgres");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Nobody there");
     await page.getByRole("button", { name: "Create and verify" }).click();
@@ -374,7 +374,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("events come in by themselves, lead to their chain, and are verified", async () => {
+  deepTest("events come in by themselves, lead to their chain, and are verified", async () => {
     await go("/events?type=connection.*");
     await page
       .getByRole("button", { name: /Connection created/ })

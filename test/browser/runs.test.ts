@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import {
   AUTOMATION_RUNS,
@@ -24,61 +25,64 @@ const step = (key: string, definition: object = branch(), more: object = {}) => 
 });
 const gate = { key: "ask", kind: "approval_gate", definition: { title: "Ship it?" } };
 
-test("a failed run is found among all by its error, filtered by its step, and retried with its like", async () => {
-  const { page, go, weir, troubles } = seen;
-  const { owner } = weir;
-  const steps = [step("first"), step("price", branch("a", "payload.price > 3"), { dependsOn: ["first"] })];
-  const broken = await makeAutomation(owner, { steps }, { name: "Price check" });
-  const fine = await makeAutomation(owner, { steps: [step("only")] }, { name: "Nightly" });
-  const { error } = await flowToEnd(owner, broken.id);
-  await flowToEnd(owner, broken.id);
-  await flowToEnd(owner, fine.id);
-  const waiting = await makeAutomation(
-    owner,
-    { steps: [{ ...gate, name: "Ask Ben" }] },
-    { name: "Shipping" },
-  );
-  const { id } = created(await owner("POST", `${AUTOMATIONS}/${waiting.id}/run`));
-  await until(owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
+deepTest(
+  "a failed run is found among all by its error, filtered by its step, and retried with its like",
+  async () => {
+    const { page, go, weir, troubles } = seen;
+    const { owner } = weir;
+    const steps = [step("first"), step("price", branch("a", "payload.price > 3"), { dependsOn: ["first"] })];
+    const broken = await makeAutomation(owner, { steps }, { name: "Price check" });
+    const fine = await makeAutomation(owner, { steps: [step("only")] }, { name: "Nightly" });
+    const { error } = await flowToEnd(owner, broken.id);
+    await flowToEnd(owner, broken.id);
+    await flowToEnd(owner, fine.id);
+    const waiting = await makeAutomation(
+      owner,
+      { steps: [{ ...gate, name: "Ask Ben" }] },
+      { name: "Shipping" },
+    );
+    const { id } = created(await owner("POST", `${AUTOMATIONS}/${waiting.id}/run`));
+    await until(owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
 
-  await go("/runs");
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  await page.getByRole("link", { name: "Automation runs" }).click();
-  const table = page.getByRole("table", { name: "Automation runs" });
-  await page.getByText("1–4 of 4").waitFor();
-  await table.getByRole("row", { name: /Shipping.*0 of 1 step · Ask Ben.*Waiting for approval/ }).waitFor();
-  expect(asked.filter((path) => /^\/api\/v1\/(automations|automation-runs|actions)\//.test(path))).toEqual(
-    [],
-  );
-  expect(await troubles()).toEqual([]);
+    await go("/runs");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.getByRole("link", { name: "Automation runs" }).click();
+    const table = page.getByRole("table", { name: "Automation runs" });
+    await page.getByText("1–4 of 4").waitFor();
+    await table.getByRole("row", { name: /Shipping.*0 of 1 step · Ask Ben.*Waiting for approval/ }).waitFor();
+    expect(asked.filter((path) => /^\/api\/v1\/(automations|automation-runs|actions)\//.test(path))).toEqual(
+      [],
+    );
+    expect(await troubles()).toEqual([]);
 
-  await page.getByRole("searchbox", { name: "Name, ID or error" }).fill(error.message.slice(0, 40));
-  await page.getByText("1–2 of 2").waitFor();
-  const input = page.getByRole("combobox", { name: "Automation", exact: true });
-  await input.fill(`Price check (${broken.slug})`);
-  await page.getByText("Price check", { exact: true }).first().waitFor();
-  await page.getByLabel("Failed step").selectOption("first");
-  await page.getByText("No runs match these filters").waitFor();
-  await page.getByLabel("Failed step").selectOption("price");
-  await page.getByText("1–2 of 2").waitFor();
-  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
-  await page.getByRole("button", { name: "Retry 2 runs" }).click();
-  await page.getByText("2 runs retried").waitFor();
-  await page.getByText("1–4 of 4").waitFor();
-  await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByRole("searchbox", { name: "Name, ID or error" }).fill(error.message.slice(0, 40));
+    await page.getByText("1–2 of 2").waitFor();
+    const input = page.getByRole("combobox", { name: "Automation", exact: true });
+    await input.fill(`Price check (${broken.slug})`);
+    await page.getByText("Price check", { exact: true }).first().waitFor();
+    await page.getByLabel("Failed step").selectOption("first");
+    await page.getByText("No runs match these filters").waitFor();
+    await page.getByLabel("Failed step").selectOption("price");
+    await page.getByText("1–2 of 2").waitFor();
+    await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+    await page.getByRole("button", { name: "Retry 2 runs" }).click();
+    await page.getByText("2 runs retried").waitFor();
+    await page.getByText("1–4 of 4").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
 
-  await page.getByLabel("Status").selectOption("waiting");
-  await page.getByText("1–1 of 1").waitFor();
-  await table.getByRole("checkbox", { name: /^Select Shipping/ }).check();
-  await page.getByRole("button", { name: "Cancel 1 run" }).click();
-  const dialog = page.getByRole("dialog", { name: "Cancel 1 run?" });
-  expect(await troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "Cancel 1 run" }).click();
-  await page.getByText("1 run cancelled").waitFor();
-  expect((await owner("GET", `${AUTOMATION_RUNS}/${id}`)).body.status).toBe("cancelled");
-  expect(await seen.alsoDarkAndNarrow("/runs?tab=automations")).toEqual([]);
-});
+    await page.getByLabel("Status").selectOption("waiting");
+    await page.getByText("1–1 of 1").waitFor();
+    await table.getByRole("checkbox", { name: /^Select Shipping/ }).check();
+    await page.getByRole("button", { name: "Cancel 1 run" }).click();
+    const dialog = page.getByRole("dialog", { name: "Cancel 1 run?" });
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel 1 run" }).click();
+    await page.getByText("1 run cancelled").waitFor();
+    expect((await owner("GET", `${AUTOMATION_RUNS}/${id}`)).body.status).toBe("cancelled");
+    expect(await seen.alsoDarkAndNarrow("/runs?tab=automations")).toEqual([]);
+  },
+);
 
 test("a run shows its steps over time, is approved where it waits, and runs again with another input", async () => {
   const { page, go, weir, troubles } = seen;

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { fillRuns } from "../support/many.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
@@ -48,28 +48,32 @@ deepTest(
   120_000,
 );
 
-test("a result that is too large for its run is shown by its summary: the rest stays where it is until someone downloads it", async () => {
-  await using receiver = startReceiver(() => new Response("x".repeat(24 * MEBIBYTE)));
-  await using seen = await openSeen();
-  const { page, go, weir, troubles } = seen;
-  const large = await makeAction(weir.owner, {
-    kind: "http_request",
-    name: "Large",
-    definition: { url: receiver.url, maxBytes: 64 * MEBIBYTE },
-  });
-  const run = await runToEnd(weir.owner, large.id);
-  const weighed = weigh(seen);
-  await go(`/runs/${run.id}`);
-  await page.getByText("is stored as an artifact").waitFor();
-  await page.getByText(/string of \d+ characters/).waitFor();
-  expect(await troubles()).toEqual([]);
-  expect(weighed.bytes).toBeLessThan(4 * MEBIBYTE);
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("link", { name: "Download result" }).click(),
-  ]);
-  expect(Bun.file(await download.path()).size).toBeGreaterThan(24 * MEBIBYTE);
-}, 120_000);
+deepTest(
+  "a result that is too large for its run is shown by its summary: the rest stays where it is until someone downloads it",
+  async () => {
+    await using receiver = startReceiver(() => new Response("x".repeat(24 * MEBIBYTE)));
+    await using seen = await openSeen();
+    const { page, go, weir, troubles } = seen;
+    const large = await makeAction(weir.owner, {
+      kind: "http_request",
+      name: "Large",
+      definition: { url: receiver.url, maxBytes: 64 * MEBIBYTE },
+    });
+    const run = await runToEnd(weir.owner, large.id);
+    const weighed = weigh(seen);
+    await go(`/runs/${run.id}`);
+    await page.getByText("is stored as an artifact").waitFor();
+    await page.getByText(/string of \d+ characters/).waitFor();
+    expect(await troubles()).toEqual([]);
+    expect(weighed.bytes).toBeLessThan(4 * MEBIBYTE);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Download result" }).click(),
+    ]);
+    expect(Bun.file(await download.path()).size).toBeGreaterThan(24 * MEBIBYTE);
+  },
+  120_000,
+);
 
 deepTest(
   "a result with ten thousand entries is a tree that opens piece by piece",

@@ -72,7 +72,7 @@ describe("the team", () => {
     await elsewhere.close();
   });
 
-  test("an invitation is withdrawn, and a member removed with a word on what that means", async () => {
+  deepTest("an invitation is withdrawn, and a member removed with a word on what that means", async () => {
     const { page, go, troubles, weir } = seen;
     const { user } = await join(weir, "member");
     await weir.owner("POST", "/api/v1/organizations/invitations", { email: "alan@example.com" });
@@ -135,7 +135,7 @@ describe("access", () => {
     expect((await asked()).status).toBe(401);
   });
 
-  test("an API key is made with a role, works, and is revoked", async () => {
+  deepTest("an API key is made with a role, works, and is revoked", async () => {
     const { page, go, troubles, weir } = seen;
     await go("/access?tab=keys");
     await page.getByText("No API keys yet").waitFor();
@@ -157,7 +157,7 @@ describe("access", () => {
     expect((await asked("GET")).status).toBe(401);
   });
 
-  test("sessions elsewhere are ended from here, and this one continues", async () => {
+  deepTest("sessions elsewhere are ended from here, and this one continues", async () => {
     const { page, go, troubles, weir } = seen;
     const sign = () =>
       weir.anonymous("POST", "/api/v1/auth/login", { email: "ada@example.com", password: PASSWORD });
@@ -180,7 +180,7 @@ describe("access", () => {
 });
 
 describe("the organization", () => {
-  test("its names, plan and rate are changed, and faults appear at their fields", async () => {
+  deepTest("its names, plan and rate are changed, and faults appear at their fields", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await neighbour(weir);
     await go("/organization");
@@ -249,7 +249,7 @@ deepTest("they are as readable in the dark and on a phone", async () => {
   ).toEqual([]);
 });
 
-test("an owner takes all of the organization along as an archive", async () => {
+deepTest("an owner takes all of the organization along as an archive", async () => {
   const { page, go, heading, troubles } = seen;
   await go("/organization");
   await heading("Organization");

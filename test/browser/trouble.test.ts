@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { PASSWORD, startApp } from "../support/app.ts";
 import { ask } from "../support/decisions.ts";
 import { openAs, startLine } from "../support/hands.ts";
-import { deepTest } from "../support/scale.ts";
+import { deepTest, someOf } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { makeAction, makeAutomation } from "../support/work.ts";
 
@@ -34,7 +34,7 @@ const FORMS: readonly (readonly [of: string, path: () => string, field: string |
 ];
 
 describe("a session that ends in mid-work", () => {
-  test.each(FORMS)("takes nothing that was typed: %s", async (_, path, field, send) => {
+  test.each(someOf(2, FORMS))("takes nothing that was typed: %s", async (_, path, field, send) => {
     const { page, go, weir } = seen;
     if (path() === "/approvals") await ask(weir);
     await go(path());
@@ -51,7 +51,7 @@ describe("a session that ends in mid-work", () => {
   });
 });
 
-test("a page whose code could not be fetched comes by itself once the server answers", async () => {
+deepTest("a page whose code could not be fetched comes by itself once the server answers", async () => {
   await using weir = await startApp();
   await using line = await startLine(Number(new URL(weir.origin).port));
   await using ada = await openAs(line.origin, {}, {}, { savesData: false });
@@ -138,7 +138,7 @@ deepTest(
   120_000,
 );
 
-test("a schema that no form can draw is written as JSON, in the place of the field", async () => {
+deepTest("a schema that no form can draw is written as JSON, in the place of the field", async () => {
   const { page, go, weir, troubles } = seen;
   await ask(weir, {
     title: "An odd question",
@@ -181,7 +181,7 @@ test("a definition is written by form or as JSON, and both are the same", async 
   await page.getByRole("button", { name: "Create action", disabled: true }).waitFor();
 });
 
-test("a page whose code could not be loaded is there when it is opened again", async () => {
+deepTest("a page whose code could not be loaded is there when it is opened again", async () => {
   const { page, weir } = seen;
   let isCut = true;
   const scripts = "**/assets/team-*.js";

@@ -1,37 +1,41 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { makeHook, send } from "../support/hook.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 import { RUNS, until } from "../support/work.ts";
 
-test("a run says whose it is though it failed, and an automation's run what its webhook brought", async () => {
-  await using seen = await openSeen();
-  const { page, go, heading, troubles, weir } = seen;
-  const definition = { branches: [{ key: "big", when: "payload.total > 100" }] };
-  const steps = [{ key: "route", kind: "conditional_branch", definition }];
-  await makeHook(weir, { steps, retries: { enabled: false }, debug: true });
-  const told = await send(weir, '{"note": "no total here"}');
-  expect([told.status, told.body.code]).toEqual([500, "condition_error"]);
-  await until(weir.owner, RUNS, ({ runs }) => runs[0]?.status === "failed");
+deepTest(
+  "a run says whose it is though it failed, and an automation's run what its webhook brought",
+  async () => {
+    await using seen = await openSeen();
+    const { page, go, heading, troubles, weir } = seen;
+    const definition = { branches: [{ key: "big", when: "payload.total > 100" }] };
+    const steps = [{ key: "route", kind: "conditional_branch", definition }];
+    await makeHook(weir, { steps, retries: { enabled: false }, debug: true });
+    const told = await send(weir, '{"note": "no total here"}');
+    expect([told.status, told.body.code]).toEqual([500, "condition_error"]);
+    await until(weir.owner, RUNS, ({ runs }) => runs[0]?.status === "failed");
 
-  await go("/runs");
-  const row = page.getByRole("table", { name: "Runs" }).getByRole("row").nth(1);
-  await row.getByText(/^Hook · .*total/).waitFor();
-  await row.getByRole("link").first().click();
-  await heading("Branch");
-  await page.getByRole("link", { name: "Hook", exact: true }).first().click();
-  await heading("Hook");
-  await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
-  await page.waitForURL(/\/automation-runs\//);
-  await page.getByRole("list", { name: "Timeline" }).getByText("route", { exact: true }).waitFor();
-  const hook = page
-    .locator("section", { has: page.getByRole("heading", { name: "Webhook", exact: true }) })
-    .last();
-  await hook.getByText("no total here").waitFor();
-  expect(await troubles()).toEqual([]);
-  await hook.getByRole("link", { name: "Open delivery" }).click();
-  await page.waitForURL(/\/deliveries\//);
-}, 120_000);
+    await go("/runs");
+    const row = page.getByRole("table", { name: "Runs" }).getByRole("row").nth(1);
+    await row.getByText(/^Hook · .*total/).waitFor();
+    await row.getByRole("link").first().click();
+    await heading("Branch");
+    await page.getByRole("link", { name: "Hook", exact: true }).first().click();
+    await heading("Hook");
+    await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
+    await page.waitForURL(/\/automation-runs\//);
+    await page.getByRole("list", { name: "Timeline" }).getByText("route", { exact: true }).waitFor();
+    const hook = page
+      .locator("section", { has: page.getByRole("heading", { name: "Webhook", exact: true }) })
+      .last();
+    await hook.getByText("no total here").waitFor();
+    expect(await troubles()).toEqual([]);
+    await hook.getByRole("link", { name: "Open delivery" }).click();
+    await page.waitForURL(/\/deliveries\//);
+  },
+  120_000,
+);
 
 deepTest(
   "a webhook's lost secret is replaced, and the tester signs with it",

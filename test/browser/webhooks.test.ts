@@ -230,7 +230,7 @@ deepTest("they are as readable in the dark and on a phone", async () => {
   ).toEqual([]);
 });
 
-test("deleting a webhook says what is dropped with it", async () => {
+deepTest("deleting a webhook says what is dropped with it", async () => {
   const { page, go, weir, troubles } = seen;
   const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
   await go(`/webhooks/${hook.id}`);
@@ -242,7 +242,7 @@ test("deleting a webhook says what is dropped with it", async () => {
   expect((await weir.owner("GET", WEBHOOKS)).body.items).toEqual([]);
 });
 
-test("a webhook with a token is tried from its page with that token", async () => {
+deepTest("a webhook with a token is tried from its page with that token", async () => {
   const { page, go, troubles, weir } = seen;
   const hook = await makeHook(weir, {
     path: "by-token",
