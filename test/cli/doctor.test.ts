@@ -8,6 +8,7 @@ import { record } from "../../src/resources/events/service.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
 import { startSqld } from "../support/sqld.ts";
 import { created, makeAction } from "../support/work.ts";
@@ -309,51 +310,56 @@ describe("weir doctor", () => {
 });
 
 describe("weir doctor of a database on a libSQL server and a lake in a bucket", () => {
-  test("tells how they are reached, who is at work, what is shared, and what is wrong with it", async () => {
-    await using database = await startSqld();
-    await using bucket = await startS3();
-    bucket.createBucket("lake");
-    const env = {
-      WEIR_DATABASE_URL: database.url,
-      WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
-      WEIR_LAKE_URL: "s3://lake/weir",
-      WEIR_LAKE_ENDPOINT: bucket.endpointUrl,
-      WEIR_LAKE_ACCESS_KEY_ID: s3Keys.accessKeyId,
-      WEIR_LAKE_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
-    };
-    using here = folder();
-    await using one = await startApp({ env, engine: false, dataFolder: here.path });
-    const ctx = contextFor(one.app, {
-      organizationId: one.ids.organizationId,
-      role: "owner",
-      actor: { type: "system", id: "test" },
-      correlationId: "test-doctor",
-    });
-    const select = "SELECT i AS id FROM range(10) t(i)";
-    const file = await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+  deepTest(
+    "tells how they are reached, who is at work, what is shared, and what is wrong with it",
+    async () => {
+      await using database = await startSqld();
+      await using bucket = await startS3();
+      bucket.createBucket("lake");
+      const env = {
+        WEIR_DATABASE_URL: database.url,
+        WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+        WEIR_LAKE_URL: "s3://lake/weir",
+        WEIR_LAKE_ENDPOINT: bucket.endpointUrl,
+        WEIR_LAKE_ACCESS_KEY_ID: s3Keys.accessKeyId,
+        WEIR_LAKE_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+      };
+      using here = folder();
+      await using one = await startApp({ env, engine: false, dataFolder: here.path });
+      const ctx = contextFor(one.app, {
+        organizationId: one.ids.organizationId,
+        role: "owner",
+        actor: { type: "system", id: "test" },
+        correlationId: "test-doctor",
+      });
+      const select = "SELECT i AS id FROM range(10) t(i)";
+      const file = await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
 
-    const { json, wrong } = await examine(here.path, env);
-    expect(wrong).toEqual({});
-    const told = new Map<string, string>(
-      json.findings.map(({ check, message }: Finding) => [check, message]),
-    );
-    expect(told.get("database")).toMatch(/^The libSQL server responds in \d+ ms\.$/);
-    expect(told.get("time")).toContain("agrees with this machine's");
-    expect(told.get("server")).toContain(`process ${process.pid}`);
-    expect(told.get("shared")).toContain("s3://lake/weir");
-    expect(told.get("bucket")).toContain("belongs to this installation");
-    expect(told.get("lake")).toStartWith("All 1 lake files are in s3://lake/weir");
-    expect(Object.keys(await bucket.all("lake")).some((key) => key.includes("doctor"))).toBe(false);
+      const { json, wrong } = await examine(here.path, env);
+      expect(wrong).toEqual({});
+      const told = new Map<string, string>(
+        json.findings.map(({ check, message }: Finding) => [check, message]),
+      );
+      expect(told.get("database")).toMatch(/^The libSQL server responds in \d+ ms\.$/);
+      expect(told.get("time")).toContain("agrees with this machine's");
+      expect(told.get("server")).toContain(`process ${process.pid}`);
+      expect(told.get("shared")).toContain("s3://lake/weir");
+      expect(told.get("bucket")).toContain("belongs to this installation");
+      expect(told.get("lake")).toStartWith("All 1 lake files are in s3://lake/weir");
+      expect(Object.keys(await bucket.all("lake")).some((key) => key.includes("doctor"))).toBe(false);
 
-    await bucket.remove("lake", `weir/${file}`);
-    expect((await examine(here.path, env)).wrong.lake?.message).toContain(file);
-    bucket.interfere(({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null));
-    expect(Object.keys((await examine(here.path, env)).wrong)).toEqual(["bucket"]);
-    const other = { ...env, WEIR_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") };
-    expect((await examine(here.path, other)).wrong.settings?.message).toContain("WEIR_SECRET_KEY is the key");
-  });
+      await bucket.remove("lake", `weir/${file}`);
+      expect((await examine(here.path, env)).wrong.lake?.message).toContain(file);
+      bucket.interfere(({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null));
+      expect(Object.keys((await examine(here.path, env)).wrong)).toEqual(["bucket"]);
+      const other = { ...env, WEIR_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") };
+      expect((await examine(here.path, other)).wrong.settings?.message).toContain(
+        "WEIR_SECRET_KEY is the key",
+      );
+    },
+  );
 
-  test("tells of processes that have nothing but the database in common", async () => {
+  deepTest("tells of processes that have nothing but the database in common", async () => {
     await using database = await startSqld();
     const env = {
       WEIR_DATABASE_URL: database.url,

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const ROUNDS = 2;
 /** Each look is a process. */
-const LOOK_MS = scaled(60, 10);
+const LOOK_MS = scaled(300, 10);
 const DEATHS = scaled(1, 2);
 const ROUND_ROWS = scaled(30_000, 60_000);
 const RESOURCES = {

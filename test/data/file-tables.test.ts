@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { gzipSync } from "node:zlib";
 import { connect } from "../support/connections.ts";
 import { openDecision } from "../support/decisions.ts";
+import { deepTest } from "../support/scale.ts";
 import { faultsOf, flowToEnd, makeAutomation, NOBODY } from "../support/work.ts";
 import { workbookOf } from "../support/workbook.ts";
 import { connectFolder, startData } from "./place.ts";
@@ -85,7 +86,7 @@ describe("files of a transform", () => {
     expect([second.items, second.warnings]).toEqual([[{ b: 7 }], undefined]);
   });
 
-  test("are seen by tests too, and stand before a layer of the lake that has their name", async () => {
+  deepTest("are seen by tests too, and stand before a layer of the lake that has their name", async () => {
     await data.transform({ sql: "SELECT 'lake' AS origin", output: { layer: "files", dataset: "mine" } });
     await data.transform({ sql: "SELECT 'lake' AS origin", output: { layer: "files", dataset: "other" } });
     await data.upload(folder, "/mine.csv", "origin\nfile\n");
@@ -100,47 +101,50 @@ describe("files of a transform", () => {
     });
   });
 
-  test("of an earlier step's run: rows become csv, csv a workbook, and the workbook rows again", async () => {
-    const made = { connectionId: "artifact", title: "Rows" };
-    const file = (key: string) => ({ artifactId: `{{steps.${key}.result.output.artifactId}}` });
-    const step = (key: string, definition: object, before?: string) => ({
-      key,
-      kind: "duckdb_transform",
-      definition,
-      ...(before ? { dependsOn: [before] } : {}),
-    });
-    const flow = await makeAutomation(data.owner, {
-      steps: [
-        step("csv", {
-          sql: "SELECT i AS n, '00' || i AS code, i / 4 AS part, DATE '2026-01-01' + i::INTEGER AS day FROM range(1000) t(i)",
-          output: { ...made, format: "csv", compression: "zstd" },
-        }),
-        step(
-          "book",
-          {
-            sql: "FROM files.csv",
-            files: { csv: { file: file("csv") } },
-            output: { ...made, format: "xlsx" },
-          },
-          "csv",
-        ),
-        step(
-          "rows",
-          {
-            sql: "SELECT count(*) AS n, sum(n) AS sum, sum(part) AS parts, max(day) AS day, any_value(typeof(day)) AS type FROM files.book",
-            files: { book: { file: file("book") } },
-          },
-          "book",
-        ),
-      ],
-    });
-    const run = await flowToEnd(data.owner, flow.id);
-    expect([run.status, run.error]).toEqual(["completed", null]);
-    const { body } = await data.owner("GET", `/api/v1/action-runs/${run.steps[2].actionRunId}`);
-    expect(body.result.items).toEqual([
-      { n: 1000, sum: 499_500, parts: "124875.00", day: "2028-09-26", type: "DATE" },
-    ]);
-  });
+  deepTest(
+    "of an earlier step's run: rows become csv, csv a workbook, and the workbook rows again",
+    async () => {
+      const made = { connectionId: "artifact", title: "Rows" };
+      const file = (key: string) => ({ artifactId: `{{steps.${key}.result.output.artifactId}}` });
+      const step = (key: string, definition: object, before?: string) => ({
+        key,
+        kind: "duckdb_transform",
+        definition,
+        ...(before ? { dependsOn: [before] } : {}),
+      });
+      const flow = await makeAutomation(data.owner, {
+        steps: [
+          step("csv", {
+            sql: "SELECT i AS n, '00' || i AS code, i / 4 AS part, DATE '2026-01-01' + i::INTEGER AS day FROM range(1000) t(i)",
+            output: { ...made, format: "csv", compression: "zstd" },
+          }),
+          step(
+            "book",
+            {
+              sql: "FROM files.csv",
+              files: { csv: { file: file("csv") } },
+              output: { ...made, format: "xlsx" },
+            },
+            "csv",
+          ),
+          step(
+            "rows",
+            {
+              sql: "SELECT count(*) AS n, sum(n) AS sum, sum(part) AS parts, max(day) AS day, any_value(typeof(day)) AS type FROM files.book",
+              files: { book: { file: file("book") } },
+            },
+            "book",
+          ),
+        ],
+      });
+      const run = await flowToEnd(data.owner, flow.id);
+      expect([run.status, run.error]).toEqual(["completed", null]);
+      const { body } = await data.owner("GET", `/api/v1/action-runs/${run.steps[2].actionRunId}`);
+      expect(body.result.items).toEqual([
+        { n: 1000, sum: 499_500, parts: "124875.00", day: "2028-09-26", type: "DATE" },
+      ]);
+    },
+  );
 
   test("that can't be read fail the run, with what to do at their field", async () => {
     await data.upload(folder, "/wrong.csv", Buffer.from("a\nZ\xfcrich\n", "latin1"));

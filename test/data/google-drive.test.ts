@@ -10,6 +10,7 @@ import {
 } from "bun:test";
 import { driveUser, FOLDER, startDrive, type TestDrive } from "../peers/google-drive.ts";
 import { CONNECTIONS, connect, trailOf } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { workbookOf } from "../support/workbook.ts";
 import { startData } from "./place.ts";
 
@@ -150,7 +151,7 @@ describe("a Google Sheet", () => {
     expect(await rows("one_tab__sales", "what")).toEqual([{ id: 1, it: "rent" }]);
   });
 
-  test("stays the first tab as CSV where a name or pattern of before means it", async () => {
+  deepTest("stays the first tab as CSV where a name or pattern of before means it", async () => {
     fill();
     const id = await open("First tab");
     for (const [at, spec] of ["Sales/May.csv", "Sales/M*", "Sales/M*.{csv,xlsx}"].entries()) {

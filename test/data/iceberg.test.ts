@@ -142,7 +142,7 @@ test("a kill at any instant leaves metadata that can be read, and nothing is los
   expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, n) => n));
 });
 
-test("in a bucket everything lies at s3 addresses, and is whole", async () => {
+deepTest("in a bucket everything lies at s3 addresses, and is whole", async () => {
   await using s3 = await startS3();
   s3.createBucket("lakes");
   const folder = mkdtempSync(join(tmpdir(), "weir-bucket-"));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import { deepTest } from "../support/scale.ts";
 import { connectFolder, startData } from "./place.ts";
 
@@ -12,13 +12,20 @@ afterAll(async () => {
 
 const FILES = 100;
 
-test("a hundred small files of a source fit into the memory of one statement", async () => {
-  const folder = await connectFolder(data.owner, "/many");
-  for (let i = 0; i < FILES; i++) await data.upload(folder, `/f${i}.csv`, `id,v\n${i},a\n${i + 1000},b\n`);
-  const extract = await data.extract(folder, { dataset: "many", resources: [{ name: "f", spec: "*.csv" }] });
-  expect(await extract.result()).toMatchObject({ rows: 2 * FILES, warnings: [] });
-  expect(await data.rows("select count(distinct id) as n from raw.many__f")).toEqual([{ n: 2 * FILES }]);
-}, 120_000);
+deepTest(
+  "a hundred small files of a source fit into the memory of one statement",
+  async () => {
+    const folder = await connectFolder(data.owner, "/many");
+    for (let i = 0; i < FILES; i++) await data.upload(folder, `/f${i}.csv`, `id,v\n${i},a\n${i + 1000},b\n`);
+    const extract = await data.extract(folder, {
+      dataset: "many",
+      resources: [{ name: "f", spec: "*.csv" }],
+    });
+    expect(await extract.result()).toMatchObject({ rows: 2 * FILES, warnings: [] });
+    expect(await data.rows("select count(distinct id) as n from raw.many__f")).toEqual([{ n: 2 * FILES }]);
+  },
+  120_000,
+);
 
 deepTest(
   "a table of 500 files is written, read, added to and merged into",

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CONNECTIONS, connect } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { hasSshd, startSshd, type TestSshd } from "../support/sshd.ts";
 import { folder, sync } from "../support/sync.ts";
 import { startData } from "./place.ts";
@@ -105,7 +106,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(await extract.result()).toMatchObject({ rows: 3, warnings: [] });
   });
 
-  test("are copied there and back, each once, and deleted by a mirror", async () => {
+  deepTest("are copied there and back, each once, and deleted by a mirror", async () => {
     const source = await folder(data);
     source.put("a.txt", "one");
     source.put("deep/er/b.txt", "two");

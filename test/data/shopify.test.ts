@@ -265,7 +265,7 @@ test("a large shop comes by a bulk operation, each object once, and what changes
   expect(peer.bulk.operations).toHaveLength(1);
 });
 
-test("a bulk operation is taken up by the next run where its own was cut off", async () => {
+deepTest("a bulk operation is taken up by the next run where its own was cut off", async () => {
   peer.store.customers = many(1_200, (n) => customer(n));
   peer.bulk.state.looks = Number.POSITIVE_INFINITY;
   const { id, dataset } = await open();
@@ -285,34 +285,37 @@ test("a bulk operation is taken up by the next run where its own was cut off", a
   expect(peer.bulk.operations).toHaveLength(2);
 });
 
-test("a field that may not be read is a warning of the run, a resource ends it and empties no table", async () => {
-  peer.store.orders = many(3, (n) => order(n));
-  peer.store.locations = [location(1)];
-  const { id, dataset } = await open();
-  const resources = [{ name: "orders", writeDisposition: "replace" }];
-  const extract = await data.extract(id, { dataset, resources });
-  await extract.result();
-  peer.state.scopes = ["read_orders", "read_products"];
-  const run = await extract.run();
-  expect(run).toMatchObject({
-    status: "completed",
-    result: {
-      warnings: [
-        expect.stringContaining("orders: This access token lacks the scope read_all_orders"),
-        expect.stringContaining(
-          "orders: This access token may not read customer: missing scope read_customers",
-        ),
-      ],
-    },
-  });
-  expect((await data.logs(run.id)).join("\n")).toContain("missing scope read_customers");
-  peer.state.scopes = ["read_products"];
-  const refused = await extract.run();
-  expect(refused).toMatchObject({ status: "failed", error: { code: "upstream", retryable: false } });
-  expect(refused.error.message).toContain("missing scope read_orders");
-  expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 3 });
-  expect(JSON.stringify([run, refused, await data.logs(refused.id)])).not.toContain(peer.token);
-});
+deepTest(
+  "a field that may not be read is a warning of the run, a resource ends it and empties no table",
+  async () => {
+    peer.store.orders = many(3, (n) => order(n));
+    peer.store.locations = [location(1)];
+    const { id, dataset } = await open();
+    const resources = [{ name: "orders", writeDisposition: "replace" }];
+    const extract = await data.extract(id, { dataset, resources });
+    await extract.result();
+    peer.state.scopes = ["read_orders", "read_products"];
+    const run = await extract.run();
+    expect(run).toMatchObject({
+      status: "completed",
+      result: {
+        warnings: [
+          expect.stringContaining("orders: This access token lacks the scope read_all_orders"),
+          expect.stringContaining(
+            "orders: This access token may not read customer: missing scope read_customers",
+          ),
+        ],
+      },
+    });
+    expect((await data.logs(run.id)).join("\n")).toContain("missing scope read_customers");
+    peer.state.scopes = ["read_products"];
+    const refused = await extract.run();
+    expect(refused).toMatchObject({ status: "failed", error: { code: "upstream", retryable: false } });
+    expect(refused.error.message).toContain("missing scope read_orders");
+    expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 3 });
+    expect(JSON.stringify([run, refused, await data.logs(refused.id)])).not.toContain(peer.token);
+  },
+);
 
 test("a preview reads a page and writes nothing", async () => {
   peer.store.orders = many(60, (n) => order(n));

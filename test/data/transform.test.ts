@@ -62,7 +62,7 @@ test("a join goes into a dataset, and further SQL over raw and marts sees it", a
   expect(preview.body.rows).toHaveLength(2);
 });
 
-test("append, merge and replace do what they say, and the sums follow", async () => {
+deepTest("append, merge and replace do what they say, and the sums follow", async () => {
   const select = (n: number, more = "") => `select i as id, '${n}' as v${more} from range(${n}) t(i)`;
   await data.transform({ sql: select(5), output: output("w") });
   await data.transform({
@@ -335,7 +335,7 @@ deepTest("two runs on one dataset at once both count", async () => {
   ]);
 });
 
-test("a transform reads a table as a load left it", async () => {
+deepTest("a transform reads a table as a load left it", async () => {
   const sql = "select n from (values (1), (2)) t(n) where n <= $most";
   const first = await data.begin("duckdb_transform", {
     sql,
@@ -351,7 +351,7 @@ test("a transform reads a table as a load left it", async () => {
   expect(wrong.error).toMatchObject({ code: "sql_error", message: 'Load "never" not found.' });
 });
 
-test("a test that fails fails the run, with what it gave, and leaves the dataset as it was", async () => {
+deepTest("a test that fails fails the run, with what it gave, and leaves the dataset as it was", async () => {
   const test = { name: "at most three", sql: "select count(*) from output where i > 2", expect: 0 };
   const definition = { sql: "select i from range(3) t(i)", output: output("checked"), tests: [test] };
   expect(await data.transform(definition)).toMatchObject({

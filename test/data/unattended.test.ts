@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import { driveUser, FOLDER, startDrive } from "../peers/google-drive.ts";
 import { shopApp, startShopify } from "../peers/shopify.ts";
 import { startApp } from "../support/app.ts";
@@ -26,7 +26,7 @@ async function forThreeDays(actionId: string, pass: (ms: number) => void) {
   }
 }
 
-test("a shop is read for three days by an app whose tokens last 24 hours", async () => {
+deepTest("a shop is read for three days by an app whose tokens last 24 hours", async () => {
   await using peer = await startShopify();
   peer.store.customers = [customer(1)];
   const { id: connectionId } = await connect(weir.owner, {

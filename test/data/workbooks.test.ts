@@ -127,24 +127,27 @@ describe("rows as a workbook", () => {
     ]);
   });
 
-  test("of more than a sheet or a cell holds are refused, with the place, before anything is there", async () => {
-    const long = await ask(
-      "SELECT i, CASE i WHEN 11 THEN repeat('x', 32768) END AS note FROM range(20) t(i)",
-    );
-    expect(long.status).toBe(422);
-    expect(await long.text()).toContain('Row 12, column 2 \\"note\\": the text has 32,768 characters');
-    const path = "/never.xlsx";
-    const run = await data.end("duckdb_transform", {
-      sql: "SELECT i FROM range(1048576) t(i)",
-      output: { connectionId: folder, path, format: "xlsx" },
-    });
-    expect(run.error).toMatchObject({
-      code: "limit_exceeded",
-      message: expect.stringContaining("1,048,576 rows"),
-    });
-    const { body } = await data.owner("GET", `/api/v1/connections/${folder}/files`);
-    expect(body.items.map((item: { name: string }) => item.name)).not.toContain("never.xlsx");
-  });
+  deepTest(
+    "of more than a sheet or a cell holds are refused, with the place, before anything is there",
+    async () => {
+      const long = await ask(
+        "SELECT i, CASE i WHEN 11 THEN repeat('x', 32768) END AS note FROM range(20) t(i)",
+      );
+      expect(long.status).toBe(422);
+      expect(await long.text()).toContain('Row 12, column 2 \\"note\\": the text has 32,768 characters');
+      const path = "/never.xlsx";
+      const run = await data.end("duckdb_transform", {
+        sql: "SELECT i FROM range(1048576) t(i)",
+        output: { connectionId: folder, path, format: "xlsx" },
+      });
+      expect(run.error).toMatchObject({
+        code: "limit_exceeded",
+        message: expect.stringContaining("1,048,576 rows"),
+      });
+      const { body } = await data.owner("GET", `/api/v1/connections/${folder}/files`);
+      expect(body.items.map((item: { name: string }) => item.name)).not.toContain("never.xlsx");
+    },
+  );
 
   test("have a header that is bold and stays in view, and columns as wide as their values", async () => {
     const sql = "SELECT i AS n, repeat('x', 30) AS text FROM range(3) t(i)";

@@ -7,6 +7,7 @@ import { client, startApp } from "../support/app.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { PROGRAM } from "../support/program.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder } from "../support/shell.ts";
 import {
   AUTOMATION_RUNS,
@@ -200,7 +201,7 @@ describe("the examples", () => {
     ]);
   });
 
-  test("postgres-to-lake.yaml loads rows, and later those that changed", async () => {
+  deepTest("postgres-to-lake.yaml loads rows, and later those that changed", async () => {
     await run("shop-orders");
     await postgres.sql`update orders set total = 9, updated_at = now() where id = 2`;
     await run("shop-orders");
@@ -210,7 +211,7 @@ describe("the examples", () => {
     ]);
   });
 
-  test("lake-to-postgres.yaml publishes a table", async () => {
+  deepTest("lake-to-postgres.yaml publishes a table", async () => {
     await run("publish-numbers");
     await run("publish-numbers");
     expect([
@@ -218,7 +219,7 @@ describe("the examples", () => {
     ]).toEqual([{ n: 10, most: 100 }]);
   });
 
-  test("api-to-lake.yaml loads all pages", async () => {
+  deepTest("api-to-lake.yaml loads all pages", async () => {
     expect((await run("load-tickets")).status).toBe("completed");
     expect(await rows("SELECT count(*) AS n FROM raw.desk__tickets")).toEqual([{ n: 5 }]);
   });
@@ -262,7 +263,7 @@ describe("the examples", () => {
     expect(posts).toEqual([{ text: "Urgent issue: urgent https://x.test" }]);
   });
 
-  test("rows-to-api.yaml sends each row, and names the one that failed", async () => {
+  deepTest("rows-to-api.yaml sends each row, and names the one that failed", async () => {
     const { id } = await run("rows-to-api");
     const { status, steps } = (await app.owner("GET", `${AUTOMATION_RUNS}/${id}`)).body;
     const sent = receiver.got.filter(({ path }) => path.startsWith("/crm?"));
@@ -270,7 +271,7 @@ describe("the examples", () => {
     expect(steps.find(({ key }: { key: string }) => key === "send").status).toBe("failed");
   });
 
-  test("clean-contacts.yaml keeps each address once", async () => {
+  deepTest("clean-contacts.yaml keeps each address once", async () => {
     const contacts = [
       { name: " Ada ", email: "Ada@Example.com " },
       { name: "Ada", email: "ada@example.com" },
@@ -282,7 +283,7 @@ describe("the examples", () => {
     ]);
   });
 
-  test("mailed-report.yaml mails a workbook", async () => {
+  deepTest("mailed-report.yaml mails a workbook", async () => {
     expect((await run("mailed-report")).status).toBe("completed");
     expect(mail.received.map(({ to, attachments }) => [to, attachments.map(({ name }) => name)])).toEqual([
       [["team@example.com"], ["Revenue by week.xlsx"]],

@@ -12,6 +12,7 @@ import { faketimeLibrary, openFaketime } from "../support/faketime.ts";
 import { eventually, subscribe, tellOf } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { startSqld } from "../support/sqld.ts";
 import {
   ACTIONS,
@@ -118,7 +119,7 @@ describe("a clock that is set forward a day", () => {
     expect(receiver.got).toHaveLength(3);
   });
 
-  test("takes no run from another process that is at work on it", async () => {
+  deepTest("takes no run from another process that is at work on it", async () => {
     const clock = settableClock();
     await using server = await startSqld();
     await using receiver = startClosed();

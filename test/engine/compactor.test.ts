@@ -86,7 +86,7 @@ test("many small files become few, with the same rows, and the table tells of it
   expect(body.datasets[0].tables[0]).toMatchObject({ rows: 42, files: 1, bytes: after?.bytes });
 });
 
-test("rows of two partitions stay in files of their own", async () => {
+deepTest("rows of two partitions stay in files of their own", async () => {
   await load("parts", 80, {}, true);
   expect(await tick()).toBe("more");
   expect(await tick()).toBe("idle");
@@ -96,13 +96,16 @@ test("rows of two partitions stay in files of their own", async () => {
   );
 });
 
-test("a load that only adds rows is not disturbed by files that were put together meanwhile", async () => {
-  await load("append", 40);
-  const { version = 0 } = (await tableOf("append")) ?? {};
-  expect(await tick()).toBe("more");
-  await load("append", 2, { baseVersion: version });
-  expect(await counted("append")).toMatchObject({ n: 42 });
-});
+deepTest(
+  "a load that only adds rows is not disturbed by files that were put together meanwhile",
+  async () => {
+    await load("append", 40);
+    const { version = 0 } = (await tableOf("append")) ?? {};
+    expect(await tick()).toBe("more");
+    await load("append", 2, { baseVersion: version });
+    expect(await counted("append")).toMatchObject({ n: 42 });
+  },
+);
 
 test("a load that rewrites a file which was put together meanwhile is told that the dataset changed", async () => {
   await load("merge", 40);
@@ -114,27 +117,30 @@ test("a load that rewrites a file which was put together meanwhile is told that 
   expect(await counted("merge")).toMatchObject({ n: 40 });
 });
 
-test("files that a load has taken out meanwhile are not put back by putting others together", async () => {
-  await load("gone", 40);
-  const table = await tableOf("gone");
-  const slow = {
-    ...ctx,
-    lake: {
-      ...ctx.lake,
-      add: async (...given: Parameters<typeof ctx.lake.add>) => {
-        await load("gone", 1, { baseVersion: table?.version ?? 0, remove: [table?.files[0]?.id ?? ""] });
-        return ctx.lake.add(...given);
+deepTest(
+  "files that a load has taken out meanwhile are not put back by putting others together",
+  async () => {
+    await load("gone", 40);
+    const table = await tableOf("gone");
+    const slow = {
+      ...ctx,
+      lake: {
+        ...ctx.lake,
+        add: async (...given: Parameters<typeof ctx.lake.add>) => {
+          await load("gone", 1, { baseVersion: table?.version ?? 0, remove: [table?.files[0]?.id ?? ""] });
+          return ctx.lake.add(...given);
+        },
       },
-    },
-  };
-  const compact = compactTable(
-    slow,
-    { organizationId: ctx.organizationId, layer: "raw", dataset: "gone", tableName: "orders" },
-    new AbortController().signal,
-  );
-  expect((await failure(compact)).code).toBe("dataset_changed");
-  expect(await counted("gone")).toMatchObject({ n: 40 });
-});
+    };
+    const compact = compactTable(
+      slow,
+      { organizationId: ctx.organizationId, layer: "raw", dataset: "gone", tableName: "orders" },
+      new AbortController().signal,
+    );
+    expect((await failure(compact)).code).toBe("dataset_changed");
+    expect(await counted("gone")).toMatchObject({ n: 40 });
+  },
+);
 
 deepTest("a table whose dataset is being written to is left until that load has ended", async () => {
   while ((await tick()) === "more");

@@ -51,24 +51,31 @@ test("a mail that was being sent when the server was killed is sent by the next 
   ]);
 }, 120_000);
 
-test("of two processes one sends each mail", async () => {
-  await using peer = await startSmtp();
-  await using several = await startSeveral({
-    WEIR_SMTP_URL: `smtp://127.0.0.1:${peer.port}?tls=off`,
-    WEIR_MAIL_FROM: "Weir <weir@example.com>",
-  });
-  const one = await several.join();
-  const two = await several.join();
-  for (let n = 0; n < 4; n++) {
-    const { owner } = n % 2 ? one : two;
-    const { id } = await makeAutomation(owner, failing([{ email: OPS }, { email: `ops-${n}@example.com` }]));
-    await flowToEnd(owner, id);
-  }
-  const isOver = ({ items }: { items: { status: string }[] }) =>
-    items.length === 8 && items.every(({ status }) => status === "sent");
-  await until(one.owner, NOTICES, isOver);
-  expect(peer.received).toHaveLength(8);
-}, 120_000);
+deepTest(
+  "of two processes one sends each mail",
+  async () => {
+    await using peer = await startSmtp();
+    await using several = await startSeveral({
+      WEIR_SMTP_URL: `smtp://127.0.0.1:${peer.port}?tls=off`,
+      WEIR_MAIL_FROM: "Weir <weir@example.com>",
+    });
+    const one = await several.join();
+    const two = await several.join();
+    for (let n = 0; n < 4; n++) {
+      const { owner } = n % 2 ? one : two;
+      const { id } = await makeAutomation(
+        owner,
+        failing([{ email: OPS }, { email: `ops-${n}@example.com` }]),
+      );
+      await flowToEnd(owner, id);
+    }
+    const isOver = ({ items }: { items: { status: string }[] }) =>
+      items.length === 8 && items.every(({ status }) => status === "sent");
+    await until(one.owner, NOTICES, isOver);
+    expect(peer.received).toHaveLength(8);
+  },
+  120_000,
+);
 
 test("a mail server that stalls delays neither runs nor posts, nor what other organizations post", async () => {
   const stalled: (() => void)[] = [];

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { OAUTH_CLIENT, startOAuthApi } from "../peers/oauth-api.ts";
 import type { Answer, Client } from "../support/app.ts";
 import { published } from "../support/bundles.ts";
@@ -30,25 +30,29 @@ async function signedIn(owner: Client, token: string, peer: Peer) {
 
 const RUNS = scaled(15, 100);
 
-test("many runs in three processes renew an ended token once", async () => {
-  await using peer = await startOAuthApi({ rotates: true });
-  await using several = await startSeveral({ WEIR_CONCURRENCY: "40" });
-  const members = [await several.join(), await several.join(), await several.join()];
-  const [{ owner }] = members as [(typeof members)[0]];
-  const { id, action } = await signedIn(owner, several.token, peer);
-  peer.endTokens();
-  peer.state.delayMs = 500;
-  const started = await Promise.all(
-    Array.from({ length: RUNS }, (_, index) =>
-      (members[index % 3] ?? members[0])?.owner("POST", `/api/v1/actions/${action.id}/run`, {}),
-    ),
-  );
-  const ended: Answer["body"][] = [];
-  for (const reply of started) ended.push(await runEnd(owner, reply?.body.id)); // each poll asks the server that all write to
-  expect(ended.filter(({ status }) => status !== "completed")).toEqual([]);
-  expect(peer.state.refreshes).toBe(1);
-  expect((await owner("GET", `/api/v1/connections/${id}/sign-in`)).body.state).toBe("signed_in");
-}, 120_000);
+deepTest(
+  "many runs in three processes renew an ended token once",
+  async () => {
+    await using peer = await startOAuthApi({ rotates: true });
+    await using several = await startSeveral({ WEIR_CONCURRENCY: "40" });
+    const members = [await several.join(), await several.join(), await several.join()];
+    const [{ owner }] = members as [(typeof members)[0]];
+    const { id, action } = await signedIn(owner, several.token, peer);
+    peer.endTokens();
+    peer.state.delayMs = 500;
+    const started = await Promise.all(
+      Array.from({ length: RUNS }, (_, index) =>
+        (members[index % 3] ?? members[0])?.owner("POST", `/api/v1/actions/${action.id}/run`, {}),
+      ),
+    );
+    const ended: Answer["body"][] = [];
+    for (const reply of started) ended.push(await runEnd(owner, reply?.body.id)); // each poll asks the server that all write to
+    expect(ended.filter(({ status }) => status !== "completed")).toEqual([]);
+    expect(peer.state.refreshes).toBe(1);
+    expect((await owner("GET", `/api/v1/connections/${id}/sign-in`)).body.state).toBe("signed_in");
+  },
+  120_000,
+);
 
 deepTest(
   "a kill between a renewal's answer and its storage loses no sign-in in silence",

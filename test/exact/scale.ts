@@ -4,7 +4,7 @@ import { scaled } from "../support/scale.ts";
 const given = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 
 /** Tables for each kind of source. */
-export const TABLES = given("EXACT_TABLES", scaled(8, 1_500));
+export const TABLES = given("EXACT_TABLES", scaled(4, 1_500));
 
 /** True where time matters less than how much was looked at; then each source tells how quick it was, too. */
 export const IS_DEEP = TABLES > 100;

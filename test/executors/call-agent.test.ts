@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { calls, type Heard, says } from "../peers/model.ts";
 import { startApp } from "../support/app.ts";
 import { type Chat, SPECS, startChat } from "../support/chat.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, faultsOf, makeAction, RUNS, runEnd, runToEnd } from "../support/work.ts";
 
 let chat: Chat;
@@ -209,7 +210,7 @@ describe("a conversation that is longer than the model takes", () => {
     return runToEnd(long.app.owner, action.id);
   };
 
-  test("is fitted as a thread is, and the run says so", async () => {
+  deepTest("is fitted as a thread is, and the run says so", async () => {
     const steps = [..."abcdefgh"].map(query);
     await using long = await startChat([...steps, says("Read.")], WITH);
     const run = await callIn(long, "Read all");

@@ -28,40 +28,52 @@ describe("PostgreSQL", () => {
   const run = (world: World, resource: JsonObject, more: JsonObject = {}) =>
     world.run({ resources: [resource], ...more }, sourceOf(pg));
 
-  test("a key under a nondeterministic collation is one however it is written", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      `create table loose (k text collate ci, part varchar(20) collate "un accented", no int, n int, primary key (k, part, no)); insert into loose values ('a', 'é', 1, 1), ('a', '-', 1, 2), ('b', '', 1, 3), ('b.', '.', 1, 4)`,
-    );
-    const key = { primaryKey: ["k", "part", "no"], writeDisposition: "merge" };
-    const hard = { ...key, name: "hard", spec: "loose", deletes: "hard" };
-    const soft = { ...key, name: "soft", spec: "loose", deletes: "soft" };
-    const upsert = { ...key, name: "upsert", spec: "loose", mergeStrategy: "upsert" };
-    for (const resource of [hard, soft, upsert])
-      expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 4 });
-    await pg.sql.unsafe(
-      "update loose set k = 'A', part = 'E', n = 5 where n = 1; update loose set k = 'B' where n = 3; delete from loose where n = 2",
-    );
-    expect((await run(world, hard)).result.tables[0]).toMatchObject({ inserted: 0, updated: 3, deleted: 1 });
-    expect((await run(world, soft)).result.tables[0]).toMatchObject({ inserted: 0, updated: 3, deleted: 1 });
-    expect((await run(world, upsert)).result.tables[0]).toMatchObject({
-      inserted: 0,
-      updated: 3,
-      deleted: 0,
-    });
-    expect(await rowsOf(world, "hard", "k, part, n")).toEqual([
-      { k: "A", part: "E", n: 5 },
-      { k: "B", part: "", n: 3 },
-      { k: "b.", part: ".", n: 4 },
-    ]);
-    expect(await rowsOf(world, "soft", "k, n, _dlt_deleted_at IS NULL AS lives")).toEqual([
-      { k: "A", n: 5, lives: true },
-      { k: "B", n: 3, lives: true },
-      { k: "a", n: 2, lives: false },
-      { k: "b.", n: 4, lives: true },
-    ]);
-    expect(await rowsOf(world, "upsert", "count(*)::INT AS n")).toEqual([{ n: 4 }]);
-  }, 120_000);
+  deepTest(
+    "a key under a nondeterministic collation is one however it is written",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        `create table loose (k text collate ci, part varchar(20) collate "un accented", no int, n int, primary key (k, part, no)); insert into loose values ('a', 'é', 1, 1), ('a', '-', 1, 2), ('b', '', 1, 3), ('b.', '.', 1, 4)`,
+      );
+      const key = { primaryKey: ["k", "part", "no"], writeDisposition: "merge" };
+      const hard = { ...key, name: "hard", spec: "loose", deletes: "hard" };
+      const soft = { ...key, name: "soft", spec: "loose", deletes: "soft" };
+      const upsert = { ...key, name: "upsert", spec: "loose", mergeStrategy: "upsert" };
+      for (const resource of [hard, soft, upsert])
+        expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 4 });
+      await pg.sql.unsafe(
+        "update loose set k = 'A', part = 'E', n = 5 where n = 1; update loose set k = 'B' where n = 3; delete from loose where n = 2",
+      );
+      expect((await run(world, hard)).result.tables[0]).toMatchObject({
+        inserted: 0,
+        updated: 3,
+        deleted: 1,
+      });
+      expect((await run(world, soft)).result.tables[0]).toMatchObject({
+        inserted: 0,
+        updated: 3,
+        deleted: 1,
+      });
+      expect((await run(world, upsert)).result.tables[0]).toMatchObject({
+        inserted: 0,
+        updated: 3,
+        deleted: 0,
+      });
+      expect(await rowsOf(world, "hard", "k, part, n")).toEqual([
+        { k: "A", part: "E", n: 5 },
+        { k: "B", part: "", n: 3 },
+        { k: "b.", part: ".", n: 4 },
+      ]);
+      expect(await rowsOf(world, "soft", "k, n, _dlt_deleted_at IS NULL AS lives")).toEqual([
+        { k: "A", n: 5, lives: true },
+        { k: "B", n: 3, lives: true },
+        { k: "a", n: 2, lives: false },
+        { k: "b.", n: 4, lives: true },
+      ]);
+      expect(await rowsOf(world, "upsert", "count(*)::INT AS n")).toEqual([{ n: 4 }]);
+    },
+    120_000,
+  );
 
   test("a key of citext is one in either case", async () => {
     await using world = openWorld({ sql: duck.sql });
@@ -119,24 +131,28 @@ describe("PostgreSQL", () => {
     120_000,
   );
 
-  test("another collation of the source gives the rows of earlier loads another key", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      "create table moved (k text collate ci primary key, n int); insert into moved values ('é', 1), ('a', 1)",
-    );
-    const resource = { name: "moved", ...MERGE };
-    await run(world, resource);
-    await pg.sql.unsafe(
-      "alter table moved alter k type text collate \"un accented\"; update moved set k = 'E', n = 2 where k = 'é'",
-    );
-    const { result } = await run(world, resource);
-    expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 2 });
-    expect(result.warnings).toHaveLength(1);
-    expect(await rowsOf(world, "moved")).toEqual([
-      { k: "E", n: 2 },
-      { k: "a", n: 1 },
-    ]);
-  }, 120_000);
+  deepTest(
+    "another collation of the source gives the rows of earlier loads another key",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        "create table moved (k text collate ci primary key, n int); insert into moved values ('é', 1), ('a', 1)",
+      );
+      const resource = { name: "moved", ...MERGE };
+      await run(world, resource);
+      await pg.sql.unsafe(
+        "alter table moved alter k type text collate \"un accented\"; update moved set k = 'E', n = 2 where k = 'é'",
+      );
+      const { result } = await run(world, resource);
+      expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 2 });
+      expect(result.warnings).toHaveLength(1);
+      expect(await rowsOf(world, "moved")).toEqual([
+        { k: "E", n: 2 },
+        { k: "a", n: 1 },
+      ]);
+    },
+    120_000,
+  );
 
   deepTest(
     "a key of numbers that its decimal does not hold any more becomes text, and finds its rows",
@@ -203,29 +219,33 @@ describe("PostgreSQL", () => {
     120_000,
   );
 
-  test("texts of numbers that earlier loads took with their zeros are found by the same number", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      `create table worded (k text primary key, n int); insert into worded values ('1.0', 1), ('-2.50', 2), ('v3.0', 3), ('10', 4);
+  deepTest(
+    "texts of numbers that earlier loads took with their zeros are found by the same number",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        `create table worded (k text primary key, n int); insert into worded values ('1.0', 1), ('-2.50', 2), ('v3.0', 3), ('10', 4);
        create table counted (k numeric primary key, n int); insert into counted values (1.00, 11), (-2.5, 12), (10, 14)`,
-    );
-    const resource = { name: "counted", ...MERGE, columns: [{ name: "k", type: "text" }] };
-    await run(world, { ...resource, spec: "worded" });
-    await pg.sql.unsafe("update worded set k = '1.000', n = 5 where n = 1");
-    await run(world, { ...resource, spec: "worded" });
-    expect(await rowsOf(world, "counted", "count(*)::INT AS n")).toEqual([{ n: 5 }]);
-    const { result } = await run(world, { ...resource, deletes: "hard" });
-    expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 3, deleted: 2 });
-    expect(result.warnings).toEqual([
-      "3 rows of counted lost the zeros at the end of k, so that equal numbers are one key.",
-      "1 rows of counted were removed: another row has the same key in k, as the source compares it.",
-    ]);
-    expect(await rowsOf(world, "counted")).toEqual([
-      { k: "-2.5", n: 12 },
-      { k: "1", n: 11 },
-      { k: "10", n: 14 },
-    ]);
-  }, 120_000);
+      );
+      const resource = { name: "counted", ...MERGE, columns: [{ name: "k", type: "text" }] };
+      await run(world, { ...resource, spec: "worded" });
+      await pg.sql.unsafe("update worded set k = '1.000', n = 5 where n = 1");
+      await run(world, { ...resource, spec: "worded" });
+      expect(await rowsOf(world, "counted", "count(*)::INT AS n")).toEqual([{ n: 5 }]);
+      const { result } = await run(world, { ...resource, deletes: "hard" });
+      expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 3, deleted: 2 });
+      expect(result.warnings).toEqual([
+        "3 rows of counted lost the zeros at the end of k, so that equal numbers are one key.",
+        "1 rows of counted were removed: another row has the same key in k, as the source compares it.",
+      ]);
+      expect(await rowsOf(world, "counted")).toEqual([
+        { k: "-2.5", n: 12 },
+        { k: "1", n: 11 },
+        { k: "10", n: 14 },
+      ]);
+    },
+    120_000,
+  );
 
   deepTest(
     "numbers of a key that became text stay one key when the source's column gets a scale",
@@ -358,50 +378,58 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     expect(Object.keys(world.columns("strict"))).toEqual(["k", "n", "kind", "u", "_dlt_id", "_dlt_load_id"]);
   }, 120_000);
 
-  test("rows of loads before it get what stands for their key, in any character set", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    const columns = (text: string, part: string) =>
-      `(k varchar(40) CHARACTER SET ${text}, part varchar(9) COLLATE ${part}, n int, PRIMARY KEY (k, part))`;
-    await db.run(
-      `CREATE TABLE plain ${columns("utf8mb4 COLLATE utf8mb4_nopad_bin", "utf8mb4_nopad_bin")}; INSERT INTO plain SELECT CONCAT('schlüssel ', seq), 'x', seq FROM seq_1_to_1200;
+  deepTest(
+    "rows of loads before it get what stands for their key, in any character set",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      const columns = (text: string, part: string) =>
+        `(k varchar(40) CHARACTER SET ${text}, part varchar(9) COLLATE ${part}, n int, PRIMARY KEY (k, part))`;
+      await db.run(
+        `CREATE TABLE plain ${columns("utf8mb4 COLLATE utf8mb4_nopad_bin", "utf8mb4_nopad_bin")}; INSERT INTO plain SELECT CONCAT('schlüssel ', seq), 'x', seq FROM seq_1_to_1200;
        CREATE TABLE old ${columns("latin1 COLLATE latin1_german1_ci", "utf8mb4_general_ci")}; INSERT INTO old SELECT * FROM plain`,
-    );
-    const resource = {
-      name: "old",
-      writeDisposition: "merge",
-      primaryKey: ["k", "part"],
-      incremental: { cursorField: "n" },
-    };
-    await run(world, { ...resource, spec: "plain" });
-    await db.run("UPDATE old SET k = 'SCHLÜSSEL 8 ', n = 1208 WHERE n = 8");
-    const { result } = await run(world, resource);
-    expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
-    expect(result.warnings).toEqual([
-      "1200 rows of old got their _dlt_key: rows are found by it now, since the source compares k, part by a collation.",
-    ]);
-    expect(await rowsOf(world, "old", "count(*)::INT AS rows, count(_dlt_key)::INT AS told")).toEqual([
-      { rows: 1200, told: 1200 },
-    ]);
-    expect((await run(world, resource)).result.warnings).toEqual([]);
-  }, 120_000);
+      );
+      const resource = {
+        name: "old",
+        writeDisposition: "merge",
+        primaryKey: ["k", "part"],
+        incremental: { cursorField: "n" },
+      };
+      await run(world, { ...resource, spec: "plain" });
+      await db.run("UPDATE old SET k = 'SCHLÜSSEL 8 ', n = 1208 WHERE n = 8");
+      const { result } = await run(world, resource);
+      expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
+      expect(result.warnings).toEqual([
+        "1200 rows of old got their _dlt_key: rows are found by it now, since the source compares k, part by a collation.",
+      ]);
+      expect(await rowsOf(world, "old", "count(*)::INT AS rows, count(_dlt_key)::INT AS told")).toEqual([
+        { rows: 1200, told: 1200 },
+      ]);
+      expect((await run(world, resource)).result.warnings).toEqual([]);
+    },
+    120_000,
+  );
 
-  test("numbers that are to be text are one key whatever their scale, and a cursor goes by them as numbers", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await db.run(
-      "CREATE TABLE texts (k decimal(10,2) PRIMARY KEY, n int); INSERT INTO texts VALUES (1, 1), (9.5, 2)",
-    );
-    const columns = [{ name: "k", type: "text" }];
-    const resource = { name: "texts", ...MERGE, columns, incremental: { cursorField: "k" } };
-    await run(world, resource);
-    await db.run(
-      "ALTER TABLE texts MODIFY k decimal(12,4); UPDATE texts SET n = 3 WHERE n = 2; INSERT INTO texts VALUES (10, 4)",
-    );
-    expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 1, updated: 1 });
-    expect(world.cursors.get("texts")?.lastValue).toBe("10");
-    expect(await rowsOf(world, "texts")).toEqual([
-      { k: "1", n: 1 },
-      { k: "10", n: 4 },
-      { k: "9.5", n: 3 },
-    ]);
-  }, 120_000);
+  deepTest(
+    "numbers that are to be text are one key whatever their scale, and a cursor goes by them as numbers",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await db.run(
+        "CREATE TABLE texts (k decimal(10,2) PRIMARY KEY, n int); INSERT INTO texts VALUES (1, 1), (9.5, 2)",
+      );
+      const columns = [{ name: "k", type: "text" }];
+      const resource = { name: "texts", ...MERGE, columns, incremental: { cursorField: "k" } };
+      await run(world, resource);
+      await db.run(
+        "ALTER TABLE texts MODIFY k decimal(12,4); UPDATE texts SET n = 3 WHERE n = 2; INSERT INTO texts VALUES (10, 4)",
+      );
+      expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 1, updated: 1 });
+      expect(world.cursors.get("texts")?.lastValue).toBe("10");
+      expect(await rowsOf(world, "texts")).toEqual([
+        { k: "1", n: 1 },
+        { k: "10", n: 4 },
+        { k: "9.5", n: 3 },
+      ]);
+    },
+    120_000,
+  );
 });

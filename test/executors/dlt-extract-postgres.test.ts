@@ -18,36 +18,42 @@ afterAll(async () => {
 const run = (world: World, resource: JsonObject, more: JsonObject = {}) =>
   world.run({ resources: [resource], ...more }, sourceOf(pg));
 
-test("a table of PostgreSQL goes over in several files, row for row", async () => {
-  await using world = openWorld({ sql: duck.sql });
-  await pg.sql.unsafe(`
+deepTest(
+  "a table of PostgreSQL goes over in several files, row for row",
+  async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe(`
     create table wide as select i as id, repeat(md5(i::text), 10) as text, case when i % 3 = 0 then null when i % 3 = 1 then '' else E'a"\\n,' || i end as odd,
       i * 1.5 as n, i % 2 = 0 as flag, timestamptz '2026-01-01 00:00:00.000001+00' + i * interval '1 second' as at, array[i, i] as list
     from generate_series(1::int8, 60000) i`);
-  const resource = { name: "wide", primaryKey: ["id"], incremental: { cursorField: "at" } };
-  const { result } = await run(world, resource);
-  expect(result).toMatchObject({ mode: "initial", rows: 60_000, warnings: [] });
-  expect(result.tables[0]?.files).toBeGreaterThan(1);
-  expect(result.tables[0]?.cursor?.end).toBe("2026-01-01T16:40:00.000001Z");
-  const sums =
-    "count(*) AS n, sum(id) AS ids, count(DISTINCT md5(text)) AS texts, count(*) FILTER (WHERE odd = '') AS blank, count(odd) AS odd, sum(length(odd)) AS lengths";
-  const [theirs] = await pg.sql.unsafe(`SELECT ${sums} FROM wide`);
-  const [ours] = await world.query(`SELECT ${sums}, count(DISTINCT _dlt_id) AS all_ids FROM raw.shop__wide`);
-  expect(
-    Object.fromEntries(Object.entries(ours ?? {}).map(([name, value]) => [name, Number(value)])),
-  ).toEqual({
-    ...Object.fromEntries(Object.entries(theirs ?? {}).map(([name, value]) => [name, Number(value)])),
-    all_ids: 60_000,
-  });
+    const resource = { name: "wide", primaryKey: ["id"], incremental: { cursorField: "at" } };
+    const { result } = await run(world, resource);
+    expect(result).toMatchObject({ mode: "initial", rows: 60_000, warnings: [] });
+    expect(result.tables[0]?.files).toBeGreaterThan(1);
+    expect(result.tables[0]?.cursor?.end).toBe("2026-01-01T16:40:00.000001Z");
+    const sums =
+      "count(*) AS n, sum(id) AS ids, count(DISTINCT md5(text)) AS texts, count(*) FILTER (WHERE odd = '') AS blank, count(odd) AS odd, sum(length(odd)) AS lengths";
+    const [theirs] = await pg.sql.unsafe(`SELECT ${sums} FROM wide`);
+    const [ours] = await world.query(
+      `SELECT ${sums}, count(DISTINCT _dlt_id) AS all_ids FROM raw.shop__wide`,
+    );
+    expect(
+      Object.fromEntries(Object.entries(ours ?? {}).map(([name, value]) => [name, Number(value)])),
+    ).toEqual({
+      ...Object.fromEntries(Object.entries(theirs ?? {}).map(([name, value]) => [name, Number(value)])),
+      all_ids: 60_000,
+    });
 
-  await pg.sql.unsafe(
-    "insert into wide select 60000 + id, text, odd, n, flag, timestamptz '2026-01-01 16:40:00.000001+00' + (id - 1) * interval '1 second', list from wide where id <= 3",
-  );
-  const second = await run(world, resource);
-  expect(second.result.tables[0]).toMatchObject({ rowsRead: 4, rows: 3, deduplicated: 1 });
-  const third = await run(world, resource);
-  expect(third.result).toMatchObject({ mode: "incremental", rows: 0 });
-}, 120_000);
+    await pg.sql.unsafe(
+      "insert into wide select 60000 + id, text, odd, n, flag, timestamptz '2026-01-01 16:40:00.000001+00' + (id - 1) * interval '1 second', list from wide where id <= 3",
+    );
+    const second = await run(world, resource);
+    expect(second.result.tables[0]).toMatchObject({ rowsRead: 4, rows: 3, deduplicated: 1 });
+    const third = await run(world, resource);
+    expect(third.result).toMatchObject({ mode: "incremental", rows: 0 });
+  },
+  120_000,
+);
 
 test("rows of PostgreSQL are merged by key, with a condition and chosen columns", async () => {
   await using world = openWorld({ sql: duck.sql });
@@ -347,41 +353,48 @@ deepTest(
   120_000,
 );
 
-test("too many deletes load nothing, and say how many", async () => {
-  await using world = openWorld({ sql: duck.sql });
-  await pg.sql.unsafe("create table few (id int); insert into few select generate_series(1, 10)");
-  const resource = { name: "few", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
-  await run(world, resource);
-  await pg.sql.unsafe("delete from few where id > 4");
-  const many = await failure(run(world, resource));
-  expect(many).toMatchObject({ code: "too_many_deletes", details: { deleted: 6, rows: 10, maxDelete: 50 } });
-  expect(many.message).toContain("6 of the 10 rows of few");
-  await pg.sql.unsafe("delete from few");
-  const all = await failure(run(world, { ...resource, maxDelete: 100 }));
-  expect(all).toMatchObject({ code: "too_many_deletes", details: { deleted: 10, rows: 10 } });
-  await pg.sql.unsafe("insert into few values (1), (2), (3), (4)");
-  expect((await run(world, { ...resource, maxDelete: 60 })).result.tables[0]).toMatchObject({ deleted: 6 });
-  expect(await world.query("SELECT count(*)::INT AS n FROM raw.shop__few")).toEqual([{ n: 4 }]);
-  const faults: JsonObject[] = [
-    { primaryKey: [], writeDisposition: "append" },
-    { writeDisposition: "replace" },
-    { incremental: { cursorField: "id", initialValue: 1, endValue: 2 } },
-    { mergeStrategy: "scd2" },
-  ];
-  for (const fault of faults) {
-    const refused = await failure(run(world, { ...resource, ...fault }));
-    expect(refused).toMatchObject({ code: "definition_invalid" });
-    expect(refused.message).toStartWith("resources.0.deletes: ");
-  }
-  async function* pages() {
-    yield [{ id: 1 }];
-  }
-  const api = await failure(
-    world.run({ resources: [resource] }, () => ({ kind: "rows", pages: pages(), ranged: false })),
-  );
-  expect(api).toMatchObject({ code: "definition_invalid" });
-  expect(api.message).toContain("doesn't report which rows are gone");
-}, 120_000);
+deepTest(
+  "too many deletes load nothing, and say how many",
+  async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe("create table few (id int); insert into few select generate_series(1, 10)");
+    const resource = { name: "few", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
+    await run(world, resource);
+    await pg.sql.unsafe("delete from few where id > 4");
+    const many = await failure(run(world, resource));
+    expect(many).toMatchObject({
+      code: "too_many_deletes",
+      details: { deleted: 6, rows: 10, maxDelete: 50 },
+    });
+    expect(many.message).toContain("6 of the 10 rows of few");
+    await pg.sql.unsafe("delete from few");
+    const all = await failure(run(world, { ...resource, maxDelete: 100 }));
+    expect(all).toMatchObject({ code: "too_many_deletes", details: { deleted: 10, rows: 10 } });
+    await pg.sql.unsafe("insert into few values (1), (2), (3), (4)");
+    expect((await run(world, { ...resource, maxDelete: 60 })).result.tables[0]).toMatchObject({ deleted: 6 });
+    expect(await world.query("SELECT count(*)::INT AS n FROM raw.shop__few")).toEqual([{ n: 4 }]);
+    const faults: JsonObject[] = [
+      { primaryKey: [], writeDisposition: "append" },
+      { writeDisposition: "replace" },
+      { incremental: { cursorField: "id", initialValue: 1, endValue: 2 } },
+      { mergeStrategy: "scd2" },
+    ];
+    for (const fault of faults) {
+      const refused = await failure(run(world, { ...resource, ...fault }));
+      expect(refused).toMatchObject({ code: "definition_invalid" });
+      expect(refused.message).toStartWith("resources.0.deletes: ");
+    }
+    async function* pages() {
+      yield [{ id: 1 }];
+    }
+    const api = await failure(
+      world.run({ resources: [resource] }, () => ({ kind: "rows", pages: pages(), ranged: false })),
+    );
+    expect(api).toMatchObject({ code: "definition_invalid" });
+    expect(api.message).toContain("doesn't report which rows are gone");
+  },
+  120_000,
+);
 
 test("a key of JSON is refused, since equal ones may have other texts", async () => {
   await using world = openWorld({ sql: duck.sql });

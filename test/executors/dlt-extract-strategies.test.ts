@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { dltExtract } from "../../src/executors/dlt-extract.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { csv, failure, openWorld, rows, type Source } from "./extract/world.ts";
 
 const merge = (mergeStrategy: string, more: JsonObject = {}) => ({
@@ -178,44 +178,48 @@ describe("scd2", () => {
     );
   });
 
-  test("of any sequence of sources holds exactly the last one, and loses no version", async () => {
-    const table = fc.uniqueArray(
-      fc.record({ id: fc.integer({ min: 1, max: 5 }), v: fc.option(fc.integer({ min: 0, max: 2 })) }),
-      {
-        selector: (row) => row.id,
-        maxLength: 5,
-      },
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(table, { minLength: 1, maxLength: 5 }),
-        fc.boolean(),
-        async (states, isTyped) => {
-          await using world = openWorld();
-          const text = (state: { id: number; v: number | null }[]) =>
-            state.map(({ id, v }) => `${id},${v ?? ""}\n`).join("");
-          const source = (state: (typeof states)[number]): Source =>
-            isTyped ? csv({ id: "BIGINT", v: "BIGINT" }, text(state)) : rows(state);
-          let made = 0;
-          let before = new Map<number, number | null>();
-          for (const state of states) {
-            await world.run(merge("scd2"), source(state));
-            made += state.filter(({ id, v }) => !before.has(id) || before.get(id) !== v).length;
-            before = new Map(state.map(({ id, v }) => [id, v]));
-            if (world.tables.length === 0) continue;
-            const has = world.columns("o").v !== undefined;
-            const held = await world.query(
-              `SELECT id, ${has ? "v" : "NULL AS v"} FROM raw.shop__o WHERE _dlt_valid_to IS NULL ORDER BY id`,
-            );
-            expect(held).toEqual([...state].sort((a, b) => a.id - b.id));
-            const [all] = await world.query("SELECT count(*) AS n FROM raw.shop__o");
-            expect(all?.n).toBe(made);
-          }
+  deepTest(
+    "of any sequence of sources holds exactly the last one, and loses no version",
+    async () => {
+      const table = fc.uniqueArray(
+        fc.record({ id: fc.integer({ min: 1, max: 5 }), v: fc.option(fc.integer({ min: 0, max: 2 })) }),
+        {
+          selector: (row) => row.id,
+          maxLength: 5,
         },
-      ),
-      { numRuns: scaled(4, 36), seed: 20_26 },
-    );
-  }, 120_000);
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(table, { minLength: 1, maxLength: 5 }),
+          fc.boolean(),
+          async (states, isTyped) => {
+            await using world = openWorld();
+            const text = (state: { id: number; v: number | null }[]) =>
+              state.map(({ id, v }) => `${id},${v ?? ""}\n`).join("");
+            const source = (state: (typeof states)[number]): Source =>
+              isTyped ? csv({ id: "BIGINT", v: "BIGINT" }, text(state)) : rows(state);
+            let made = 0;
+            let before = new Map<number, number | null>();
+            for (const state of states) {
+              await world.run(merge("scd2"), source(state));
+              made += state.filter(({ id, v }) => !before.has(id) || before.get(id) !== v).length;
+              before = new Map(state.map(({ id, v }) => [id, v]));
+              if (world.tables.length === 0) continue;
+              const has = world.columns("o").v !== undefined;
+              const held = await world.query(
+                `SELECT id, ${has ? "v" : "NULL AS v"} FROM raw.shop__o WHERE _dlt_valid_to IS NULL ORDER BY id`,
+              );
+              expect(held).toEqual([...state].sort((a, b) => a.id - b.id));
+              const [all] = await world.query("SELECT count(*) AS n FROM raw.shop__o");
+              expect(all?.n).toBe(made);
+            }
+          },
+        ),
+        { numRuns: scaled(4, 36), seed: 20_26 },
+      );
+    },
+    120_000,
+  );
 });
 
 describe("what a definition asks of a load", () => {

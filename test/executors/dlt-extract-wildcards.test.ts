@@ -105,13 +105,13 @@ describe("a wildcard over PostgreSQL", () => {
     expect(rowsOf(await load([{ spec: "Fit.*_Up" }]))).toEqual({ order_up: 1 });
   });
 
-  test("says which exclude leaves nothing out", async () => {
+  deepTest("says which exclude leaves nothing out", async () => {
     await schema("typo", "create table users as select 1 as id");
     const run = await load([{ spec: "typo.*", exclude: ["typo.uesrs"] }]);
     expect(run.result.warnings).toEqual(['typo.*: exclude "typo.uesrs" matches no table.']);
   });
 
-  test("leaves a table that is also named by itself to that resource", async () => {
+  deepTest("leaves a table that is also named by itself to that resource", async () => {
     await schema(
       "two",
       `create table orders as select i as id from generate_series(1, 5) i; create table lines as select 1 as id;
@@ -125,7 +125,7 @@ describe("a wildcard over PostgreSQL", () => {
     expect(rowsOf(run)).toEqual({ lines: 1, kept: 2, people: 1 });
   });
 
-  test("takes a table of two wildcards by the first of them", async () => {
+  deepTest("takes a table of two wildcards by the first of them", async () => {
     await schema("twice", "create table event_a as select 1 as id; create table other as select 1 as id");
     const run = await load([{ spec: "twice.event_*", where: "id > 1" }, { spec: "twice.*" }]);
     expect(rowsOf(run)).toEqual({ event_a: 0, other: 1 });
@@ -156,7 +156,7 @@ describe("a wildcard over PostgreSQL", () => {
     });
   });
 
-  test("fails where a merge or deletes find tables without a key", async () => {
+  deepTest("fails where a merge or deletes find tables without a key", async () => {
     await schema(
       "keyless",
       "create table a (id int primary key); create table b (id int); create view c as select 1",
@@ -251,20 +251,24 @@ describe("a wildcard over PostgreSQL", () => {
 const query = async (sql: string) => (await weir.owner("POST", "/api/v1/query", { sql })).body.rows;
 
 describe("many tables of PostgreSQL", () => {
-  test("come over one connection, each in a transaction of its own", async () => {
-    const who = "select pg_backend_pid() as pid, now()::text as began";
-    await schema(
-      "chain",
-      `create view a as ${who}; create view c as ${who};
+  deepTest(
+    "come over one connection, each in a transaction of its own",
+    async () => {
+      const who = "select pg_backend_pid() as pid, now()::text as began";
+      await schema(
+        "chain",
+        `create view a as ${who}; create view c as ${who};
        create table b as select i as id, repeat(md5(i::text), 10) as text from generate_series(1, 60000) i`,
-    );
-    const run = await load([{ spec: "chain.*" }]);
-    expect(rowsOf(run)).toEqual({ a: 1, b: 60_000, c: 1 });
-    const [row] = await query(
-      `SELECT a.pid = c.pid AS same_connection, a.began = c.began AS same_transaction FROM raw.${run.dataset}__a a, raw.${run.dataset}__c c`,
-    );
-    expect(row).toEqual({ same_connection: true, same_transaction: false });
-  }, 120_000);
+      );
+      const run = await load([{ spec: "chain.*" }]);
+      expect(rowsOf(run)).toEqual({ a: 1, b: 60_000, c: 1 });
+      const [row] = await query(
+        `SELECT a.pid = c.pid AS same_connection, a.began = c.began AS same_transaction FROM raw.${run.dataset}__a a, raw.${run.dataset}__c c`,
+      );
+      expect(row).toEqual({ same_connection: true, same_transaction: false });
+    },
+    120_000,
+  );
 });
 
 describe("a source without tables", () => {

@@ -154,39 +154,43 @@ export default function (input: { orders: Order[] }): number {
     expect(result.output).toEqual([startedAt, startedAt, Date.parse(startedAt)]);
   });
 
-  test("gives outputs of megabytes, which later steps read as they are", async () => {
-    const flow = await makeAutomation(weir.owner, {
-      steps: [
-        {
-          key: "many",
-          kind: "run_script",
-          definition: {
-            source:
-              'export default () => Array.from({ length: 40000 }, (_, id) => ({ id, name: "ä😀".repeat(10) }))',
+  deepTest(
+    "gives outputs of megabytes, which later steps read as they are",
+    async () => {
+      const flow = await makeAutomation(weir.owner, {
+        steps: [
+          {
+            key: "many",
+            kind: "run_script",
+            definition: {
+              source:
+                'export default () => Array.from({ length: 40000 }, (_, id) => ({ id, name: "ä😀".repeat(10) }))',
+            },
           },
-        },
-        {
-          key: "last",
-          kind: "run_script",
-          dependsOn: ["many"],
-          definition: {
-            source: "export default (rows) => [rows.length, rows.at(-1)]",
-            input: "{{steps.many.result.output}}",
+          {
+            key: "last",
+            kind: "run_script",
+            dependsOn: ["many"],
+            definition: {
+              source: "export default (rows) => [rows.length, rows.at(-1)]",
+              input: "{{steps.many.result.output}}",
+            },
           },
-        },
-      ],
-    });
-    const { status, steps } = await flowToEnd(weir.owner, flow.id);
-    expect(status).toBe("completed");
-    const ends = await Promise.all(
-      steps.map(
-        async ({ actionRunId }: { actionRunId: string }) =>
-          (await weir.owner("GET", `${RUNS}/${actionRunId}`)).body.result,
-      ),
-    );
-    expect(ends[0].summary.fields.output).toBe("list of 40000");
-    expect(ends[1].output).toEqual([40_000, { id: 39_999, name: "ä😀".repeat(10) }]);
-  }, 120_000);
+        ],
+      });
+      const { status, steps } = await flowToEnd(weir.owner, flow.id);
+      expect(status).toBe("completed");
+      const ends = await Promise.all(
+        steps.map(
+          async ({ actionRunId }: { actionRunId: string }) =>
+            (await weir.owner("GET", `${RUNS}/${actionRunId}`)).body.result,
+        ),
+      );
+      expect(ends[0].summary.fields.output).toBe("list of 40000");
+      expect(ends[1].output).toEqual([40_000, { id: 39_999, name: "ä😀".repeat(10) }]);
+    },
+    120_000,
+  );
 });
 
 describe("a script that fails", () => {

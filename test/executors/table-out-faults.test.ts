@@ -5,7 +5,7 @@ import { hasMariadb, startMariadb } from "../support/mariadb.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
 import { startRelay } from "../support/relay.ts";
-import { deepTest, scaled } from "../support/scale.ts";
+import { deepTest, scaled, someOf } from "../support/scale.ts";
 import { RUNS, runEnd } from "../support/work.ts";
 
 setDefaultTimeout(180_000);
@@ -104,7 +104,7 @@ if (hasMariadb)
     },
   ]);
 
-describe.each(SYSTEMS)("%s", (name, open, phases) => {
+describe.each(someOf(1, SYSTEMS))("%s", (name, open, phases) => {
   let there: Destination;
   let relay: Awaited<ReturnType<typeof startRelay>>;
   let installation: Awaited<ReturnType<typeof startInstallation>>;

@@ -4,7 +4,7 @@ import { connectPostgres, startData } from "../data/place.ts";
 import { connect } from "../support/connections.ts";
 import { hasMariadb, startMariadb } from "../support/mariadb.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { scaled } from "../support/scale.ts";
+import { scaled, someOf } from "../support/scale.ts";
 
 setDefaultTimeout(300_000);
 
@@ -156,7 +156,7 @@ const canonical = (text: unknown): unknown => {
 const SYSTEMS = hasMariadb ? ["PostgreSQL", "MariaDB"] : ["PostgreSQL"];
 const RUNS = scaled(2, 30);
 
-describe.each(SYSTEMS)("%s", (system) => {
+describe.each(someOf(1, SYSTEMS))("%s", (system) => {
   const isPostgres = system === "PostgreSQL";
   let data: Awaited<ReturnType<typeof startData>>;
   let connectionId: string;

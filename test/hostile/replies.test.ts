@@ -77,7 +77,7 @@ describe("a reply made to break who reads it", () => {
     expect(kept.body.body.items).toHaveLength(300_000);
   });
 
-  test("is searched where nobody waits for it", async () => {
+  deepTest("is searched where nobody waits for it", async () => {
     const pagination = { type: "page", maxPages: 4 };
     const { run, longest } = await watched(() =>
       request({ url: `${peer.url}/rows`, responseExtract: SLOW, pagination }),

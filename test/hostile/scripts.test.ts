@@ -7,7 +7,7 @@ import { residentBytes } from "../../src/base/resident.ts";
 import type { ScriptHost, Scripts, ScriptWork } from "../../src/scripts/contract.ts";
 import { openScripts } from "../../src/scripts/scripts.ts";
 import { PROGRAM, SOURCE } from "../support/program.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { CORPUS, HUNGRY } from "./scripts-corpus.ts";
 
 const TIMEOUT_MS = 400;
@@ -137,7 +137,7 @@ describe("scripts that try to do what they may not", () => {
     );
   }, 120_000);
 
-  test("get the replies to their own calls, though the last one's come late", async () => {
+  deepTest("get the replies to their own calls, though the last one's come late", async () => {
     const late = { ...host, call: async () => Bun.sleep(30).then(() => [Buffer.from('"late"')]) };
     for (let round = 0; round < scaled(10, 100); round++) {
       expect(

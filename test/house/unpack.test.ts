@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
+import { deepTest } from "../support/scale.ts";
 
 const project = join(import.meta.dir, "..", "..");
 const platform = `${process.platform}-${process.arch}`;
@@ -39,14 +40,14 @@ test("the library is laid down once, for this user alone, and loads", () => {
   expect(statSync(laid).ino).toBe(first.ino);
 });
 
-test("a library that was cut short is laid down again", () => {
+deepTest("a library that was cut short is laid down again", () => {
   const cache = join(scratch, "cache");
   mkdirSync(join(cache, "duckdb-test"), { recursive: true, mode: 0o700 });
   writeFileSync(join(cache, "duckdb-test", library), "half");
   expect(load({ WEIR_CACHE_DIR: cache }).ok).toBe(true);
 });
 
-test("a cache folder that can't be made is passed over for the next one", () => {
+deepTest("a cache folder that can't be made is passed over for the next one", () => {
   writeFileSync(join(scratch, "file"), "");
   const user = join(scratch, "user");
   mkdirSync(user);
@@ -54,7 +55,7 @@ test("a cache folder that can't be made is passed over for the next one", () => 
   expect(statSync(join(user, ".cache", "weir", "duckdb-test", library)).size).toBeGreaterThan(0);
 });
 
-test("with no home the temp folder serves", () => {
+deepTest("with no home the temp folder serves", () => {
   expect(load({ HOME: join(scratch, "gone"), TMPDIR: scratch }).ok).toBe(true);
   expect(statSync(join(scratch, `weir-${process.getuid?.()}`, "duckdb-test", library)).size).toBeGreaterThan(
     0,

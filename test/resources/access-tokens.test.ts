@@ -10,7 +10,7 @@ const place = "/api/v1/access-tokens";
 
 describe("making an access token", () => {
   test("shows it once; the list shows its last four characters", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { name: "CI", expiresInDays: 30 });
     expect(made.status).toBe(201);
     const { token, ...rest } = made.body;
@@ -38,7 +38,7 @@ describe("making an access token", () => {
   });
 
   test("gives one that acts for its maker, and can make others", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
     const { token, expiresAt } = (await ada.call("POST", place, { name: "first" })).body;
@@ -57,7 +57,7 @@ describe("making an access token", () => {
   });
 
   test("notes when it was last used", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     await client(app.origin, { authorization: `Bearer ${made.token}` })("GET", "/api/v1/users/me");
     await app.app.store.write(async () => undefined); // stands in line behind the note
@@ -77,7 +77,7 @@ describe("making an access token", () => {
     [{ name: "CI", expiresInDays: null }, "expiresInDays"],
     [{ name: "CI", scopes: [] }, "scopes"],
   ])("refuses %j", async (body, field) => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const before = await app.app.store.db.$count(accessTokens);
     const refused = await app.owner("POST", place, body);
     expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", field]]);
@@ -85,13 +85,13 @@ describe("making an access token", () => {
   });
 
   test("takes 255 characters and 365 days", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { name: "é".repeat(255), expiresInDays: 365 });
     expect(made.status).toBe(201);
   });
 
   test("again with the same Idempotency-Key gives the same token, which is not in the store", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const key = { "idempotency-key": "make-ci-token" };
     const made = await app.owner("POST", place, { name: "CI" }, key);
     const again = await app.owner("POST", place, { name: "CI" }, key);
@@ -105,7 +105,7 @@ describe("making an access token", () => {
 
 describe("an access token", () => {
   test("is refused from the next request on once it is revoked", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     const call = client(app.origin, { authorization: `Bearer ${made.token}` });
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
@@ -120,7 +120,7 @@ describe("an access token", () => {
   });
 
   test("is refused once its time is over", async () => {
-    await using app = await startApp({ stands: true });
+    await using app = await startApp({ engine: false, stands: true });
     const made = (await app.owner("POST", place, { name: "CI", expiresInDays: 2 })).body;
     const call = client(app.origin, { authorization: `Bearer ${made.token}` });
     app.clock.turn(2 * DAY_MS - 5000);
@@ -130,7 +130,7 @@ describe("an access token", () => {
   });
 
   test("is seen and revoked by its owner alone", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     const admin = await join(app, "admin");
     const other = await neighbour(app);
@@ -143,7 +143,7 @@ describe("an access token", () => {
   });
 
   test("acts in the organization that it was made in, with its owner's role of the moment", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const made = await app.owner("POST", place, { name: "CI" }, { "x-organization-id": second.id });
     const call = client(app.origin, { authorization: `Bearer ${made.body.token}` });
@@ -159,7 +159,7 @@ describe("an access token", () => {
   });
 
   test("list goes page by page", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (let n = 0; n < 4; n++) await app.owner("POST", place, { name: `t${n}` });
     const first = (await app.owner("GET", `${place}?limit=3`)).body;
     const second = (await app.owner("GET", `${place}?limit=3&cursor=${first.nextCursor}`)).body;

@@ -7,7 +7,7 @@ import { startApp } from "../support/app.ts";
 import { addHttp, CATALOG, endpoint, httpApi } from "../support/catalog.ts";
 import { faultsOf } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
-import { deepTest } from "../support/scale.ts";
+import { deepTest, someOf } from "../support/scale.ts";
 import { NOBODY } from "../support/work.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
@@ -280,23 +280,26 @@ describe("published descriptions", () => {
       .map((name) => [version, name] as const),
   );
 
-  test.each(files)("%s %s is read, and can be added to the catalog as it was read", async (version, name) => {
-    const text = await Bun.file(joinPath(EXAMPLES, version, "json", name)).text();
-    const { paths = {} } = JSON.parse(text);
-    const { status, body } = await read(text, { baseUrl: "https://docs.example.com" });
-    expect(status).toBe(200);
-    const count = Object.values(paths as Record<string, object>)
-      .flatMap((item) => Object.keys(item))
-      .filter((key) => /^(get|post|put|patch|delete|head|options)$/.test(key)).length;
-    expect(body.endpoints.length).toBeGreaterThanOrEqual(count);
-    expect(JSON.stringify(body.endpoints)).not.toContain('"$ref"');
-    expect(new Set(namesOf({ body })).size).toBe(body.endpoints.length);
-    if (body.endpoints.length === 0) return;
-    const made = await owner("POST", `${CATALOG}/http`, {
-      ...httpApi(`${version} ${name}`, { baseUrl: body.baseUrl, endpoints: body.endpoints }),
-    });
-    expect([made.status, made.status === 201 ? "" : made.text]).toEqual([201, ""]);
-  });
+  test.each(someOf(6, files))(
+    "%s %s is read, and can be added to the catalog as it was read",
+    async (version, name) => {
+      const text = await Bun.file(joinPath(EXAMPLES, version, "json", name)).text();
+      const { paths = {} } = JSON.parse(text);
+      const { status, body } = await read(text, { baseUrl: "https://docs.example.com" });
+      expect(status).toBe(200);
+      const count = Object.values(paths as Record<string, object>)
+        .flatMap((item) => Object.keys(item))
+        .filter((key) => /^(get|post|put|patch|delete|head|options)$/.test(key)).length;
+      expect(body.endpoints.length).toBeGreaterThanOrEqual(count);
+      expect(JSON.stringify(body.endpoints)).not.toContain('"$ref"');
+      expect(new Set(namesOf({ body })).size).toBe(body.endpoints.length);
+      if (body.endpoints.length === 0) return;
+      const made = await owner("POST", `${CATALOG}/http`, {
+        ...httpApi(`${version} ${name}`, { baseUrl: body.baseUrl, endpoints: body.endpoints }),
+      });
+      expect([made.status, made.status === 201 ? "" : made.text]).toEqual([201, ""]);
+    },
+  );
 
   test("YAML says the same as JSON", async () => {
     for (const name of ["petstore", "circular"]) {
@@ -772,42 +775,46 @@ test("importing into an API gives only what is new, and tells what differs", asy
   );
 });
 
-test("a description of a thousand operations is read, added and listed whole", async () => {
-  const paths = Object.fromEntries(
-    Array.from({ length: 500 }, (_, n) => [
-      `/things${n}/{id}`,
-      {
-        get: {
-          operationId: `get${n}`,
-          parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
-          responses: {},
-        },
-        post: {
-          operationId: `post${n}`,
-          requestBody: {
-            content: { "application/json": { schema: { $ref: "#/components/schemas/Order" } } },
+deepTest(
+  "a description of a thousand operations is read, added and listed whole",
+  async () => {
+    const paths = Object.fromEntries(
+      Array.from({ length: 500 }, (_, n) => [
+        `/things${n}/{id}`,
+        {
+          get: {
+            operationId: `get${n}`,
+            parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
+            responses: {},
           },
-          responses: {},
+          post: {
+            operationId: `post${n}`,
+            requestBody: {
+              content: { "application/json": { schema: { $ref: "#/components/schemas/Order" } } },
+            },
+            responses: {},
+          },
         },
-      },
-    ]),
-  );
-  const spec = { ...SHOP, servers: [{ url: "https://big.example.com" }], paths };
-  const { body } = await read(spec);
-  expect(body.endpoints).toHaveLength(1000);
-  expect(JSON.stringify(body.endpoints)).not.toContain("$ref");
-  const entry = await addHttp(owner, httpApi("Big", { baseUrl: body.baseUrl, endpoints: body.endpoints }));
-  expect(entry.endpointCount).toBe(1000);
-  const off = {
-    endpoints: entry.endpoints.map(({ name }: { name: string }, n: number) => ({ name, enabled: n > 2 })),
-  };
-  const patched = await owner("PATCH", `${CATALOG}/${entry.id}`, off);
-  expect(patched.body.endpoints.filter(({ enabled }: { enabled: boolean }) => !enabled)).toHaveLength(3);
-  const many = Array.from({ length: 2001 }, (_, n) => endpoint(`e${n}`));
-  expect(faultsOf(await owner("POST", `${CATALOG}/http`, httpApi("Too big", { endpoints: many })))).toEqual([
-    "body.endpoints too_long",
-  ]);
-  expect((await addHttp(owner, httpApi("Just right", { endpoints: many.slice(1) }))).endpointCount).toBe(
-    2000,
-  );
-}, 120_000);
+      ]),
+    );
+    const spec = { ...SHOP, servers: [{ url: "https://big.example.com" }], paths };
+    const { body } = await read(spec);
+    expect(body.endpoints).toHaveLength(1000);
+    expect(JSON.stringify(body.endpoints)).not.toContain("$ref");
+    const entry = await addHttp(owner, httpApi("Big", { baseUrl: body.baseUrl, endpoints: body.endpoints }));
+    expect(entry.endpointCount).toBe(1000);
+    const off = {
+      endpoints: entry.endpoints.map(({ name }: { name: string }, n: number) => ({ name, enabled: n > 2 })),
+    };
+    const patched = await owner("PATCH", `${CATALOG}/${entry.id}`, off);
+    expect(patched.body.endpoints.filter(({ enabled }: { enabled: boolean }) => !enabled)).toHaveLength(3);
+    const many = Array.from({ length: 2001 }, (_, n) => endpoint(`e${n}`));
+    expect(faultsOf(await owner("POST", `${CATALOG}/http`, httpApi("Too big", { endpoints: many })))).toEqual(
+      ["body.endpoints too_long"],
+    );
+    expect((await addHttp(owner, httpApi("Just right", { endpoints: many.slice(1) }))).endpointCount).toBe(
+      2000,
+    );
+  },
+  120_000,
+);

@@ -20,7 +20,7 @@ async function makeKey(app: Started, roleSlug = "member", name = "Import") {
 
 describe("making an API key", () => {
   test("shows it once; lists show its last four characters", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { name: "Import" });
     expect(made.status).toBe(201);
     const { key, ...rest } = made.body;
@@ -48,7 +48,7 @@ describe("making an API key", () => {
   });
 
   test("is for admins, and gives no role above one's own", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const role of ["viewer", "member"] as const) {
       const { call } = await join(app, role);
       expect([role, (await call("GET", place)).status]).toEqual([role, 403]);
@@ -76,7 +76,7 @@ describe("making an API key", () => {
     [{ name: "Import", roleSlug: null }, "roleSlug", "enum"],
     [{ name: "Import", expiresInDays: 30 }, "expiresInDays", "extra_forbidden"],
   ])("refuses %j", async (body, field, type) => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", place, body);
     expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ["body", field], type }]]);
     expect(await app.app.store.db.$count(apiKeys)).toBe(0);
@@ -84,7 +84,7 @@ describe("making an API key", () => {
   });
 
   test("again with the same Idempotency-Key gives the same key, which is stored nowhere", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const once = { "idempotency-key": "make-import-key" };
     const made = await app.owner("POST", place, { name: "Import" }, once);
     const again = await app.owner("POST", place, { name: "Import" }, once);
@@ -96,7 +96,7 @@ describe("making an API key", () => {
 
 describe("the list of API keys", () => {
   test("goes page by page, newest first, by a cursor that is this organization's", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (let n = 0; n < 5; n++) await makeKey(app, "viewer", `k${n}`);
     const names = (answer: { body: { items: { name: string }[] } }) =>
       answer.body.items.map(({ name }) => name);
@@ -132,7 +132,7 @@ describe("the list of API keys", () => {
 
 describe("an API key", () => {
   test("acts with its own role, whatever becomes of who made it", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const admin = await join(app, "admin");
     const made = (await admin.call("POST", place, { name: "Import", roleSlug: "admin" })).body;
     const call = client(app.origin, { "x-api-key": made.key });
@@ -156,7 +156,7 @@ describe("an API key", () => {
   });
 
   test("is of one organization; X-Organization-Id may name that one only", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const { call } = await makeKey(app, "owner");
@@ -169,7 +169,7 @@ describe("an API key", () => {
   });
 
   test("can't use what is about a person", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const { call } = await makeKey(app, "owner");
     const personal = [
       ["GET", "/api/v1/users/me"],
@@ -190,7 +190,7 @@ describe("an API key", () => {
   });
 
   test("makes keys of its own, with at most its own role", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const { call, id } = await makeKey(app, "admin");
     const made = await call("POST", place, { name: "Child", roleSlug: "admin" });
     expect(made.status).toBe(201);
@@ -201,7 +201,7 @@ describe("an API key", () => {
   });
 
   test("is refused from the next request on once it is revoked, by whom it belongs to alone", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const { call, id, lastFour } = await makeKey(app);
     const random = app.app.ids.uuid();
@@ -231,7 +231,7 @@ describe("an API key", () => {
   });
 
   test("that is not valid is refused, and the cookie beside it is not tried", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
     const { key, call } = await makeKey(app);
@@ -248,7 +248,7 @@ describe("an API key", () => {
   });
 
   test("notes when it was last used", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const { call } = await makeKey(app);
     await call("GET", current);
     await app.app.store.write(async () => undefined); // stands in line behind the note

@@ -222,32 +222,42 @@ describe("a step with forEach", () => {
     });
   });
 
-  test("set off again continues with what was never laid out", async () => {
-    await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
-    let isBroken = true;
-    const ended = new Map<number, number>();
-    await using receiver = startReceiver(async ({ text }) => {
-      const { index } = JSON.parse(text) as { index: number };
-      if (isBroken && index === 20) return new Response("no", { status: 400 });
-      ended.set(index, (ended.get(index) ?? 0) + 1);
-      return Response.json({ index });
-    });
-    const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 20 })] });
-    const input = Array.from({ length: 620 }, (_, index) => index);
-    const first = await flowToEnd(app.owner, flow.id, { input });
-    expect([first.status, first.steps[0].items.failed]).toEqual(["failed", 1]);
-    const { db } = app.app.store;
-    const [before] = await db.select().from(automationRuns).where(eq(automationRuns.id, first.id));
-    expect(before?.steps[0]?.items?.total).toBe(620);
-    isBroken = false;
-    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
-    const second = await automationRunEnd(app.owner, again.id);
-    expect(second.steps[0].items).toEqual({ total: 620, pending: 0, running: 0, completed: 620, failed: 0 });
-    expect(second.result.map(({ extracted }: { extracted: { index: number } }) => extracted.index)).toEqual(
-      input,
-    );
-    expect([ended.size, new Set(ended.values())]).toEqual([620, new Set([1])]);
-  }, 120_000);
+  deepTest(
+    "set off again continues with what was never laid out",
+    async () => {
+      await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
+      let isBroken = true;
+      const ended = new Map<number, number>();
+      await using receiver = startReceiver(async ({ text }) => {
+        const { index } = JSON.parse(text) as { index: number };
+        if (isBroken && index === 20) return new Response("no", { status: 400 });
+        ended.set(index, (ended.get(index) ?? 0) + 1);
+        return Response.json({ index });
+      });
+      const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 20 })] });
+      const input = Array.from({ length: 620 }, (_, index) => index);
+      const first = await flowToEnd(app.owner, flow.id, { input });
+      expect([first.status, first.steps[0].items.failed]).toEqual(["failed", 1]);
+      const { db } = app.app.store;
+      const [before] = await db.select().from(automationRuns).where(eq(automationRuns.id, first.id));
+      expect(before?.steps[0]?.items?.total).toBe(620);
+      isBroken = false;
+      const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
+      const second = await automationRunEnd(app.owner, again.id);
+      expect(second.steps[0].items).toEqual({
+        total: 620,
+        pending: 0,
+        running: 0,
+        completed: 620,
+        failed: 0,
+      });
+      expect(second.result.map(({ extracted }: { extracted: { index: number } }) => extracted.index)).toEqual(
+        input,
+      );
+      expect([ended.size, new Set(ended.values())]).toEqual([620, new Set([1])]);
+    },
+    120_000,
+  );
 
   test("stops at the first item that fails, and names it", async () => {
     await using app = await startApp();

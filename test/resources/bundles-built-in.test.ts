@@ -114,7 +114,7 @@ deepTest("quick start runs with no receiver, and with nothing given at all", asy
   expect(rows[0].n).toBeGreaterThan(1000);
 });
 
-test("webhook intake: what a person approves becomes a row, the rest does not", async () => {
+deepTest("webhook intake: what a person approves becomes a row, the rest does not", async () => {
   const { ids } = await install(started.owner, "webhook-approval", {
     secret: "a secret of the office",
     title: "Pay {{payload}}?",
@@ -152,7 +152,7 @@ test("webhook intake: what a person approves becomes a row, the rest does not", 
   ).toEqual([{ approved_by: started.ids.userId, invoice: "17" }]);
 });
 
-test("requests by form: a form asks, a person decides, and what was decided is a row", async () => {
+deepTest("requests by form: a form asks, a person decides, and what was decided is a row", async () => {
   const { ids } = await install(started.owner, "form-approval", { title: "Ask the office" });
   const { formUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.requests}`));
   const at = new URL(formUrl).pathname;
@@ -260,7 +260,7 @@ deepTest(
   },
 );
 
-test("file drop: the dataset holds what the folder holds", async () => {
+deepTest("file drop: the dataset holds what the folder holds", async () => {
   const { ids } = await install(started.owner, "files-to-dataset", { dataset: "drop" });
   expectDone(await flowToEnd(started.owner, ids.load ?? ""));
   expect(await query("SELECT count(*) AS n, sum(amount) AS amount FROM raw.drop")).toEqual([
@@ -278,7 +278,7 @@ test("file drop: the dataset holds what the folder holds", async () => {
   ]);
 });
 
-test("API to dataset: the items of an answer become rows, asked for with the token", async () => {
+deepTest("API to dataset: the items of an answer become rows, asked for with the token", async () => {
   await using api = startReceiver(({ headers }) =>
     headers.get("authorization") === "Bearer token-of-the-api"
       ? Response.json({

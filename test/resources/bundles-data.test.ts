@@ -79,7 +79,7 @@ deepTest(
   },
 );
 
-test("drive folder to dataset: a sample file first, then the folder that is connected", async () => {
+deepTest("drive folder to dataset: a sample file first, then the folder that is connected", async () => {
   const sample = await install(app.owner, "drive-to-dataset", { dataset: "targets" });
   await carryOut(sample.ids.load, ["drive"]);
   expect(await data.rows("SELECT region, target FROM raw.targets ORDER BY region")).toEqual([

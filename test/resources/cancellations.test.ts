@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Answer, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATION_RUNS,
@@ -118,23 +119,26 @@ test.each(["running", "waiting"])(
   },
 );
 
-test("what a run continues with after one of its steps was cancelled belongs to the run's chain", async () => {
-  await using app = await startApp();
-  const flow = await makeAutomation(app.owner, {
-    steps: [
-      { key: "quick", ...work },
-      { key: "gate", onError: "continue", ...ask },
-      { key: "after", dependsOn: ["quick", "gate"], ...work },
-    ],
-  });
-  const run = await begin(app, `${AUTOMATIONS}/${flow.id}`, "chain-of-run");
-  const path = `${AUTOMATION_RUNS}/${run.id}`;
-  const { steps } = await until(app.owner, path, (shown) => shown.steps[1].status === "waiting");
-  await app.owner("POST", `${RUNS}/${steps[1].actionRunId}/cancel`, undefined, chain("cancel-by-hand"));
-  const ended = await automationRunEnd(app.owner, run.id);
-  expect([ended.status, ended.steps[2].status]).toEqual(["completed", "completed"]);
-  expect((await app.owner("GET", "/api/v1/events?correlationId=cancel-by-hand")).body.items).toEqual([]);
-});
+deepTest(
+  "what a run continues with after one of its steps was cancelled belongs to the run's chain",
+  async () => {
+    await using app = await startApp();
+    const flow = await makeAutomation(app.owner, {
+      steps: [
+        { key: "quick", ...work },
+        { key: "gate", onError: "continue", ...ask },
+        { key: "after", dependsOn: ["quick", "gate"], ...work },
+      ],
+    });
+    const run = await begin(app, `${AUTOMATIONS}/${flow.id}`, "chain-of-run");
+    const path = `${AUTOMATION_RUNS}/${run.id}`;
+    const { steps } = await until(app.owner, path, (shown) => shown.steps[1].status === "waiting");
+    await app.owner("POST", `${RUNS}/${steps[1].actionRunId}/cancel`, undefined, chain("cancel-by-hand"));
+    const ended = await automationRunEnd(app.owner, run.id);
+    expect([ended.status, ended.steps[2].status]).toEqual(["completed", "completed"]);
+    expect((await app.owner("GET", "/api/v1/events?correlationId=cancel-by-hand")).body.items).toEqual([]);
+  },
+);
 
 test("a called automation that is cancelled with its caller stays in its chain and names the first request", async () => {
   await using app = await startApp();

@@ -131,7 +131,7 @@ describe("a person's sign-in", () => {
     },
   );
 
-  test("uses a client that someone registered by hand, also the next time", async () => {
+  deepTest("uses a client that someone registered by hand, also the next time", async () => {
     const client = {
       client_id: "made-by:hand",
       client_secret: "a secret of:hand+made/things",

@@ -15,6 +15,7 @@ import { startApp } from "../support/app.ts";
 import { CONNECTIONS, connect, faultsOf, localFiles, trailOf } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -35,7 +36,7 @@ async function openFiles(started: Started, config: object = {}) {
 
 describe("uploading", () => {
   test("writes the raw body under the organization's own folder and answers with the file", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started, { root: "/inbox" });
     const put = await files.put("/2026/größe & co.csv", "id,name\n1,a\n", {
       "content-type": "application/json",
@@ -65,7 +66,7 @@ describe("uploading", () => {
   });
 
   test("streams what is larger than a JSON body may be", async () => {
-    await using started = await startApp({ env: { WEIR_MAX_BODY_BYTES: "100000" } });
+    await using started = await startApp({ engine: false, env: { WEIR_MAX_BODY_BYTES: "100000" } });
     const files = await openFiles(started);
     const bytes = new Uint8Array(3_000_000).fill(7);
     expect((await files.put("/big.bin", bytes)).body.size).toBe(3_000_000);
@@ -73,7 +74,7 @@ describe("uploading", () => {
   });
 
   test("refuses paths that lead out, compressed and oversized bodies, and leaves nothing behind", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/folder/a.txt", "a");
     for (const [name, status] of [
@@ -108,7 +109,7 @@ describe("uploading", () => {
   });
 
   test("refuses more than 1 GiB by what is announced, before a byte is read", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     const reply = await rawPut(
       started,
@@ -121,7 +122,7 @@ describe("uploading", () => {
   });
 
   test("keeps nothing of a body that breaks off", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/kept.txt", "old");
     for (const framing of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
@@ -140,7 +141,7 @@ describe("uploading", () => {
       limit: (ms: number, signal?: AbortSignal) =>
         ms === 30_000 ? silent.promise : systemClock.limit(ms, signal),
     };
-    await using started = await startApp({ overrides: { clock } });
+    await using started = await startApp({ engine: false, overrides: { clock } });
     const files = await openFiles(started);
     const answered = rawPut(started, `${files.at}?path=/slow.txt`, "Content-Length: 1000", "abc");
     silent.resolve();
@@ -177,7 +178,7 @@ function rawPut(
 
 describe("browsing", () => {
   test("lists a folder page by page, folders first", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     expect((await files.list()).body).toEqual({ items: [], path: "/" });
     await files.put("/b.csv", "1");
@@ -210,7 +211,7 @@ describe("browsing", () => {
   });
 
   test("tells what is not there, and shows nothing outside of its folder", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/a.txt", "x");
     symlinkSync("/etc", path(files.folder, "link"));
@@ -230,7 +231,7 @@ describe("browsing", () => {
 });
 
 test("a path that leads up is refused where it is asked for, and where it is saved", async () => {
-  await using started = await startApp();
+  await using started = await startApp({ engine: false });
   const files = await openFiles(started);
   for (const [method, at] of [
     ["GET", "?path=../a.csv"],
@@ -267,7 +268,7 @@ test("a path that leads up is refused where it is asked for, and where it is sav
 
 describe("validating a selection", () => {
   test("counts files and folders once, with their bytes and levels", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/a/b/one.csv", "12345");
     await files.put("/a/two.csv", "123");
@@ -295,7 +296,7 @@ describe("validating a selection", () => {
   });
 
   test("names each item that is not there, outside or too deep", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     const levels = (count: number) => Array.from({ length: count }, (_, n) => `/d${n}`).join("");
     await files.put(`${levels(9)}/ten.csv`, "1");
@@ -324,37 +325,41 @@ describe("validating a selection", () => {
     ]);
   });
 
-  test("stops at the first item past 10,000 and at the first byte past 10 GiB", async () => {
-    await using started = await startApp();
-    const files = await openFiles(started);
-    await files.put("/sparse/big.bin", "x");
-    truncateSync(path(files.folder, "sparse/big.bin"), 10 * 1024 ** 3);
-    expect((await files.validate({ selectedItems: ["/sparse"] })).body).toMatchObject({
-      valid: true,
-      totalBytes: 10 * 1024 ** 3,
-    });
-    await files.put("/sparse/small.bin", "x");
-    const heavy = (await files.validate({ selectedItems: ["/sparse"] })).body;
-    expect([heavy.valid, heavy.violations[0]]).toMatchObject([
-      false,
-      { item: "/sparse/small.bin", rule: "too_many_bytes" },
-    ]);
+  deepTest(
+    "stops at the first item past 10,000 and at the first byte past 10 GiB",
+    async () => {
+      await using started = await startApp({ engine: false });
+      const files = await openFiles(started);
+      await files.put("/sparse/big.bin", "x");
+      truncateSync(path(files.folder, "sparse/big.bin"), 10 * 1024 ** 3);
+      expect((await files.validate({ selectedItems: ["/sparse"] })).body).toMatchObject({
+        valid: true,
+        totalBytes: 10 * 1024 ** 3,
+      });
+      await files.put("/sparse/small.bin", "x");
+      const heavy = (await files.validate({ selectedItems: ["/sparse"] })).body;
+      expect([heavy.valid, heavy.violations[0]]).toMatchObject([
+        false,
+        { item: "/sparse/small.bin", rule: "too_many_bytes" },
+      ]);
 
-    // One folder of 110 files, reached by a hundred ways.
-    mkdirSync(path(files.folder, "many/once"), { recursive: true });
-    for (let n = 0; n < 110; n++) writeFileSync(path(files.folder, "many/once", `${n}`), "");
-    for (let n = 0; n < 100; n++) symlinkSync("once", path(files.folder, "many", `again-${n}`));
-    const many = (await files.validate({ selectedItems: ["/many", "/sparse"] })).body;
-    expect([many.valid, many.totalItems, many.totalBytes]).toEqual([false, 10_001, 0]);
-    expect(many.violations).toMatchObject([{ rule: "too_many_items" }]);
-    const selectedItems = Array.from({ length: 10_001 }, (_, index) => `/no/such/${index}`);
-    const long = await files.validate({ selectedItems });
-    expect([long.status, long.body.valid, long.body.totalItems]).toEqual([200, false, 10_001]);
-    expect(long.body.violations).toMatchObject([{ item: "/no/such/10000", rule: "too_many_items" }]);
-  }, 120_000);
+      // One folder of 110 files, reached by a hundred ways.
+      mkdirSync(path(files.folder, "many/once"), { recursive: true });
+      for (let n = 0; n < 110; n++) writeFileSync(path(files.folder, "many/once", `${n}`), "");
+      for (let n = 0; n < 100; n++) symlinkSync("once", path(files.folder, "many", `again-${n}`));
+      const many = (await files.validate({ selectedItems: ["/many", "/sparse"] })).body;
+      expect([many.valid, many.totalItems, many.totalBytes]).toEqual([false, 10_001, 0]);
+      expect(many.violations).toMatchObject([{ rule: "too_many_items" }]);
+      const selectedItems = Array.from({ length: 10_001 }, (_, index) => `/no/such/${index}`);
+      const long = await files.validate({ selectedItems });
+      expect([long.status, long.body.valid, long.body.totalItems]).toEqual([200, false, 10_001]);
+      expect(long.body.violations).toMatchObject([{ item: "/no/such/10000", rule: "too_many_items" }]);
+    },
+    120_000,
+  );
 
   test("refuses a body of another shape", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     for (const [body, fault] of [
       [{}, "body.selectedItems missing"],

@@ -53,7 +53,7 @@ async function silentServer(wanted = 1) {
 
 describe("verifying", () => {
   test("makes a connection active that its system accepts", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     for (const body of [database(), bucket(), localFiles("Files", { config: { root: "/a/b" } })]) {
       const made = await connect(started.owner, body);
       const verified = await started.owner("POST", `${CONNECTIONS}/${made.id}/verify`);
@@ -73,7 +73,7 @@ describe("verifying", () => {
   });
 
   test("stores in a sentence why its system refuses", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const closed = await freePort();
     for (const [body, sentence] of [
       [database({}, { password: "wrong-canary" }), /does not accept the password/],
@@ -103,7 +103,7 @@ describe("verifying", () => {
   });
 
   test("keeps when it last succeeded where its system refuses later", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     const at = `${CONNECTIONS}/${made.id}`;
     const { lastVerifiedAt } = (await started.owner("POST", `${at}/verify`)).body;
@@ -115,7 +115,7 @@ describe("verifying", () => {
   });
 
   test("does not go to private addresses that nobody allowed", async () => {
-    await using started = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
+    await using started = await startApp({ engine: false, env: { WEIR_EGRESS_ALLOW: "" } });
     for (const body of [
       database(),
       bucket(),
@@ -142,7 +142,7 @@ describe("verifying", () => {
         return ms === 15_000 || ms === 30_000 ? server.reached : systemClock.limit(ms, signal);
       },
     };
-    await using started = await startApp({ overrides: { clock } });
+    await using started = await startApp({ engine: false, overrides: { clock } });
     const made = await connect(started.owner, database({ port: server.port }));
     const late = await started.owner("POST", `${CONNECTIONS}/${made.id}/verify`);
     expect([late.body.status, late.body.verificationError]).toEqual([
@@ -162,7 +162,7 @@ describe("verifying", () => {
       limit: (ms: number, signal?: AbortSignal) =>
         ms === 15_000 ? given.promise : systemClock.limit(ms, signal),
     };
-    await using started = await startApp({ overrides: { clock } });
+    await using started = await startApp({ engine: false, overrides: { clock } });
     const made = [];
     for (const name of ["changed", "disabled", "deleted", "renamed"]) {
       made.push(await connect(started.owner, { ...database({ port: server.port }), name }));
@@ -195,7 +195,7 @@ describe("verifying", () => {
   });
 
   test("is asked for again after a change of config or credentials", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database({}, { password: "wrong" }));
     const at = `${CONNECTIONS}/${made.id}`;
     expect((await started.owner("POST", `${at}/verify`)).body.status).toBe("error");
@@ -221,7 +221,7 @@ describe("verifying", () => {
 
 describe("the schema of a database", () => {
   test("lists tables, and a table's columns in their order", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const { id } = await connect(started.owner, database());
     const get = (rest: string) => started.owner("GET", `${CONNECTIONS}/${id}/schema/${rest}`);
     expect((await get("tables")).body).toEqual({
@@ -248,7 +248,7 @@ describe("the schema of a database", () => {
   });
 
   test("is told what its system has not, and that a disabled one answers nothing", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const base = await connect(started.owner, database({}, { password: "wrong-canary" }));
     const files = await connect(started.owner, localFiles("Files"));
     const told = async (id: string, rest: string) => {
@@ -273,7 +273,7 @@ describe("the schema of a database", () => {
 });
 
 test("a bucket is browsed, and uploaded to", async () => {
-  await using started = await startApp();
+  await using started = await startApp({ engine: false });
   const { id } = await connect(started.owner, bucket({ prefix: "in" }));
   const put = await started.owner("PUT", `${CONNECTIONS}/${id}/files?path=/2026/new.json`, "{}");
   expect([put.status, put.body]).toMatchObject([201, { id: "/2026/new.json", kind: "file", size: 2 }]);
@@ -289,7 +289,7 @@ test("a bucket is browsed, and uploaded to", async () => {
 });
 
 test("credentials stand in no reply, no line of the log and nowhere in the database", async () => {
-  await using started = await startApp();
+  await using started = await startApp({ engine: false });
   const canary = "canary-9f8e7d6c5b4a";
   const replies: string[] = [];
   const say = async (method: string, at: string, body?: unknown) => {

@@ -14,7 +14,7 @@ const database = (more: object = {}) => ({
 
 describe("creating a connection", () => {
   test("answers 201 with every field, seals the credentials and records it", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await started.owner("POST", CONNECTIONS, database());
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
@@ -50,7 +50,7 @@ describe("creating a connection", () => {
   });
 
   test("tells everything that is wrong at once, shape and provider", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const wrong = async (body: unknown) => {
       const answer = await started.owner("POST", CONNECTIONS, body);
       expect(answer.status).toBe(422);
@@ -108,7 +108,7 @@ describe("creating a connection", () => {
   });
 
   test("takes a provider or a template, not both and not neither", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const wrong = async (body: object) =>
       faultsOf(await started.owner("POST", CONNECTIONS, { name: "a", credentials: {}, ...body }));
     expect(await wrong({})).toEqual(["body.provider missing"]);
@@ -130,7 +130,7 @@ describe("creating a connection", () => {
   });
 
   test("derives a free slug, and refuses a given one that is taken", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await Promise.all(
       Array.from({ length: 12 }, () => connect(started.owner, localFiles("Été à Zürich!"))),
     );
@@ -148,7 +148,7 @@ describe("creating a connection", () => {
   });
 
   test("is done once for one Idempotency-Key", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const post = (body: object) => started.owner("POST", CONNECTIONS, body, { "idempotency-key": "k-1" });
     const first = await post(database());
     const again = await post(database());
@@ -164,7 +164,7 @@ describe("listing connections", () => {
     answer.body.connections.map(({ name }) => name);
 
   test("pages by offset in the interface's envelope, with the people who made them", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const empty = await started.owner("GET", CONNECTIONS);
     expect(empty.body).toEqual({
       connections: [],
@@ -213,7 +213,7 @@ describe("listing connections", () => {
   });
 
   test("searches names and slugs without regard to case; signs of patterns are letters like others", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     for (const name of [
       "100% wool",
       "100 wools",
@@ -241,7 +241,7 @@ describe("listing connections", () => {
   });
 
   test("filters by provider and status, and refuses what is none of them", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const files = await connect(started.owner, localFiles("files"));
     await connect(started.owner, database());
     await started.owner("POST", `${CONNECTIONS}/${files.id}/disable`);
@@ -268,7 +268,7 @@ describe("listing connections", () => {
   });
 
   test("pages by cursor without repeating or skipping, whatever is added meanwhile", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     for (const name of ["b", "d", "d", "f"]) await connect(started.owner, localFiles(name));
     const list = (query: string) => started.owner("GET", `${CONNECTIONS}?limit=2${query}`);
     const first = await list("&cursor=");
@@ -313,7 +313,7 @@ describe("listing connections", () => {
 
 describe("changing a connection", () => {
   test("changes only what is given; nothing new leaves updatedAt and the trail alone", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     const patch = (body: object) => started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
     started.clock.turn(1000);
@@ -350,7 +350,7 @@ describe("changing a connection", () => {
   });
 
   test("refuses faults, fields of the server's own and a slug that is taken, and changes nothing", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     await connect(started.owner, localFiles("Files"));
     const ungiven = "body.credentials credentials_required";
@@ -391,7 +391,7 @@ describe("changing a connection", () => {
   test.each(["postgres", "mysql"])(
     "of %s takes a weaker sslMode with the credentials alone",
     async (provider) => {
-      await using started = await startApp();
+      await using started = await startApp({ engine: false });
       const made = await connect(started.owner, { ...database(), provider });
       const { credentials } = database();
       const at = `${CONNECTIONS}/${made.id}`;
@@ -434,7 +434,7 @@ describe("changing a connection", () => {
   });
 
   test("sends stored credentials to no other place unless they are all given again", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     const patch = (body: object) => started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
     for (const body of [
@@ -484,7 +484,7 @@ describe("changing a connection", () => {
 
 describe("states", () => {
   test("disable and reactivate go one way each, and verify needs one that is not disabled", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const act = async (verb: string) => {
       const { status, body } = await started.owner("POST", `${CONNECTIONS}/${made.id}/${verb}`);
@@ -508,7 +508,7 @@ describe("states", () => {
   });
 
   test("one connection of each provider is the default", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const one = await connect(started.owner, localFiles("one"));
     const two = await connect(started.owner, localFiles("two"));
     const other = await connect(started.owner, database());
@@ -530,7 +530,7 @@ describe("states", () => {
 });
 
 test("a provider that takes no credentials needs none to be given; others do", async () => {
-  await using started = await startApp();
+  await using started = await startApp({ engine: false });
   const files = await started.owner("POST", CONNECTIONS, { name: "Files", provider: "local_files" });
   expect([files.status, files.body.hasCredentials]).toEqual([201, false]);
   const config = { host: "db.test", database: "shop" };
@@ -548,7 +548,7 @@ test("a provider that takes no credentials needs none to be given; others do", a
 
 describe("deleting a connection", () => {
   test("is refused while actions or automations use it, and names them", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const work = {
       kind: "dlt_extract",
@@ -603,7 +603,7 @@ describe("who may do what", () => {
     ] as const;
 
   test("another organization's connection is as absent as one that never was", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const other = await neighbour(started);
     const told = async (id: string) => {
@@ -628,7 +628,7 @@ describe("who may do what", () => {
   });
 
   test("viewers read, members change, and nobody comes in without credentials", async () => {
-    await using started = await startApp();
+    await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const viewer = await join(started, "viewer");
     const member = await join(started, "member");
@@ -647,7 +647,7 @@ describe("who may do what", () => {
 });
 
 test("each provider is described with the JSON Schemas of its config and credentials", async () => {
-  await using started = await startApp();
+  await using started = await startApp({ engine: false });
   const { body } = await started.owner("GET", "/api/v1/connection-providers");
   expect(body.providers.map(({ id }: { id: string }) => id)).toEqual([
     "amazon_seller",

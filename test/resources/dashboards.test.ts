@@ -3,6 +3,7 @@ import { contextFor } from "../../src/context.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, faultsOf, makeAction, runToEnd } from "../support/work.ts";
 
 const DASHBOARDS = "/api/v1/dashboards";
@@ -126,23 +127,26 @@ test("a panel that fails has its error, and the others their rows", async () => 
   expect(panels.total.rows).toEqual([[5]]);
 });
 
-test("a panel of a saved query takes the filters that are named like its parameters; one in use stays", async () => {
-  const query = created(
-    await app.owner("POST", "/api/v1/queries", {
-      name: "By country",
-      sql: "SELECT count(*) AS n FROM raw.orders WHERE country = coalesce($country, $fallback)",
-      parameters: { country: { type: "text" }, fallback: { type: "text", default: "CH" } },
-    }),
-  );
-  const { id } = await make({ panels: [{ key: "n", title: "N", queryId: query.id }] });
-  expect((await dataOf(id)).panels.n.rows).toEqual([[3]]);
-  expect((await dataOf(id, "country=O%27Land")).panels.n.rows).toEqual([[2]]);
-  const used = await app.owner("DELETE", `/api/v1/queries/${query.id}`);
-  expect([used.status, used.body.code]).toEqual([409, "in_use"]);
-  expect(used.body.detail).toContain("Shop");
-});
+deepTest(
+  "a panel of a saved query takes the filters that are named like its parameters; one in use stays",
+  async () => {
+    const query = created(
+      await app.owner("POST", "/api/v1/queries", {
+        name: "By country",
+        sql: "SELECT count(*) AS n FROM raw.orders WHERE country = coalesce($country, $fallback)",
+        parameters: { country: { type: "text" }, fallback: { type: "text", default: "CH" } },
+      }),
+    );
+    const { id } = await make({ panels: [{ key: "n", title: "N", queryId: query.id }] });
+    expect((await dataOf(id)).panels.n.rows).toEqual([[3]]);
+    expect((await dataOf(id, "country=O%27Land")).panels.n.rows).toEqual([[2]]);
+    const used = await app.owner("DELETE", `/api/v1/queries/${query.id}`);
+    expect([used.status, used.body.code]).toEqual([409, "in_use"]);
+    expect(used.body.detail).toContain("Shop");
+  },
+);
 
-test("many who look within refreshSeconds share one result", async () => {
+deepTest("many who look within refreshSeconds share one result", async () => {
   const { id } = await make({
     panels: [{ key: "n", title: "N", sql: "SELECT count(*) AS n FROM raw.visits" }],
     refreshSeconds: 60,
@@ -227,7 +231,7 @@ test("links are limited by address", async () => {
   app.clock.turn(600_000);
 });
 
-test("a flashboard becomes a dashboard that asks again", async () => {
+deepTest("a flashboard becomes a dashboard that asks again", async () => {
   const action = await makeAction(app.owner, {
     kind: "create_flashboard",
     name: "Board",

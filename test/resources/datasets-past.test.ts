@@ -100,7 +100,7 @@ test("AS OF shows a table as each load left it: its rows and its columns", async
   expect(asked.body.rowCount).toBe(2);
 });
 
-test("a missing table is reported with the tables that it may have meant", async () => {
+deepTest("a missing table is reported with the tables that it may have meant", async () => {
   await shop.load("SELECT 1 AS id", "invoices");
   const messageFor = async (sql: string) => (await shop.ask(sql)).body.detail[0].msg.split("\n")[0];
   expect(await messageFor("FROM invoices")).toBe(
@@ -114,12 +114,15 @@ test("a missing table is reported with the tables that it may have meant", async
   );
 });
 
-test("a missing table with a name of more than 200 characters is reported without a suggestion", async () => {
-  const [dataset, table] = ["d".repeat(100), "t".repeat(100)];
-  await shop.load("SELECT 1 AS id", table, {}, dataset);
-  const { body } = await shop.ask(`FROM raw.${dataset}__${table}s`);
-  expect(body.detail[0].msg).toStartWith(`Table ${dataset}__${table}s not found. Tables are named`);
-});
+deepTest(
+  "a missing table with a name of more than 200 characters is reported without a suggestion",
+  async () => {
+    const [dataset, table] = ["d".repeat(100), "t".repeat(100)];
+    await shop.load("SELECT 1 AS id", table, {}, dataset);
+    const { body } = await shop.ask(`FROM raw.${dataset}__${table}s`);
+    expect(body.detail[0].msg).toStartWith(`Table ${dataset}__${table}s not found. Tables are named`);
+  },
+);
 
 test("a load that is not there, and a table that came later, are reported at the SQL", async () => {
   const before = await shop.load("SELECT 1 AS id", "early");
@@ -162,7 +165,7 @@ test("past states stay for a day where nothing else is set", async () => {
   expect(await shop.rows(`FROM raw.shop__daily AS OF '${before}'`)).toEqual([{ id: 1 }]);
 });
 
-test("files that were put together leave the past as it was", async () => {
+deepTest("files that were put together leave the past as it was", async () => {
   const loads: string[] = [];
   for (const rows of [1, 10, 23])
     loads.push(await shop.load(`SELECT i AS n FROM range(${rows}) t(i)`, "many"));
@@ -195,7 +198,7 @@ deepTest("past states go when their time is over, and the last one stays", async
   expect(left.length).toBeLessThan(12);
 });
 
-test("a dataset that was deleted has no past, also when it comes again", async () => {
+deepTest("a dataset that was deleted has no past, also when it comes again", async () => {
   const before = await shop.load("SELECT 1 AS id", "gone", {}, "gone");
   await shop.load("SELECT 2 AS id", "gone", { remove: "all" }, "gone");
   expect(await shop.rows(`FROM raw.gone AS OF '${before}'`)).toEqual([{ id: 1 }]);

@@ -3,6 +3,7 @@ import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { join, neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATION_RUNS, AUTOMATIONS, branch, chainOf, faultsOf, NOBODY, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -150,7 +151,7 @@ describe("a replay", () => {
     await becomes(app, letter.id, "replayed");
   });
 
-  test("whose run ends on the spot leaves the letter as that has come out", async () => {
+  deepTest("whose run ends on the spot leaves the letter as that has come out", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
@@ -166,24 +167,27 @@ describe("a replay", () => {
     expect((await letters(app))[0]).toMatchObject({ status: "replayed", replayCount: 2 });
   });
 
-  test("that is cancelled, or skipped for want of room, puts the letter back with its content", async () => {
-    await using app = await startApp({ hurry: 20 });
-    await using dying = await startDying(app);
-    const deliveryId = await dying.die();
-    const [letter] = await letters(app);
-    const ask = { kind: "approval_gate", definition: { title: "Now?" } };
-    const config = { action: ask, waitSeconds: 0, concurrency: { max: 1, policy: "skip" } };
-    await app.owner("PATCH", `${AUTOMATIONS}/${dying.hook.id}`, { config });
-    const replay = async () => (await app.owner("POST", `${LETTERS}/${letter.id}/replay`)).body;
-    const { automationRunId } = await replay();
-    expect((await letters(app))[0].status).toBe("replaying");
-    await app.owner("POST", `${AUTOMATION_RUNS}/${automationRunId}/cancel`);
-    expect((await letters(app))[0]).toMatchObject({ status: "dead", error: { code: "cancelled" } });
-    expect((await send(app, body)).status).toBe(202);
-    expect(await replay()).toMatchObject({ status: "failed", error: { code: "skipped" } });
-    expect((await letters(app))[0]).toMatchObject({ status: "dead", error: { code: "skipped" } });
-    expect((await app.owner("GET", `${DELIVERIES}/${deliveryId}`)).body.payload).toEqual(JSON.parse(body));
-  });
+  deepTest(
+    "that is cancelled, or skipped for want of room, puts the letter back with its content",
+    async () => {
+      await using app = await startApp({ hurry: 20 });
+      await using dying = await startDying(app);
+      const deliveryId = await dying.die();
+      const [letter] = await letters(app);
+      const ask = { kind: "approval_gate", definition: { title: "Now?" } };
+      const config = { action: ask, waitSeconds: 0, concurrency: { max: 1, policy: "skip" } };
+      await app.owner("PATCH", `${AUTOMATIONS}/${dying.hook.id}`, { config });
+      const replay = async () => (await app.owner("POST", `${LETTERS}/${letter.id}/replay`)).body;
+      const { automationRunId } = await replay();
+      expect((await letters(app))[0].status).toBe("replaying");
+      await app.owner("POST", `${AUTOMATION_RUNS}/${automationRunId}/cancel`);
+      expect((await letters(app))[0]).toMatchObject({ status: "dead", error: { code: "cancelled" } });
+      expect((await send(app, body)).status).toBe(202);
+      expect(await replay()).toMatchObject({ status: "failed", error: { code: "skipped" } });
+      expect((await letters(app))[0]).toMatchObject({ status: "dead", error: { code: "skipped" } });
+      expect((await app.owner("GET", `${DELIVERIES}/${deliveryId}`)).body.payload).toEqual(JSON.parse(body));
+    },
+  );
 
   test("of many takes those that are named, or all of an automation", async () => {
     await using app = await startApp({ hurry: 20 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { client, startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
 beforeAll(async () => {
@@ -24,23 +25,26 @@ test("a text is evaluated as a run would, with its type, and a condition as true
   expect(await evaluate("payload.total > 20", "condition")).toEqual({ value: true, error: null });
 });
 
-test("what has no value says why and where, with 200; what takes longer than in a run says so", async () => {
-  const { value, error } = await evaluate("{{payload.total}} of {{payload.totl}}");
-  expect(value).toBeNull();
-  expect(error).toEqual({
-    message: 'Template {{payload.totl}} has no value: payload has no "totl".',
-    template: "{{payload.totl}}",
-  });
-  expect((await evaluate("{{payload.total +}}")).error.message).toContain("at character ");
-  expect((await evaluate("payload.total", "condition")).error.message).toContain("not true or false");
-  const many = { payload: { list: Array.from({ length: 20_000 }, (_, at) => at) } };
-  const slow = await evaluate(
-    "{{payload.list.map(x, payload.list.filter(y, y == x).size())}}",
-    "template",
-    many,
-  );
-  expect(slow.error.message).toContain("it takes too");
-});
+deepTest(
+  "what has no value says why and where, with 200; what takes longer than in a run says so",
+  async () => {
+    const { value, error } = await evaluate("{{payload.total}} of {{payload.totl}}");
+    expect(value).toBeNull();
+    expect(error).toEqual({
+      message: 'Template {{payload.totl}} has no value: payload has no "totl".',
+      template: "{{payload.totl}}",
+    });
+    expect((await evaluate("{{payload.total +}}")).error.message).toContain("at character ");
+    expect((await evaluate("payload.total", "condition")).error.message).toContain("not true or false");
+    const many = { payload: { list: Array.from({ length: 20_000 }, (_, at) => at) } };
+    const slow = await evaluate(
+      "{{payload.list.map(x, payload.list.filter(y, y == x).size())}}",
+      "template",
+      many,
+    );
+    expect(slow.error.message).toContain("it takes too");
+  },
+);
 
 test("what takes long is evaluated as a run does", async () => {
   const page = { payload: { page: "<p>Hello <b>Ada</b></p><p>Bye</p>" } };

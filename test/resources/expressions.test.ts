@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Client, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, branch, faultsOf, flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
 
 const echo = () => startReceiver(({ text }) => Response.json(JSON.parse(text)));
@@ -212,7 +213,7 @@ describe("the list of a forEach", () => {
     expect(run.steps.map((step: { items: { total: number } }) => step.items.total)).toEqual([2, 1]);
   });
 
-  test("may come of a result that lies in an artifact, and take long", async () => {
+  deepTest("may come of a result that lies in an artifact, and take long", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() =>
       Response.json(Array.from({ length: 6_000 }, (_, id) => ({ id, text: "x".repeat(50) }))),

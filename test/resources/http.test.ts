@@ -18,7 +18,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 describe("an error", () => {
   test("has a sentence, a code and the correlation id, and nothing else", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const missing = await app.owner("GET", `${ACTIONS}/${NOBODY}`);
     expect([missing.status, missing.body]).toEqual([
       404,
@@ -31,7 +31,7 @@ describe("an error", () => {
   });
 
   test("401 says how to sign in; a credential that is wrong is not passed over for the next", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const headers of [
       {},
       { authorization: "Basic abc" },
@@ -58,7 +58,7 @@ describe("an error", () => {
   });
 
   test("another organization's thing is answered as one that never was", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const theirs = await makeAction(other.call);
     for (const [method, path, body] of [
@@ -82,7 +82,7 @@ describe("an error", () => {
 
 describe("validation", () => {
   test("names every field that fails, of path, query and body", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const wrong = {
       kind: "nothing",
       name: "n".repeat(256),
@@ -122,7 +122,7 @@ describe("validation", () => {
     ['{"name":"a","name":"b"}', "json_invalid"],
     ["\xff\xfe", "json_invalid"],
   ])("tells of the body %j", async (text, type) => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const bytes = Buffer.from(text, "latin1");
     const refused = await app.owner("POST", ACTIONS, bytes, JSON_TYPE);
     expect([refused.status, refused.body.detail]).toEqual([
@@ -157,7 +157,7 @@ describe("validation", () => {
   });
 
   test("takes JSON 64 levels deep and no deeper", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const body = (levels: number) => {
       const inner = `${'{"a":'.repeat(levels - 2)}1${"}".repeat(levels - 2)}`;
       return `{"kind":"http_request","name":"x","definition":{"url":"http://a.test","method":"POST","body":${inner}}}`;
@@ -169,7 +169,7 @@ describe("validation", () => {
 
 describe("the correlation id", () => {
   test("is taken from the request, and stands on the reply and on every event of the chain", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const given = { "x-correlation-id": "order.4711_A-1" };
     const made = await app.owner(
       "POST",
@@ -182,7 +182,7 @@ describe("the correlation id", () => {
   });
 
   test("is made where it is missing or not fit to stand in a log", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const seen = new Set<string | null>();
     for (const headers of [
       {},
@@ -205,7 +205,7 @@ describe("the correlation id", () => {
 
 describe("methods and paths", () => {
   test("a known path with another method is 405 and tells those that go", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const refused = await app.owner("PUT", ACTIONS, {});
     expect([refused.status, refused.body.code]).toEqual([405, "method_not_allowed"]);
     expect(refused.headers.get("allow")?.split(", ").sort()).toEqual(["GET", "HEAD", "POST"]);
@@ -215,7 +215,7 @@ describe("methods and paths", () => {
   });
 
   test("a path that is not there is a JSON 404", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const path of [
       "/api/v1/nothing",
       "/api/nothing",
@@ -230,7 +230,7 @@ describe("methods and paths", () => {
   });
 
   test("every reply says that it is data and is not to be kept", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const reply of [await app.owner("GET", ACTIONS), await app.owner("GET", "/api/v1/nothing")]) {
       expect(Object.fromEntries(reply.headers)).toMatchObject({
         "cache-control": "no-store",
@@ -241,7 +241,7 @@ describe("methods and paths", () => {
   });
 
   test("HEAD answers as GET does, without the body", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const head = await app.owner("HEAD", ACTIONS);
     expect([head.status, head.text]).toEqual([200, ""]);
   });
@@ -251,7 +251,7 @@ describe("bodies", () => {
   const MEBIBYTE = 1024 * 1024;
 
   test("of more than 10 MiB are refused by what they say and by what they are", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const big = Buffer.alloc(11 * MEBIBYTE, " ");
     const said = await app.owner("POST", ACTIONS, big, JSON_TYPE);
     expect([said.status, said.body.code]).toEqual([413, "payload_too_large"]);
@@ -271,14 +271,14 @@ describe("bodies", () => {
   });
 
   test("of a size that the operator has set", async () => {
-    await using app = await startApp({ env: { WEIR_MAX_BODY_BYTES: "2048" } });
+    await using app = await startApp({ engine: false, env: { WEIR_MAX_BODY_BYTES: "2048" } });
     const body = (length: number) => JSON.stringify({ kind: "http_request", name: "x".repeat(length) });
     expect((await app.owner("POST", ACTIONS, body(2100), JSON_TYPE)).status).toBe(413);
     expect((await app.owner("POST", ACTIONS, body(1900), JSON_TYPE)).status).toBe(422);
   });
 
   test("that are compressed are refused", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const coding of ["gzip", "br", "deflate", "GZIP", "identity, gzip"]) {
       const headers = { ...JSON_TYPE, "content-encoding": coding };
       const refused = await app.owner("POST", ACTIONS, gzipSync('{"name":"x"}'), headers);
@@ -287,7 +287,7 @@ describe("bodies", () => {
   });
 
   test("of another media type are refused, and JSON by any of its names is taken", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const body = JSON.stringify({ kind: "conditional_branch", name: "x" });
     for (const type of [
       "text/plain",
@@ -307,7 +307,7 @@ describe("bodies", () => {
   });
 
   test("that do not come in time are not waited for", async () => {
-    await using app = await startApp({ hurryLimits: 100 });
+    await using app = await startApp({ engine: false, hurryLimits: 100 });
     const head = `POST ${ACTIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n`;
     const reply = await exchange(
       app.origin,
@@ -320,7 +320,7 @@ describe("bodies", () => {
 });
 
 test("two Host headers are refused", async () => {
-  await using app = await startApp();
+  await using app = await startApp({ engine: false });
   for (const second of ["Host: b", "host: a"]) {
     const text = `GET ${ACTIONS} HTTP/1.1\r\nHost: a\r\n${second}\r\nAuthorization: Bearer ${app.token}\r\nConnection: close\r\n\r\n`;
     expect(await exchange(app.origin, text)).toStartWith("HTTP/1.1 400 ");
@@ -329,7 +329,7 @@ test("two Host headers are refused", async () => {
 
 describe("the rate limit", () => {
   test("is reported with the time to wait, for each credential alone", async () => {
-    await using app = await startApp({ stands: true, env: { WEIR_API_RATE: "60:3" } });
+    await using app = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "60:3" } });
     const other = await neighbour(app);
     const statuses = [];
     for (let i = 0; i < 5; i++) statuses.push((await app.owner("GET", ACTIONS)).status);
@@ -345,7 +345,7 @@ describe("the rate limit", () => {
 
 describe("lists", () => {
   test("go page by page and tell how many there are", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const name of ["b", "C", "a"]) await makeAction(app.owner, { name });
     const page = async (query: string) => {
       const { body } = await app.owner("GET", `${ACTIONS}?${query}`);
@@ -364,7 +364,7 @@ describe("lists", () => {
   });
 
   test("take % and _ of a search as they are, and no care of case", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const name of ["100% sure", "100 times", "snake_case", "snakeXcase", "ÄRGER"])
       await makeAction(app.owner, { name });
     const found = async (q: string) =>
@@ -382,7 +382,7 @@ describe("lists", () => {
 
 describe("slugs", () => {
   test("are derived from the name and made unique, also for automations", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const config = { action: { kind: "conditional_branch", definition: branch() } };
     for (const [path, body] of [
       [ACTIONS, { kind: "conditional_branch" }],
@@ -401,7 +401,7 @@ describe("slugs", () => {
   });
 
   test("are found by whoever asks for one, and belong to one organization", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const mine = await makeAction(app.owner, { slug: "same" });
     const theirs = await makeAction(other.call, { slug: "same" });

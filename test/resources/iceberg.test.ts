@@ -8,6 +8,7 @@ import { startApp } from "../support/app.ts";
 import { checkTable, fieldIds, loadMetadata, pathOf, readAvro, readRows } from "../support/iceberg.ts";
 import { loadTable } from "../support/lake.ts";
 import { join as joinIn, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { runToEnd } from "../support/work.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
@@ -127,7 +128,7 @@ describe("what other engines read of the lake", () => {
     expect(await readRows(metadata)).toHaveLength(1);
   });
 
-  test("have nanoseconds as microseconds where these are exact, else as text", async () => {
+  deepTest("have nanoseconds as microseconds where these are exact, else as text", async () => {
     const select = (instant: string) =>
       `SELECT TIMESTAMP_NS '2026-01-02 03:04:05.123456' AS coarse, TIMESTAMP_NS '${instant}' AS fine,
         [TIMESTAMP_NS '2026-01-02', NULL] AS coarses, [TIMESTAMP_NS '${instant}', NULL] AS fines`;
@@ -194,7 +195,7 @@ describe("what other engines read of the lake", () => {
     expect(metadata["table-uuid"]).toBe(before["table-uuid"]);
   });
 
-  test("have snapshots in the order of their times, also after the clock was set back", async () => {
+  deepTest("have snapshots in the order of their times, also after the clock was set back", async () => {
     await upload("clock", [{ id: 1 }]);
     weir.clock.turn(-600_000);
     await upload("clock", [{ id: 2 }]);
@@ -251,7 +252,7 @@ describe("what other engines read of the lake", () => {
     expect(JSON.parse(manifest.text("schema") ?? "")).toEqual(metadata.schemas[0]);
   });
 
-  test("are nothing after the dataset was deleted, and another table when it comes again", async () => {
+  deepTest("are nothing after the dataset was deleted, and another table when it comes again", async () => {
     await upload("again", [{ id: 1 }]);
     const before = (await load("again")).metadata;
     await upload("again", [{ id: 2 }], { how: "replace" });

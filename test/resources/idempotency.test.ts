@@ -52,14 +52,14 @@ describe("the same key again", () => {
   });
 
   test("does not mind the order of the body's fields", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const first = await app.owner("POST", ACTIONS, body, key);
     const turned = Object.fromEntries(Object.entries(body).reverse());
     expect((await app.owner("POST", ACTIONS, turned, key)).text).toBe(first.text);
   });
 
   test("with another body or for another thing is refused", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const action = created(await app.owner("POST", ACTIONS, body, key));
     for (const [path, input] of [
       [ACTIONS, { ...body, name: "Other" }],
@@ -72,7 +72,7 @@ describe("the same key again", () => {
   });
 
   test("of someone else, or in another organization, is another key", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const member = await join(app, "member");
     const other = await neighbour(app);
     const ids = new Set();
@@ -103,7 +103,7 @@ describe("the same key again", () => {
   });
 
   test("twenty at once do it once", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => app.owner("POST", ACTIONS, body, key)),
     );
@@ -128,7 +128,7 @@ describe("the same key again", () => {
   });
 
   test("is forgotten after a day", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const first = await app.owner("POST", ACTIONS, body, key);
     app.clock.turn(24 * 3_600_000 + 1000);
     const page = browser(app.origin);
@@ -140,7 +140,7 @@ describe("the same key again", () => {
 });
 
 test("a request that fails is not kept: the next with its key may go well", async () => {
-  await using app = await startApp();
+  await using app = await startApp({ engine: false });
   expect((await app.owner("POST", ACTIONS, { ...body, name: "" }, key)).status).toBe(422);
   await makeAction(app.owner, { slug: "taken" });
   expect((await app.owner("POST", ACTIONS, { ...body, slug: "taken" }, key)).status).toBe(409);
@@ -170,7 +170,7 @@ test("every operation that starts or creates something takes a key", async () =>
 });
 
 test("a key has 1 to 255 visible characters", async () => {
-  await using app = await startApp();
+  await using app = await startApp({ engine: false });
   for (const wrong of ["k".repeat(256), "with space", "é"]) {
     const refused = await app.owner("POST", ACTIONS, body, { "idempotency-key": wrong });
     expect(faultsOf(refused)).toEqual(["header.Idempotency-Key string_pattern_mismatch"]);

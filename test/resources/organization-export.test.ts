@@ -327,7 +327,7 @@ test("the archive's audit trail says which events are redacted", async () => {
   expect(Buffer.from(archive.bytes).includes(user.email)).toBe(false);
 });
 
-test("an organization on a libSQL server is exported too", async () => {
+deepTest("an organization on a libSQL server is exported too", async () => {
   await using server = await startSqld();
   await using weir = await startApp({ engine: false, env: { WEIR_DATABASE_URL: server.url } });
   created(

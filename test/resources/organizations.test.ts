@@ -26,7 +26,10 @@ const typesOf = async ({ app }: Started) =>
 
 describe("organizations", () => {
   test("anyone signed in makes one where anyone may, and owns it; the trail of the new one tells so", async () => {
-    await using app = await startApp({ env: { WEIR_DEFAULT_PLAN: "pro", WEIR_ORGANIZATIONS: "anyone" } });
+    await using app = await startApp({
+      engine: false,
+      env: { WEIR_DEFAULT_PLAN: "pro", WEIR_ORGANIZATIONS: "anyone" },
+    });
     const viewer = await join(app, "viewer");
     const made = await viewer.call("POST", "/api/v1/organizations", { name: "Café Müller & Co." });
     expect(made.status).toBe(201);
@@ -52,7 +55,7 @@ describe("organizations", () => {
   });
 
   test("slugs are made unique when derived, refused when given and taken", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const make = (body: object, headers = {}) => app.owner("POST", "/api/v1/organizations", body, headers);
     expect((await make({ name: "Acme" })).body.slug).toBe("acme-2");
     expect((await make({ name: "ACME!" })).body.slug).toBe("acme-3");
@@ -65,7 +68,7 @@ describe("organizations", () => {
   });
 
   test("a slug can't pass for another organization's id", async () => {
-    await using app = await startApp({ env: { WEIR_ORGANIZATIONS: "anyone" } });
+    await using app = await startApp({ engine: false, env: { WEIR_ORGANIZATIONS: "anyone" } });
     const intruder = await neighbour(app);
     const id = app.ids.organizationId;
     expect((await intruder.call("PATCH", current, { slug: id })).status).toBe(422);
@@ -82,13 +85,13 @@ describe("organizations", () => {
     [{ name: 7 }, "name"],
     [{ name: "Ok", plan: "enterprise" }, "plan"],
   ])("making one refuses %j", async (body, field) => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", "/api/v1/organizations", body);
     expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", field]]);
   });
 
   test("X-Organization-Id picks one by id or slug; one that the caller is not in is 403", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const at = (id: string) => app.owner("GET", current, undefined, { "x-organization-id": id });
@@ -104,7 +107,7 @@ describe("organizations", () => {
 
 describe("several organizations", () => {
   test("are listed whole, the default one first", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const webhookRate = { perMinute: 1000, burst: 100 };
     await app.owner("PATCH", current, { plan: "enterprise", webhookRate });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
@@ -131,7 +134,7 @@ describe("several organizations", () => {
   });
 
   test("an access token for all organizations acts where it was made, unless the request names another", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const there = { "x-organization-id": second.id };
     const made = await app.owner(
@@ -160,7 +163,7 @@ describe("several organizations", () => {
   });
 
   test("a browser lands in the default one, with the role that it has there", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
     const second = (await ada.call("POST", "/api/v1/organizations", { name: "Second" })).body;
@@ -177,7 +180,7 @@ describe("several organizations", () => {
 
 describe("changing the organization", () => {
   test("takes every field up to its limit, and nothing beyond", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const most = { perMinute: 1_000_000, burst: 1_000_000 };
     const kept = { name: "n".repeat(255), slug: "s".repeat(100), plan: "enterprise", webhookRate: most };
     expect((await app.owner("PATCH", current, kept)).body).toMatchObject(kept);
@@ -200,7 +203,7 @@ describe("changing the organization", () => {
   });
 
   test("changes what is given, and tells of each field", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const before = (await app.owner("GET", current)).body;
     app.clock.turn(1000);
     const after = await app.owner("PATCH", current, { name: "Acme Ltd", slug: "acme-ltd" });
@@ -224,7 +227,7 @@ describe("changing the organization", () => {
   });
 
   test("to what it is already leaves no trace", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const before = (await app.owner("GET", current)).body;
     const count = await app.app.store.db.$count(events);
     app.clock.turn(1000);
@@ -235,7 +238,7 @@ describe("changing the organization", () => {
   });
 
   test("a webhook rate belongs to the plan enterprise, and goes with it", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const webhookRate = { perMinute: 5000, burst: 500 };
     const refused = await app.owner("PATCH", current, { webhookRate });
     expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", "webhookRate"]]);
@@ -252,7 +255,7 @@ describe("changing the organization", () => {
   });
 
   test("refuses a slug that is taken, and fields that only Weir sets", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const taken = await app.owner("PATCH", current, { name: "Kept out", slug: other.organization.slug });
     expect([taken.status, taken.body.code]).toEqual([409, "slug_taken"]);
@@ -275,7 +278,7 @@ describe("changing the organization", () => {
   });
 
   test("is for admins; credentials and role come before input", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const [role, status] of [
       ["viewer", 403],
       ["member", 403],
@@ -295,7 +298,7 @@ describe("changing the organization", () => {
 
 describe("the team", () => {
   test("is listed with roles, to everyone in it, and to no one else", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const viewer = await join(app, "viewer");
     await neighbour(app);
     const seen = (await viewer.call("GET", team)).body;
@@ -331,7 +334,7 @@ describe("the team", () => {
   });
 
   test("an admin gives roles up to the own one; what was taken and given is reported", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const admin = await join(app, "admin");
     const viewer = await join(app, "viewer");
     const place = `${member(viewer.membership.id)}/role`;
@@ -358,7 +361,7 @@ describe("the team", () => {
   });
 
   test("nobody below an owner changes an owner, and nobody below an admin changes anyone", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const first = await ownMembership(app);
     const admin = await join(app, "admin");
     await join(app, "owner");
@@ -372,7 +375,7 @@ describe("the team", () => {
   });
 
   test("always has an owner, also when two owners demote each other at once", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const first = await ownMembership(app);
     const alone = await app.owner("PATCH", `${member(first)}/role`, { roleSlug: "admin" });
     expect([alone.status, alone.body.code]).toEqual([409, "last_owner"]);
@@ -389,7 +392,7 @@ describe("the team", () => {
   });
 
   test("whoever is removed is out with the next request, and lands elsewhere by default", async () => {
-    await using app = await startApp({ env: { WEIR_ORGANIZATIONS: "anyone" } });
+    await using app = await startApp({ engine: false, env: { WEIR_ORGANIZATIONS: "anyone" } });
     const gone = await join(app, "member");
     const own = (await gone.call("POST", "/api/v1/organizations", { name: "Own" })).body;
     const there = { "x-organization-id": own.id };
@@ -408,7 +411,7 @@ describe("the team", () => {
   });
 
   test("memberships of another organization are not there", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     expect(
       (await app.owner("PATCH", `${member(other.membership.id)}/role`, { roleSlug: "viewer" })).status,

@@ -17,7 +17,7 @@ async function signedIn(app: Started, userAgent = FIREFOX) {
 
 describe("GET /sessions", () => {
   test("shows each session with what its browser tells", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     const list = await ada.call("GET", "/api/v1/sessions");
     expect(list.status).toBe(200);
@@ -45,7 +45,7 @@ describe("GET /sessions", () => {
   });
 
   test("goes page by page, newest first, by a cursor that is good for this list alone", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (let n = 0; n < 5; n++) await signedIn(app);
     const page = (query: string) => app.owner("GET", `/api/v1/sessions?${query}`);
     const all = (await page("")).body.items.map(({ id }: { id: string }) => id);
@@ -69,7 +69,7 @@ describe("GET /sessions", () => {
   });
 
   test("refuses a cursor that is older than a day", async () => {
-    await using app = await startApp({ env: { WEIR_API_RATE: "off" } });
+    await using app = await startApp({ engine: false, env: { WEIR_API_RATE: "off" } });
     await signedIn(app);
     await signedIn(app);
     const ada = await signedIn(app);
@@ -80,7 +80,7 @@ describe("GET /sessions", () => {
   });
 
   test("refuses a limit beyond 1 to 200, what is not a truth value, and other names", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     for (const query of ["limit=0", "limit=201", "limit=x", "includeRevoked=maybe", "include_revoked=true"]) {
       const refused = await app.owner("GET", `/api/v1/sessions?${query}`);
       expect([query, refused.status, refused.body.detail[0].loc[0]]).toEqual([query, 422, "query"]);
@@ -91,7 +91,7 @@ describe("GET /sessions", () => {
 
 describe("ending sessions", () => {
   test("one: refused from its next request on, and only shown on demand", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const here = await signedIn(app);
     const there = await signedIn(app);
     const [newest] = (await here.call("GET", "/api/v1/sessions")).body.items;
@@ -108,7 +108,7 @@ describe("ending sessions", () => {
   });
 
   test("one's own session clears its cookie", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     const [mine] = (await ada.call("GET", "/api/v1/sessions")).body.items;
     await ada.call("DELETE", `/api/v1/sessions/${mine.id}`);
@@ -116,7 +116,7 @@ describe("ending sessions", () => {
   });
 
   test("no one else's: 404, and 422 for what is no id", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     const [mine] = (await ada.call("GET", "/api/v1/sessions")).body.items;
     const admin = await join(app, "admin");
@@ -127,7 +127,7 @@ describe("ending sessions", () => {
   });
 
   test("all: keeps the current one unless told otherwise", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const here = await signedIn(app);
     const there = await signedIn(app);
     await signedIn(app);
@@ -148,7 +148,7 @@ describe("ending sessions", () => {
 
 describe("how long a session lasts", () => {
   test("14 days without use", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const used = await signedIn(app);
     const idle = await signedIn(app);
     app.clock.turn(13 * DAY_MS);
@@ -165,7 +165,7 @@ describe("how long a session lasts", () => {
   });
 
   test("90 days in all, however much it is used", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     for (let day = 10; day < 90; day += 10) {
       app.clock.turn(10 * DAY_MS);

@@ -30,7 +30,7 @@ const owner = { ...person, organizationName: "Navy Works" };
 
 describe("set-up", () => {
   test("makes the owner by the link's token, signs them in, and is over after that", async () => {
-    await using app = await startApp({ owner: false });
+    await using app = await startApp({ engine: false, owner: false });
     const token = await ensureSetupToken(app.app);
     expect((await app.anonymous("GET", "/api/v1/auth/methods")).body).toEqual({
       setupRequired: true,
@@ -62,7 +62,7 @@ describe("set-up", () => {
   });
 
   test("leaves everything else closed until then", async () => {
-    await using app = await startApp({ owner: false });
+    await using app = await startApp({ engine: false, owner: false });
     expect((await app.anonymous("GET", "/health")).status).toBe(200);
     for (const [method, place] of [
       ["GET", "/api/v1/users/me"],
@@ -75,7 +75,7 @@ describe("set-up", () => {
   });
 
   test("refuses a wrong token, one of an earlier start, and one that is a day old", async () => {
-    await using app = await startApp({ owner: false });
+    await using app = await startApp({ engine: false, owner: false });
     const set = (token: unknown) => app.anonymous("POST", "/api/v1/auth/setup", { token, ...owner });
     expect((await set("guess")).status).toBe(401);
     const first = await ensureSetupToken(app.app);
@@ -88,7 +88,7 @@ describe("set-up", () => {
   });
 
   test("names every field that is wrong", async () => {
-    await using app = await startApp({ owner: false });
+    await using app = await startApp({ engine: false, owner: false });
     const refused = await app.anonymous("POST", "/api/v1/auth/setup", {
       token: "t",
       email: "grace",
@@ -106,7 +106,7 @@ describe("set-up", () => {
   });
 
   test("makes one owner when two race for it", async () => {
-    await using app = await startApp({ owner: false });
+    await using app = await startApp({ engine: false, owner: false });
     const token = await ensureSetupToken(app.app);
     const race = ["a", "b", "c"].map((name) =>
       app.anonymous("POST", "/api/v1/auth/setup", { token, ...owner, email: `${name}@example.com` }),
@@ -156,7 +156,7 @@ describe("set-up", () => {
 
 describe("signing in", () => {
   test("gives a new session each time, in a cookie that scripts and other sites can't use", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     const first = await ada.signIn("ADA@example.com");
     expect(first.status).toBe(200);
@@ -186,7 +186,7 @@ describe("signing in", () => {
   });
 
   test("marks the cookie Secure where Weir is reached over https", async () => {
-    await using app = await startApp({ env: { WEIR_BASE_URL: "https://weir.example.com" } });
+    await using app = await startApp({ engine: false, env: { WEIR_BASE_URL: "https://weir.example.com" } });
     const [cookie] = (await browser(app.origin).signIn()).headers.getSetCookie();
     expect(cookie).toEndWith("; Secure");
   });
@@ -217,7 +217,7 @@ describe("signing in", () => {
   });
 
   test("is told in the trail, with the session and where it came from", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     await browser(app.origin, { "user-agent": "curl/8.0", "x-correlation-id": "sign-in-1234" }).signIn();
     const trail = await app.app.store.db.select().from(events);
     const [session] = await app.app.store.db.select().from(sessions);
@@ -234,7 +234,7 @@ describe("signing in", () => {
   });
 
   test("answers a wrong password and an unknown user alike", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const asked = { "x-correlation-id": "same-same-1" };
     const wrong = await browser(app.origin, asked).signIn("ada@example.com", "not the password");
     const unknown = await browser(app.origin, asked).signIn("nobody@example.com", "not the password");
@@ -247,7 +247,7 @@ describe("signing in", () => {
   });
 
   test("is possible ten times a minute from one address", async () => {
-    await using app = await startApp({ stands: true });
+    await using app = await startApp({ engine: false, stands: true });
     const tries = await Promise.all(
       Array.from({ length: 11 }, () => browser(app.origin).signIn("x@example.com")),
     );
@@ -260,7 +260,11 @@ describe("signing in", () => {
   });
 
   test("has a limit of failures for each account and source, so that nobody shuts a person out from elsewhere", async () => {
-    await using app = await startApp({ stands: true, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+    await using app = await startApp({
+      engine: false,
+      stands: true,
+      env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
+    });
     const from = (n: number) => browser(app.origin, { "x-forwarded-for": `192.0.2.${n}` });
     const guess = async () => (await from(1).signIn("ada@example.com", "guess")).status;
     const seen: number[] = [];
@@ -328,7 +332,7 @@ describe("signing in", () => {
   });
 
   test("is not possible from another site's page", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const body = { email: "ada@example.com", password: PASSWORD };
     const foreign: Record<string, string>[] = [
       { "sec-fetch-site": "cross-site" },
@@ -344,7 +348,7 @@ describe("signing in", () => {
 
 describe("signing out", () => {
   test("ends the session at once, clears the cookie, and is told in the trail", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
     const kept = ada.cookie();
@@ -361,7 +365,7 @@ describe("signing out", () => {
   });
 
   test("is nothing that an access token could do", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", "/api/v1/auth/logout");
     expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
     expect((await app.owner("GET", "/api/v1/users/me")).status).toBe(200);
@@ -370,7 +374,7 @@ describe("signing out", () => {
 
 describe("credentials", () => {
   test("a change under the cookie must come from Weir's own pages", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
     const change = (headers: Record<string, string>) =>
@@ -398,7 +402,7 @@ describe("credentials", () => {
   });
 
   test("one that is present and not valid is refused, and the next is not tried", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
     const { token } = app;

@@ -285,7 +285,7 @@ describe("a sync", () => {
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "nothing_to_copy" });
   });
 
-  test("continues where files were put together, at either side", async () => {
+  deepTest("continues where files were put together, at either side", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await load("shop", "SELECT 2 AS id");
@@ -345,7 +345,7 @@ describe("a sync", () => {
     expect(await slow.found()).toEqual([{ id: 1 }, { id: 2 }]);
   });
 
-  test("of one dataset from two sides at once copies each row once", async () => {
+  deepTest("of one dataset from two sides at once copies each row once", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     const both = await Promise.all([run({ destTenantId: there.id }), run({ destTenantId: there.id })]);
@@ -356,7 +356,7 @@ describe("a sync", () => {
     expect(await ids(there.call, "shop")).toEqual([1]);
   });
 
-  test("copies anew into a dataset that was deleted there", async () => {
+  deepTest("copies anew into a dataset that was deleted there", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: there.id });
@@ -384,15 +384,18 @@ describe("a sync", () => {
     },
   );
 
-  test("of a dataset that was deleted at the source and filled anew brings what is there now", async () => {
-    const there = await another();
-    await load("shop", "SELECT 1 AS id");
-    await run({ destTenantId: there.id });
-    expect((await app.owner("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
-    await load("shop", "SELECT 2 AS id");
-    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
-    expect(await ids(there.call, "shop")).toEqual([2]);
-  });
+  deepTest(
+    "of a dataset that was deleted at the source and filled anew brings what is there now",
+    async () => {
+      const there = await another();
+      await load("shop", "SELECT 1 AS id");
+      await run({ destTenantId: there.id });
+      expect((await app.owner("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+      await load("shop", "SELECT 2 AS id");
+      expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
+      expect(await ids(there.call, "shop")).toEqual([2]);
+    },
+  );
 
   test("past a limit copies nothing and says which limit; at the limit all", async () => {
     const there = await another();
@@ -454,7 +457,7 @@ describe("a sync", () => {
     });
   });
 
-  test("tells the dataset that can't be copied, and copies the others", async () => {
+  deepTest("tells the dataset that can't be copied, and copies the others", async () => {
     const there = await another();
     await load("crm", "SELECT 1 AS id");
     await load("shop", "SELECT DATE '2026-01-01' AS id");

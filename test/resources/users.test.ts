@@ -5,7 +5,7 @@ import { join } from "../support/people.ts";
 
 describe("users/me", () => {
   test("shows the person behind the credentials, and nothing of the password", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const me = await app.owner("GET", "/api/v1/users/me");
     expect(me.status).toBe(200);
     expect(Object.keys(me.body)).toEqual([
@@ -24,7 +24,7 @@ describe("users/me", () => {
   });
 
   test("lists memberships, the default one first, and marks the one of the request", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const made = await app.owner("POST", "/api/v1/organizations", { name: "Second" });
     const list = (headers = {}) => app.owner("GET", "/api/v1/users/me/memberships", undefined, headers);
     const acme = { id: app.ids.organizationId, name: "Acme", slug: "acme" };
@@ -53,7 +53,7 @@ describe("preferences", () => {
   const place = "/api/v1/users/me/preferences";
 
   test("change only what is given; null clears", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const set = await app.owner("PATCH", place, { locale: "de-ch", timezone: "Europe/Zurich" });
     expect([set.status, set.body.locale, set.body.timezone]).toEqual([200, "de-CH", "Europe/Zurich"]);
     const cleared = await app.owner("PATCH", place, { locale: null });
@@ -76,7 +76,7 @@ describe("preferences", () => {
   });
 
   test("take a name too", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const named = await app.owner("PATCH", place, { firstName: "Augusta Ada", lastName: null });
     expect([named.status, named.body.firstName, named.body.lastName]).toEqual([200, "Augusta Ada", null]);
     const blank = await app.owner("PATCH", place, { firstName: " " });
@@ -87,7 +87,7 @@ describe("preferences", () => {
   });
 
   test("that stay as they are leave updatedAt alone and no event behind", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const before = (await app.owner("PATCH", place, { timezone: "Asia/Kolkata" })).body;
     const count = await app.app.store.db.$count(events);
     app.clock.turn(5000);
@@ -98,7 +98,7 @@ describe("preferences", () => {
   });
 
   test("refuse what no clock or language goes by, each field by name", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const refused = await app.owner("PATCH", place, { locale: "xx_YY", timezone: "Mars/Phobos" });
     expect([refused.status, refused.body.detail]).toMatchObject([
       422,
@@ -117,7 +117,7 @@ describe("preferences", () => {
   });
 
   test("are one's own, whatever the role", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const viewer = await join(app, "viewer");
     expect((await viewer.call("PATCH", place, { locale: "fr" })).body).toMatchObject({
       id: viewer.user.id,

@@ -3,6 +3,7 @@ import { SHORT_CHARACTERS } from "../../src/base/json.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATION_RUNS, branch, created, RUNS, until } from "../support/work.ts";
 
 setDefaultTimeout(120_000);
@@ -36,44 +37,47 @@ const steps = (url: string) => [
   },
 ];
 
-test("a long payload is what a short one is, in conditions, lists, templates, deliveries, retries and replays", async () => {
-  expect(body.length).toBeGreaterThan(4 * SHORT_CHARACTERS);
-  await using app = await startApp();
-  let status = 500;
-  await using receiver = startReceiver(({ path }) =>
-    path === "/whole" ? new Response(null, { status }) : Response.json({}),
-  );
-  await makeHook(app, { waitSeconds: 30, retries: { enabled: false }, steps: steps(receiver.url) });
-  const seen = { ...JSON.parse(body), id: "9007199254740993" };
-  const sentTo = (path: string) =>
-    receiver.got.filter((request) => request.path === path).map(({ text }) => JSON.parse(text));
+deepTest(
+  "a long payload is what a short one is, in conditions, lists, templates, deliveries, retries and replays",
+  async () => {
+    expect(body.length).toBeGreaterThan(4 * SHORT_CHARACTERS);
+    await using app = await startApp();
+    let status = 500;
+    await using receiver = startReceiver(({ path }) =>
+      path === "/whole" ? new Response(null, { status }) : Response.json({}),
+    );
+    await makeHook(app, { waitSeconds: 30, retries: { enabled: false }, steps: steps(receiver.url) });
+    const seen = { ...JSON.parse(body), id: "9007199254740993" };
+    const sentTo = (path: string) =>
+      receiver.got.filter((request) => request.path === path).map(({ text }) => JSON.parse(text));
 
-  const answer = await send(app, body);
-  expect(answer.status).toBe(500);
-  expect(sentTo("/each").toSorted((a, b) => a.item.n - b.item.n)).toEqual([
-    { item: { n: 1 }, id: seen.id },
-    { item: { n: 2.5 }, id: seen.id },
-  ]);
-  expect(sentTo("/whole")).toEqual([seen]);
+    const answer = await send(app, body);
+    expect(answer.status).toBe(500);
+    expect(sentTo("/each").toSorted((a, b) => a.item.n - b.item.n)).toEqual([
+      { item: { n: 1 }, id: seen.id },
+      { item: { n: 2.5 }, id: seen.id },
+    ]);
+    expect(sentTo("/whole")).toEqual([seen]);
 
-  const delivery = await app.owner("GET", `${DELIVERIES}/${answer.body.deliveryId}`);
-  expect(delivery.body).toMatchObject({ status: "dead_letter", payload: seen });
-  const [listed] = (await app.owner("GET", DELIVERIES)).body.items;
-  expect(listed).toMatchObject({ id: answer.body.deliveryId, status: "dead_letter" });
+    const delivery = await app.owner("GET", `${DELIVERIES}/${answer.body.deliveryId}`);
+    expect(delivery.body).toMatchObject({ status: "dead_letter", payload: seen });
+    const [listed] = (await app.owner("GET", DELIVERIES)).body.items;
+    expect(listed).toMatchObject({ id: answer.body.deliveryId, status: "dead_letter" });
 
-  status = 200;
-  const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${answer.body.automationRunId}/retry`));
-  await until(app.owner, `${AUTOMATION_RUNS}/${again.id}`, (run) => run.status === "completed");
-  expect(sentTo("/whole")).toEqual([seen, seen]);
-  const { steps: ended } = (await app.owner("GET", `${AUTOMATION_RUNS}/${again.id}`)).body;
-  const { body: shown } = await app.owner("GET", `${RUNS}/${ended[2].actionRunId}`);
-  expect(shown).toMatchObject({ status: "completed", definition: { body: "{{payload}}" } }); // not what it became
+    status = 200;
+    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${answer.body.automationRunId}/retry`));
+    await until(app.owner, `${AUTOMATION_RUNS}/${again.id}`, (run) => run.status === "completed");
+    expect(sentTo("/whole")).toEqual([seen, seen]);
+    const { steps: ended } = (await app.owner("GET", `${AUTOMATION_RUNS}/${again.id}`)).body;
+    const { body: shown } = await app.owner("GET", `${RUNS}/${ended[2].actionRunId}`);
+    expect(shown).toMatchObject({ status: "completed", definition: { body: "{{payload}}" } }); // not what it became
 
-  const [letter] = (await app.owner("GET", LETTERS)).body.items;
-  await app.owner("POST", `${LETTERS}/${letter.id}/replay`);
-  await until(app.owner, LETTERS, ({ items }) => items[0].status === "replayed");
-  expect(sentTo("/whole")).toEqual([seen, seen, seen]);
-});
+    const [letter] = (await app.owner("GET", LETTERS)).body.items;
+    await app.owner("POST", `${LETTERS}/${letter.id}/replay`);
+    await until(app.owner, LETTERS, ({ items }) => items[0].status === "replayed");
+    expect(sentTo("/whole")).toEqual([seen, seen, seen]);
+  },
+);
 
 describe("a form of more than 10,000 fields is refused", () => {
   const part = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n';

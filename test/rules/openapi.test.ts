@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { componentNames } from "../../src/resources/openapi/names.ts";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { misfits, readDocument } from "./document.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
@@ -12,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-test("an independent linter has nothing to say against the document", async () => {
+deepTest("an independent linter has nothing to say against the document", async () => {
   const config = await createConfig({
     extends: ["recommended"],
     // `/actions/slug/{slug}` stands beside `/actions/{action_id}/run`, as the interface has it: an id is a UUID, which "slug" is not
@@ -32,7 +33,7 @@ test("an independent linter has nothing to say against the document", async () =
   ).toEqual([]);
 });
 
-test("the linter finds what is wrong with a document", async () => {
+deepTest("the linter finds what is wrong with a document", async () => {
   const config = await createConfig({ extends: ["recommended"] });
   const parameter = { name: "id", in: "paht", required: true, schema: { type: "string" } };
   const content = { "application/json": { schema: { $ref: "#/components/schemas/No" } } };

@@ -8,10 +8,13 @@ import { organizations } from "../../src/resources/organizations/table.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { refusalOf } from "../support/refusal.ts";
+import { scaled } from "../support/scale.ts";
 import { localPlace } from "./harness.ts";
 
 const FOLDER = join(import.meta.dir, "fixtures");
-const kept = readdirSync(FOLDER).map((name) => name.replace(".db.zst", ""));
+const kept = readdirSync(FOLDER)
+  .map((name) => name.replace(".db.zst", ""))
+  .sort();
 
 /** A kept database, unpacked and brought to the newest version. */
 async function upgraded(name: string) {
@@ -73,39 +76,42 @@ test("there is a kept database of each version of the schema that has been relea
   expect(kept.sort()).toEqual(expect.arrayContaining(migrations.slice(0, last + 1).map(({ name }) => name)));
 });
 
-test.each(kept)("a database of the version %s has all of its rows once it is upgraded", async (name) => {
-  await using fresh = localPlace();
-  await (await fresh.open(migrations)).close();
-  await using after = await upgraded(name);
-  const { place, store, before } = after;
-  const now = contentsOf(place.path);
+test.each(kept.filter((_, at) => at % scaled(4, 1) === 0))(
+  "a database of the version %s has all of its rows once it is upgraded",
+  async (name) => {
+    await using fresh = localPlace();
+    await (await fresh.open(migrations)).close();
+    await using after = await upgraded(name);
+    const { place, store, before } = after;
+    const now = contentsOf(place.path);
 
-  expect(before.rows.get("organizations")).not.toEqual([]);
-  for (const [table, rows] of before.rows) {
-    if (table === "migrations") continue;
-    const [like] = rows;
-    expect(like).toBeDefined();
-    if (table === "webhook_alerts")
-      expect(sorted(alertsIn(now.rows.get("notices") ?? [], like ?? {}))).toEqual(sorted(rows));
-    else if (table === "counts")
-      expect(now.rows.get(table)).toEqual(expect.arrayContaining(rows)); // more is counted
-    else expect(sorted(narrowed(now.rows.get(table) ?? [], like ?? {}))).toEqual(sorted(rows));
-  }
-  expect(now.schema).toEqual(contentsOf(fresh.path).schema);
-  using db = new Database(place.path, { readonly: true });
-  expect(db.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
-  expect(db.query("PRAGMA foreign_key_check").values()).toEqual([]);
-  expect(await chains(store)).toEqual([
-    { valid: true, checked: 6, firstBadId: null },
-    { valid: true, checked: 3, firstBadId: null },
-    { valid: true, checked: 0, firstBadId: null },
-  ]);
+    expect(before.rows.get("organizations")).not.toEqual([]);
+    for (const [table, rows] of before.rows) {
+      if (table === "migrations") continue;
+      const [like] = rows;
+      expect(like).toBeDefined();
+      if (table === "webhook_alerts")
+        expect(sorted(alertsIn(now.rows.get("notices") ?? [], like ?? {}))).toEqual(sorted(rows));
+      else if (table === "counts")
+        expect(now.rows.get(table)).toEqual(expect.arrayContaining(rows)); // more is counted
+      else expect(sorted(narrowed(now.rows.get(table) ?? [], like ?? {}))).toEqual(sorted(rows));
+    }
+    expect(now.schema).toEqual(contentsOf(fresh.path).schema);
+    using db = new Database(place.path, { readonly: true });
+    expect(db.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
+    expect(db.query("PRAGMA foreign_key_check").values()).toEqual([]);
+    expect(await chains(store)).toEqual([
+      { valid: true, checked: 6, firstBadId: null },
+      { valid: true, checked: 3, firstBadId: null },
+      { valid: true, checked: 0, firstBadId: null },
+    ]);
 
-  if (name === migrations.at(-1)?.name) return;
-  const [copy = "", ...more] = readdirSync(place.backups);
-  expect(more).toEqual([]);
-  expect(contentsOf(join(place.backups, copy))).toEqual(before);
-});
+    if (name === migrations.at(-1)?.name) return;
+    const [copy = "", ...more] = readdirSync(place.backups);
+    expect(more).toEqual([]);
+    expect(contentsOf(join(place.backups, copy))).toEqual(before);
+  },
+);
 
 test("runs under way begin the statuses of their stream with what they had come to under the older version", async () => {
   await using after = await upgraded("0022_trusted_tools");

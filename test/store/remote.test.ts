@@ -167,7 +167,7 @@ test("works beside one that reads a number too large are saved once, and it alon
   await store.close();
 });
 
-test("a commit that is not answered rejects its works, and the next write goes through", async () => {
+deepTest("a commit that is not answered rejects its works, and the next write goes through", async () => {
   await using place = await heardPlace();
   const store = await place.open();
   const thrown = await thrownBy(() =>

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { localFiles } from "../../../src/providers/local-files/local-files.ts";
 import { link } from "../../support/link.ts";
-import { deepTest, scaled } from "../../support/scale.ts";
+import { deepTest, scaled, someOf } from "../../support/scale.ts";
 import { failure, openWorld, type World } from "./world.ts";
 
 /** Loads files of a folder into the table t. */
@@ -61,21 +61,24 @@ describe("a column of CSV", () => {
   });
 
   // A type that the first rows suggest is refused by any later one.
-  test.each([2_100, 20_481, 60_000])("keeps what only row %d has, whatever came before", async (late) => {
-    for (const [early, odd] of [
-      ["1", "1.5"],
-      ["1", "01234"],
-      ["1.5", "1.23456"],
-      ["true", "yes"],
-      ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00"],
-    ] as const) {
-      await using world = openWorld();
-      const values = Array.from({ length: late + 1 }, (__, i) => (i === late ? odd : early));
-      await load(world, "a.csv", { "a.csv": csvOf(values) });
-      const [row] = await world.query(`SELECT CAST(v AS VARCHAR) AS v FROM raw.shop__t WHERE i = ${late}`);
-      expect([early, row?.v]).toEqual([early, odd]);
-    }
-  });
+  test.each(someOf(1, [2_100, 20_481, 60_000]))(
+    "keeps what only row %d has, whatever came before",
+    async (late) => {
+      for (const [early, odd] of [
+        ["1", "1.5"],
+        ["1", "01234"],
+        ["1.5", "1.23456"],
+        ["true", "yes"],
+        ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00"],
+      ] as const) {
+        await using world = openWorld();
+        const values = Array.from({ length: late + 1 }, (__, i) => (i === late ? odd : early));
+        await load(world, "a.csv", { "a.csv": csvOf(values) });
+        const [row] = await world.query(`SELECT CAST(v AS VARCHAR) AS v FROM raw.shop__t WHERE i = ${late}`);
+        expect([early, row?.v]).toEqual([early, odd]);
+      }
+    },
+  );
 
   test("that is empty at first, or in all of a file, is of the type of the values that come later", async () => {
     const empty = Array.from({ length: 3_000 }, () => "");
