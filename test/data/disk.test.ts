@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statfsSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,51 +24,47 @@ function smallDisk(size: string) {
   };
 }
 
-deepTest(
-  "a full disk fails the load with its name, leaves nothing of it, and all continues when there is room",
-  async () => {
-    using disk = smallDisk("48m");
-    if (!disk) return;
-    await using data = await startData({ self: SOURCE, dataFolder: disk.path });
-    const sql = (rows: number) =>
-      `select i as id, md5(i::varchar) || md5((i + 1)::varchar) as noise from range(${rows}) t(i)`;
-    const output = { layer: "marts", dataset: "noise" };
-    const first = await data.transform({ sql: sql(1000), output });
-    const run = await data.end("duckdb_transform", { sql: sql(3_000_000), output });
-    expect(run).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
-    expect(run.error.message).not.toContain(disk.path);
-    expect(await data.sums("marts", "noise")).toMatchObject({ rows: 1000, bytes: first.output.bytes });
+test("a full disk fails the load with its name, leaves nothing of it, and all continues when there is room", async () => {
+  using disk = smallDisk("48m");
+  if (!disk) return;
+  await using data = await startData({ self: SOURCE, dataFolder: disk.path });
+  const sql = (rows: number) =>
+    `select i as id, md5(i::varchar) || md5((i + 1)::varchar) as noise from range(${rows}) t(i)`;
+  const output = { layer: "marts", dataset: "noise" };
+  const first = await data.transform({ sql: sql(1000), output });
+  const run = await data.end("duckdb_transform", { sql: sql(3_000_000), output });
+  expect(run).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
+  expect(run.error.message).not.toContain(disk.path);
+  expect(await data.sums("marts", "noise")).toMatchObject({ rows: 1000, bytes: first.output.bytes });
 
-    const isTidy = () => {
-      const { bavail, bsize } = statfsSync(disk.path);
-      return readdirSync(join(disk.path, "lake", ".work")).length === 0 && bavail * bsize > 20_000_000;
-    };
-    const tidied = async () => {
-      while (!isTidy()) await Bun.sleep(20); // after the run is told
-    };
-    await tidied();
+  const isTidy = () => {
+    const { bavail, bsize } = statfsSync(disk.path);
+    return readdirSync(join(disk.path, "lake", ".work")).length === 0 && bavail * bsize > 20_000_000;
+  };
+  const tidied = async () => {
+    while (!isTidy()) await Bun.sleep(20); // after the run is told
+  };
+  await tidied();
 
-    const folder = await connectFolder(data.owner);
-    const lines = Array.from(
-      { length: 60_000 },
-      (_, id) => `${id},${crypto.randomUUID()}${crypto.randomUUID()}${crypto.randomUUID()}`,
-    );
-    await data.upload(folder, "/a.csv", `id,noise\n${lines.join("\n")}\n`);
-    const extract = await data.extract(folder, {
-      dataset: "more",
-      resources: [..."abcdefghijkl"].map((name) => ({ name, spec: "a.csv" })),
-    });
-    const extracted = await extract.run();
-    expect(extracted).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
-    expect(extracted.error.message).not.toContain(disk.path);
-    expect(await data.sums("raw", "more", "a")).toBeNull();
-    await tidied();
+  const folder = await connectFolder(data.owner);
+  const lines = Array.from(
+    { length: 60_000 },
+    (_, id) => `${id},${crypto.randomUUID()}${crypto.randomUUID()}${crypto.randomUUID()}`,
+  );
+  await data.upload(folder, "/a.csv", `id,noise\n${lines.join("\n")}\n`);
+  const extract = await data.extract(folder, {
+    dataset: "more",
+    resources: [..."abcdefghijkl"].map((name) => ({ name, spec: "a.csv" })),
+  });
+  const extracted = await extract.run();
+  expect(extracted).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
+  expect(extracted.error.message).not.toContain(disk.path);
+  expect(await data.sums("raw", "more", "a")).toBeNull();
+  await tidied();
 
-    expect(await data.transform({ sql: sql(2000), output })).toMatchObject({ rows: 2000 });
-    expect(await data.rows("select count(*) as n from marts.noise")).toEqual([{ n: 2000 }]);
-  },
-  120_000,
-);
+  expect(await data.transform({ sql: sql(2000), output })).toMatchObject({ rows: 2000 });
+  expect(await data.rows("select count(*) as n from marts.noise")).toEqual([{ n: 2000 }]);
+}, 120_000);
 
 deepTest(
   "a run that fills its work folder ends before the disk is full, and leaves nothing",
