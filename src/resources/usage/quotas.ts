@@ -137,9 +137,14 @@ export async function withinStorage<T>(tx: WriteContext, work: () => Promise<T>)
 /** Files of one organization that are being written, and what it had stored before the first of them. */
 interface Writing {
   before: Promise<number>;
+  /** When that was measured. */
+  measuredMs: number;
   taken: number;
   files: number;
 }
+
+/** A measurement reads the whole folder, so files that follow each other share it for this long. */
+const MEASURED_MS = 1_000;
 
 const WRITING = slot(() => new Map<string, Writing>());
 
@@ -149,14 +154,20 @@ export async function openFileRoom(ctx: Context): Promise<FileRoom | null> {
   if (limit === null) return null;
   const all = ctx.memory.of(WRITING);
   const { organizationId } = ctx;
-  const writing = all.get(organizationId) ?? { before: bytesWithFiles(ctx), taken: 0, files: 0 };
+  const nowMs = ctx.clock.monotonic();
+  const last = all.get(organizationId);
+  const isMeasured = last && (last.files > 0 || nowMs - last.measuredMs < MEASURED_MS);
+  const writing: Writing = isMeasured
+    ? last
+    : { before: bytesWithFiles(ctx), measuredMs: nowMs, taken: 0, files: 0 };
   all.set(organizationId, writing);
   writing.files++;
   let own = 0;
   const end = (stays: boolean) => {
     if (!stays) writing.taken -= own;
     writing.files--;
-    if (writing.files === 0) all.delete(organizationId);
+    // what was refused may fit once something was deleted
+    if (!stays && writing.files === 0) all.delete(organizationId);
   };
   try {
     const before = await writing.before;
