@@ -102,7 +102,8 @@ async function partsOf({ headers, body }: Content): Promise<JsonObject> {
       });
     });
   const replaced = [...form].flat().filter((part) => typeof part === "string" && part.includes(REPLACED));
-  if (replaced.length > 0 && !isUtf8(body) && !Buffer.from(body).includes(REPLACED)) throw wrongCharset("");
+  if (replaced.length > 0 && !isUtf8(body) && !Buffer.from(body).includes(REPLACED))
+    throw invalid(["body"], "A field of this form isn't UTF-8 text. Send UTF-8.", "string_unicode");
   const pairs = [...form].map(async ([name, value]): Promise<[string, Json]> => {
     if (typeof value === "string") return [name, value];
     const data = Buffer.from(await value.arrayBuffer()).toString("base64");
