@@ -118,19 +118,35 @@ test("automations are exported as a file that `weir apply` finds nothing to chan
   });
   const extract = { dataset: "books", resources: [{ name: `public.\${LEFT}` }] };
   const ask = { key: "ask", kind: "dlt_extract", connectionId, definition: extract };
+  const called = await makeAutomation(
+    weir.owner,
+    { path: "2024", steps: [ask] },
+    { name: "2024 books", triggerType: "webhook" },
+  );
+  const call = {
+    key: "call",
+    dependsOn: ["ask"],
+    kind: "call_automation",
+    definition: { automationId: called.id },
+  };
   const { id } = await makeAutomation(
     weir.owner,
-    { steps: [ask] },
+    { steps: [ask, call] },
     { name: "Ask the books", tags: ["shop"] },
   );
-  await go(`/automations/${id}`);
-  const [saved] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Export" }).click(),
-  ]);
-  expect(saved.suggestedFilename()).toBe("ask-the-books.yaml");
-  const text = await Bun.file(await saved.path()).text();
+  const exported = async (of: string) => {
+    await go(`/automations/${of}`);
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export" }).click(),
+    ]);
+    return { name: saved.suggestedFilename(), text: await Bun.file(await saved.path()).text() };
+  };
+  expect((await exported(called.id)).text).toContain(`secret: \${WEIR_2024_BOOKS_SECRET}`);
+  const { name, text } = await exported(id);
+  expect(name).toBe("ask-the-books.yaml");
   expect(text).toContain(`\${connection:books}`);
+  expect(text).toContain(`\${automation:2024-books}`);
   expect(text).not.toContain(connectionId);
   using place = folder();
   const file = join(place.path, "automations.yaml");

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { call } from "../../api.ts";
+import { ApiError, call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
 
 /** As the files of `weir apply` say it. */
@@ -15,6 +15,10 @@ const NOUNS: Readonly<Record<string, (id: string) => Promise<string>>> = {
     const { slug } = await call("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
     return `\${action:${slug}}`;
   },
+  automationId: async (id) => {
+    const { slug } = await call("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } });
+    return `\${automation:${slug}}`;
+  },
   apiId: async (id) => {
     const { name } = await call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });
     return `\${api:${name}}`;
@@ -27,6 +31,18 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const escaped = (text: string) =>
   /^\$+\{[^{}]*\}$/.test(text) ? `$${text}` : text.replace(/\$+\{[A-Z_][A-Z0-9_]*\}/g, (one) => `$${one}`);
 
+/** What is gone keeps its id, as the config has it. Any other failure is the export's. */
+function idOfGone(error: unknown, id: string): string {
+  if (error instanceof ApiError && error.status === 404) return id;
+  throw error;
+}
+
+/** A variable's name can't start with a digit, as a slug can. */
+function secretOf(slug: string): string {
+  const name = `${slug.toUpperCase().replaceAll("-", "_")}_SECRET`;
+  return `\${${/^[A-Z]/.test(name) ? name : `WEIR_${name}`}}`;
+}
+
 async function written(value: unknown, field: string, names: Map<string, Promise<string>>): Promise<unknown> {
   if (Array.isArray(value)) return Promise.all(value.map((each) => written(each, field, names)));
   if (typeof value === "object" && value !== null) {
@@ -36,8 +52,7 @@ async function written(value: unknown, field: string, names: Map<string, Promise
   if (typeof value !== "string") return value;
   const nameOf = NOUNS[field];
   if (nameOf === undefined || !ID.test(value)) return escaped(value);
-  // One that is gone keeps its id, as the config has it.
-  const name = names.get(value) ?? nameOf(value).catch(() => value);
+  const name = names.get(value) ?? nameOf(value).catch((error: unknown) => idOfGone(error, value));
   names.set(value, name);
   return name;
 }
@@ -56,7 +71,7 @@ export async function automationsAsYaml(automations: readonly Automation[]): Pro
         ...(status === "disabled" ? { disabled: true } : {}),
         ...(status === "draft" ? { draft: true } : {}),
         ...(tags.length > 0 ? { tags: tags.map(escaped) } : {}),
-        ...(hasSecret ? { secret: `\${${slug.toUpperCase().replaceAll("-", "_")}_SECRET}` } : {}),
+        ...(hasSecret ? { secret: secretOf(slug) } : {}),
         config: await written(rest, "config", names),
       };
     }),
