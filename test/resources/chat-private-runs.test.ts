@@ -90,7 +90,7 @@ describe("an action that a private chat ran", () => {
         triggerSourceId: null,
       });
       const { body: list } = await call("GET", `${RUNS}?limit=100`);
-      const unnamed = { actionName: null, automationId: null, automationName: null };
+      const unnamed = { actionName: null, automationId: null, automationName: null, stepName: null };
       expect(list.runs.find(({ id }: { id: string }) => id === run)).toEqual({
         ...body,
         ...unnamed,
