@@ -257,7 +257,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
     await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
     await page.waitForURL(/\/automation-runs\//);
-    await page.getByRole("heading", { name: "Step runs" }).waitFor();
+    await page.getByRole("heading", { name: "Steps", exact: true }).waitFor();
     expect(await troubles()).toEqual([]);
   });
 

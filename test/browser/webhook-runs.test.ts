@@ -50,7 +50,7 @@ deepTest(
     await page.getByRole("button", { name: "Rotate secret" }).click();
     await page.getByText("Requests signed with the current secret will be rejected").waitFor();
     expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
     const secret = await page
       .getByRole("dialog", { name: "Save your signing secret" })
       .locator("code")

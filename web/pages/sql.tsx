@@ -52,7 +52,7 @@ export default function Sql() {
             : t("Query your organization's tables. Read-only.")
         }
       />
-      <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
           <TabBar tabs={tabs} />
           <Code

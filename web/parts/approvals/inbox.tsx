@@ -99,7 +99,7 @@ function Pending({ page: { items, total } }: { page: Reply<"GET /api/v1/approval
           <Button onClick={() => setIds(new Set(items.map(({ id }) => id)))}>{t("Select all")}</Button>
         </div>
       )}
-      <div className="grid items-start gap-x-5 lg:grid-cols-[19rem_minmax(0,1fr)]">
+      <div className="grid items-start gap-x-5 grid-cols-[minmax(0,1fr)] lg:grid-cols-[19rem_minmax(0,1fr)]">
         <div className="card mb-5">
           <ul aria-label={t("Pending approvals")} className="max-h-56 overflow-y-auto lg:max-h-[70vh]">
             {items.map((item, index) => (
