@@ -131,7 +131,7 @@ describe("scripts that try to do what they may not", () => {
     await Promise.all(
       Array.from({ length: availableParallelism() * 8 }, async (_, n) => {
         const by = { ...host, organizationId: `org-${n % 4}` };
-        const { output } = await run(n % 2 ? keep : look, { timeoutMs: 10_000 }, by);
+        const { output } = await run(n % 2 ? keep : look, { timeoutMs: 60_000 }, by);
         expect(output).toBe(n % 2 ? "object" : "undefined");
       }),
     );
