@@ -9,15 +9,8 @@ import type { Computed, ComputeJob } from "../compute/contract.ts";
 import type { Letter, Sent } from "../mail/contract.ts";
 import type { SignInTerms, SignInTokens } from "../oauth/contract.ts";
 import type { Column } from "../sql/contract.ts";
+import type { FileRoom } from "./contract-room.ts";
 import type { NamedResource, SourceSql, Tables, TableWrites } from "./contract-tables.ts";
-
-/** Room for a file that is being written. */
-export interface FileRoom {
-  /** Takes some of it. Throws `quota_exceeded` if there is not enough. */
-  take(bytes: number): void;
-  /** Frees what was taken, unless the file stays. */
-  end(stays: boolean): void;
-}
 
 /** An open connection, as a provider receives it. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
@@ -290,7 +283,7 @@ export type Extraction =
        * them; to be asked for once all bytes were read. Absent where nobody asked.
        */
       keys?(): Promise<Extraction & { kind: "csv" }>;
-      /** Releases what is held for `keys`. Called by whoever requested them. */
+      /** Releases what is held for `keys`. Called by the run that requested them. */
       close?(): Promise<void>;
     }
   | {

@@ -3,13 +3,13 @@ import { resolve } from "node:path";
 import { fileReason } from "../../base/file-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
+import { escaped } from "../../base/placeholder.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Host } from "../host.ts";
 import { openTypes, type Types } from "./field-types.ts";
 import { completed, itemFields, KINDS, type Kind, UNSEEN } from "./kinds.ts";
 import { readSources, type Source } from "./sources.ts";
 import {
-  escaped,
   filledWithin,
   mapTexts,
   type Noun,

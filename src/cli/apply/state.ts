@@ -1,9 +1,10 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { escaped } from "../../base/placeholder.ts";
 import type { Api } from "../verbs.ts";
 import { completed, KINDS, kindOf } from "./kinds.ts";
 import { originOf, sortVersions } from "./template-versions.ts";
-import { encoded, escaped, type Noun, numbered, versionKey } from "./text.ts";
+import { encoded, type Noun, numbered, versionKey } from "./text.ts";
 
 /** One thing that a server has. */
 export interface There {

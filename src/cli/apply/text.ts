@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
+import { ESCAPED, escaped, WITHIN } from "../../base/placeholder.ts";
 
 /** What a reference may name: `${connection:shop}` stands for that connection's id. */
 export const NOUNS = [
@@ -16,10 +17,7 @@ export const NOUNS = [
 export type Noun = (typeof NOUNS)[number];
 
 const HELD = /^\$\{([^{}]*)\}$/;
-const ESCAPED = /^\$+\{[^{}]*\}$/;
 export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Within longer text, names are in capitals: `${name}` in a script is its own. */
-const WITHIN = /(\$+)\{([A-Z_][A-Z0-9_]*)\}/g;
 const REFERENCE = new RegExp(`^(${NOUNS.join("|")}):(.+)$`);
 
 /** What a text stands for; null for one that stands for itself. */
@@ -33,10 +31,6 @@ export function placeholderIn(
   const known = NOUNS.find((one) => one === noun);
   return known && key !== undefined ? { noun: known, key } : { unknown: held };
 }
-
-/** A text that stands for itself, as it is written in a file. */
-export const escaped = (text: string): string =>
-  ESCAPED.test(text) ? `$${text}` : text.replace(WITHIN, (one) => `$${one}`);
 
 /** The text that an escaped one stands for. */
 export const unescaped = (text: string): string =>
@@ -117,17 +111,6 @@ export const slugOfKey = (key: string): string => key.replace(/@[^@]*$/, "");
 /** A key as it may be printed. */
 export const shownKey = (noun: Noun, key: string): string =>
   noun === "webhook" ? String(maskSecrets(key)) : key;
-
-/** The name of an environment variable for a path. */
-export function variableName(words: readonly string[]): string {
-  const name = words
-    .join("_")
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toUpperCase()
-    .replace(/[^A-Z0-9]+/g, "_")
-    .replace(/^_+|_+$/g, "");
-  return /^[A-Z]/.test(name) ? name : `WEIR_${name}`;
-}
 
 /** Keys that stand first wherever they are, then the others by their names. */
 const FIRST = ["key", "name", "kind", "type", "actionId", "connectionId"];

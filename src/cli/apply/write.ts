@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
+import { escaped, variableName } from "../../base/placeholder.ts";
 import { completed, KINDS, kindOf, shortened } from "./kinds.ts";
 import type { State, There } from "./state.ts";
-import { escaped, isSecretText, mapTexts, ordered, slugOfKey, variableName } from "./text.ts";
+import { isSecretText, mapTexts, ordered, slugOfKey } from "./text.ts";
 
 /** The version of these files. */
 export const FORMAT = 1;

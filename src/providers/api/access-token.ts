@@ -51,7 +51,7 @@ export async function accessToken<C, K>(
   return flight;
 }
 
-/** Result for whoever requested it. Null if that caller gave up, so that another has to request it. */
+/** Result for the caller that requested it. Null if that caller gave up, so that another has to request it. */
 async function shared(flight: Promise<string>, signal: AbortSignal): Promise<string | null> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -61,7 +61,7 @@ function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined
     if (recalled.size >= MAX_BUCKETS) recalled.clear();
     reading = readKept(link, link.quotas);
     recalled.set(link.connectionId, reading);
-    reading.catch(() => recalled.delete(link.connectionId)); // whoever draws gets the error; the next one reads again
+    reading.catch(() => recalled.delete(link.connectionId)); // the caller gets the error; the next one reads again
   }
   return reading;
 }

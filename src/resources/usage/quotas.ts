@@ -4,7 +4,7 @@ import { eq, isNotNull, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { slot } from "../../base/memory.ts";
 import type { App, Context, WriteContext } from "../../context.ts";
-import type { FileRoom } from "../../providers/contract.ts";
+import type { FileRoom } from "../../providers/contract-room.ts";
 import { PARTS_FOLDER } from "../../providers/files/paths.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { escaped, variableName } from "../../../src/base/placeholder.ts";
 import { ApiError, call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
 
@@ -27,20 +28,10 @@ const NOUNS: Readonly<Record<string, (id: string) => Promise<string>>> = {
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A text that would be read as a placeholder has another `$`. */
-const escaped = (text: string) =>
-  /^\$+\{[^{}]*\}$/.test(text) ? `$${text}` : text.replace(/\$+\{[A-Z_][A-Z0-9_]*\}/g, (one) => `$${one}`);
-
 /** What is gone keeps its id, as the config has it. Any other failure is the export's. */
 function idOfGone(error: unknown, id: string): string {
   if (error instanceof ApiError && error.status === 404) return id;
   throw error;
-}
-
-/** A variable's name can't start with a digit, as a slug can. */
-function secretOf(slug: string): string {
-  const name = `${slug.toUpperCase().replaceAll("-", "_")}_SECRET`;
-  return `\${${/^[A-Z]/.test(name) ? name : `WEIR_${name}`}}`;
 }
 
 async function written(value: unknown, field: string, names: Map<string, Promise<string>>): Promise<unknown> {
@@ -71,7 +62,7 @@ export async function automationsAsYaml(automations: readonly Automation[]): Pro
         ...(status === "disabled" ? { disabled: true } : {}),
         ...(status === "draft" ? { draft: true } : {}),
         ...(tags.length > 0 ? { tags: tags.map(escaped) } : {}),
-        ...(hasSecret ? { secret: secretOf(slug) } : {}),
+        ...(hasSecret ? { secret: `\${${variableName([slug, "secret"])}}` } : {}),
         config: await written(rest, "config", names),
       };
     }),

@@ -4,7 +4,7 @@ import { client, refresh } from "../../data.ts";
 import { plural } from "../base/plural.ts";
 import { notify } from "../base/toast.tsx";
 
-/** So many are under way at once, so that a long selection leaves the server room. */
+/** Number of requests at once, so that a long selection leaves the server room. */
 const AT_ONCE = 4;
 
 export interface BulkTexts {
@@ -30,7 +30,7 @@ async function doAll<T>(items: readonly T[], one: (item: T) => Promise<unknown>,
 
 type Touched = Parameters<typeof refresh>[1];
 
-/** A deed for many things at once; what it touches is read anew when all are through. */
+/** Performs an operation on many items. Reloads what it `touches` once all have ended. */
 export function useBulk<T>(
   one: (item: T) => Promise<unknown>,
   texts: BulkTexts,

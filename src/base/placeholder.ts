@@ -1,0 +1,18 @@
+export const ESCAPED = /^\$+\{[^{}]*\}$/;
+/** Within longer text, names are in capitals: `${name}` in a script is its own. */
+export const WITHIN = /(\$+)\{([A-Z_][A-Z0-9_]*)\}/g;
+
+/** A text that stands for itself, as it is written in a file. */
+export const escaped = (text: string): string =>
+  ESCAPED.test(text) ? `$${text}` : text.replace(WITHIN, (one) => `$${one}`);
+
+/** The name of an environment variable for a path. */
+export function variableName(words: readonly string[]): string {
+  const name = words
+    .join("_")
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+  return /^[A-Z]/.test(name) ? name : `WEIR_${name}`;
+}
