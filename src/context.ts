@@ -337,7 +337,7 @@ export const inChainOf = <C extends Context>(ctx: C, { correlationId }: { correl
 export const requestChainOf = (ctx: Context): string => ctx.requestCorrelationId ?? ctx.correlationId;
 
 /** The columns of a new row that say where it belongs and who made it. */
-export function created(tx: WriteContext) {
+export function created(tx: Context) {
   const at = timestamp(tx.clock);
   return {
     organizationId: tx.organizationId,

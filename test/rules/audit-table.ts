@@ -819,6 +819,15 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: ["connection.tested connection", "connection.error connection by system"],
     call: async (world) => ({ path: api(`connections/${(await connection(world)).id}/verify`) }),
   },
+  "POST /api/v1/connections/test": {
+    events: ["connection.tested connection"],
+    about: unsaid,
+    call: () => ({ path: api("connections/test"), body: postgres() }),
+  },
+  "POST /api/v1/connections/{connection_id}/test": {
+    events: ["connection.tested connection"],
+    call: async (world) => ({ path: api(`connections/${(await connection(world)).id}/test`), body: {} }),
+  },
   "POST /api/v1/connections/{connection_id}/set-default": {
     events: ["connection.updated connection"],
     call: async (world) => ({ path: api(`connections/${(await connection(world)).id}/set-default`) }),

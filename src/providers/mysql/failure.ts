@@ -40,16 +40,22 @@ export function toFailure(
   const { errno, code = "", message = "" } = thrown(error);
   const make = (text: string, retryable = false) =>
     new AppError("upstream", text, { retryable, cause: error });
+  const about = (setting: string, text: string) =>
+    new AppError("upstream", text, { cause: error, details: { setting } });
   switch (errno) {
     case 1045:
     case 1698:
-      return make(`${addressOf(server)} does not accept the password of the user "${who.user}".`);
+      return about(
+        "credentials.password",
+        `${addressOf(server)} does not accept the password of the user "${who.user}".`,
+      );
     case 1044:
-      return make(
+      return about(
+        "config.database",
         `The user "${who.user}" may not use the database "${who.database}", or no database has that name.`,
       );
     case 1049:
-      return make(`There is no database "${who.database}" at ${addressOf(server)}.`);
+      return about("config.database", `There is no database "${who.database}" at ${addressOf(server)}.`);
     case 1040:
     case 1203:
     case 1226:
@@ -66,7 +72,10 @@ export function toFailure(
     case 1862:
       return make(`${addressOf(server)} asks for another way to sign in, or for a new password: ${message}.`);
     case 3159:
-      return make(`${addressOf(server)} takes only TLS connections: set sslMode to require or verify-full.`);
+      return about(
+        "config.sslMode",
+        `${addressOf(server)} takes only TLS connections: set sslMode to require or verify-full.`,
+      );
     case 1969:
     case 3024:
       return new AppError("timeout", `${addressOf(server)} stopped the query: it took too long.`, {
@@ -84,7 +93,7 @@ export function toFailure(
   if (errno !== undefined && errno >= 1000) return make(`${addressOf(server)} answered: ${message}.`);
   switch (code) {
     case "HANDSHAKE_NO_SSL_SUPPORT":
-      return make(`${addressOf(server)} does not offer TLS, which sslMode asks for.`);
+      return about("config.sslMode", `${addressOf(server)} does not offer TLS, which sslMode asks for.`);
     case "HANDSHAKE_SSL_ERROR": {
       const fault = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(message))?.[1];
       return make(

@@ -24,16 +24,27 @@ export function toFailure(
   const { message = "" } = (typeof error === "object" && error !== null ? error : {}) as Thrown;
   const make = (text: string, retryable = false) =>
     new AppError("upstream", text, { retryable, cause: error });
+  const about = (setting: string, text: string) =>
+    new AppError("upstream", text, { cause: error, details: { setting } });
   const state = sqlState(error);
   switch (state) {
     case "28P01":
-      return make(`${addressOf(server)} does not accept the password of the user "${who.user}".`);
+      return about(
+        "credentials.password",
+        `${addressOf(server)} does not accept the password of the user "${who.user}".`,
+      );
     case "28000":
       return /no encryption|SSL off/.test(message)
-        ? make(`${addressOf(server)} takes only TLS connections here: set sslMode to require or verify-full.`)
-        : make(`${addressOf(server)} does not let the user "${who.user}" in: ${message}.`);
+        ? about(
+            "config.sslMode",
+            `${addressOf(server)} takes only TLS connections here: set sslMode to require or verify-full.`,
+          )
+        : about(
+            "credentials.user",
+            `${addressOf(server)} does not let the user "${who.user}" in: ${message}.`,
+          );
     case "3D000":
-      return make(`There is no database "${who.database}" at ${addressOf(server)}.`);
+      return about("config.database", `There is no database "${who.database}" at ${addressOf(server)}.`);
     case "53300":
       return make(`${addressOf(server)} has too many connections already.`, true);
     case "57P03":

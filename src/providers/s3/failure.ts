@@ -51,6 +51,8 @@ export function refusal(
   const { bucket } = link.config;
   const cause = { status, ...fault };
   const make = (text: string, retryable = false) => new AppError("upstream", text, { retryable, cause });
+  const about = (setting: string, text: string) =>
+    new AppError("upstream", text, { cause, details: { setting } });
   if (status >= 500 || status === 429 || BUSY.has(fault.code)) {
     const seconds = Number(headers.get("retry-after") ?? Number.NaN);
     return new AppError("upstream", `The object store is busy or failing (${fault.code || status}).`, {
@@ -61,7 +63,8 @@ export function refusal(
   }
   const region = fault.region && fault.region !== regionOf(link.config) ? fault.region : null;
   if (region || status === 301 || status === 307) {
-    return make(
+    return about(
+      "config.region",
       region
         ? `The bucket ${bucket} is in the region ${region}, not in ${regionOf(link.config)}: set region to ${region}.`
         : `The bucket ${bucket} has to be addressed another way: check region, endpointUrl and forcePathStyle.`,
@@ -69,7 +72,7 @@ export function refusal(
   }
   switch (fault.code) {
     case "NoSuchBucket":
-      return make(`There is no bucket ${bucket} at this address.`);
+      return about("config.bucket", `There is no bucket ${bucket} at this address.`);
     case "NoSuchKey":
       return noSuchFile(request.key);
     case "InvalidObjectState":
@@ -79,13 +82,13 @@ export function refusal(
     case "PreconditionFailed":
       return changedFile(request.key);
     case "InvalidAccessKeyId":
-      return make("The object store does not know this accessKeyId.");
+      return about("credentials.accessKeyId", "The object store does not know this accessKeyId.");
     case "SignatureDoesNotMatch":
-      return make("The secretAccessKey does not belong to this accessKeyId.");
+      return about("credentials.secretAccessKey", "The secretAccessKey does not belong to this accessKeyId.");
     case "InvalidToken":
     case "ExpiredToken":
     case "TokenRefreshRequired":
-      return make("The sessionToken has expired or is not valid.");
+      return about("credentials.sessionToken", "The sessionToken has expired or is not valid.");
     case "RequestTimeTooSkewed":
       return make("The clock of this machine is too far from the object store's.");
     case "AccessDenied":
@@ -95,7 +98,7 @@ export function refusal(
   }
   if (status === 404)
     return request.key === ""
-      ? make(`There is no bucket ${bucket} at this address.`)
+      ? about("config.bucket", `There is no bucket ${bucket} at this address.`)
       : noSuchFile(request.key);
   if (status === 401 || status === 403) return make(denied(request, bucket));
   if (status === 412) return changedFile(request.key);

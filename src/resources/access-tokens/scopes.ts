@@ -39,6 +39,9 @@ const EXPORTS = ["/api/v1/organizations/current/export"];
 const ADMINISTERS =
   /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations)|users\/me$)(\/|$)/;
 
+/** They send what they are given anywhere, as what they test would once it is saved. */
+const WRITES = ["/api/v1/connections/test", "/api/v1/connections/{connection_id}/test"];
+
 const RUNS = /\/(run|cancel|retry|test|replay|stream)$/;
 
 /** Returns the scope that an access token needs for the operation. Null if no credentials are required. */
@@ -49,5 +52,5 @@ export function scopeOf({ method, path, audience, byPeople }: Described): Scope 
   if (READS.includes(path)) return "read";
   if (byPeople) return "approve";
   if (["admin", "owner", "operator"].includes(audience) || ADMINISTERS.test(path)) return "admin";
-  return RUNS.test(path) ? "run" : "write";
+  return !WRITES.includes(path) && RUNS.test(path) ? "run" : "write";
 }

@@ -21,40 +21,56 @@ import type { ConnectionCreate } from "./wire.ts";
 export function createConnection(ctx: Context, input: ConnectionCreate): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     checkMaySet(tx, "none", input.approvalRequired);
-    const template = await checkCreation(tx, input);
-    if (template) refuseUnpublished(template);
-    return insertConnection(tx, input, {
-      templateId: template?.id ?? null,
-      definition: (template?.definition as HttpTemplate | undefined) ?? null,
-    });
+    return insertConnection(tx, input, await originOf(tx, input));
   });
+}
+
+type Origin = Pick<ConnectionRow, "templateId" | "definition">;
+
+/** Checks the settings of a new connection. Throws `InvalidInput`, `invalid_state` as `createConnection` does. */
+export async function originOf(ctx: Context, input: ConnectionCreate): Promise<Origin> {
+  const template = await checkCreation(ctx, input);
+  if (template) refuseUnpublished(template);
+  return {
+    templateId: template?.id ?? null,
+    definition: (template?.definition as HttpTemplate | undefined) ?? null,
+  };
+}
+
+type Settings = Pick<ConnectionCreate, "name" | "provider" | "config" | "credentials" | "approvalRequired">;
+
+/** A connection that is not stored. */
+export function draftOf(ctx: Context, input: Settings & { slug: string }, origin: Origin): ConnectionRow {
+  const at = { id: ctx.ids.uuid(), organizationId: ctx.organizationId };
+  return {
+    ...created(ctx),
+    id: at.id,
+    name: input.name,
+    slug: input.slug,
+    provider: input.provider ?? HTTP_PROVIDER,
+    status: "needs_verification",
+    config: merged({}, input.config ?? {}),
+    ...sealCredentials(ctx, at, merged<string>({}, input.credentials ?? {})),
+    isDefault: false,
+    approvalRequired: input.approvalRequired ?? "none",
+    templateId: origin.templateId,
+    definition: origin.definition,
+    lastUsedAt: null,
+    lastVerifiedAt: null,
+    verificationError: null,
+  };
 }
 
 /** Stores a connection whose settings have been checked. Throws `slug_taken`; `invalid_state` for files that others can't see. */
 export async function insertConnection(
   tx: WriteContext,
-  input: Pick<ConnectionCreate, "name" | "slug" | "provider" | "config" | "credentials" | "approvalRequired">,
-  origin: Pick<ConnectionRow, "templateId" | "definition">,
+  input: Settings & Pick<ConnectionCreate, "slug">,
+  origin: Origin,
 ): Promise<ConnectionRow> {
   if (tx.providers.get(input.provider ?? "")?.isLocal)
     await tx.peers?.requireTogether("The files of this connection");
-  const at = { id: tx.ids.uuid(), organizationId: tx.organizationId };
-  const row: ConnectionRow = {
-    ...created(tx),
-    id: at.id,
-    name: input.name,
-    slug: input.slug ? await claimSlug(tx, input.slug) : await deriveSlug(tx, input.name),
-    provider: input.provider ?? HTTP_PROVIDER,
-    status: "needs_verification",
-    config: merged({}, input.config ?? {}),
-    ...sealCredentials(tx, at, merged<string>({}, input.credentials ?? {})),
-    isDefault: false,
-    approvalRequired: input.approvalRequired ?? "none",
-    ...origin,
-    lastUsedAt: null,
-    lastVerifiedAt: null,
-    verificationError: null,
-  };
+  const slug = input.slug ? await claimSlug(tx, input.slug) : await deriveSlug(tx, input.name);
+  const row = draftOf(tx, { ...input, slug }, origin);
   await tx.db.insert(connections).values(row);
   await record(tx, "connection.created", entity(row.id), {
     name: row.name,

@@ -16,6 +16,7 @@ import { validateSelection } from "./selection.ts";
 import { findConnection, findConnectionBySlug } from "./service.ts";
 import { SIGN_IN_CALLBACK } from "./sign-in-store.ts";
 import { disableConnection, reactivateConnection, setDefaultConnection } from "./status.ts";
+import { testChangedConnection, testNewConnection } from "./trial.ts";
 import { updateConnection } from "./update.ts";
 import { MAX_UPLOAD_BYTES, uploadFile } from "./upload.ts";
 import { usesOf } from "./uses.ts";
@@ -29,7 +30,10 @@ import {
   ConnectionPatch,
   ConnectionPatchQuery,
   ConnectionQuery,
+  ConnectionTrial,
   exampleConnection,
+  exampleNewConnection,
+  exampleTrial,
   FileContentQuery,
   FileItem,
   FilePage,
@@ -43,6 +47,7 @@ import {
   TablePreview,
   TablePreviewQuery,
   TableQuery,
+  TrialResult,
   toConnection,
   UploadQuery,
 } from "./wire.ts";
@@ -82,12 +87,7 @@ export const connectionOperations = [
     summary: "Create a connection",
     description: "From a provider or a template.",
     body: ConnectionCreate,
-    bodyExample: {
-      name: "Shop database",
-      provider: "postgres",
-      config: { host: "db.example.com", database: "shop" },
-      credentials: { user: "weir", password: "correct horse battery staple" },
-    },
+    bodyExample: exampleNewConnection,
     faults: creationFaults,
     status: 201,
     response: Connection,
@@ -95,6 +95,21 @@ export const connectionOperations = [
     errors: [409],
     example: { ...example, status: "needs_verification", lastVerifiedAt: null },
     handle: async ({ ctx, body }) => toConnection(await createConnection(ctx, body)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/test",
+    audience: "member",
+    tag,
+    summary: "Test a new connection",
+    description: "Sends a real request with these settings, without creating the connection.",
+    body: ConnectionCreate,
+    bodyExample: exampleNewConnection,
+    faults: creationFaults,
+    response: TrialResult,
+    errors: [409],
+    example: exampleTrial,
+    handle: ({ ctx, body }) => testNewConnection(ctx, body),
   }),
   operation({
     method: "GET",
@@ -189,6 +204,22 @@ export const connectionOperations = [
     errors: [404, 409],
     example,
     handle: async ({ ctx, params }) => toConnection(await verifyConnection(ctx, params.connection_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/test",
+    audience: "member",
+    tag,
+    summary: "Test changes to a connection",
+    description:
+      "Sends a real request with the stored settings and these changes, without saving them. As with an update, another destination needs the credentials again.",
+    params,
+    body: ConnectionTrial,
+    bodyExample: { config: { database: "shop_2026" } },
+    response: TrialResult,
+    errors: [404, 409],
+    example: exampleTrial,
+    handle: ({ ctx, params, body }) => testChangedConnection(ctx, params.connection_id, body),
   }),
   operation({
     method: "POST",

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
-import { canonicalJson } from "../../base/json.ts";
+import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { checkMaySet } from "./approval.ts";
 import { openCredentials, sealCredentials } from "./credentials.ts";
@@ -57,29 +57,44 @@ export function updateConnection(
   });
 }
 
-/** Returns what a patch changes in config and credentials, checked. Empty if nothing. */
-function settingsChange(
-  tx: WriteContext,
+type SettingsPatch = Pick<ConnectionPatch, "config" | "credentials">;
+
+/**
+ * Returns the settings of a connection after a patch. Throws `InvalidInput`, also if stored credentials would go to a
+ * new destination, or there with less protection.
+ */
+export function patched(
+  ctx: Context,
   before: ConnectionRow,
-  patch: ConnectionPatch,
-  { definition, keepsSame }: Pick<ConnectionRow, "definition"> & { keepsSame: boolean },
-): Partial<ConnectionRow> {
-  if (patch.config === undefined && patch.credentials === undefined) return {};
-  const taker = takerFor(tx, { provider: before.provider, definition });
-  const known = openCredentials(tx, before);
+  patch: SettingsPatch,
+  definition = before.definition,
+): { config: JsonObject; credentials: Record<string, string>; known: Record<string, string> } {
+  const taker = takerFor(ctx, { provider: before.provider, definition });
+  const known = openCredentials(ctx, before);
   const config = patch.config === null ? {} : merged(before.config, patch.config ?? {});
   const credentials = patch.credentials === null ? {} : merged(known, patch.credentials ?? {});
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials, config));
-  if (destinationOf(taker, config) !== destinationOf(takerFor(tx, before), before.config))
+  if (destinationOf(taker, config) !== destinationOf(takerFor(ctx, before), before.config))
     faults.push(
       ...ungiven(Object.keys(known), patch.credentials, "would be sent to a different destination"),
     );
   else if (guardIn(taker, config) < guardIn(taker, before.config))
     faults.push(...ungiven(Object.keys(known), patch.credentials, "would be less protected"));
   if (faults.length > 0) throw new InvalidInput(faults);
+  return { config, credentials, known };
+}
 
+/** Returns what a patch changes in config and credentials, checked. Empty if nothing. */
+function settingsChange(
+  tx: WriteContext,
+  before: ConnectionRow,
+  patch: SettingsPatch,
+  { definition, keepsSame }: Pick<ConnectionRow, "definition"> & { keepsSame: boolean },
+): Partial<ConnectionRow> {
+  if (patch.config === undefined && patch.credentials === undefined) return {};
+  const { config, credentials, known } = patched(tx, before, patch, definition);
   const isSame = (one: unknown, other: unknown) => canonicalJson(one) === canonicalJson(other);
   const isNamed =
     patch.credentials === null ? before.hasCredentials : Object.keys(patch.credentials ?? {}).length > 0;

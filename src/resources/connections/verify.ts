@@ -2,6 +2,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, touched, write } from "../../context.ts";
+import type { Link } from "../../providers/contract.ts";
 import { record } from "../events/service.ts";
 import { recordBroken } from "./broken.ts";
 import { openCredentials } from "./credentials.ts";
@@ -49,10 +50,15 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
 }
 
 /** Returns why the provider rejects it. Null if it doesn't. */
-async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null> {
+export async function tryOut(
+  ctx: Context,
+  row: ConnectionRow,
+  /** What of the link the provider gets. */
+  shown: (link: Link) => Link = withoutReport,
+): Promise<AppError | null> {
   try {
-    await reach(ctx, row, { limitMs: LIMIT_MS, purpose: "verify" }, (provider, { tokens, ...link }) =>
-      provider.verify({ ...link, ...(tokens ? { tokens: { ...tokens, refused: undefined } } : {}) }),
+    await reach(ctx, row, { limitMs: LIMIT_MS, purpose: "verify" }, (provider, link) =>
+      provider.verify(shown(link)),
     );
     return null;
   } catch (error) {
@@ -60,6 +66,12 @@ async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null
     throw error;
   }
 }
+
+/** The result is the report: a refused token is not told of once more. */
+const withoutReport = ({ tokens, ...link }: Link): Link => ({
+  ...link,
+  ...(tokens ? { tokens: { ...tokens, refused: undefined } } : {}),
+});
 
 /** Compares decrypted credentials, since rotating the master key encrypts them again. */
 const hasSameSettings = (ctx: Context, one: ConnectionRow, other: ConnectionRow) =>

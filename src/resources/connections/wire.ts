@@ -95,6 +95,26 @@ export const ConnectionPatch = object({
 });
 export type ConnectionPatch = Static<typeof ConnectionPatch>;
 
+/** Changes to test without saving them. */
+export const ConnectionTrial = object({
+  config: ConnectionPatch.properties.config,
+  credentials: ConnectionPatch.properties.credentials,
+});
+export type ConnectionTrial = Static<typeof ConnectionTrial>;
+
+export const TrialResult = object({
+  status: oneOf(["active", "error"], { description: "Status that the connection would have" }),
+  verificationError: nullable(Type.String({ description: "Why the test failed. Null if it succeeded" })),
+  field: nullable(
+    Type.Array(Type.String(), {
+      description:
+        "Field that the failure is about, such as `credentials`, `password`. Null if the other system doesn't tell",
+    }),
+  ),
+  durationSeconds: Type.Number(),
+});
+export type TrialResult = Static<typeof TrialResult>;
+
 const SORTS = ["name", "created_at", "updated_at", "last_verified_at", "status", "provider"] as const;
 
 export const ConnectionQuery = object({
@@ -327,4 +347,18 @@ export const exampleConnection: Static<typeof Connection> = {
   updatedAt: "2026-01-01T00:00:00.000Z",
   createdBy: "01890a5d-ac96-774b-bcce-b302099a8058",
   updatedBy: "01890a5d-ac96-774b-bcce-b302099a8058",
+};
+
+export const exampleNewConnection = {
+  name: "Shop database",
+  provider: "postgres",
+  config: { host: "db.example.com", database: "shop" },
+  credentials: { user: "weir", password: "correct horse battery staple" },
+};
+
+export const exampleTrial: TrialResult = {
+  status: "error",
+  verificationError: 'db.example.com:5432 does not accept the password of the user "weir".',
+  field: ["credentials", "password"],
+  durationSeconds: 0.12,
 };

@@ -7,7 +7,7 @@ export const EVENTS = {
   "connection.created": "A connection was created",
   "connection.updated": "A connection was changed",
   "connection.deleted": "A connection was deleted",
-  "connection.tested": "A connection was verified",
+  "connection.tested": "A connection was verified, or settings for one were tested",
   "connection.error": "A connection stopped working",
   "connection.token_refreshed": "A connection's token was renewed",
   "action.created": "An action was created",

@@ -61,6 +61,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "DELETE /api/v1/api-keys/{key_id}": "revokeApiKey",
   "DELETE /api/v1/organizations/invitations/{invitation_id}": "revokeInvitation",
   "PUT /api/v1/connections/{connection_id}/files": "uploadConnectionFile",
+  "POST /api/v1/connections/test": "testNewConnection",
   "GET /api/v1/automation-runs": "listAllAutomationRuns",
   "GET /api/v1/artifacts/{artifact_id}/content": "downloadArtifact",
   "GET /api/v1/datasets/{layer}/{dataset}/preview": "previewDataset",

@@ -13,6 +13,7 @@ import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 import { partsOf, takesString } from "./connection-string.ts";
 import { leaveToSignIn } from "./sign-in.tsx";
+import { TestButton, TrialResult, trialFaults } from "./trial.tsx";
 
 /** What a connection is created from: a provider, or a template. */
 export interface Source {
@@ -56,17 +57,22 @@ export function NewConnectionForm({
       go(`/connections/${id}`);
     },
   });
-  const faults = faultsOf(create.error);
-  const save = () =>
-    create.mutate({
-      body: {
-        name: named.name,
-        ...source.named,
-        config: config as never,
-        credentials: credentials as Record<string, string>,
-        ...(named.slug ? { slug: named.slug } : {}),
-      },
-    });
+  const test = useChange("POST /api/v1/connections/test", { touches: [], tellsErrors: false });
+  const faults = [...faultsOf(create.error), ...trialFaults(test)];
+  const settings = {
+    ...source.named,
+    config: config as never,
+    credentials: credentials as Record<string, string>,
+  };
+  const save = () => {
+    test.reset();
+    create.mutate({ body: { name: named.name, ...settings, ...(named.slug ? { slug: named.slug } : {}) } });
+  };
+  const change = (next: { config?: Values; credentials?: Values }) => {
+    test.reset();
+    if (next.config) setConfig(next.config);
+    if (next.credentials) setCredentials(next.credentials);
+  };
   return (
     <FormFrame
       title={source.title}
@@ -75,39 +81,53 @@ export function NewConnectionForm({
       drawn={["name", "slug", "config", "credentials"]}
       verb={source.hasSignIn ? t("Create and sign in") : t("Create and verify")}
       onSend={save}
+      beside={
+        <TestButton
+          test={test}
+          onTest={() => {
+            create.reset();
+            test.mutate({ body: { name: named.name || source.title, ...settings } });
+          }}
+        />
+      }
       more={
-        propertiesOf(source.credentialsSchema).length > 0 && (
-          <Section title={t("Credentials")} aside={t("Stored encrypted and never shown again")}>
-            {source.hasSignIn && redirectUri !== null && (
-              <p className="mb-4 text-sm text-soft">
-                {t("Allow this redirect URI in the OAuth app:")} <Mono text={redirectUri} />
-              </p>
-            )}
-            <SchemaForm
-              schema={source.credentialsSchema}
-              value={credentials}
-              onChange={setCredentials}
-              at={["body", "credentials"]}
-              faults={faults}
-            />
-          </Section>
-        )
+        <>
+          {propertiesOf(source.credentialsSchema).length > 0 && (
+            <Section title={t("Credentials")} aside={t("Stored encrypted and never shown again")}>
+              {source.hasSignIn && redirectUri !== null && (
+                <p className="mb-4 text-sm text-soft">
+                  {t("Allow this redirect URI in the OAuth app:")} <Mono text={redirectUri} />
+                </p>
+              )}
+              <SchemaForm
+                schema={source.credentialsSchema}
+                value={credentials}
+                onChange={(next) => change({ credentials: next })}
+                at={["body", "credentials"]}
+                faults={faults}
+              />
+            </Section>
+          )}
+          <TrialResult test={test} />
+        </>
       }
     >
       <NameFields value={named} onChange={setNamed} messageFor={messagesBy(create.error)} isNew />
       {"provider" in source.named && takesString(source.named.provider) && (
         <ConnectionString
           provider={source.named.provider}
-          onParts={(parts) => {
-            setConfig({ ...config, ...parts.config });
-            setCredentials({ ...credentials, ...parts.credentials });
-          }}
+          onParts={(parts) =>
+            change({
+              config: { ...config, ...parts.config },
+              credentials: { ...credentials, ...parts.credentials },
+            })
+          }
         />
       )}
       <SchemaForm
         schema={source.configSchema}
         value={config}
-        onChange={setConfig}
+        onChange={(next) => change({ config: next })}
         at={["body", "config"]}
         faults={faults}
         minor={source.minor}

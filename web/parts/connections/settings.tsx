@@ -12,6 +12,7 @@ import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf } from "../form/schema.ts";
 import { ConnectionSignInFacts } from "./sign-in.tsx";
+import { TestButton, TrialResult, trialFaults } from "./trial.tsx";
 
 /** Only what differs. Null removes a key. */
 function changesOf(before: Values, after: Values): Values {
@@ -35,7 +36,6 @@ export function ConnectionSettings({
 }) {
   const may = useMay("member");
   const { name, slug, approvalRequired } = connection;
-  const maySet = useMay("admin");
   const [rule, setRule] = useState(approvalRequired);
   const [named, setNamed] = useState({ name, slug });
   const [config, setConfig] = useState<Values>(connection.config);
@@ -51,7 +51,11 @@ export function ConnectionSettings({
       if (status === "needs_verification") verify.mutate({ path: { connection_id: id } });
     },
   });
-  const faults = faultsOf(save.error);
+  const test = useChange("POST /api/v1/connections/{connection_id}/test", {
+    touches: [],
+    tellsErrors: false,
+  });
+  const faults = [...faultsOf(save.error), ...trialFaults(test)];
   if (!provider || !may) {
     return (
       <>
@@ -62,18 +66,34 @@ export function ConnectionSettings({
       </>
     );
   }
-  const body = {
-    ...changesOf({ name, slug, approvalRequired }, { ...named, approvalRequired: rule }),
+  const settings = {
     ...ifAny("config", changesOf(connection.config, config)),
     ...ifAny("credentials", credentials),
   };
+  const body = {
+    ...changesOf({ name, slug, approvalRequired }, { ...named, approvalRequired: rule }),
+    ...settings,
+  };
+  const path = { connection_id: connection.id };
   return (
     <FormFrame
       title={t("Settings")}
       call={save}
       drawn={["name", "slug", "approvalRequired", "config", "credentials"]}
       isChanged={Object.keys(body).length > 0}
-      onSend={() => save.mutate({ path: { connection_id: connection.id }, body: body as never })}
+      onSend={() => {
+        test.reset();
+        save.mutate({ path, body: body as never });
+      }}
+      beside={
+        <TestButton
+          test={test}
+          onTest={() => {
+            save.reset();
+            test.mutate({ path, body: settings });
+          }}
+        />
+      }
       more={
         <>
           {propertiesOf(provider.credentialsSchema).length > 0 && (
@@ -88,51 +108,31 @@ export function ConnectionSettings({
               <SchemaForm
                 schema={{ ...provider.credentialsSchema, required: [] }}
                 value={credentials}
-                onChange={setCredentials}
+                onChange={(next) => {
+                  test.reset();
+                  setCredentials(next);
+                }}
                 at={["body", "credentials"]}
                 faults={faults}
               />
             </Section>
           )}
           <ConnectionSignInFacts connection={connection} />
-          <Section title={t("Details")}>
-            <Facts
-              of={[
-                ["ID", <Mono key="id" text={connection.id} />],
-                [t("Created"), <When key="made" at={connection.createdAt} />],
-                [t("Updated"), <When key="changed" at={connection.updatedAt} />],
-                [t("Last used"), <When key="used" at={connection.lastUsedAt} />],
-              ]}
-            />
-          </Section>
+          <Details of={connection} />
+          <TrialResult test={test} />
         </>
       }
     >
       <NameFields value={named} onChange={setNamed} messageFor={messagesBy(save.error)}>
-        <Labelled
-          label={t("Approval required")}
-          about={maySet ? t("Runs wait for approval before they use this connection.") : onlyAdminsChange()}
-          fault={messagesBy(save.error)("approvalRequired")}
-        >
-          {(wiring) => (
-            <select
-              {...wiring}
-              className="field"
-              value={rule}
-              disabled={!maySet}
-              onChange={(event) => setRule(event.target.value as Connection["approvalRequired"])}
-            >
-              <option value="none">{t("None")}</option>
-              <option value="writes">{t("Writes")}</option>
-              <option value="all">{t("Every use")}</option>
-            </select>
-          )}
-        </Labelled>
+        <ApprovalRule value={rule} onChange={setRule} fault={messagesBy(save.error)("approvalRequired")} />
       </NameFields>
       <SchemaForm
         schema={provider.configSchema}
         value={config}
-        onChange={setConfig}
+        onChange={(next) => {
+          test.reset();
+          setConfig(next);
+        }}
         at={["body", "config"]}
         faults={faults}
         minor={["baseUrl"]}
@@ -140,3 +140,51 @@ export function ConnectionSettings({
     </FormFrame>
   );
 }
+
+type Rule = Connection["approvalRequired"];
+
+function ApprovalRule({
+  value,
+  onChange,
+  fault,
+}: {
+  value: Rule;
+  onChange: (rule: Rule) => void;
+  fault: string | undefined;
+}) {
+  const maySet = useMay("admin");
+  return (
+    <Labelled
+      label={t("Approval required")}
+      about={maySet ? t("Runs wait for approval before they use this connection.") : onlyAdminsChange()}
+      fault={fault}
+    >
+      {(wiring) => (
+        <select
+          {...wiring}
+          className="field"
+          value={value}
+          disabled={!maySet}
+          onChange={(event) => onChange(event.target.value as Rule)}
+        >
+          <option value="none">{t("None")}</option>
+          <option value="writes">{t("Writes")}</option>
+          <option value="all">{t("Every use")}</option>
+        </select>
+      )}
+    </Labelled>
+  );
+}
+
+const Details = ({ of }: { of: Connection }) => (
+  <Section title={t("Details")}>
+    <Facts
+      of={[
+        ["ID", <Mono key="id" text={of.id} />],
+        [t("Created"), <When key="made" at={of.createdAt} />],
+        [t("Updated"), <When key="changed" at={of.updatedAt} />],
+        [t("Last used"), <When key="used" at={of.lastUsedAt} />],
+      ]}
+    />
+  </Section>
+);

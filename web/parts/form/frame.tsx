@@ -54,6 +54,8 @@ interface Props {
   children: ReactNode;
   /** Sections below the first. */
   more?: ReactNode;
+  /** A button for the same fields, next to the form's own. */
+  beside?: ReactNode;
 }
 
 /** A form for the body of a call; Ctrl-Enter sends it too. */
@@ -84,11 +86,17 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = t("Save
         {rest.children}
       </Section>
       {rest.more}
-      {isChanged === undefined && button}
+      {isChanged === undefined && (
+        <div className="flex gap-2">
+          {button}
+          {rest.beside}
+        </div>
+      )}
       {isChanged && (
         <div className="sticky bottom-3 z-10 flex items-center justify-end gap-3 rounded-lg border border-strong-line bg-raised px-4 py-2 text-sm text-soft shadow-lg">
           <span className="grow">{t("Unsaved changes")}</span>
           <span className="max-sm:hidden">{keyNames("Ctrl+Enter")}</span>
+          {rest.beside}
           {button}
         </div>
       )}
