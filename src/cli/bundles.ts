@@ -50,6 +50,10 @@ export const bundles = commandOf("bundles", {
       });
       if (flags.json) return printJson(host, text);
       printTable(host, body.components, COMPONENT_COLUMNS);
+      for (const { entityName, secret } of body.components) {
+        if (secret === undefined) continue;
+        host.out(plain(`Signing secret of ${entityName}, shown only now: ${secret}`));
+      }
       host.out(plain(`Bundle ${body.bundleSlug} version ${body.bundleVersion} installed.`));
     },
   }),

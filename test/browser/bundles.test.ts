@@ -39,9 +39,22 @@ describe("bundles", () => {
     await page.getByRole("button", { name: "Install again" }).waitFor();
     const { automations } = (await seen.weir.owner("GET", "/api/v1/automations")).body;
     const next = page.getByRole("link", { name: /^Open (webhook|automation)$/ });
-    const tab = automations[0].triggerType === "webhook" ? "?tab=webhook" : "";
-    expect(await next.getAttribute("href")).toBe(`/automations/${automations[0].id}${tab}`);
+    expect(await next.getAttribute("href")).toBe(`/automations/${automations[0].id}?tab=webhook`);
     expect(await troubles()).toEqual([]);
+    await page.getByText("Copy it now.").waitFor();
+    const secret = page.locator("code", { hasText: /^whsec_/ });
+    expect(await secret.count()).toBe(1);
+    await page.getByText(automations[0].webhookUrl, { exact: true }).waitFor();
+    await page.getByText("X-SVC-Signature", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Sign and send" }).click();
+    await page
+      .getByRole("status")
+      .getByText(/^20[02]$/)
+      .waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.reload();
+    await next.waitFor();
+    expect(await secret.count()).toBe(0);
     const { connections } = (await seen.weir.owner("GET", "/api/v1/connections")).body;
     expect(connections).toMatchObject([{ config: { root: "my-shop" } }]);
     await page.getByRole("link", { name: `${connections[0].name} Connection` }).click();

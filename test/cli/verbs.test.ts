@@ -167,8 +167,10 @@ test("weir bundles lists and installs, with what was made", async () => {
   expect((await shell.run("bundles", "list")).out).toContain(`\n${slug} `);
   const installed = await shell.run("bundles", "install", slug);
   expect([installed.code, installed.err]).toEqual([0, ""]);
+  expect(installed.out).toMatch(/^Signing secret of Shop exported, shown only now: whsec_\S+$/m);
   const again = await shell.run("bundles", "install", slug, "--json");
   expect(again.json.bundleSlug).toBe(slug);
+  expect(again.out).not.toContain("whsec_");
   for (const { entityId, entityName } of again.json.components)
     expect(installed.out).toMatch(new RegExp(`^${entityId}  .+  ${entityName}$`, "m"));
   expect((await shell.run("bundles", "install", "no-such-bundle")).code).toBe(1);

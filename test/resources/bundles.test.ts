@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { events } from "../../src/resources/events/table.ts";
-import { startApp } from "../support/app.ts";
+import { client, startApp } from "../support/app.ts";
 import { isStored } from "../support/beside.ts";
 import {
   action,
@@ -15,9 +15,10 @@ import {
   TEMPLATES,
 } from "../support/bundles.ts";
 import { CONNECTIONS, faultsOf, trailOf } from "../support/connections.ts";
+import { stamped } from "../support/hook.ts";
 import { join, neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { ACTIONS, AUTOMATIONS, flowToEnd } from "../support/work.ts";
+import { ACTIONS, AUTOMATIONS, branch, flowToEnd } from "../support/work.ts";
 
 let started: Awaited<ReturnType<typeof startApp>>;
 let owner: typeof started.owner;
@@ -635,6 +636,24 @@ test("members install, viewers look; another organization's bundle is none", asy
   };
   const strange = await published(stranger, { ...bundle(fresh(), []), ...id });
   expect((await stranger("POST", `${BUNDLES}/${strange.slug}/install`, {})).status).toBe(422);
+});
+
+test("the signing secret that a webhook gets is in the reply of the install that made it, and in no other", async () => {
+  const hook = {
+    triggerType: "webhook",
+    config: { path: "told-once", action: { kind: "conditional_branch", definition: branch() } },
+  };
+  const component = { key: "hook", type: "automation", name: "Hook", definition: hook };
+  const { slug } = await published(owner, bundle("told-once", [component]));
+  const { reply, ids } = await install(owner, slug);
+  const { secret } = reply.components[0];
+  const { webhookUrl } = ok(await owner("GET", `${AUTOMATIONS}/${ids.hook}`));
+  const sent = await client("")("POST", webhookUrl, Buffer.from("{}"), stamped("{}", secret));
+  expect(sent.status).toBe(200);
+  const again = await install(owner, slug);
+  expect(again.ids).toEqual(ids);
+  expect(JSON.stringify(again.reply)).not.toContain("secret");
+  expect((await owner("GET", "/api/v1/events?limit=200")).text.includes(secret)).toBe(false);
 });
 
 test("secret inputs stand in no reply, event, log line or table", async () => {

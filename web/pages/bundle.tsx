@@ -16,11 +16,14 @@ import {
   type Install,
   useInstalls,
 } from "../parts/templates/created.tsx";
+import { NextStep } from "../parts/templates/next-step.tsx";
 import { t } from "../texts/text.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */
 const EARLIER = 4;
+
+type Secrets = Readonly<Record<string, string>>;
 
 /** A bundle by the ID of a version, or by its slug: then the latest published version. */
 export default function BundlePage({ id }: { id: string }) {
@@ -39,6 +42,7 @@ export default function BundlePage({ id }: { id: string }) {
 function Whole({ bundle }: { bundle: Template }) {
   const may = useMay("member");
   const isBuiltIn = useIsBuiltIn(bundle);
+  const [secrets, setSecrets] = useState<Secrets>({});
   const [latest, ...earlier] = useInstalls()?.filter(({ slug }) => slug === bundle.slug) ?? [];
   return (
     <>
@@ -61,7 +65,7 @@ function Whole({ bundle }: { bundle: Template }) {
       </PageHead>
       <div className="grid items-start gap-x-5 lg:grid-cols-3">
         <div className="min-w-0 lg:col-span-2">
-          {latest && <MadeBy install={latest} title={t("Installed components")} isLatest />}
+          {latest && <MadeBy install={latest} title={t("Installed components")} secrets={secrets} />}
           {bundle.status !== "published" ? (
             <p className="card mb-5 p-4 text-sm text-soft">
               {bundle.status === "draft"
@@ -70,7 +74,11 @@ function Whole({ bundle }: { bundle: Template }) {
             </p>
           ) : may ? (
             <div className="mb-8">
-              <InstallForm bundle={bundle} isFirst={latest === undefined} />
+              <InstallForm
+                bundle={bundle}
+                isFirst={latest === undefined}
+                onSecrets={(made) => setSecrets({ ...secrets, ...made })}
+              />
             </div>
           ) : (
             <p className="card mb-5 p-4 text-sm text-soft">
@@ -92,13 +100,14 @@ function Whole({ bundle }: { bundle: Template }) {
 function MadeBy({
   install: { at, by, version, components },
   title,
-  isLatest = false,
+  secrets,
 }: {
   install: Install;
   title: string;
-  isLatest?: boolean;
+  /** Of webhooks that were just made, by automation; given for the latest install alone. */
+  secrets?: Secrets;
 }) {
-  const automation = components.find(({ entityType }) => entityType === "automation");
+  const automations = components.filter(({ entityType }) => entityType === "automation");
   return (
     <Section
       title={title}
@@ -110,29 +119,11 @@ function MadeBy({
       }
     >
       <CreatedList of={components} />
-      {isLatest && automation && <NextStep automationId={automation.entityId} />}
+      {secrets &&
+        automations.map(({ entityId }) => (
+          <NextStep key={entityId} automationId={entityId} secret={secrets[entityId]} />
+        ))}
     </Section>
-  );
-}
-
-/** What to do with the automation of a bundle. The signing secret of a webhook is unknown until it is rotated. */
-function NextStep({ automationId }: { automationId: string }) {
-  const { data } = useApi("GET /api/v1/automations/{automation_id}", {
-    path: { automation_id: automationId },
-  });
-  if (!data) return null;
-  const isWebhook = data.triggerType === "webhook";
-  return (
-    <div className="flex flex-wrap items-center justify-between gap-3 border-t border-line px-4 py-3 text-sm">
-      <p className="text-soft">
-        {isWebhook
-          ? t("Next, rotate the signing secret to see it once, and send a test request.")
-          : t("Next, open the automation and run it.")}
-      </p>
-      <LinkButton href={`/automations/${automationId}${isWebhook ? "?tab=webhook" : ""}`}>
-        {isWebhook ? t("Open webhook") : t("Open automation")}
-      </LinkButton>
-    </div>
   );
 }
 
@@ -156,12 +147,24 @@ function withDefaults({ inputJsonSchema, inputDefaults }: Template): Schema {
   };
 }
 
-function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }) {
+interface InstallProps {
+  bundle: Template;
+  isFirst: boolean;
+  onSecrets: (made: Secrets) => void;
+}
+
+function InstallForm({ bundle, isFirst, onSecrets }: InstallProps) {
   const [inputs, setInputs] = useState<Values>({});
   const install = useChange("POST /api/v1/bundles/{slug}/install", {
     touches: ["/api/v1", "name of"],
     tellsErrors: false,
     done: t("{displayName} installed", { displayName: bundle.displayName }),
+    onDone: ({ components }) =>
+      onSecrets(
+        Object.fromEntries(
+          components.flatMap(({ entityId, secret }) => (secret === undefined ? [] : [[entityId, secret]])),
+        ),
+      ),
   });
   const schema = withDefaults(bundle);
   const asks = propertiesOf(schema).length > 0;

@@ -47,6 +47,8 @@ export interface Entity {
   id: string;
   slug: string;
   name: string;
+  /** Generated now, to be returned this once. */
+  secret?: string | null;
 }
 
 const LOC = ["definition"];
@@ -66,7 +68,9 @@ export async function makeEntity(tx: WriteContext, ready: Ready): Promise<Entity
     case "automation": {
       const { triggerType, description, config } = automationOf(ready);
       const input = { name, triggerType, description, config };
-      return (await createAutomation(tx, input, ready.bundleId)).automation;
+      const { automation, secret } = await createAutomation(tx, input, ready.bundleId);
+      const { id, slug } = automation;
+      return { id, slug, name: automation.name, secret: typeof config.secret === "string" ? null : secret };
     }
     case "agent_spec":
       return createAgentSpec(tx, await agentOf(ready));

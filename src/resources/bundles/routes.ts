@@ -33,7 +33,7 @@ export const bundleOperations = [
     description:
       "Creates all components or none. Installing the same version with the same inputs again creates nothing. A newer " +
       "version updates the components of the older one and keeps those it no longer has. Credentials in the inputs are " +
-      "encrypted and never returned.",
+      "encrypted and never returned. A webhook's signing secret that was generated is returned only once.",
     params: object({ slug: slug() }),
     query: VersionQuery,
     body: BundleInstall,

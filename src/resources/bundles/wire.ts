@@ -39,6 +39,12 @@ export const Install = object({
       entityType: Type.String(),
       entityId: uuid(),
       entityName: Type.String(),
+      secret: optional(
+        Type.String({
+          description:
+            "Signing secret that was generated for a webhook. Returned only by the install that made it",
+        }),
+      ),
     }),
   ),
 });
@@ -56,7 +62,10 @@ export const toBundle = (row: TemplateRow): Static<typeof Bundle> => ({
 /** What an install has to show: one entry for each component, in the bundle's order. */
 export interface InstallResult {
   bundle: TemplateRow;
-  components: { component: { key: string; type: ComponentType }; entity: { id: string; name: string } }[];
+  components: {
+    component: { key: string; type: ComponentType };
+    entity: { id: string; name: string; secret?: string | null };
+  }[];
 }
 
 export const toInstall = ({ bundle, components }: InstallResult): Static<typeof Install> => ({
@@ -69,5 +78,6 @@ export const toInstall = ({ bundle, components }: InstallResult): Static<typeof 
     entityType: component.type,
     entityId: entity.id,
     entityName: entity.name,
+    ...(entity.secret ? { secret: entity.secret } : {}),
   })),
 });

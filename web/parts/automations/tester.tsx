@@ -29,10 +29,16 @@ const COLUMNS: readonly Column<InboundDelivery>[] = [
 ];
 
 /** The address of a webhook, and a form that sends it a signed one from here. */
-export function Tester({ automation }: { automation: Automation }) {
+export function Tester({
+  automation,
+  known = "",
+}: {
+  automation: Automation /** Its secret, if it was just made. */;
+  known?: string;
+}) {
   const sender = testSenderOf(automation.config as WebhookConfig);
   const may = useMay("member");
-  const [secret, setSecret] = useState("");
+  const [secret, setSecret] = useState(known);
   const [body, setBody] = useState('{\n  "hello": "Weir"\n}');
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
