@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
+import { isRealDay } from "./real-day.ts";
 
 /** A pattern that is matched in time linear to the text. */
 export interface Pattern {
@@ -50,8 +51,6 @@ const DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])";
 const TIME =
   "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
 
-/** False for the 30th of February and its like. */
-const isRealDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 const whole = (source: string) => (text: string) => matches(`^(?:${source})$`, text);
 const isHostname = (text: string) => text.length <= 253 && whole(`${LABEL}(?:\\.${LABEL})*`)(text);
 

@@ -2,6 +2,7 @@ import { Kind, type Static, type TObject, type TProperties, type TSchema, Type }
 import { isCommonPassword } from "./common-passwords.ts";
 import { type Fault, MAX_FAULTS } from "./errors.ts";
 import { NULL_IS, NULL_IS_ABSENT } from "./null-shape.ts";
+import { isRealDay } from "./real-day.ts";
 import { SLUG_PATTERN } from "./slug.ts";
 import {
   beyondBounds,
@@ -328,9 +329,6 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 
 /** The format of a password that is to be set: none that is common. */
 export const NEW_PASSWORD = "new-password";
-
-/** False for the 30th of February and its like. */
-const isRealDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 
 const show = (value: unknown) => (typeof value === "string" ? `'${value}'` : JSON.stringify(value));
 

@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import { isRealDay } from "../base/real-day.ts";
 import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
@@ -13,7 +14,7 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)
 
 /** Parses a time with a time zone as milliseconds since 1970. Null for anything else. */
 export function instantIn(text: string): number | null {
-  const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = INSTANT.test(text) && isRealDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
 

@@ -71,6 +71,14 @@ describe("an expression", () => {
       "input.name * 2",
       '* doesn\'t apply to a text and a whole number, convert one with double(…) or string(…) (at character 12, "* 2")',
     ],
+    [
+      "timestamp('2026-02-30T00:00:00Z')",
+      'timestamp: "2026-02-30T00:00:00Z" is not a time such as 2026-01-31T12:00:00Z (at character 1, "timestamp(\'2026-02-30T00:00:00…")',
+    ],
+    [
+      "date.parse('2026-02-29T12:00:00+02:00')",
+      'date.parse: "2026-02-29T12:00:00+02:00" is not a time such as 2026-01-31T12:00:00Z (at character 6, "parse(\'2026-02-29T12:00:00+02:…")',
+    ],
     ["1 / 0", 'division by zero (at character 3, "/ 0")'],
     ["1.0 / 0.0", "JSON has no number Infinity"],
     ["9223372036854775807 + 1", 'the number exceeds 64 bits (at character 21, "+ 1")'],

@@ -99,6 +99,7 @@ describe("a step with a delay", () => {
       [{ seconds: -1 }, "delay.seconds"],
       [{ seconds: "soon" }, "delay.seconds value_error"],
       [{ until: "tomorrow" }, "delay.until value_error"],
+      [{ until: "2026-02-30T00:00:00Z" }, "delay.until value_error"],
       [{ until: "{{ nofunction() }}" }, "delay.until template_error"],
     ] as const) {
       const config = { steps: [{ key: "a", ...work, delay }] };

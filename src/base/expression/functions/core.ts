@@ -1,3 +1,4 @@
+import { isRealDay } from "../../real-day.ts";
 import type { Budget } from "../budget.ts";
 import { isoOf, secondsOf } from "../json.ts";
 import { Duration, Instant, int, isList, isObject, sizeOf, type Value } from "../value.ts";
@@ -103,7 +104,8 @@ const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+
 /** A time of RFC 3339, with its zone. */
 export function instantFrom(text: string): Instant {
   const [, date, time, decimals = "", zone = ""] = RFC_3339.exec(text) ?? [];
-  const ms = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${zone.toUpperCase()}`);
+  const isDay = date !== undefined && isRealDay(date);
+  const ms = isDay ? Date.parse(`${date}T${time}${zone.toUpperCase()}`) : Number.NaN;
   if (Number.isNaN(ms))
     fail(`${JSON.stringify(text.slice(0, 60))} is not a time such as 2026-01-31T12:00:00Z`);
   return new Instant(BigInt(ms) * 1_000_000n + BigInt(decimals.padEnd(9, "0") || "0"));
