@@ -232,17 +232,18 @@ function give(vm: QuickJSContext, name: string, value: QuickJSHandle): void {
   value.consume((given) => vm.setProp(vm.global, name, given));
 }
 
+/** Takes a line of the log; false once no more are taken. */
 function sayer(vm: QuickJSContext, talk: Talk) {
   let lines = 0;
   let left = MAX_LOG_CHARACTERS;
-  return (level: QuickJSHandle, text: QuickJSHandle): void => {
-    if (lines > MAX_LINES || left < 0) return;
+  return (level: QuickJSHandle, text: QuickJSHandle): QuickJSHandle => {
     const message = vm.getString(text);
     left -= message.length;
     lines++;
-    if (lines > MAX_LINES || left < 0)
-      talk.log("warn", `The log is cut here: a script may log ${MAX_LINES} lines of 256 KiB in all.`);
-    else talk.log(vm.getString(level), message);
+    const isHeard = lines <= MAX_LINES && left >= 0;
+    if (isHeard) talk.log(vm.getString(level), message);
+    else talk.log("warn", `The log is cut here: a script may log ${MAX_LINES} lines of 256 KiB in all.`);
+    return isHeard ? vm.true : vm.false;
   };
 }
 

@@ -41,8 +41,14 @@ export const PRELUDE = `(() => {
     return stringify(value) ?? String(value);
   };
   const told = {};
+  // Each call of the host costs memory that the script does not get back.
+  let isHeard = true;
   for (const level of ["debug", "info", "warn", "error"])
-    told[level] = (...values) => void say(level, short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), 4096));
+    told[level] = (...values) => {
+      if (!isHeard) return;
+      const line = short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), 4096);
+      if (isHeard) isHeard = say(level, line);
+    };
   told.log = told.info;
   Object.defineProperty(globalThis, "console", { value: Object.freeze(told), writable: true, configurable: true });
 

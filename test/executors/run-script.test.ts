@@ -106,6 +106,17 @@ export default function (input: { orders: Order[] }): number {
     expect(body.items).toContainEqual(expect.objectContaining({ level: "error", message: "so far" }));
   });
 
+  test("may log far more than is kept, and is told where the log is cut", async () => {
+    const { status, result } = await run(
+      `export default () => { for (let i = 0; i < 200_000; i++) console.log("line", i); return "done" }`,
+    );
+    expect([status, result.output, result.logs.length]).toEqual(["completed", "done", 1001]);
+    expect(result.logs.slice(999)).toEqual([
+      { level: "info", message: "line 999" },
+      { level: "warn", message: "The log is cut here: a script may log 1000 lines of 256 KiB in all." },
+    ]);
+  });
+
   test("takes its input from templates, and leaves its source as it is written", async () => {
     const flow = await makeAutomation(weir.owner, {
       steps: [
