@@ -126,6 +126,38 @@ describe("a form for everybody", () => {
     });
   });
 
+  test("reads the fields of a plain form by the schemas that theirs refer to or choose from", async () => {
+    const schema = {
+      allOf: [{ type: "object", properties: { nights: { $ref: "#/$defs/count" } } }],
+      properties: {
+        guests: { $ref: "#/$defs/count" },
+        children: { anyOf: [{ type: "null" }, { $ref: "#/$defs/count" }] },
+        floor: {
+          oneOf: [
+            { const: 0, title: "Ground" },
+            { const: 1, title: "First" },
+          ],
+        },
+        rooms: { type: "array", items: { $ref: "#/$defs/count" } },
+        code: { anyOf: [{ type: "integer" }, { type: "string" }] },
+      },
+      $defs: { count: { allOf: [{ type: "integer" }, { minimum: 0 }] } },
+    };
+    const at = pathOf(await makeForm({ access: "public", schema }));
+    const body = new URLSearchParams("nights=2&guests=3&children=1&floor=0&rooms=12&code=007");
+    const reply = await fetch(app.origin + at, { method: "POST", body });
+    expect(reply.status).toBe(202);
+    const run = await runOf((await reply.json()) as { automationRunId: string });
+    expect(run.result.output.payload).toEqual({
+      nights: 2,
+      guests: 3,
+      children: 1,
+      floor: 0,
+      rooms: [12],
+      code: "007",
+    });
+  });
+
   test("refuses what its schema does not take, field by field, and starts nothing", async () => {
     const made = await makeForm({ access: "public" });
     const refused = await app.anonymous("POST", pathOf(made), { name: "", days: 0, other: 1 });

@@ -1,0 +1,54 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { schemaAt } from "../../base/json-schema.ts";
+
+/** Texts as the values that the schema asks for, where they can be read so; an empty one is none. */
+export function typed(schema: JsonObject, answers: Json): Json {
+  if (!isObject(answers)) return answers;
+  const parts = partsOf(schema, [schema]);
+  const values = Object.entries(answers).flatMap(([name, value]): [string, Json][] => {
+    if (value === "") return [];
+    const fields = parts.flatMap(({ properties }) => (isObject(properties) ? [properties[name]] : []));
+    return [[name, readText(schema, fields, value)]];
+  });
+  return Object.fromEntries(values);
+}
+
+/** More than a field of a form has; a schema may repeat itself without end. */
+const MAX_PARTS = 100;
+
+/** The schemas, with all that they refer to, put together or let choose from. */
+function partsOf(root: JsonObject, schemas: readonly (Json | undefined)[]): JsonObject[] {
+  const parts = new Set<JsonObject>();
+  const visit = (schema: Json | undefined) => {
+    if (!isObject(schema) || parts.has(schema) || parts.size >= MAX_PARTS) return;
+    parts.add(schema);
+    if (typeof schema.$ref === "string") visit(schemaAt(root, schema.$ref));
+    for (const list of [schema.allOf, schema.anyOf, schema.oneOf])
+      if (Array.isArray(list)) for (const one of list) visit(one);
+  };
+  for (const schema of schemas) visit(schema);
+  return [...parts];
+}
+
+function readText(root: JsonObject, schemas: readonly (Json | undefined)[], text: Json): Json {
+  const parts = partsOf(root, schemas);
+  const types = parts.flatMap(({ type = [] }) => type);
+  if (types.includes("array")) {
+    const list = Array.isArray(text) ? text : [text];
+    const items = parts.map(({ items }) => items);
+    return list.map((item) => readText(root, items, item));
+  }
+  if (typeof text !== "string" || types.includes("string")) return text;
+  const fixed = parts.flatMap(({ const: value, enum: values = [] }) => (value === undefined ? values : [value]));
+  if (fixed.length > 0) return fixed.find((one) => one === text || String(one) === text) ?? text;
+  if (types.includes("boolean")) {
+    if (["true", "on", "1"].includes(text)) return true;
+    if (text === "false") return false;
+  }
+  const isNumber = types.includes("number") || types.includes("integer");
+  const number = isNumber && NUMBER.test(text.trim()) ? Number(text) : Number.NaN;
+  return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
+}
+
+/** What a browser's number field sends. */
+const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
