@@ -67,6 +67,10 @@ const LONG = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 export const parseLossless = (text: string) =>
   LONG.test(text) ? JSON.parse(text, keptNumber) : JSON.parse(text);
 
+/** True for the text of a JSON number that no double holds. */
+export const isBeyondDoubles = (text: string): boolean =>
+  /^-?(?:0|[1-9]\d*)(?:[.]\d+)?(?:[eE][+-]?\d+)?$/.test(text) && typeof parseLossless(text) === "string";
+
 /** JSON text with the numbers that a double would change as texts of their digits. */
 export function withTextNumbers(text: string): string {
   return SUSPECT.test(text) ? JSON.stringify(JSON.parse(text, keptNumber)) : text;

@@ -1,5 +1,6 @@
 import { MAX_FAULTS } from "./errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "./json.ts";
+import { isBeyondDoubles } from "./json-numbers.ts";
 import { schemaAt } from "./json-schema-shape.ts";
 import { fitsFormat, patternOf } from "./json-schema-text.ts";
 import {
@@ -26,6 +27,20 @@ const MAX_STEPS = 200_000;
 const MAX_LEVELS = 400;
 
 class TooComplex extends Error {}
+
+const TOO_LONG = new Map([
+  ["integer", "between -2^53 and 2^53. Use the type string for larger ones"],
+  ["number", "of at most 15 digits. Use the type string for more"],
+]);
+
+/** The fault of a value of another type. Numbers that no double holds arrive as text, and are told as what they are. */
+function wrongType(type: string, value: Json): readonly [message: string, code: string] {
+  const told = WRONG_TYPE[type as keyof typeof WRONG_TYPE] ?? NO_TYPE;
+  const most = TOO_LONG.get(type);
+  return most !== undefined && typeof value === "string" && isBeyondDoubles(value)
+    ? [`${told[0]} ${most}`, told[1]]
+    : told;
+}
 
 /** A path by its last part: most are never told, so that none is copied from level to level. */
 type Way = { up: Way; name: string; length: number } | null;
@@ -99,7 +114,7 @@ class Check {
     const { type } = schema;
     const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : null;
     if (types && !types.some((name) => isOf(name, value))) {
-      const [message, code] = WRONG_TYPE[types[0] as keyof typeof WRONG_TYPE] ?? NO_TYPE;
+      const [message, code] = wrongType(String(types[0]), value);
       return types.length === 1
         ? this.#fail(path, message, code)
         : this.#fail(path, () => `Input should be one of ${types.join(", ")}`, "type_error");

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isBeyondDoubles } from "../../base/json-numbers.ts";
 import { schemaAt } from "../../base/json-schema.ts";
 
 /** Texts as the values that the schema asks for, where they can be read so; an empty one is none. */
@@ -39,14 +40,17 @@ function readText(root: JsonObject, schemas: readonly (Json | undefined)[], text
     return list.map((item) => readText(root, items, item));
   }
   if (typeof text !== "string" || types.includes("string")) return text;
-  const fixed = parts.flatMap(({ const: value, enum: values = [] }) => (value === undefined ? values : [value]));
+  const fixed = parts.flatMap(({ const: value, enum: values = [] }) =>
+    value === undefined ? values : [value],
+  );
   if (fixed.length > 0) return fixed.find((one) => one === text || String(one) === text) ?? text;
   if (types.includes("boolean")) {
     if (["true", "on", "1"].includes(text)) return true;
     if (text === "false") return false;
   }
   const isNumber = types.includes("number") || types.includes("integer");
-  const number = isNumber && NUMBER.test(text.trim()) ? Number(text) : Number.NaN;
+  const written = text.trim();
+  const number = isNumber && NUMBER.test(written) && !isBeyondDoubles(written) ? Number(written) : Number.NaN;
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
 }
 
