@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from "react";
+import { Coded } from "./coded.tsx";
 
 interface Wiring {
   id: string;
@@ -38,12 +39,12 @@ export function Labelled({ label, isRequired = false, about, fault, children }: 
       })}
       {fault && (
         <p id={`${id}-fault`} className="mt-1 text-xs text-bad">
-          {fault}
+          <Coded text={fault} />
         </p>
       )}
       {about && (
         <p id={`${id}-about`} className="mt-1 text-xs text-soft">
-          {about}
+          <Coded text={about} />
         </p>
       )}
     </div>

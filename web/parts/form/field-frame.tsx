@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
+import { Coded } from "../base/coded.tsx";
 
 export interface FieldProps {
   name: string;
@@ -48,11 +49,19 @@ export function Frame({
       <div className="flex min-h-9 items-center justify-between gap-2 px-3 py-1 text-sm">
         <span>
           <span className="font-medium">{title}</span>
-          {about && <span className="ml-2 text-xs text-soft">{about}</span>}
+          {about && (
+            <span className="ml-2 text-xs text-soft">
+              <Coded text={about} />
+            </span>
+          )}
         </span>
         {aside}
       </div>
-      {fault && <p className="px-3 pb-2 text-xs text-bad">{fault}</p>}
+      {fault && (
+        <p className="px-3 pb-2 text-xs text-bad">
+          <Coded text={fault} />
+        </p>
+      )}
       {children && <div className="border-t border-line p-3">{children}</div>}
     </fieldset>
   );

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
+import { Coded } from "../base/coded.tsx";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
@@ -65,7 +66,9 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
         <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
           <ul>
             {stray.map(({ loc, msg }) => (
-              <li key={loc.join(".") + msg}>{loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg}</li>
+              <li key={loc.join(".") + msg}>
+                <Coded text={loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg} />
+              </li>
             ))}
           </ul>
         </div>
@@ -94,7 +97,9 @@ export function Faults({ of, drawn }: { of: readonly Fault[]; drawn: readonly (r
     <div role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
       <ul>
         {left.map(({ loc, msg }) => (
-          <li key={loc.join(".") + msg}>{loc.length > 1 ? `${loc.slice(1).join(".")}: ${msg}` : msg}</li>
+          <li key={loc.join(".") + msg}>
+            <Coded text={loc.length > 1 ? `${loc.slice(1).join(".")}: ${msg}` : msg} />
+          </li>
         ))}
       </ul>
     </div>

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ApiError, type Fault } from "../../api.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
+import { Coded } from "../base/coded.tsx";
 import { keyNames } from "../base/key-names.ts";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
@@ -22,7 +23,7 @@ export const messagesBy =
 export const Refusal = ({ error }: { error: Error | null }) =>
   error && faultsOf(error).length === 0 ? (
     <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-      {error.message}
+      <Coded text={error.message} />
     </p>
   ) : null;
 
