@@ -131,6 +131,8 @@ export function resolve(reading: Reading, part: Part): (Part & { value: JsonObje
   return at !== null && isObject(at.value) ? (at as Part & { value: JsonObject }) : null;
 }
 
+const KEY = /^(api[-_]?key|access[-_]?token)$/i;
+
 function readParameter(
   reading: Reading,
   inputs: Inputs,
@@ -147,7 +149,7 @@ function readParameter(
   if (where === "header" && (OWN_HEADERS.test(name) || isSecretName(name))) return; // a connection's matter
   const fault = where === "header" ? headerFault(name) : null;
   if (fault) return reading.warn(fault);
-  if (where === "query" && /^(api[-_]?key|access[-_]?token)$/i.test(name)) return;
+  if (where === "query" && KEY.test(name)) return;
   const content = isObject(parameter.content) ? Object.values(parameter.content)[0] : undefined;
   const schema = toJsonSchema(
     reading.refs,
@@ -163,6 +165,19 @@ function readParameter(
   const argument = addInput(inputs, where, name, schema, isRequired);
   if (where === "query") inputs.query[name] = inputTemplate(argument);
   if (where === "header") inputs.headers[name] = inputTemplate(argument);
+}
+
+/** Parameters written behind a path and described nowhere: always sent, with the value there, or an argument in braces. */
+export function readPathQuery(inputs: Inputs, query: URLSearchParams): void {
+  for (const [name, value] of query) {
+    if (inputs.owners.has(`query:${name}`) || Object.hasOwn(inputs.query, name)) continue;
+    if (isSecretName(name) || KEY.test(name)) continue;
+    const [, argument] = /^\{([^{}]+)\}$/.exec(value) ?? [];
+    if (argument !== undefined) {
+      const known = inputs.owners.get(`path:${argument}`);
+      inputs.query[name] = inputTemplate(known ?? addInput(inputs, "query", name, { type: "string" }, true));
+    } else if (!value.includes("{")) inputs.query[name] = value;
+  }
 }
 
 /** Null where a list is repeated and an object spread, as most do. */

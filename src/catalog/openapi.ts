@@ -22,6 +22,7 @@ import {
   noInputs,
   type Reading,
   readParameters,
+  readPathQuery,
   resolve,
 } from "./openapi-inputs.ts";
 import { openReferences, type Part, type ReadOther } from "./openapi-refs.ts";
@@ -93,7 +94,11 @@ function readPaths(
   const unique = uniqueNames();
   const consumes = document.consumes;
   for (const [path, raw] of Object.entries(isObject(document.paths) ? document.paths : {})) {
-    if (!path.startsWith("/")) continue;
+    if (!path.startsWith("/")) {
+      if (!path.startsWith("x-"))
+        reading.warn(`The path ${JSON.stringify(path.slice(0, 100))} doesn't start with a slash; it is left out.`);
+      continue;
+    }
     const item = resolve(reading, { value: raw, base: reading.refs.root.base, key: "" });
     if (!item) continue;
     for (const method of HTTP_METHODS) {
@@ -168,6 +173,7 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
     );
   }
   const elsewhere = given.elsewhere ?? unnamedIn(given.rawPath, inputs);
+  readPathQuery(inputs, queryOf(given.rawPath));
   const listing =
     method === "GET"
       ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs, elsewhere })
@@ -192,12 +198,13 @@ const ELSEWHERE = "It is served at another address than the API; add that as an 
 
 /** Why a path says more than its operation; null where it does not. */
 function unnamedIn(path: string, { owners }: Inputs): string | null {
-  const [, query = ""] = /\?([^#]*)/.exec(path) ?? [];
-  const unnamed = [...new URLSearchParams(query).keys()].filter((name) => !owners.has(`query:${name}`));
+  const unnamed = [...queryOf(path).keys()].filter((name) => !owners.has(`query:${name}`));
   return unnamed.length === 0
     ? null
     : `Its path has parameters that it does not describe (${unnamed.join(", ").slice(0, 200)}).`;
 }
+
+const queryOf = (path: string) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1] ?? "");
 
 /** Some write parameters or a # part behind a path, to tell apart what is one path; neither belongs to it. */
 const bare = (path: string) =>
@@ -216,10 +223,11 @@ function withArguments(path: string, inputs: Inputs): string {
   });
 }
 
-function describe({ summary, description }: JsonObject): string | null {
+function describe({ summary, description, deprecated }: JsonObject): string | null {
   const [short, long] = [textOf(summary), textOf(description)];
-  const text =
+  const said =
     short !== null && long !== null && !long.startsWith(short) ? `${short}\n\n${long}` : (long ?? short);
+  const text = deprecated === true ? ["Deprecated.", said ?? ""].join(" ").trim() : said;
   return text === null ? null : text.slice(0, MAX_DESCRIPTION).toWellFormed();
 }
 

@@ -333,6 +333,58 @@ describe("hostile descriptions", () => {
     expect(await refused('{"openapi":"4.0.0","paths":{}}')).toEqual(fault);
   });
 
+  test("a query that only the path has is sent, and what the path can't say is told", async () => {
+    const get = (operation: object = {}) => ({ get: { responses: {}, ...operation } });
+    const described = [{ name: "kind", in: "query", required: true, schema: { enum: ["short"] } }];
+    const { body } = await read({
+      openapi: "3.1.0",
+      info: { title: "x", version: "1" },
+      servers: [{ url: "https://x.example" }],
+      paths: {
+        "/items/{id}?view=full&lang={language}&acl": get({ deprecated: true, summary: "An item" }),
+        "/items/{id}?kind=short#short": get({ operationId: "short", parameters: described }),
+        "/old?of={id}&api_key={key}": get({
+          operationId: "old",
+          parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+        }),
+        items: get(),
+        "x-notes": { get: {} },
+      },
+    });
+    const found = body.endpoints.map(({ path, queryTemplate, inputSchema }: Record<string, never>) => ({
+      path,
+      queryTemplate,
+      inputSchema,
+    }));
+    expect(found).toEqual([
+      {
+        path: "/items/{id}",
+        queryTemplate: { view: "full", lang: "{{input.lang}}", acl: "" },
+        inputSchema: {
+          type: "object",
+          properties: { id: { type: "string" }, lang: { type: "string" } },
+          required: ["id", "lang"],
+        },
+      },
+      {
+        path: "/items/{id}",
+        queryTemplate: { kind: "{{input.kind}}" },
+        inputSchema: {
+          type: "object",
+          properties: { kind: { enum: ["short"] }, id: { type: "string" } },
+          required: ["kind", "id"],
+        },
+      },
+      {
+        path: "/old",
+        queryTemplate: { of: "{{input.id}}" },
+        inputSchema: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] },
+      },
+    ]);
+    expect(body.endpoints[0].description).toBe("Deprecated. An item");
+    expect(body.warnings).toEqual([`The path "items" doesn't start with a slash; it is left out.`]);
+  });
+
   test("parameters whose long names come to be one are told apart", async () => {
     const long = "q".repeat(64);
     const names = [long, `${long}!`, `${long}?`, `${long}+`, `${long}r`];
