@@ -231,6 +231,11 @@ describe("on the wire", () => {
     expect(text).toContain("action_nightly");
   });
 
+  test("a notification is answered with no body", async () => {
+    const { status, text, headers } = await ask({ jsonrpc: "2.0", method: "notifications/initialized" });
+    expect([status, text, headers.get("content-type")]).toEqual([202, "", null]);
+  });
+
   test("another site's page is refused whatever it carries; a program and Weir's own pages are not", async () => {
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     for (const foreign of [

@@ -25,12 +25,15 @@ export const mcpOperationsOver = (serverFor: typeof weirServer) => [
     bodyExample: { jsonrpc: "2.0", id: 1, method: "tools/list" },
     response: anything(),
     example: { jsonrpc: "2.0", id: 1, result: { tools: [] } },
-    replies: Object.fromEntries(
-      [202, 400, 404, 406, 415].map((status) => [
-        status,
-        { description: "The MCP response.", body: anything(), example: REFUSAL },
-      ]),
-    ),
+    replies: {
+      202: { description: "A notification or a response was taken." },
+      ...Object.fromEntries(
+        [400, 404, 406, 415].map((status) => [
+          status,
+          { description: "The MCP response.", body: anything(), example: REFUSAL },
+        ]),
+      ),
+    },
     async handle({ app, ctx, visit, identity }) {
       const text = new TextDecoder().decode(await readBytes(app, visit));
       const body = await parseJsonInSlices(text, { maxValues: MAX_VALUES });
@@ -44,7 +47,7 @@ export const mcpOperationsOver = (serverFor: typeof weirServer) => [
           response.headers.has(name) ? [[name, response.headers.get(name) ?? ""]] : [],
         ),
       );
-      return new Reply(response.status, response.body, names);
+      return new Reply(response.status, response.body ?? new Blob(), names);
     },
   }),
 ];
