@@ -70,6 +70,21 @@ describe("a single thing", () => {
     expect((await app.owner("PATCH", at, { name: "Any" }, { "if-match": "*" })).status).toBe(200);
   });
 
+  test("is not put back to a version over a change that one has not seen", async () => {
+    await using app = await startApp({ engine: false });
+    const action = await makeAction(app.owner);
+    const at = `${ACTIONS}/${action.id}`;
+    const tag = (await app.owner("GET", at)).headers.get("etag") ?? "";
+    expect((await app.owner("PATCH", at, { name: "Theirs" })).status).toBe(200);
+    const restore = (match: string) =>
+      app.owner("POST", `${at}/versions/1/restore`, undefined, { "if-match": match });
+    const mine = await restore(tag);
+    expect([mine.status, mine.body.code]).toEqual([412, "changed_meanwhile"]);
+    const seen = await app.owner("GET", at);
+    expect(seen.body.name).toBe("Theirs");
+    expect((await restore(seen.headers.get("etag") ?? "")).status).toBe(200);
+  });
+
   test("is changed once of many changes of one state", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);

@@ -73,6 +73,7 @@ export const versionOperations = [
     summary: "Restore a version of an automation",
     description: RESTORES,
     params: object({ automation_id: uuid(), version: VersionNumber }),
+    guards: "/api/v1/automations/{automation_id}",
     response: Automation,
     errors: [409],
     handle: async ({ app, ctx, params }) =>
@@ -114,6 +115,7 @@ export const versionOperations = [
     summary: "Restore a version of an action",
     description: RESTORES,
     params: object({ action_id: uuid(), version: VersionNumber }),
+    guards: "/api/v1/actions/{action_id}",
     response: Action,
     errors: [409],
     handle: async ({ ctx, params }) =>
@@ -155,6 +157,7 @@ export const versionOperations = [
     summary: "Restore a version of an agent",
     description: RESTORES,
     params: object({ spec_id: uuid(), version: VersionNumber }),
+    guards: "/api/v1/agents/specs/{spec_id}",
     response: AgentSpec,
     errors: [409],
     handle: async ({ ctx, params }) =>
