@@ -96,7 +96,9 @@ function readPaths(
   for (const [path, raw] of Object.entries(isObject(document.paths) ? document.paths : {})) {
     if (!path.startsWith("/")) {
       if (!path.startsWith("x-"))
-        reading.warn(`The path ${JSON.stringify(path.slice(0, 100))} doesn't start with a slash; it is left out.`);
+        reading.warn(
+          `The path ${JSON.stringify(path.slice(0, 100))} doesn't start with a slash; it is left out.`,
+        );
       continue;
     }
     const item = resolve(reading, { value: raw, base: reading.refs.root.base, key: "" });

@@ -47,12 +47,23 @@ function cronFault(schedule: Schedule, from: Date): string | null {
     return job.nextRun(from) === null ? "This cron expression never matches a date" : null;
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) {
-      const reason = error.message.replace(/^CronPattern:\s*/, "");
-      return `${FORM}: ${reason}`;
+      return `${FORM}: ${reasonOf(error.message)}`;
     }
     throw error;
   }
 }
+
+/** croner counts months and days from 0, and tells more of itself than people need. */
+function reasonOf(message: string): string {
+  const field = /Invalid value for (\w+)/.exec(message)?.[1];
+  if (field !== undefined) return `the ${FIELDS.get(field) ?? field} is out of range`;
+  return message.replace(/^CronPattern:\s*/, "").replace(/^(@\w+ is not supported).*/, "$1");
+}
+
+const FIELDS = new Map([
+  ["day", "day of the month"],
+  ["dayOfWeek", "day of the week"],
+]);
 
 /** Returns the first time after `after`, ISO 8601; null if there is none. */
 export const instantAfter = (schedule: Schedule, after: Date): string | null =>

@@ -100,6 +100,21 @@ describe("creating a schedule", () => {
     );
   });
 
+  test("says which field of a cron expression is out of range", async () => {
+    await using app = await startApp({ engine: false });
+    for (const [cron, why] of [
+      ["0 9 * 13 *", "the month is out of range"],
+      ["0 9 0 * *", "the day of the month is out of range"],
+      ["0 9 * * 9", "the day of the week is out of range"],
+      ["@reboot", "@reboot is not supported"],
+    ] as const) {
+      const config = { schedule: { cron }, action };
+      const { body } = await app.owner("POST", AUTOMATIONS, { name: "x", triggerType: "schedule", config });
+      const form = "Use a cron expression with five fields, or six starting with seconds";
+      expect(body.detail[0].msg).toBe(`${form}: ${why}`);
+    }
+  });
+
   test.each(["*/5 * * * *", "*/10 * * * * *", "@daily", "0 9 * * MON-FRI", "0 0 L * *"])(
     "takes the cron expression %s",
     async (cron) => {

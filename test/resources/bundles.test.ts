@@ -593,14 +593,19 @@ describe("versions of a bundle", () => {
       const { status, body } = await owner("POST", `${BUNDLES}/${slug}/install${query}`, {
         inputs: { name: "n", token: "t" },
       });
-      return [status, body.code];
+      return [status, body.code, ...(status === 404 ? [body.detail] : [])];
     };
+    const none = [404, "not_found", "Bundle not found."];
     expect(await attempt(made.slug)).toEqual([409, "invalid_state"]);
     expect(await attempt(made.slug, "?version=1")).toEqual([409, "invalid_state"]);
-    expect(await attempt(made.slug, "?version=2")).toEqual([404, "not_found"]);
-    expect(await attempt("nobody")).toEqual([404, "not_found"]);
-    expect(await attempt("http-api")).toEqual([404, "not_found"]);
-    expect(await attempt("quick-start", "?version=7")).toEqual([404, "not_found"]);
+    expect(await attempt(made.slug, "?version=2")).toEqual([
+      404,
+      "not_found",
+      `The bundle ${made.slug} has no version 2.`,
+    ]);
+    expect(await attempt("nobody")).toEqual(none);
+    expect(await attempt("http-api")).toEqual(none);
+    expect((await attempt("quick-start", "?version=7")).slice(0, 2)).toEqual([404, "not_found"]);
     expect(await attempt(made.slug, "?version=0")).toEqual([422, undefined]);
     ok(await owner("POST", `${TEMPLATES}/${made.id}/publish`));
     const { ids } = await install(owner, made.slug, { name: "goes-on", token: "t" });

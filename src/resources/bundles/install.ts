@@ -72,6 +72,8 @@ async function chooseVersion(tx: WriteContext, slug: string, version?: number): 
     version === undefined
       ? (all.find(({ status }) => status === "published") ?? all[0])
       : all.find((each) => each.version === version);
+  if (!row && all.length > 0)
+    throw new AppError("not_found", `The bundle ${slug} has no version ${version}.`);
   if (!row) throw notFound("bundle");
   refuseUnpublished(row);
   return row;
