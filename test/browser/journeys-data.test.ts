@@ -162,7 +162,9 @@ deepTest(
     await page.getByRole("list", { name: "Timeline" }).getByRole("link").first().click();
     await page.waitForURL(/\/runs\//);
     await page.getByRole("heading", { name: "Related runs" }).waitFor();
-    await page.getByRole("link", { name: "Automation", exact: true }).nth(1).waitFor();
+    const chain = page.locator("section", { hasText: "Related runs" }).last();
+    await chain.getByRole("link", { name: "First", exact: true }).waitFor();
+    await chain.getByRole("link", { name: "Automation", exact: true }).waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("link", { name: "View all events" }).click();
     await page.getByRole("heading", { name: "Events with the same correlation ID" }).waitFor();

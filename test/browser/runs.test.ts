@@ -97,7 +97,7 @@ test("a run shows its steps over time, is approved where it waits, and runs agai
       steps: [
         { key: "load", ...load },
         { ...gate, dependsOn: ["load"] },
-        step("check", branch("a", "input.price > 3"), { dependsOn: ["ask"] }),
+        step("check", branch("a", "input.price > 3"), { name: "Check the price", dependsOn: ["ask"] }),
       ],
     },
     { name: "Release" },
@@ -124,6 +124,14 @@ test("a run shows its steps over time, is approved where it waits, and runs agai
   await page.getByRole("button", { name: "Approve" }).click();
   await page.locator("h1 + span", { hasText: "Failed" }).waitFor();
   await timeline.getByRole("link", { name: "Approval" }).waitFor();
+
+  await timeline.getByRole("link", { name: "Check the price" }).click();
+  await seen.heading("Check the price");
+  await page.getByRole("alert").getByRole("link", { name: "Edit step Check the price" }).waitFor();
+  await page.getByText("Check the price (this run)").waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Release" }).click();
+  await page.waitForURL((url) => url.pathname === `/automation-runs/${id}`);
 
   await page.getByRole("button", { name: "Retry failed steps" }).click();
   await page.getByRole("link", { name: id.slice(-12) }).waitFor();

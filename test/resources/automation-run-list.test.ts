@@ -130,7 +130,7 @@ test("other organizations' runs are not in it, and other people's private ones a
   expect(await found("q=parcel")).toContain(2);
 });
 
-test("lists name the steps of each run as its version of the automation does, and those of a test", async () => {
+test("lists and single runs name the steps of each run as its version of the automation does, and those of a test", async () => {
   const steps = (name: string) => [
     { ...good, name },
     { ...good, key: "plain", dependsOn: ["good"] },
@@ -159,4 +159,6 @@ test("lists name the steps of each run as its version of the automation does, an
   ]);
   expect(await named(second?.id ?? "")).toContainEqual(["good", "Check twice"]);
   expect(await named(test?.id ?? "")).toContainEqual(["good", "Try"]);
+  const { runs: ofSecond } = (await app.owner("GET", `${RUNS}?automation_run_id=${second?.id}`)).body;
+  for (const run of ofSecond) expect((await app.owner("GET", `${RUNS}/${run.id}`)).body).toEqual(run);
 });

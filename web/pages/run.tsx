@@ -12,7 +12,7 @@ import { RunActions } from "../parts/runs/actions.tsx";
 import { RunChain } from "../parts/runs/chain.tsx";
 import { triggerName } from "../parts/runs/filters.tsx";
 import RunLog from "../parts/runs/log.tsx";
-import { useRunNames } from "../parts/runs/names.ts";
+import { runName } from "../parts/runs/names.ts";
 import { Artifacts, Output } from "../parts/runs/output.tsx";
 import { Problem, Progress } from "../parts/runs/problem.tsx";
 import { RunTimeline } from "../parts/runs/timeline.tsx";
@@ -36,18 +36,18 @@ function Whole({ run: first }: { run: Run }) {
     isOver ? {} : { refetchMs: PROGRESS_MS },
   );
   const run = polled.data ?? first;
-  const names = useRunNames(run);
   const kinds = useActionKinds();
   const title = kinds.data?.kinds.find(({ kind }) => kind === run.kind)?.title ?? run.kind;
-  const name = names.action ?? title;
   return (
     <>
       <PageHead
-        title={name}
+        title={runName(run, title)}
         from={[
           ["/runs", t("Runs")],
-          ...(names.automation ? [[`/automations/${run.triggerSourceId}`, names.automation] as const] : []),
-          ...(names.action ? [[`/actions/${run.actionId}`, t("Action")] as const] : []),
+          ...(run.automationName && run.automationRunId
+            ? [[`/automation-runs/${run.automationRunId}`, run.automationName] as const]
+            : []),
+          ...(run.actionName && run.actionId ? [[`/actions/${run.actionId}`, t("Action")] as const] : []),
         ]}
         beside={<Status status={run.status} label={run.displayStatus} />}
       >
@@ -64,7 +64,7 @@ function Whole({ run: first }: { run: Run }) {
             of={[
               [t("Run"), <Mono key="id" text={run.id} />],
               [t("Kind"), title],
-              [t("Trigger"), <TriggeredBy key="trigger" run={run} name={names.automation} />],
+              [t("Trigger"), <TriggeredBy key="trigger" run={run} />],
               ...loadedInto(run),
               [t("Duration"), <Took key="took" seconds={run.durationSeconds} />],
               [t("Created"), <When key="created" at={run.createdAt} />],
@@ -122,17 +122,19 @@ function loadedInto({ kind, status, definition }: Run): readonly (readonly [stri
   ];
 }
 
-function TriggeredBy({ run, name }: { run: Run; name: string | null }) {
-  const { triggerMethod, triggerSourceType, triggerSourceId } = run;
+function TriggeredBy({ run }: { run: Run }) {
+  const { triggerMethod, triggerSourceType, triggerSourceId, automationName } = run;
   if (triggerSourceType === "automation" && triggerSourceId) {
     return (
       <>
         {triggerName(triggerMethod)} ·{" "}
         <Link href={`/automations/${triggerSourceId}`} className="text-accent hover:underline">
-          <span dir="auto">{name ?? t("Unnamed automation")}</span>
+          <span dir="auto">{automationName ?? t("Unnamed automation")}</span>
         </Link>
       </>
     );
   }
-  return <>{`${triggerName(triggerMethod)} · ${triggerSourceType.replace("_", " ")}`}</>;
+  return triggerSourceType === "api_key"
+    ? `${triggerName(triggerMethod)} · ${t("API key")}`
+    : triggerName(triggerMethod);
 }

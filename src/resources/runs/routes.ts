@@ -8,7 +8,7 @@ import { usersById } from "../users/people.ts";
 import { followRun, pageLogs } from "./follow.ts";
 import { namesOfRuns } from "./names.ts";
 import { cancelRun, listRuns, retryRun } from "./service.ts";
-import { LogPage, LogQuery, Run, RunPage, RunQuery, toListedRun, toRun } from "./wire.ts";
+import { LogPage, LogQuery, NamedRun, Run, RunPage, RunQuery, toNamedRun, toRun } from "./wire.ts";
 import { isHidden } from "./wire-private.ts";
 
 const tag = "Action runs";
@@ -32,7 +32,7 @@ export const runOperations = [
         rows.map((row) => (isHidden(ctx, row) ? null : row.createdBy)),
       );
       return {
-        runs: await mapInSlices(rows, (row) => toListedRun(ctx, row, names)),
+        runs: await mapInSlices(rows, (row) => toNamedRun(ctx, row, names)),
         hasNext: offset + rows.length < total,
         limit,
         offset,
@@ -48,8 +48,11 @@ export const runOperations = [
     tag,
     summary: "Get an action run",
     params,
-    response: Run,
-    handle: async ({ ctx, params }) => toRun(ctx, await findRun(ctx, params.run_id)),
+    response: NamedRun,
+    async handle({ ctx, params }) {
+      const row = await findRun(ctx, params.run_id);
+      return toNamedRun(ctx, row, await namesOfRuns(ctx, [row]));
+    },
   }),
   operation({
     method: "POST",

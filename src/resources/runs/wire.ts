@@ -59,8 +59,8 @@ export const RunQuery = object({
 });
 export type RunQuery = Static<typeof RunQuery>;
 
-/** A run in a list, with the names of its action, automation and step. */
-export const ListedRun = object({
+/** A run with the names of its action, automation and step. */
+export const NamedRun = object({
   ...Run.properties,
   actionName: nullable(Type.String()),
   automationId: nullable(uuid()),
@@ -74,7 +74,7 @@ export const ListedRun = object({
 });
 
 export const RunPage = object({
-  runs: Type.Array(ListedRun),
+  runs: Type.Array(NamedRun),
   hasNext: Type.Boolean(),
   limit: Type.Integer(),
   offset: Type.Integer(),
@@ -152,7 +152,7 @@ export function toRun(viewer: Viewer, whole: RunRow): Run {
 }
 
 /** As `toRun`; another person's private run names nothing. */
-export function toListedRun(viewer: Viewer, row: RunRow, names: RunNames): Static<typeof ListedRun> {
+export function toNamedRun(viewer: Viewer, row: RunRow, names: RunNames): Static<typeof NamedRun> {
   const run = toRun(viewer, row);
   if (isHidden(viewer, row)) return { ...run, ...UNNAMED };
   const flow = row.automationRunId === null ? undefined : names.automations.get(row.automationRunId);
@@ -176,7 +176,7 @@ const UNNAMED = {
   stepName: null,
 };
 
-/** What the runs of a list are runs of, by the ids of actions and of automation runs. */
+/** What runs are runs of, by the ids of actions and of automation runs. */
 interface RunNames {
   readonly actions: ReadonlyMap<string, string>;
   readonly automations: ReadonlyMap<string, { id: string; name: string | null }>;

@@ -1,18 +1,5 @@
 import type { Run } from "../../calls.ts";
-import { useApi } from "../../data.ts";
 
-/** The names of what a single run is a run of; null while they are unknown, and of what was deleted. */
-export function useRunNames({ actionId, triggerSourceType, triggerSourceId }: Run) {
-  const isAutomation = triggerSourceType === "automation" && triggerSourceId !== null;
-  const action = useApi(
-    "GET /api/v1/actions/{action_id}",
-    { path: { action_id: actionId ?? "" } },
-    { enabled: actionId !== null, isFixed: true },
-  );
-  const automation = useApi(
-    "GET /api/v1/automations/{automation_id}",
-    { path: { automation_id: triggerSourceId ?? "" } },
-    { enabled: isAutomation, isFixed: true },
-  );
-  return { action: action.data?.name ?? null, automation: automation.data?.name ?? null };
-}
+/** Name of a run: that of its step or action, else the title of its kind. */
+export const runName = ({ stepName, actionName, stepKey }: Run, title: string): string =>
+  stepName ?? actionName ?? stepKey ?? title;

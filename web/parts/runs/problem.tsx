@@ -1,9 +1,12 @@
+import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
+import { useMay } from "../../data.ts";
 import { serverSentence, t } from "../../texts/text.ts";
 import { Tree } from "../base/tree.tsx";
 
-/** Why a run failed. */
-export function Problem({ run: { error } }: { run: Run }) {
+/** Why a run failed, and where to change what it ran. */
+export function Problem({ run }: { run: Run }) {
+  const { error } = run;
   if (!error) return null;
   const { code, message, details, attempt } = error as {
     code?: string;
@@ -19,6 +22,7 @@ export function Problem({ run: { error } }: { run: Run }) {
       <p className="mt-0.5 text-xs text-soft">
         <code className="font-mono">{code}</code>
         {attempt !== undefined && ` · ${t("Attempt {attempt}", { attempt })}`}
+        <EditLink of={run} />
       </p>
       {details !== undefined && details !== null && (
         <details className="mt-2">
@@ -29,6 +33,30 @@ export function Problem({ run: { error } }: { run: Run }) {
         </details>
       )}
     </div>
+  );
+}
+
+function EditLink({
+  of: { actionId, actionName, automationId, automationName, stepKey, stepName },
+}: {
+  of: Run;
+}) {
+  const may = useMay("member");
+  if (!may) return null;
+  const [href, name] =
+    actionId && actionName
+      ? [`/actions/${actionId}`, t("Edit action")]
+      : automationId && automationName && stepKey
+        ? [
+            `/automations/${automationId}/edit?step=${encodeURIComponent(stepKey)}`,
+            t("Edit step {key}", { key: stepName ?? stepKey }),
+          ]
+        : [];
+  if (href === undefined) return null;
+  return (
+    <Link href={href} className="ml-4 text-sm text-accent hover:underline">
+      {name}
+    </Link>
   );
 }
 

@@ -2,7 +2,6 @@ import { useEffect } from "react";
 import type { AuditEvent, Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { onEvent } from "../../live.ts";
-import { t } from "../../texts/text.ts";
 import type { StatusWord } from "../base/status.tsx";
 import { type EventWord, partsOf } from "../events/type.ts";
 
@@ -32,8 +31,8 @@ export function useRunTrail(run: Run): { events: readonly AuditEvent[]; correlat
 export interface ChainRun {
   id: string;
   href: string;
-  /** What ran: a kind, or an automation. */
-  name: string;
+  /** Kind of the action. Null for a run of an automation. */
+  kind: string | null;
   status: StatusWord;
   since: string;
 }
@@ -85,7 +84,7 @@ export function useChainRuns(correlationId: string | null, status: string): read
     runs.set(id, {
       id,
       href: isAction ? `/runs/${id}` : `/automation-runs/${id}`,
-      name: before?.name ?? (isAction ? String(kind ?? t("action")) : t("automation")),
+      kind: isAction ? String(kind ?? before?.kind ?? "action") : null,
       status: word === "progress" ? (before?.status ?? status) : status,
       since: before?.since ?? timestamp,
     });
