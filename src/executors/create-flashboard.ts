@@ -73,7 +73,7 @@ type Panel = NonNullable<Definition["panels"]>[number];
 export const createFlashboard = defineExecutor({
   kind: "create_flashboard",
   isInside: true,
-  title: "Flashboard",
+  title: "Dashboard",
   description: "Creates a dashboard of panels, each with its own SQL, as a page that works without a server.",
   providers: [],
   hasEffects: () => false,

@@ -111,6 +111,9 @@ async function walk(theme: "light" | "dark", width: number): Promise<string[]> {
     wrong.push(...(await found()).map((each) => `${path}: ${each}`));
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     if (wide > width) wrong.push(`${path} is ${wide} wide: ${await widest(width)}`);
+    const current = page.locator("main nav[aria-label='Page sections'] [aria-current]");
+    const box = (await current.count()) > 0 ? await current.boundingBox() : null;
+    if (box && (box.x < 0 || box.x + box.width > width)) wrong.push(`${path}: its tab is out of view`);
   };
   for (const path of paths) {
     await open(path);

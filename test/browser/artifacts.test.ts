@@ -58,6 +58,8 @@ describe("artifacts", () => {
     await go(`/artifacts?run=${made.run}`);
     const table = page.getByRole("table", { name: "Artifacts" });
     await table.getByRole("row").nth(5).waitFor();
+    for (const kind of ["HTML", "Image", "JSON", "Text"])
+      await table.getByText(kind, { exact: true }).first().waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByLabel("Kind").selectOption("json");
     await page.waitForURL(/kind=json/);

@@ -186,7 +186,7 @@ deepTest("connections and actions are made of published templates by their forms
       credentialsSchema: { type: "object", properties: { token: { type: "string" } }, required: ["token"] },
     },
   });
-  await page.getByRole("row", { name: /Orders API.*connection 1 Published/ }).click();
+  await page.getByRole("row", { name: /Orders API.*Connection 1 Published/ }).click();
   await page.waitForURL(`**/templates/${id}`);
   await page.getByRole("button", { name: "Create and verify" }).click();
   await page.locator("[aria-invalid=true]").first().waitFor();

@@ -24,6 +24,8 @@ test("a link of Slack's says whom it speaks of, and ties them when one agrees", 
         (await client(weir.origin)("POST", "/api/inbound/slack/commands", body, headers)).body.text,
       );
     };
+    await seen.go("/link");
+    await page.getByText("No account to link").waitFor();
     await page.goto(/<(http[^|>]+)\|/.exec(await ask("approvals"))?.[1] ?? "");
     await page.getByRole("heading", { name: "Link Slack account" }).waitFor();
     const said = await page.locator("main").textContent();

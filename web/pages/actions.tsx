@@ -24,7 +24,7 @@ const columnsOf = (titleOf: (kind: string) => string): readonly Column<Action>[]
     sortBy: "kind",
     cell: ({ kind }) => <span className="whitespace-nowrap text-soft">{titleOf(kind)}</span>,
   },
-  { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} /> },
+  { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} isShort /> },
   LATEST_RUN,
   {
     name: t("Updated"),

@@ -3,7 +3,15 @@ import { useState } from "react";
 import { Redirect, useLocation } from "wouter";
 import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { contentUrl, fileOf, isDashboard, pageOf, previewOf, titleOf } from "../parts/artifacts/artifact.ts";
+import {
+  contentUrl,
+  fileOf,
+  isDashboard,
+  kindOf,
+  pageOf,
+  previewOf,
+  titleOf,
+} from "../parts/artifacts/artifact.ts";
 import { boardOf, Flashboard, panelsOf } from "../parts/artifacts/flashboard.tsx";
 import { ArtifactView } from "../parts/artifacts/view.tsx";
 import { IconButton, LinkButton } from "../parts/base/button.tsx";
@@ -42,7 +50,7 @@ function Whole({ artifact }: { artifact: Artifact }) {
       <PageHead
         title={titleOf(artifact)}
         from={[isDashboard(artifact) ? ["/dashboards", t("Dashboards")] : ["/artifacts", t("Artifacts")]]}
-        beside={<Tag>{board ? "flashboard" : (file?.type ?? artifact.kind)}</Tag>}
+        beside={<Tag>{kindOf(artifact)}</Tag>}
         about={
           <span className="flex flex-wrap gap-x-3">
             {file && <span className="[overflow-wrap:anywhere]">{file.name}</span>}

@@ -1,7 +1,7 @@
 import { FileText } from "lucide-react";
 import type { Artifact } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { fileOf, titleOf } from "../parts/artifacts/artifact.ts";
+import { fileOf, kindOf, titleOf } from "../parts/artifacts/artifact.ts";
 import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Artifact>[] = [
       />
     ),
   },
-  { name: t("Kind"), cell: (artifact) => <Tag>{fileOf(artifact)?.type ?? artifact.kind}</Tag> },
+  { name: t("Kind"), cell: (artifact) => <Tag>{kindOf(artifact)}</Tag> },
   {
     name: t("Size"),
     isRight: true,

@@ -25,6 +25,14 @@ interface Draft {
 
 type Made = Reply<"POST /api/v1/automations">;
 
+const ABOUT: Readonly<Record<Automation["triggerType"], string>> = {
+  manual: t("A person, the API or another automation starts it."),
+  webhook: t("A signed HTTP request from another system starts it."),
+  form: t("Each response to a form starts it."),
+  schedule: t("It starts at the times of a schedule."),
+  event: t("An event in Weir starts it, such as a failed run."),
+};
+
 /** What starts an automation; its steps are added on the canvas, and nothing runs before it is published there. */
 export default function NewAutomation() {
   const [, go] = useLocation();
@@ -92,7 +100,7 @@ export default function NewAutomation() {
               maxLength={255}
               autoFocus
             />
-            <Labelled label={t("Trigger")}>
+            <Labelled label={t("Trigger")} about={ABOUT[draft.trigger]}>
               {(wiring) => (
                 <select
                   {...wiring}

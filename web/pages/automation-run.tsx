@@ -9,7 +9,7 @@ import { Mono } from "../parts/base/copy.tsx";
 import { Later, part } from "../parts/base/later.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
-import { When } from "../parts/base/time.tsx";
+import { inWords, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { inSteps } from "../parts/canvas/config.ts";
 import { stepsIn } from "../parts/canvas/steps-config.ts";
@@ -110,6 +110,16 @@ function Whole({ run }: { run: AutomationRun }) {
           [`/automations/${run.automationId}`, automation.data?.name ?? t("Automation")],
         ]}
         beside={<Status status={run.status} label={run.displayStatus} />}
+        about={
+          <span className="flex flex-wrap gap-x-3">
+            <span>{t("Run {slice}", { slice: run.id.slice(-12) })}</span>
+            <span>{triggerName(run.triggerMethod)}</span>
+            <When at={run.createdAt} />
+            {run.startedAt && run.completedAt && (
+              <span>{inWords((Date.parse(run.completedAt) - Date.parse(run.startedAt)) / 1000)}</span>
+            )}
+          </span>
+        }
       >
         {may &&
           (ENDED.has(run.status) ? (
@@ -175,7 +185,9 @@ function Whole({ run }: { run: AutomationRun }) {
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <Origin run={run} />
         <Section title={t("Result")} aside={<Left result={run.result} />}>
-          <Tree value={run.result} copyLabel={t("Copy result as JSON")} />
+          <div className="lg:max-h-[36rem] lg:overflow-y-auto">
+            <Tree value={run.result} copyLabel={t("Copy result as JSON")} />
+          </div>
         </Section>
       </div>
       <Section title={t("Details")}>

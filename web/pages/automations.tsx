@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Automation>[] = [
       </span>
     ),
   },
-  { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} /> },
+  { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} isShort /> },
   LATEST_RUN,
   {
     name: t("Updated"),

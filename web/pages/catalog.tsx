@@ -22,6 +22,7 @@ const COLUMNS: readonly Column<CatalogSummary>[] = [
   {
     name: t("Endpoints or tools"),
     isRight: true,
+    isMinor: true,
     cell: ({ type, endpointCount, toolCount }) =>
       type === "mcp"
         ? plural(toolCount, { one: "# tool", other: "# tools" })

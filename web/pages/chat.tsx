@@ -11,6 +11,7 @@ import { counted, When } from "../parts/base/time.tsx";
 import { ChatWith, useStartChat } from "../parts/chat/start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat/threads.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
+import { SelectionBar, useSelection } from "../parts/table/selection.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 import { t } from "../texts/text.ts";
 
@@ -21,32 +22,11 @@ export default function Chat() {
   const may = useMay("member");
   const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
   const threads = useOlder("GET /api/v1/chat/threads", {});
-  const [picked, setPicked] = useState<readonly string[]>([]);
   const [isRemoving, setRemoving] = useState(false);
   const names = new Map(agents.data?.specs.map(({ id, name }) => [id, name]));
-  const shown = threads.items ?? [];
-  const chosen = picked.filter((id) => shown.some((each) => each.id === id));
+  const selection = useSelection(threads.items ?? [], titleOf);
   const columns: readonly Column<Thread>[] = [
-    ...(may
-      ? [
-          {
-            name: t("Select"),
-            isUntitled: true,
-            cell: (thread: Thread) => (
-              <label className="-my-1 inline-flex size-8 items-center justify-center">
-                <input
-                  type="checkbox"
-                  aria-label={t("Select {thread}", { thread: titleOf(thread) })}
-                  checked={picked.includes(thread.id)}
-                  onChange={({ target: { checked } }) =>
-                    setPicked(checked ? [...picked, thread.id] : picked.filter((id) => id !== thread.id))
-                  }
-                />
-              </label>
-            ),
-          },
-        ]
-      : []),
+    ...(may ? [selection.column] : []),
     {
       name: t("Chat"),
       isWide: true,
@@ -74,11 +54,6 @@ export default function Chat() {
   return (
     <>
       <PageHead title={t("Chat")} about={t("Private conversations with agents. Only you can see them.")}>
-        {may && chosen.length > 0 && (
-          <Button kind="bad" icon={Trash2} onClick={() => setRemoving(true)}>
-            {t("Delete {count} selected", { count: counted(chosen.length) })}
-          </Button>
-        )}
         {may && <NewChat agents={agents.data?.specs ?? []} />}
       </PageHead>
       <NoModel />
@@ -86,13 +61,22 @@ export default function Chat() {
         <Older of={threads}>
           {(items) =>
             items.length > 0 ? (
-              <Table
-                label={t("Chats")}
-                columns={columns}
-                rows={items}
-                keyOf={({ id }) => id}
-                hrefOf={({ id }) => `/chat/${id}`}
-              />
+              <>
+                <Table
+                  label={t("Chats")}
+                  columns={columns}
+                  rows={items}
+                  keyOf={({ id }) => id}
+                  hrefOf={({ id }) => `/chat/${id}`}
+                />
+                {selection.chosen.length > 0 && (
+                  <SelectionBar count={selection.chosen.length} onClear={selection.clear}>
+                    <Button kind="bad" icon={Trash2} onClick={() => setRemoving(true)}>
+                      {t("Delete {count} selected", { count: counted(selection.chosen.length) })}
+                    </Button>
+                  </SelectionBar>
+                )}
+              </>
             ) : (
               <Shown of={agents}>{({ specs }) => <First agents={specs} may={may} />}</Shown>
             )
@@ -100,7 +84,11 @@ export default function Chat() {
         </Older>
       </div>
       {isRemoving && (
-        <DeleteThreads ids={chosen} onClose={() => setRemoving(false)} onDone={() => setPicked([])} />
+        <DeleteThreads
+          ids={selection.chosen.map(({ id }) => id)}
+          onClose={() => setRemoving(false)}
+          onDone={selection.clear}
+        />
       )}
     </>
   );

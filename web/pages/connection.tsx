@@ -1,4 +1,5 @@
-import { Ban, Plus, RotateCcw, ShieldCheck, Star } from "lucide-react";
+import { Ban, ChevronDown, Plus, RotateCcw, ShieldCheck, Star } from "lucide-react";
+import { Link } from "wouter";
 import type { Connection, Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
@@ -71,7 +72,10 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
               role="alert"
               className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm text-bad"
             >
-              {connection.verificationError}
+              {connection.verificationError}{" "}
+              <Link href="?tab=settings" className="whitespace-nowrap underline">
+                {t("Check settings")}
+              </Link>
             </p>
           )}
         </>
@@ -124,8 +128,12 @@ function ConnectionActions({ connection }: { connection: Connection }) {
       <Menu
         label={t("More")}
         align="right"
-        buttonClass="inline-flex h-8 items-center rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
-        button={t("More")}
+        buttonClass="inline-flex h-8 items-center gap-1 rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
+        button={
+          <>
+            {t("More")} <ChevronDown size={14} aria-hidden />
+          </>
+        }
         items={[
           {
             name: t("Set as default"),

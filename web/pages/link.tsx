@@ -12,7 +12,11 @@ import { t } from "../texts/text.ts";
 export default function LinkPage() {
   const [search] = useSearchParams();
   const token = search.get("token") ?? "";
-  const link = useApi("GET /api/v1/chat-links", { query: { token } }, { isFixed: true });
+  const link = useApi(
+    "GET /api/v1/chat-links",
+    { query: { token } },
+    { isFixed: true, enabled: token !== "" },
+  );
   const agree = useChange("GET /api/inbound/link-callback", { touches: [], tellsErrors: false });
   const me = useMe();
   if (agree.isSuccess) {
@@ -24,9 +28,22 @@ export default function LinkPage() {
       </div>
     );
   }
+  const head = <PageHead title="Slack" about={t("A linked Slack account acts with your permissions.")} />;
+  if (token === "") {
+    return (
+      <>
+        {head}
+        <div className="card">
+          <Empty icon={Link2} title={t("No account to link")}>
+            {t("Run the command in Slack, then open the link in its answer.")}
+          </Empty>
+        </div>
+      </>
+    );
+  }
   return (
     <>
-      <PageHead title="Slack" about={t("A linked Slack account acts with your permissions.")} />
+      {head}
       <Shown of={link}>
         {({ userName, teamName, expiresAt }) => (
           <Section title={t("Link Slack account")}>

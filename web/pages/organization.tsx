@@ -53,13 +53,13 @@ export default function OrganizationPage() {
                 ]}
               />
             </Section>
+            <Kept />
+            <Mine />
             {isOwner && <OrganizationExport slug={data.slug} />}
             {isOwner && <OrganizationRemoval organization={data} />}
           </>
         )}
       </Shown>
-      <Kept />
-      <Mine />
       {search.get("new") && <NewOrganization onClose={() => setSearch({})} />}
     </>
   );

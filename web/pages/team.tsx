@@ -11,7 +11,7 @@ import { NAMED_ROLES, useGivable } from "../parts/base/role.tsx";
 import { roleName } from "../parts/base/role-name.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
-import { Invitations } from "../parts/organization/invitations.tsx";
+import { Invitations, InviteButton } from "../parts/organization/invitations.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 import { t } from "../texts/text.ts";
 
@@ -51,7 +51,9 @@ export default function Team() {
   ];
   return (
     <>
-      <PageHead title={t("Team")} about={t("Members and their roles.")} />
+      <PageHead title={t("Team")} about={t("Members and their roles.")}>
+        {may && <InviteButton />}
+      </PageHead>
       <Shown of={team}>
         {({ members }) => (
           <Section title={t("Members")} flush aside={counted(members.length)}>

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { ListedTemplate, Template } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
+import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Mono } from "../parts/base/copy.tsx";
 import { Loading, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
@@ -9,6 +10,7 @@ import { Tree } from "../parts/base/tree.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 import { TemplateActions } from "../parts/templates/actions.tsx";
 import { TemplateEditor } from "../parts/templates/editor.tsx";
+import { typeName } from "../parts/templates/fields.tsx";
 import { TemplateUse } from "../parts/templates/use.tsx";
 import { t } from "../texts/text.ts";
 
@@ -28,6 +30,8 @@ function useVersions({ slug, templateType }: Template): readonly ListedTemplate[
 function Whole({ template }: { template: Template }) {
   const may = useMay("member");
   const versions = useVersions(template);
+  const kinds = useActionKinds();
+  const kind = kinds.data?.kinds.find((each) => each.kind === template.kind)?.title ?? template.kind;
   const isOwn = !template.isBuiltIn;
   const canUse = may && template.status === "published" && template.templateType !== "bundle";
   const tabs = useTab([
@@ -48,7 +52,7 @@ function Whole({ template }: { template: Template }) {
         }
         about={
           <span className="flex flex-wrap items-center gap-x-3">
-            <span>{template.kind ?? template.templateType}</span>
+            <span>{kind ?? typeName(template.templateType)}</span>
             <Mono text={template.slug} />
             <span>
               {t("Updated")} <When at={template.updatedAt} />

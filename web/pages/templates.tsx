@@ -10,7 +10,7 @@ import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
-import { TYPES } from "../parts/templates/fields.tsx";
+import { TYPES, typeName } from "../parts/templates/fields.tsx";
 import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<ListedTemplate>[] = [
     isWide: true,
     cell: ({ displayName, slug }) => <Named name={displayName} below={slug} />,
   },
-  { name: t("Type"), isMinor: true, cell: ({ templateType }) => <Tag>{templateType}</Tag> },
+  { name: t("Type"), isMinor: true, cell: ({ templateType }) => <Tag>{typeName(templateType)}</Tag> },
   { name: t("Version"), isRight: true, cell: ({ version }) => version },
   { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
   { name: t("Updated"), isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },

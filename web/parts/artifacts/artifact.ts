@@ -1,5 +1,6 @@
 import { base } from "../../base.ts";
 import type { Artifact } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 
 /** The file of an artifact. Null if its content is part of the artifact. */
 export function fileOf({ kind, content }: Artifact): { name: string; type: string; bytes: number } | null {
@@ -38,5 +39,26 @@ export const pageOf = (artifact: Artifact): string =>
 
 export const titleOf = (artifact: Artifact): string =>
   artifact.title ?? fileOf(artifact)?.name ?? `${artifact.kind} ${artifact.id.slice(-12)}`;
+
+const FILE_KINDS: Readonly<Record<string, string>> = {
+  "text/html": "HTML",
+  "text/csv": "CSV",
+  "text/plain": t("Text"),
+  "text/markdown": "Markdown",
+  "application/json": "JSON",
+  "application/pdf": "PDF",
+  "application/vnd.apache.parquet": t("Parquet"),
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": t("Excel"),
+};
+
+/** What an artifact is, in words. Files of rare types keep the type's name. */
+export function kindOf(artifact: Artifact): string {
+  if (isBoard(artifact)) return t("Dashboard");
+  if (artifact.kind === "json") return "JSON";
+  if (artifact.kind === "text") return t("Text");
+  if (previewOf(artifact) === "image") return t("Image");
+  const type = typeOf(artifact);
+  return FILE_KINDS[type] ?? (type || t("File"));
+}
 
 export const contentUrl = ({ id }: Pick<Artifact, "id">): string => `${base}/api/v1/artifacts/${id}/content`;

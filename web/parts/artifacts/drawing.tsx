@@ -60,7 +60,11 @@ function copyOf(element: Element, copying: Copying): ReactNode {
     else props[inReact(name)] = local === undefined ? value : `url(#${copying.prefix}${local})`;
   }
   if (isRoot)
-    Object.assign(props, { role: "img", "aria-label": copying.label, className: "h-auto max-w-full" });
+    Object.assign(props, {
+      role: "img",
+      "aria-label": copying.label,
+      className: "h-auto max-w-full max-sm:min-w-lg",
+    });
   const children: ReactNode[] = [];
   for (const node of element.childNodes) {
     if (node.nodeType === Node.TEXT_NODE) children.push(node.textContent);

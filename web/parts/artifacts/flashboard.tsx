@@ -148,9 +148,14 @@ function Body({ panel: { note, svg, title, columns, rows } }: { panel: Panel }) 
   if (typeof svg === "string")
     return (
       // In the dark the drawing's white is turned into the page's ground, and its colours keep their hues.
-      <div className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000] in-data-[theme=dark]:hue-rotate-180 in-data-[theme=dark]:invert-91 print:filter-none">
+      <section
+        aria-label={title}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the drawing scrolls, by keyboard too
+        tabIndex={0}
+        className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000] in-data-[theme=dark]:hue-rotate-180 in-data-[theme=dark]:invert-91 print:filter-none"
+      >
         <Drawing svg={svg} label={title} />
-      </div>
+      </section>
     );
   return <Grid label={t("Rows of {title}", { title })} columns={columns} rows={rows} height={320} />;
 }

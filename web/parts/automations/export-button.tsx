@@ -22,7 +22,7 @@ export function ExportAutomations({ of }: { of: readonly Automation[] }) {
   };
   return (
     <Button icon={Download} busy={isBusy} onClick={() => void take()}>
-      {t("Export")}
+      <span className="max-sm:sr-only">{t("Export")}</span>
     </Button>
   );
 }

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { ChevronRight, type LucideIcon, RefreshCw, SearchX, TriangleAlert } from "lucide-react";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ApiError } from "../../api.ts";
 import { t } from "../../texts/text.ts";
@@ -44,9 +44,7 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
           {beside}
         </div>
         {about && (
-          <div className="mt-1 max-w-prose text-sm text-pretty text-soft [overflow-wrap:anywhere]">
-            {about}
-          </div>
+          <div className="mt-1 max-w-2xl text-sm text-pretty text-soft [overflow-wrap:anywhere]">{about}</div>
         )}
       </div>
       {children && <div className="flex flex-wrap items-center gap-2 print:hidden">{children}</div>}
@@ -129,7 +127,9 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
           : error.message}
       </p>
       {error instanceof ApiError && error.correlationId && !missing && (
-        <p className="mt-1 font-mono text-xs">{error.correlationId}</p>
+        <p className="mt-1 text-xs">
+          {t("Request ID")} <code className="font-mono">{error.correlationId}</code>
+        </p>
       )}
     </Empty>
   );
@@ -153,8 +153,19 @@ export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: 
   const [search] = useSearchParams();
   const asked = search.get("tab");
   const current = tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0];
+  const nav = useRef<HTMLElement>(null);
+  // On a phone, the selected one of many may be out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is selected
+  useEffect(() => {
+    const link = nav.current?.querySelector<HTMLElement>("[aria-current]");
+    if (nav.current && link) nav.current.scrollLeft = link.offsetLeft - nav.current.clientWidth / 3;
+  }, [current]);
   const bar = (
-    <nav aria-label={t("Page sections")} className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
+    <nav
+      ref={nav}
+      aria-label={t("Page sections")}
+      className="hints-more relative mb-5 flex gap-1 overflow-x-auto border-b border-line"
+    >
       {tabs.map(([id, name], at) => (
         <Link
           key={id}

@@ -13,12 +13,12 @@ const useUses = (id: string) =>
   useApi("GET /api/v1/connections/{connection_id}/uses", { path: { connection_id: id } });
 
 const usersOf = ({ actions, automations, apis }: Uses) => [
-  ...actions.map(({ id, name }) => ({ id, name, href: `/actions/${id}`, noun: "action" })),
+  ...actions.map(({ id, name }) => ({ id, name, href: `/actions/${id}`, noun: t("Action") })),
   ...automations.map(({ id, name, steps }) => ({
     id,
     name,
     href: `/automations/${id}`,
-    noun: steps.length > 0 ? `automation: ${steps.join(", ")}` : "automation",
+    noun: steps.length > 0 ? `${t("Automation")}: ${steps.join(", ")}` : t("Automation"),
   })),
   ...apis.map(({ id, name }) => ({ id, name, href: `/catalog/${id}`, noun: "API" })),
 ];

@@ -122,7 +122,7 @@ function EditPanel({ panel, filters, queries, wiringOf, onEdit, onRemove }: Pane
           className="cursor-grab touch-none max-md:hidden"
           {...wiringOf("move")}
         />
-        <h2 className="min-w-0 grow truncate text-sm font-semibold" dir="auto">
+        <h2 className="min-w-0 grow truncate text-sm font-semibold max-md:pl-2.5" dir="auto">
           {title}
         </h2>
         <IconButton icon={Pencil} label={t("Edit {title}", { title })} onClick={() => onEdit(panel)} />

@@ -1,10 +1,10 @@
-import { ListFilter, Plus, Save } from "lucide-react";
+import { LayoutDashboard, ListFilter, Plus, Save } from "lucide-react";
 import { useState } from "react";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
-import { PageHead } from "../base/page.tsx";
+import { Empty, PageHead } from "../base/page.tsx";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { type Draft, type DraftFilter, type DraftPanel, freeKey, newPanel } from "./draft.ts";
 import { EditGrid } from "./edit-grid.tsx";
@@ -75,9 +75,11 @@ export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
         ))}
       </div>
       {panels.length === 0 ? (
-        <p className="text-sm text-soft">
-          {t("No panels yet. Each panel shows the result of an SQL query.")}
-        </p>
+        <div className="card">
+          <Empty icon={LayoutDashboard} title={t("No panels yet")}>
+            {t("Each panel shows the result of an SQL query.")}
+          </Empty>
+        </div>
       ) : (
         <EditGrid
           panels={panels}

@@ -14,6 +14,7 @@ import { t } from "../../texts/text.ts";
 import { useKinds } from "../automations/actions.ts";
 import { Button } from "../base/button.tsx";
 import { Shown } from "../base/page.tsx";
+import { useProviders } from "../base/providers.ts";
 import { When } from "../base/time.tsx";
 import { Arrow } from "../canvas/arrow.tsx";
 import { kindStyle } from "../canvas/kinds.ts";
@@ -184,6 +185,8 @@ function hrefOf({ type, resourceId, layer, dataset, updatedAt }: LineageNode): s
 /** What a node is, and its name for people. */
 function useWords() {
   const { titleOf } = useKinds();
+  const providers = useProviders();
+  const providerOf = (kind: string) => providers.data?.providers.find(({ id }) => id === kind)?.title ?? kind;
   return ({ type, name, kind, stepKey }: LineageNode): { name: string; about: string } => {
     const title = kind === null ? t("Run") : titleOf(kind);
     switch (type) {
@@ -192,7 +195,7 @@ function useWords() {
       case "sync":
         return { name: t("Sync"), about: t("Another organization") };
       case "connection":
-        return { name, about: kind ?? t("Connection") };
+        return { name, about: kind === null ? t("Connection") : providerOf(kind) };
       case "dataset":
         return { name, about: t("Dataset") };
       case "query":

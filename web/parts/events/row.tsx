@@ -1,7 +1,6 @@
 import { useState } from "react";
 import type { AuditEvent } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
-import { Button } from "../base/button.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { counted, When } from "../base/time.tsx";
 import { type EventText, subjectOf, titleOf, toneOf, who } from "./words.ts";
@@ -17,11 +16,11 @@ export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) 
   const [isUnfolded, setUnfolded] = useState(false);
   return (
     <>
-      <li className="flex items-center border-t border-line first:border-t-0">
+      <li className="border-t border-line first:border-t-0">
         <button
           type="button"
           onClick={() => onOpen(event)}
-          className="flex min-w-0 grow items-center gap-x-3 px-4 py-2 text-left text-sm hover:bg-sunken/60 max-sm:flex-wrap"
+          className="flex w-full items-center gap-x-3 px-4 py-2 text-left text-sm hover:bg-sunken/60 max-sm:flex-wrap"
         >
           <StatusIcon status={toneOf(event.type)} />
           <span className="font-medium sm:shrink-0">{titleOf(event)}</span>
@@ -37,9 +36,13 @@ export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) 
           </span>
         </button>
         {before.length > 0 && !isUnfolded && (
-          <Button kind="quiet" onClick={() => setUnfolded(true)}>
+          <button
+            type="button"
+            className="mb-1.5 ml-[2.7rem] block h-6 text-xs text-accent hover:underline"
+            onClick={() => setUnfolded(true)}
+          >
             {t("{count} earlier", { count: counted(before.length) })}
-          </Button>
+          </button>
         )}
       </li>
       {isUnfolded &&

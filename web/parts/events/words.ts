@@ -18,6 +18,7 @@ const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
   chat_turn: t("Answer"),
   connection: t("Connection"),
   dashboard: t("Dashboard"),
+  decision: t("Approval"),
   dataset: t("Dataset"),
   organization: t("Organization"),
   query: t("Saved query"),
@@ -25,6 +26,10 @@ const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
   user: t("User"),
   webhook: t("Webhook"),
 };
+
+/** What events are about, in words. */
+export const nounName = (noun: string): string =>
+  NOUNS[noun as EventNoun] ?? noun.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 
 /** What was done to a thing. */
 const DONE: Readonly<Partial<Record<EventWord, (thing: string) => string>>> = {

@@ -124,7 +124,7 @@ export const titleOf = (name: string, schema: Schema): string =>
         .replaceAll("_", " ")
         .toLowerCase()
         .replace(/^./, (letter) => letter.toUpperCase())
-        .replace(/\b(url|sql|id|ssl|api)\b/gi, (word) => word.toUpperCase());
+        .replace(/\b(url|sql|id|ssl|ssh|api|http|json|csv)\b/gi, (word) => word.toUpperCase());
 
 export const aboutOf = (schema: Schema): string | null =>
   typeof schema.description === "string" ? schema.description : null;

@@ -5,7 +5,7 @@ import { useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Empty } from "../base/page.tsx";
-import { Tag } from "../base/status.tsx";
+import { Status } from "../base/status.tsx";
 import { dayOf, When } from "../base/time.tsx";
 import { NewOrganization } from "../organization/forms.tsx";
 import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
@@ -22,8 +22,8 @@ const COLUMNS: readonly Column<InstallationOrganization>[] = [
   { name: t("Name"), isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
   { name: t("Plan"), cell: ({ plan }) => <span className="capitalize">{plan}</span> },
   { name: t("Limits"), isMinor: true, cell: ({ quotas }) => <Limits quotas={quotas} /> },
+  { name: t("Status"), cell: (each) => <State organization={each} /> },
   { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
-  { name: t("Status"), isRight: true, cell: (each) => <State organization={each} /> },
 ];
 
 /** Every organization, searched and in pages; each leads to what an operator sets for it. */
@@ -87,7 +87,7 @@ function Limits({ quotas }: Pick<InstallationOrganization, "quotas">) {
 
 function State({ organization }: { organization: InstallationOrganization }) {
   const { restorableUntil } = organization;
-  if (restorableUntil === null) return <Tag tone="good">{t("Active")}</Tag>;
+  if (restorableUntil === null) return <Status status="active" />;
   return (
     <span className="inline-flex items-center gap-3">
       <span className="text-xs text-warn">

@@ -112,7 +112,7 @@ function Actions({ user, onChange, onErase }: ActionProps) {
   const name = personName(user);
   const { isOperator, addressProven } = user;
   return (
-    <span className="inline-flex flex-wrap justify-end gap-1 max-sm:w-15">
+    <span className="inline-flex justify-end gap-1 max-sm:w-15 max-sm:flex-wrap">
       {!addressProven && (
         <IconButton
           icon={MailCheck}

@@ -31,7 +31,7 @@ export const LATEST_RUN: Column<Pick<Automation, "latestRun">> = {
   name: t("Latest run"),
   cell: ({ latestRun }) =>
     latestRun ? (
-      <span className="inline-flex items-center gap-1.5">
+      <span className="flex items-center gap-1.5">
         <StatusIcon status={latestRun.status} />
         <When at={latestRun.completedAt ?? latestRun.startedAt} empty={t("Just now")} />
       </span>

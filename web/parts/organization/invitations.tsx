@@ -21,7 +21,17 @@ import { type Column, Named, Table } from "../table/table.tsx";
 type Invitation = Reply<"GET /api/v1/organizations/invitations">["items"][number];
 type Made = Reply<"POST /api/v1/organizations/invitations">;
 
-/** Who was asked to join and has not yet; and the way to ask another. */
+/** Opens the form of a new invitation. */
+export function InviteButton() {
+  const [, setAsking] = useNew();
+  return (
+    <Button kind="main" icon={MailPlus} onClick={() => setAsking(true)}>
+      {t("Invite member")}
+    </Button>
+  );
+}
+
+/** Who was asked to join and has not yet. */
 export function Invitations() {
   const now = useNow();
   const [isAsking, setAsking] = useNew();
@@ -52,15 +62,7 @@ export function Invitations() {
     },
   ];
   return (
-    <Section
-      title={t("Invitations")}
-      flush
-      aside={
-        <Button icon={MailPlus} onClick={() => setAsking(true)}>
-          {t("Invite member")}
-        </Button>
-      }
-    >
+    <Section title={t("Invitations")} flush>
       <Older of={invitations} rows={2}>
         {(items) =>
           items.length > 0 ? (

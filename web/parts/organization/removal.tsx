@@ -24,7 +24,7 @@ export function OrganizationRemoval({ organization }: { organization: Organizati
             "All members lose access immediately, and runs stop. An operator can restore the organization for 7 days. After that, it is erased with all of its data.",
           )}
         </p>
-        <Button icon={Trash2} onClick={() => setAsking(true)}>
+        <Button kind="bad" icon={Trash2} onClick={() => setAsking(true)}>
           {t("Remove")}
         </Button>
       </div>

@@ -1,4 +1,4 @@
-import { Ban, ClipboardCopy, RotateCcw, Terminal } from "lucide-react";
+import { Ban, ChevronDown, ClipboardCopy, RotateCcw, Terminal } from "lucide-react";
 import { useLocation } from "wouter";
 import { base } from "../../base.ts";
 import type { Run } from "../../calls.ts";
@@ -55,7 +55,7 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
         buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
         button={
           <>
-            <ClipboardCopy size={15} aria-hidden /> {t("Copy")}
+            <ClipboardCopy size={15} aria-hidden /> {t("Copy")} <ChevronDown size={14} aria-hidden />
           </>
         }
         items={[

@@ -1,5 +1,6 @@
 import { Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
 import type { SavedQuery } from "../../calls.ts";
 import { useApi, useChange, useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
@@ -58,7 +59,15 @@ const None = ({ children }: { children: ReactNode }) => <p className="p-4 text-s
 
 function Names({ tables, onPick }: { tables: Props["tables"]; onPick: (name: string) => void }) {
   const names = Object.keys(tables).sort();
-  if (names.length === 0) return <None>{t("No tables yet")}</None>;
+  if (names.length === 0)
+    return (
+      <None>
+        {t("No tables yet")}{" "}
+        <Link href="/datasets" className="text-accent underline">
+          {t("Load data")}
+        </Link>
+      </None>
+    );
   return (
     <List>
       {names.map((name) => (

@@ -13,6 +13,8 @@ export const TYPES = named<TemplateType>({
   bundle: t("Bundle"),
 });
 
+export const typeName = (type: TemplateType): string => TYPES.find(([id]) => id === type)?.[1] ?? type;
+
 /** Fields of a template, as text in the form. */
 export interface TemplateText {
   displayName: string;

@@ -2,6 +2,7 @@ import { ChevronRight } from "lucide-react";
 import { useId } from "react";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { nounName } from "../events/words.ts";
 
 interface Props {
   /** Patterns: `action.failed`, `action.*`, `*`. */
@@ -9,8 +10,6 @@ interface Props {
   onChange: (value: string[]) => void;
   fault?: string | undefined;
 }
-
-const wordsOf = (group: string) => group.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 
 /** Which events are meant: all, all of a group, or single ones. */
 export function EventPicker({ value, onChange, fault }: Props) {
@@ -47,7 +46,7 @@ export function EventPicker({ value, onChange, fault }: Props) {
               <details key={group} className="group border-t border-line">
                 <summary className="flex items-center gap-2 px-3 py-1.5 text-sm hover:bg-sunken/60">
                   <ChevronRight size={14} aria-hidden className="shrink-0 text-faint group-open:rotate-90" />
-                  <span className="grow">{wordsOf(group)}</span>
+                  <span className="grow">{nounName(group)}</span>
                   <span className={`text-xs tabular-nums ${count > 0 ? "text-accent" : "text-faint"}`}>
                     {isWhole ? t("All") : t("{count} of {total}", { count, total: own.length })}
                   </span>
