@@ -318,7 +318,15 @@ deepTest(
     await page.setViewportSize({ width: 360, height: 740 });
     const wrong: string[] = [];
     const chats = ["/chat", "/agents", "/catalog", `/chat/${made.thread}`, `/catalog/${made.api}`];
-    for (const path of ["/", "/approvals", "/runs", `/runs/${made.broken}`, `/runs/${made.run}`, ...chats]) {
+    for (const path of [
+      "/",
+      "/approvals",
+      "/runs",
+      "/runs?tab=actions",
+      `/runs/${made.broken}`,
+      `/runs/${made.run}`,
+      ...chats,
+    ]) {
       await go(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);

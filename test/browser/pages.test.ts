@@ -129,7 +129,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
   });
 
   deepTest("runs are filtered by the address", async () => {
-    await go("/runs?status=failed");
+    await go("/runs?tab=actions&status=failed");
     const table = page.getByRole("table", { name: "Runs" });
     await table.getByText(MARKUP).waitFor();
     expect(await table.getByRole("row").count()).toBe(2);
@@ -141,7 +141,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
   });
 
   test("a failed run shows why, and is retried from there", async () => {
-    await go("/runs?status=failed");
+    await go("/runs?tab=actions&status=failed");
     await page.getByRole("table", { name: "Runs" }).getByText(MARKUP).click();
     await page
       .getByRole("alert")
@@ -414,7 +414,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await go("/runs");
     await page.getByRole("button", { name: /Ada Lovelace/ }).click();
     await page.getByRole("menuitem", { name: "Dark" }).click();
-    for (const path of ["/runs", `/automations/${made.automation}`, "/events"]) {
+    for (const path of ["/runs?tab=actions", `/automations/${made.automation}`, "/events"]) {
       await go(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.waitForLoadState("load");
@@ -426,7 +426,12 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
 
   deepTest("on a phone nothing but tables and graphs is wider than the screen", async () => {
     await page.setViewportSize({ width: 360, height: 740 });
-    for (const path of ["/", "/runs", `/actions/${made.load}`, `/automations/${made.automation}`]) {
+    for (const path of [
+      "/",
+      "/runs?tab=actions",
+      `/actions/${made.load}`,
+      `/automations/${made.automation}`,
+    ]) {
       await go(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);

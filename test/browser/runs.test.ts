@@ -7,7 +7,9 @@ import {
   branch,
   created,
   flowToEnd,
+  makeAction,
   makeAutomation,
+  runToEnd,
   until,
 } from "../support/work.ts";
 
@@ -24,6 +26,30 @@ const step = (key: string, definition: object = branch(), more: object = {}) => 
   ...more,
 });
 const gate = { key: "ask", kind: "approval_gate", definition: { title: "Ship it?" } };
+
+test("runs open on those of automations, and one of an action is found by its name or its error", async () => {
+  const { page, go, weir, troubles } = seen;
+  const definition = branch("a", "run.parcel == 1");
+  const { id } = await makeAction(weir.owner, { name: "Weigh parcels", definition });
+  await runToEnd(weir.owner, id);
+  await runToEnd(weir.owner, (await makeAction(weir.owner, { name: "Count" })).id);
+  await go("/runs");
+  await page.getByText("No automation runs yet").waitFor();
+  await page.getByRole("link", { name: "Action runs" }).click();
+  const table = page.getByRole("table", { name: "Runs" });
+  await page.getByText("1–2 of 2").waitFor();
+  const search = page.getByRole("searchbox", { name: "Action, ID or error" });
+  for (const text of ["weigh", "parcel"]) {
+    await search.fill(text);
+    await page.getByText("1–1 of 1").waitFor();
+    await table.getByRole("row", { name: /Weigh parcels.*Failed/ }).waitFor();
+  }
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByText("1–2 of 2").waitFor();
+  await go(`/runs?action=${id}`);
+  await page.getByText("1–1 of 1").waitFor();
+});
 
 deepTest(
   "a failed run is found among all by its error, filtered by its step, and retried with its like",
@@ -44,10 +70,9 @@ deepTest(
     const { id } = created(await owner("POST", `${AUTOMATIONS}/${waiting.id}/run`));
     await until(owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
 
-    await go("/runs");
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    await page.getByRole("link", { name: "Automation runs" }).click();
+    await go("/runs");
     const table = page.getByRole("table", { name: "Automation runs" });
     await page.getByText("1–4 of 4").waitFor();
     await table.getByRole("row", { name: /Shipping.*0 of 1 step · Ask Ben.*Waiting for approval/ }).waitFor();
@@ -80,7 +105,7 @@ deepTest(
     await dialog.getByRole("button", { name: "Cancel 1 run" }).click();
     await page.getByText("1 run cancelled").waitFor();
     expect((await owner("GET", `${AUTOMATION_RUNS}/${id}`)).body.status).toBe("cancelled");
-    expect(await seen.alsoDarkAndNarrow("/runs?tab=automations")).toEqual([]);
+    expect(await seen.alsoDarkAndNarrow("/runs")).toEqual([]);
   },
 );
 

@@ -30,14 +30,14 @@ deepTest(
     const action = await makeAction(weir.owner, { name: "Ask" });
     await fillRuns(weir, action.id, RUNS);
     const table = page.getByRole("table", { name: "Runs" });
-    await go("/runs");
+    await go("/runs?tab=actions");
     await page.getByText("1–50 of 100,000").waitFor();
     expect(await table.getByRole("row").count()).toBe(51);
     await page.getByRole("button", { name: "Next page" }).click();
     await page.getByText("51–100 of 100,000").waitFor();
     await page.getByLabel("Status").selectOption("failed");
     await page.getByText("1–50 of 1,000").waitFor();
-    await go(`/runs?offset=${RUNS - 50}`);
+    await go(`/runs?tab=actions&offset=${RUNS - 50}`);
     await page.getByText("99,951–100,000 of 100,000").waitFor();
     await go(`/actions/${action.id}?tab=runs`);
     await page.getByText("1–25 of 100,000").waitFor();

@@ -16,7 +16,7 @@ deepTest(
     expect([told.status, told.body.code]).toEqual([500, "condition_error"]);
     await until(weir.owner, RUNS, ({ runs }) => runs[0]?.status === "failed");
 
-    await go("/runs");
+    await go("/runs?tab=actions");
     const row = page.getByRole("table", { name: "Runs" }).getByRole("row").nth(1);
     await row.getByText(/^Hook · .*total/).waitFor();
     await row.getByRole("link").first().click();

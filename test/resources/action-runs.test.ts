@@ -571,3 +571,34 @@ deepTest("a list says of its total what it shows, also while runs come and go", 
   const past = await app.owner("GET", `${RUNS}?limit=7&offset=63`);
   expect([past.body.runs.length, past.body.total, past.body.hasNext]).toEqual([0, 60, false]);
 });
+
+describe("the list of runs", () => {
+  test("is searched by the action's name and slug, the run's ID and the error, with the other filters", async () => {
+    await using app = await startApp();
+    const broken = branch("a", "run.parcel == 1");
+    const weigh = await makeAction(app.owner, { name: "Weigh 100%", slug: "scale", definition: broken });
+    const count = await makeAction(app.owner, { name: "Count" });
+    const runs: { id: string; error: { message: string } | null }[] = [];
+    for (const { id } of [weigh, count, weigh]) runs.push(await runToEnd(app.owner, id));
+    const [first, counted] = runs;
+    const found = async (q: string, more = "") => {
+      const { body } = await app.owner("GET", `${RUNS}?q=${encodeURIComponent(q)}${more}`);
+      expect(body.total).toBe(body.runs.length);
+      return body.runs.map(({ id }: { id: string }) => runs.findIndex((run) => run.id === id));
+    };
+    expect(first?.error?.message).toContain("parcel");
+    expect(await found("weigh 100%")).toEqual([2, 0]);
+    expect(await found("SCALE")).toEqual([2, 0]);
+    expect(await found("parcel")).toEqual([2, 0]);
+    expect(await found("count")).toEqual([1]);
+    expect(await found(counted?.id.slice(-12).toUpperCase() ?? "")).toEqual([1]);
+    expect(await found("no such")).toEqual([]);
+    expect(await found("a", "&statuses=completed")).toEqual([1]);
+    expect(await found("weigh", `&action_id=${count.id}`)).toEqual([]);
+    const page = (await app.owner("GET", `${RUNS}?q=parcel&limit=1&offset=1`)).body;
+    expect(page.runs.map(({ id }: { id: string }) => id)).toEqual([first?.id]);
+    expect([page.total, page.hasNext]).toEqual([2, false]);
+    const other = await neighbour(app);
+    expect((await other.call("GET", `${RUNS}?q=parcel`)).body.runs).toEqual([]);
+  });
+});

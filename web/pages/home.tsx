@@ -41,7 +41,7 @@ export default function Home() {
               title={t("Recent runs")}
               flush
               aside={
-                <Link href="/runs" className="text-accent hover:underline">
+                <Link href="/runs?tab=actions" className="text-accent hover:underline">
                   {t("View all")}
                 </Link>
               }
@@ -71,7 +71,7 @@ function OverTime({ overview: { timeline, actionRuns } }: { overview: Overview }
     <Section title={t("Runs in the last 24 hours")} aside={<span className="tabular-nums">{summary}</span>}>
       <Bars
         bars={barsOf(timeline)}
-        onPick={({ since, until }) => go(`/runs?since=${since}&until=${until}`)}
+        onPick={({ since, until }) => go(`/runs?tab=actions&since=${since}&until=${until}`)}
       />
     </Section>
   );

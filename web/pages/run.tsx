@@ -43,7 +43,7 @@ function Whole({ run: first }: { run: Run }) {
       <PageHead
         title={runName(run, title)}
         from={[
-          ["/runs", t("Runs")],
+          ["/runs?tab=actions", t("Runs")],
           ...(run.automationName && run.automationRunId
             ? [[`/automation-runs/${run.automationRunId}`, run.automationName] as const]
             : []),

@@ -7,7 +7,7 @@ import { findArtifact, listArtifacts } from "../artifacts/service.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
 import { toArtifact } from "../artifacts/wire.ts";
 import { listDatasets } from "../datasets/service.ts";
-import { listRuns } from "../runs/service.ts";
+import { listRuns } from "../runs/list.ts";
 import { toRun } from "../runs/wire.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 

@@ -6,8 +6,9 @@ import { triggerOf } from "../../http/trigger.ts";
 import { findRun } from "../../queue/cancel.ts";
 import { usersById } from "../users/people.ts";
 import { followRun, pageLogs } from "./follow.ts";
+import { listRuns } from "./list.ts";
 import { namesOfRuns } from "./names.ts";
-import { cancelRun, listRuns, retryRun } from "./service.ts";
+import { cancelRun, retryRun } from "./service.ts";
 import { LogPage, LogQuery, NamedRun, Run, RunPage, RunQuery, toNamedRun, toRun } from "./wire.ts";
 import { isHidden } from "./wire-private.ts";
 

@@ -1,58 +1,13 @@
-import { and, desc, eq, gte, inArray, lt, notInArray, type SQL, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { findRun, isFinal, requestCancel } from "../../queue/cancel.ts";
 import { hasTemplates } from "../../queue/definition.ts";
 import { enqueueRun, runTopic, type Trigger } from "../../queue/enqueue.ts";
-import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
-import { actionRuns, type RunRow } from "./table.ts";
-import type { RunQuery } from "./wire.ts";
+import type { RunRow } from "./table.ts";
 import { isCall } from "./wire-calls.ts";
-import { openTo, refuseOthers } from "./wire-private.ts";
-
-/** Newest first. */
-export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: RunRow[]; total: number }> {
-  const filters: (SQL | undefined)[] = [
-    query.action_id === undefined ? undefined : eq(actionRuns.actionId, query.action_id),
-    query.automation_run_id === undefined
-      ? undefined
-      : eq(actionRuns.automationRunId, query.automation_run_id),
-    query.kinds === undefined ? undefined : inArray(actionRuns.kind, query.kinds),
-    query.statuses === undefined ? undefined : inArray(actionRuns.status, query.statuses),
-    query.statuses === undefined || query.statuses.includes("completed") ? undefined : uncompleted,
-    query.action_id === undefined && query.automation_run_id === undefined
-      ? undefined
-      : openTo(ctx, actionRuns.privateTo),
-    query.trigger_method === undefined ? undefined : eq(actionRuns.triggerMethod, query.trigger_method),
-    query.since === undefined ? undefined : gte(actionRuns.createdAt, normal(query.since)),
-    query.until === undefined ? undefined : lt(actionRuns.createdAt, normal(query.until)),
-  ].filter((filter) => filter !== undefined);
-  const where = and(mineAll(ctx), ...filters);
-  const rows = await ctx.db
-    .select()
-    .from(actionRuns)
-    .where(where)
-    .orderBy(desc(actionRuns.id))
-    .limit(query.limit)
-    .offset(query.offset);
-  const count = async () => {
-    const all = () => countOf(ctx.db, ctx.organizationId, "action_runs");
-    if (filters.length === 0) return all();
-    if (filters.length > 1 || !query.statuses?.includes("completed")) return ctx.db.$count(actionRuns, where);
-    const others = and(mineAll(ctx), uncompleted, notInArray(actionRuns.status, query.statuses));
-    return (await all()) - (await ctx.db.$count(actionRuns, others));
-  };
-  return { rows, total: await totalOf(query, rows, count) };
-}
-
-/** In these words, by which SQLite knows that the index of such runs serves. */
-const uncompleted = sql`${actionRuns.status} <> 'completed'`;
-
-const mineAll = (ctx: Context) => eq(actionRuns.organizationId, ctx.organizationId);
-
-/** A time in the format of rows, so that it compares as text. */
-const normal = (instant: string) => new Date(instant).toISOString();
+import { refuseOthers } from "./wire-private.ts";
 
 /** Time a worker has to stop before the caller gets the run as it is. */
 const CANCEL_WAIT_MS = 6_000;

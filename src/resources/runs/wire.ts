@@ -48,6 +48,12 @@ export const Run = object({
 export type Run = Static<typeof Run>;
 
 export const RunQuery = object({
+  q: optional(
+    described(
+      "Text in the action's name or slug, the run's ID, or the error message of one of the latest 2,000 failed runs",
+      Type.String({ maxLength: 255 }),
+    ),
+  ),
   action_id: optional(uuid()),
   kinds: optional(Type.Array(oneOf(ACTION_KINDS), { description: "Only runs of these kinds" })),
   statuses: optional(Type.Array(oneOf(RUN_STATUSES), { description: "Only runs with these statuses" })),

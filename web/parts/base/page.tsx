@@ -149,10 +149,14 @@ export function Shown<T>({ of, rows, children }: ShownProps<T>) {
 }
 
 /** Tabs, with the selected one in the URL as `?tab=`. */
-export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: string])[]) {
+export function useTab<T extends string>(
+  tabs: readonly (readonly [id: T, name: string])[],
+  /** Shown if the address names none. */
+  fallback = tabs[0]?.[0],
+) {
   const [search] = useSearchParams();
   const asked = search.get("tab");
-  const current = tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0];
+  const current = tabs.find(([id]) => id === asked)?.[0] ?? fallback;
   const nav = useRef<HTMLElement>(null);
   // On a phone, the selected one of many may be out of view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is selected

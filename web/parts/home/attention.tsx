@@ -26,7 +26,7 @@ function mattersOf(overview: Overview): Matter[] {
     {
       key: "failed",
       status: "failed",
-      href: `/runs?status=failed&since=${since}`,
+      href: `/runs?tab=actions&status=failed&since=${since}`,
       count: actionRuns.failed,
       one: "# run failed in the last 24 hours",
       other: "# runs failed in the last 24 hours",
@@ -52,7 +52,7 @@ function mattersOf(overview: Overview): Matter[] {
     {
       key: "more-failing",
       status: "failed",
-      href: "/runs?tab=automations&status=failed",
+      href: "/runs?status=failed",
       count: automations.failing - failing.length,
       one: "Latest run failed of # more automation",
       other: "Latest run failed of # more automations",

@@ -4,7 +4,7 @@ import { t } from "../../texts/text.ts";
 import { useActionKinds } from "../base/action-kinds.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Empty, Shown } from "../base/page.tsx";
-import { Choice, FilterBar } from "../table/filters.tsx";
+import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
 import { LinkedChip } from "../table/linked-chip.tsx";
 import { NoMatches } from "../table/no-matches.tsx";
 import { Pager, useFilters } from "../table/table.tsx";
@@ -22,6 +22,7 @@ export function ActionRuns() {
     {
       query: {
         ...runQueryOf(filters),
+        q: filters.get("q"),
         kinds: filters.all("kind") as never[],
         action_id: filters.get("action"),
         automation_run_id: filters.get("automation_run"),
@@ -34,6 +35,11 @@ export function ActionRuns() {
   return (
     <div className="card">
       <FilterBar onClear={filters.isAny && filters.clear}>
+        <SearchField
+          label={t("Action, ID or error")}
+          value={filters.get("q")}
+          onChange={(value) => filters.set("q", value)}
+        />
         <StatusChoice filters={filters} />
         <Choice
           label={t("Kind")}

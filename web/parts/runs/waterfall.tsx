@@ -54,7 +54,7 @@ function Waterfall({ run, runs, nameOf }: Props & { runs: readonly ListedRun[] }
       title={t("Timeline")}
       flush
       aside={
-        <Link href={`/runs?automation_run=${run.id}`} className="text-accent hover:underline">
+        <Link href={`/runs?tab=actions&automation_run=${run.id}`} className="text-accent hover:underline">
           {t("View step runs")}
         </Link>
       }
