@@ -3,7 +3,7 @@ import { openBudgetHere } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { Budget } from "../base/expression/budget.ts";
 import { ExpressionTooLong } from "../base/expression/too-long.ts";
-import { isObject, type Json } from "../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { decideRun, isDecider } from "../queue/decide.ts";
@@ -148,13 +148,13 @@ async function begin(
     return { status, actionRunId, startedAt: startedAt ?? timestamp(tx.clock), completedAt, error };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
-    const { code, message, retryable } = error;
+    const { code, message, retryable, details } = error;
     const at = timestamp(tx.clock);
     return {
       status: "failed",
       startedAt: at,
       completedAt: at,
-      error: { code, message, retryable, attempt: 1, details: null },
+      error: { code, message, retryable, attempt: 1, details: details as JsonObject | null },
     };
   }
 }

@@ -54,8 +54,12 @@ async function valuesOf(
   scope: Scope,
 ): Promise<JsonObject> {
   const values: JsonObject = {};
-  for (const [name, value] of Object.entries(delay))
-    values[name] = typeof value === "string" ? await stepValue(tx, { decision, value }, scope) : value;
+  for (const [name, value] of Object.entries(delay)) {
+    const asked = { decision, value: { delay: { [name]: value } } };
+    const seen =
+      typeof value === "string" ? ((await stepValue(tx, asked, scope)) as JsonObject) : asked.value;
+    values[name] = (seen.delay as JsonObject)[name] ?? null;
+  }
   return values;
 }
 

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import { isObject, type Json, storedJson } from "../base/json.ts";
+import { isObject, type Json, type JsonObject, storedJson } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
@@ -64,8 +64,12 @@ export async function beginItems(
   return startItems(tx, run, step, { state: begun, scope });
 }
 
-const listOf = (tx: WriteContext, run: SlimRun, forEach: string, scope: Scope): Promise<Json> =>
-  stepValue(tx, { decision: decisionOf(tx, run), value: forEachTemplate(forEach) }, scope);
+/** A fault of the template names the field. */
+async function listOf(tx: WriteContext, run: SlimRun, forEach: string, scope: Scope): Promise<Json> {
+  const asked = { decision: decisionOf(tx, run), value: { forEach: forEachTemplate(forEach) } };
+  const { forEach: list = null } = (await stepValue(tx, asked, scope)) as JsonObject;
+  return list;
+}
 
 async function newItems(tx: WriteContext, run: SlimRun, step: Step, scope: Scope): Promise<ItemsState> {
   const list = await listOf(tx, run, typeof step.forEach === "string" ? step.forEach : "", scope);
@@ -267,7 +271,8 @@ async function started(
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     const { code, message, retryable } = error;
-    return { ...state, error: state.error ?? { code, message, retryable, attempt: 1, details: null } };
+    const details = error.details as JsonObject | null;
+    return { ...state, error: state.error ?? { code, message, retryable, attempt: 1, details } };
   }
 }
 

@@ -1,7 +1,7 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { resolveTemplates, type Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import type { ActionKind } from "../executors/contract.ts";
@@ -73,9 +73,14 @@ export function runOfStep(
     },
     automationRunId: run.id,
     stepKey: step.key,
-    concurrencyKey:
-      typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null,
+    concurrencyKey: typeof key === "string" ? keyOf(key, { ...scope, now: timestamp(tx.clock) }) : null,
   };
+}
+
+/** Throws `template_error` with the field's name. */
+function keyOf(concurrencyKey: string, scope: Scope): string {
+  const { concurrencyKey: key = null } = resolveTemplates({ concurrencyKey }, scope) as JsonObject;
+  return typeof key === "string" ? key : JSON.stringify(key);
 }
 
 /** Throws `call_deadlock` if the run would never start, because the run holding its key waits for it. */
@@ -90,5 +95,3 @@ export async function refuseBusyKey(
   const message = `Deadlock: the concurrencyKey ${concurrencyKey} is held by a run that waits for this step through its calls. Use a different key for one of them, or call without waiting.`;
   throw new AppError("call_deadlock", message);
 }
-
-const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -12,7 +12,9 @@ import {
   chainOf,
   created,
   faultsOf,
+  flowToEnd,
   makeAction,
+  makeAutomation,
   makeOldAction,
   NOBODY,
   RUNS,
@@ -393,6 +395,20 @@ describe("running an action", () => {
       actorType: "system",
       data: { runId: made.body.id, status: "completed", durationSeconds: expect.any(Number) },
     });
+  });
+});
+
+test("a step whose concurrencyKey can't be told fails with the step and the field", async () => {
+  await using app = await startApp();
+  const definition = { ...branch(), concurrencyKey: "shop-{{input.shop}}" };
+  const first = { key: "first", kind: "conditional_branch", definition: branch() };
+  const second = { key: "second", kind: "conditional_branch", definition, dependsOn: ["first"] };
+  const flow = await makeAutomation(app.owner, { steps: [first, second] });
+  const { error } = await flowToEnd(app.owner, flow.id);
+  expect(error).toMatchObject({
+    code: "template_error",
+    message: 'concurrencyKey: Template {{input.shop}} has no value: input is null and has no "shop".',
+    details: { step: "second", path: ["concurrencyKey"], missing: "input.shop" },
   });
 });
 

@@ -172,6 +172,16 @@ describe("a step with forEach", () => {
     expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.total).toBe(0);
   });
 
+  test("names the field and the place in it where its list has no value", async () => {
+    await using app = await startApp();
+    const flow = await makeAutomation(app.owner, { steps: [each({ forEach: "{{input.orders}}" })] });
+    expect((await flowToEnd(app.owner, flow.id, { input: {} })).error).toMatchObject({
+      code: "template_error",
+      message: 'forEach: Template {{input.orders}} has no value: input has no "orders".',
+      details: { template: "{{input.orders}}", missing: "input.orders", path: ["forEach"] },
+    });
+  });
+
   test("takes ten thousand items that need a run each", async () => {
     await using app = await startApp({ engine: false });
     const gate = each({ maxParallel: 1, kind: "approval_gate", definition: { title: "Each" } });

@@ -574,7 +574,7 @@ describe("a run with steps", () => {
     expect([failed.status, failed.error.code, failed.error.details]).toEqual([
       "failed",
       "condition_error",
-      { step: "c" },
+      { condition: "input.wanted", step: "c" },
     ]);
   });
 
