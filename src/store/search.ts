@@ -1,9 +1,21 @@
-import { type Column, or, type SQL, sql } from "drizzle-orm";
+import { type Column, eq, or, type SQL, sql } from "drizzle-orm";
 
 /** Case-insensitive substring search in any of the columns; `%` and `_` are literal (docs/decisions/http-conventions.md). */
 export function contains(q: string, ...columns: (Column | SQL)[]): SQL | undefined {
   const pattern = `*${Array.from(q, eitherCase).join("")}*`;
   return or(...columns.map((column) => sql`glob(${pattern}, ${column})`));
+}
+
+const ID_LENGTH = 36;
+const PART_OF_ID = /^[0-9a-f-]{1,36}$/i;
+
+/** The same for IDs. Null if none can contain `q`. A whole ID is found by its index. */
+export function idContains(q: string, id: Column): { where: SQL; isWhole: boolean } | null {
+  if (!PART_OF_ID.test(q)) return null;
+  const text = q.toLowerCase();
+  return q.length === ID_LENGTH
+    ? { where: eq(id, text), isWhole: true }
+    : { where: sql`instr(${id}, ${text}) > 0`, isWhole: false };
 }
 
 /** SQLite's own `lower` and `like` only know ASCII letters, so the pattern lists both cases. */

@@ -31,6 +31,12 @@ const id = (prefix: string, number: string) => `printf('${prefix}-0000-7000-8000
 const at = (seconds: string) =>
   `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 days', (${seconds}) || ' seconds')`;
 
+/** An id as made at that time, by which lists are in its order. */
+const idAt = (seconds: string, number: string) => {
+  const ms = `(unixepoch('now', '-30 days', (${seconds}) || ' seconds') * 1000)`;
+  return `printf('%08x-%04x-7000-8000-%012d', ${ms} / 65536, ${ms} % 65536, ${number})`;
+};
+
 /** The error of one run in a hundred; one in ten thousand has a text of its own. */
 const ERROR = `CASE WHEN i % 100 = 0 THEN json_object('code', 'http_status', 'retryable', json('false'),
   'message', CASE WHEN i % 10000 = 0 THEN 'The warehouse is closed: ' || i ELSE 'api.shop.example returned 503.' END) END`;
@@ -86,7 +92,7 @@ export async function fillCrowd(
   };
   copies(db, "automation_runs", `id = '${flowRun.id}'`, automationRuns, {
     ...started,
-    id: id("01900002", "i"),
+    id: idAt("i * 8", "i"),
     automation_id: id("01900001", `i % ${automations} + 1`),
     correlation_id: "printf('crowd-%d', i)",
     status,
@@ -94,7 +100,7 @@ export async function fillCrowd(
   });
   copies(db, "action_runs", `id = '${run.id}'`, actionRuns, {
     ...started,
-    id: id("01900004", "i"),
+    id: idAt("i * 8", "i + 500000"),
     action_id: id("01900003", `i % ${actions} + 1`),
     correlation_id: "printf('alone-%d', i)",
     status,

@@ -24,6 +24,8 @@ export async function listAutomationRuns(
     .orderBy(desc(automationRuns.id))
     .limit(query.limit)
     .offset(query.offset);
-  const total = await totalOf(query, rows, () => ctx.db.$count(automationRuns, where));
+  // the automation is the organization's: with it in the condition, SQLite would read all of its runs
+  const counted = query.status === undefined ? eq(automationRuns.automationId, automationId) : where;
+  const total = await totalOf(query, rows, () => ctx.db.$count(automationRuns, counted));
   return { rows: await withLiveSteps(ctx, rows), total };
 }

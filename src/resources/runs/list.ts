@@ -1,7 +1,8 @@
 import { and, desc, eq, gte, inArray, isNull, lt, not, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../context.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
-import { contains } from "../../store/search.ts";
+import { contains, idContains } from "../../store/search.ts";
+import { findByWays, findInWindows, type Way } from "../../store/windows.ts";
 import { actions } from "../actions/table.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 import type { RunQuery } from "./wire.ts";
@@ -26,10 +27,11 @@ const mineAll = (ctx: Context) => eq(actionRuns.organizationId, ctx.organization
 const normal = (instant: string) => new Date(instant).toISOString();
 
 function filtersOf(ctx: Context, query: RunQuery): SQL[] {
-  const { action_id, automation_run_id, kinds, statuses, trigger_method, since, until } = query;
+  const { ids, action_id, automation_run_id, kinds, statuses, trigger_method, since, until } = query;
   const filters: (SQL | undefined)[] = [
+    ids === undefined ? undefined : among(ids),
     action_id === undefined ? undefined : eq(actionRuns.actionId, action_id),
-    automation_run_id === undefined ? undefined : eq(actionRuns.automationRunId, automation_run_id),
+    automation_run_id === undefined ? undefined : ofAutomationRun(automation_run_id),
     kinds === undefined ? undefined : inArray(actionRuns.kind, kinds),
     statuses === undefined ? undefined : inArray(actionRuns.status, statuses),
     statuses === undefined || statuses.includes("completed") ? undefined : uncompleted,
@@ -43,8 +45,38 @@ function filtersOf(ctx: Context, query: RunQuery): SQL[] {
   return filters.filter((filter) => filter !== undefined);
 }
 
+/** Whether the filters leave only runs that an index leads to, with those of one action or automation run. */
+const isNarrow = ({ ids, action_id, automation_run_id, statuses }: RunQuery): boolean =>
+  ids !== undefined ||
+  action_id !== undefined ||
+  automation_run_id !== undefined ||
+  (statuses !== undefined && !statuses.includes("completed"));
+
+const isUnbounded = ({ kinds, trigger_method, since, until }: RunQuery): boolean =>
+  [kinds, trigger_method, since, until].every((filter) => filter === undefined);
+
+const among = (ids: readonly string[]) =>
+  sql`${actionRuns.id} in (select value from json_each(${JSON.stringify(ids)}))`;
+
+/** By a list of IDs: SQLite would take the order of an index and read every run of the organization. */
+const ofAutomationRun = (id: string) =>
+  sql`${actionRuns.id} in (select r.id from action_runs r where r.automation_run_id = ${id})`;
+
+/** Newest first. */
+const runsOf = async (ctx: Context, ids: readonly string[]): Promise<RunRow[]> =>
+  ctx.db.select().from(actionRuns).where(among(ids)).orderBy(desc(actionRuns.id));
+
 async function pageOf(ctx: Context, query: RunQuery): Promise<Found> {
   const filters = filtersOf(ctx, query);
+  if (!isNarrow(query) && !isUnbounded(query)) {
+    const { limit, offset } = query;
+    const { ids, total } = await findInWindows(
+      ctx.db,
+      { of: actionRuns, organizationId: ctx.organizationId, where: and(...filters), period: query },
+      offset + limit,
+    );
+    return { rows: await runsOf(ctx, ids.slice(offset)), total };
+  }
   const where = and(mineAll(ctx), ...filters);
   const rows = await ctx.db
     .select()
@@ -66,43 +98,39 @@ async function pageOf(ctx: Context, query: RunQuery): Promise<Found> {
 /** Errors aren't indexed: those of so many failed runs, the latest, are looked through. */
 const SEARCHED_ERRORS = 2_000;
 
-/** Each way to be found uses its own index. One condition for all would read every run. */
+/** Maximum number of runs that are looked for by a list of IDs. */
+const MAX_LISTED = 5_000;
+
 async function searchRuns(ctx: Context, query: RunQuery, q: string): Promise<Found> {
   const { limit, offset } = query;
-  const filters = filtersOf(ctx, query);
-  const upTo = offset + limit;
-  const ways = (await waysOf(ctx, q)).map((way) => and(mineAll(ctx), ...filters, way));
-  const ids: string[] = [];
-  for (const where of ways) {
-    const rows = await ctx.db
-      .select({ id: actionRuns.id })
-      .from(actionRuns)
-      .where(where)
-      .orderBy(desc(actionRuns.id))
-      .limit(upTo);
-    ids.push(...rows.map(({ id }) => id));
-  }
-  const page = ids.sort().reverse().slice(offset, upTo);
-  const rows = await ctx.db
-    .select()
-    .from(actionRuns)
-    .where(sql`${actionRuns.id} in (select value from json_each(${JSON.stringify(page)}))`)
-    .orderBy(desc(actionRuns.id));
-  const count = async () => {
-    let total = 0;
-    for (const where of ways) total += await ctx.db.$count(actionRuns, where);
-    return total;
-  };
-  return { rows, total: await totalOf({ limit, offset }, rows, count) };
+  const ways = await waysOf(ctx, q);
+  const { ids, total } = await findByWays(
+    ctx.db,
+    {
+      of: actionRuns,
+      organizationId: ctx.organizationId,
+      where: and(...filtersOf(ctx, query)),
+      period: query,
+    },
+    isNarrow(query) ? ways.map((way) => ({ ...way, isScan: false })) : ways,
+    offset + limit,
+  );
+  return { rows: await runsOf(ctx, ids.slice(offset)), total };
 }
 
 /** By ID, by the action's name, and by the error. No run is found in two ways. Others' private runs show no action and no error. */
-async function waysOf(ctx: Context, q: string): Promise<(SQL | undefined)[]> {
+async function waysOf(ctx: Context, q: string): Promise<Way[]> {
   const open = openTo(ctx, actionRuns.privateTo);
-  const byId = /^[0-9a-f-]+$/i.test(q) ? contains(q, actionRuns.id) : undefined;
-  const otherId = byId && not(byId);
+  const byId = idContains(q, actionRuns.id);
+  const otherId = byId ? not(byId.where) : undefined;
   const ofActions = sql`(select value from json_each(${JSON.stringify(await actionsNamed(ctx, q))}))`;
-  const byName = and(sql`${actionRuns.actionId} in ${ofActions}`, otherId, open);
+  const named = sql`from action_runs r where r.action_id in ${ofActions}`;
+  const few = sql`select count(*) as n from (select 1 ${named} limit ${MAX_LISTED + 1}) few`;
+  const [row] = (await ctx.db.all(few)) as { n: number }[];
+  const isFew = Number(row?.n) <= MAX_LISTED;
+  const byName = isFew
+    ? sql`${actionRuns.id} in (select r.id ${named})`
+    : sql`${actionRuns.actionId} in ${ofActions}`;
   const failed = sql`(select id from action_runs where organization_id = ${ctx.organizationId} and status = 'failed' and status <> 'completed' order by id desc limit ${SEARCHED_ERRORS})`;
   const byError = and(
     sql`${actionRuns.id} in ${failed}`,
@@ -110,8 +138,12 @@ async function waysOf(ctx: Context, q: string): Promise<(SQL | undefined)[]> {
     otherId,
     or(isNull(actionRuns.actionId), sql`${actionRuns.actionId} not in ${ofActions}`),
     open,
-  );
-  return byId ? [byId, byName, byError] : [byName, byError];
+  ) as SQL;
+  return [
+    ...(byId ? [{ where: byId.where, isScan: !byId.isWhole }] : []),
+    { where: and(byName, otherId, open) as SQL, isScan: !isFew },
+    { where: byError, isScan: false },
+  ];
 }
 
 async function actionsNamed(ctx: Context, q: string): Promise<string[]> {

@@ -54,6 +54,7 @@ export const RunQuery = object({
       Type.String({ maxLength: 255 }),
     ),
   ),
+  ids: optional(Type.Array(uuid(), { maxItems: 100, description: "Only the runs with these IDs" })),
   action_id: optional(uuid()),
   kinds: optional(Type.Array(oneOf(ACTION_KINDS), { description: "Only runs of these kinds" })),
   statuses: optional(Type.Array(oneOf(RUN_STATUSES), { description: "Only runs with these statuses" })),

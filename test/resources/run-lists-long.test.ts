@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { firstIdAt } from "../../src/base/ids.ts";
+import { automationRuns } from "../../src/resources/automations/table.ts";
+import { actionRuns } from "../../src/resources/runs/table.ts";
+import { startApp } from "../support/app.ts";
+import {
+  AUTOMATION_RUNS,
+  branch,
+  flowToEnd,
+  makeAction,
+  makeAutomation,
+  RUNS,
+  runToEnd,
+} from "../support/work.ts";
+
+const COUNT = 8_000;
+const MINUTE_MS = 60_000;
+const BATCH = 400;
+/** Recent enough that none of them is past its retention. */
+const NEWEST_MS = Date.now() - 60 * MINUTE_MS;
+const TRIGGERS = ["api", "webhook", "schedule"] as const;
+
+/** Rows of a list, from the newest. */
+interface Listed {
+  id: string;
+  createdAt: string;
+  automation: "Orders" | "Stock";
+  trigger: (typeof TRIGGERS)[number];
+  kind: "conditional_branch" | "http_request";
+  error: string | null;
+}
+
+/** All of an hour in one minute, and then nothing for a while. */
+const listed = Array.from({ length: COUNT }, (_, at): Listed => {
+  const ms = NEWEST_MS - (Math.floor(at / 60) * 60 * MINUTE_MS + (at % 60) * 500);
+  return {
+    id: `${firstIdAt(new Date(ms)).slice(0, 24)}${(COUNT - at).toString(16).padStart(12, "0")}`,
+    createdAt: new Date(ms).toISOString(),
+    automation: at % 8 === 0 ? "Stock" : "Orders",
+    trigger: at < 5_000 ? "api" : (TRIGGERS[at % 3] ?? "api"),
+    kind: at % 50 === 0 ? "http_request" : "conditional_branch",
+    error: at % 40 === 0 ? `The ${at % 80 === 0 ? "door" : "stock"} is closed` : null,
+  };
+});
+
+let weir: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  weir = await startApp();
+  const steps = [{ key: "only", kind: "conditional_branch", definition: branch() }];
+  const orders = await makeAutomation(weir.owner, { steps }, { name: "Orders" });
+  const stock = await makeAutomation(weir.owner, { steps }, { name: "Stock" });
+  const flowRun = await flowToEnd(weir.owner, orders.id);
+  const run = await runToEnd(weir.owner, (await makeAction(weir.owner)).id);
+  const { store } = weir.app;
+  const [flowRow] = await store.db.select().from(automationRuns).where(eq(automationRuns.id, flowRun.id));
+  const [row] = await store.db.select().from(actionRuns).where(eq(actionRuns.id, run.id));
+  if (!flowRow || !row) throw new Error("The runs are not stored");
+  for (let at = 0; at < COUNT; at += BATCH) {
+    const some = listed.slice(at, at + BATCH).map(({ id, createdAt, automation, trigger, kind, error }) => ({
+      of: { id, createdAt, triggerMethod: trigger },
+      automationId: automation === "Orders" ? orders.id : stock.id,
+      kind,
+      error:
+        error === null
+          ? null
+          : { code: "closed", message: error, retryable: false, attempt: 1, details: null },
+    }));
+    await store.write(async (db) => {
+      await db
+        .insert(automationRuns)
+        .values(some.map(({ of, automationId, error }) => ({ ...flowRow, ...of, automationId, error })));
+      await db.insert(actionRuns).values(some.map(({ of, kind }) => ({ ...row, ...of, kind })));
+    });
+  }
+  await store.write(async (db) => {
+    await db.delete(automationRuns).where(eq(automationRuns.id, flowRow.id));
+    await db.delete(actionRuns).where(eq(actionRuns.id, row.id));
+  });
+}, 120_000);
+afterAll(() => weir[Symbol.asyncDispose]());
+
+/** Asks for two pages, at the start and far behind, and compares them with what the filter keeps. */
+async function expectList(path: string, query: string, keep: (run: Listed) => boolean) {
+  const expected = listed.filter(keep).map(({ id }) => id);
+  for (const offset of [0, Math.max(0, expected.length - 3)]) {
+    const { status, text, body } = await weir.owner("GET", `${path}?${query}&limit=5&offset=${offset}`);
+    if (status !== 200) throw new Error(text);
+    const found = { ids: body.runs.map(({ id }: { id: string }) => id), total: body.total };
+    expect({ query, offset, ...found }).toEqual({
+      query,
+      offset,
+      ids: expected.slice(offset, offset + 5),
+      total: expected.length,
+    });
+  }
+}
+
+const since = listed[6_100]?.createdAt ?? "";
+const until = listed[5_900]?.createdAt ?? "";
+const [someId = "", partOfId = ""] = [listed[4_321]?.id, listed[4_321]?.id.slice(-5)];
+
+test("a long list of automation runs has every run that its filters keep, in order, and their number", async () => {
+  const list = (query: string, keep: (run: Listed) => boolean) => expectList(AUTOMATION_RUNS, query, keep);
+  await list("trigger_method=webhook", ({ trigger }) => trigger === "webhook");
+  await list("trigger_method=event", () => false);
+  await list("trigger_method=webhook&statuses=completed", ({ trigger }) => trigger === "webhook");
+  await list(`until=${until}`, ({ createdAt }) => createdAt < until);
+  await list(`since=${since}`, ({ createdAt }) => createdAt >= since);
+  await list(`since=${since}&until=${until}`, (run) => run.createdAt >= since && run.createdAt < until);
+});
+
+test("a search of a long list finds runs by automation, error and id, each once", async () => {
+  const list = (query: string, keep: (run: Listed) => boolean) => expectList(AUTOMATION_RUNS, query, keep);
+  const isOrders = ({ automation }: Listed) => automation === "Orders";
+  await list("q=orders", isOrders);
+  await list("q=orders&trigger_method=schedule", (run) => isOrders(run) && run.trigger === "schedule");
+  await list("q=stock", (run) => !isOrders(run) || /stock/.test(run.error ?? ""));
+  await list("q=door", ({ error }) => /door/.test(error ?? ""));
+  await list("q=nothing+like+this", () => false);
+  await list(`q=${someId.toUpperCase()}`, ({ id }) => id === someId);
+  await list(`q=${partOfId}`, ({ id }) => id.includes(partOfId));
+  await list(`q=${partOfId}&since=${since}`, (run) => run.createdAt >= since && run.id.includes(partOfId));
+});
+
+test("a search of a long list finds runs by action, error and id, each once", async () => {
+  const list = (query: string, keep: (run: Listed) => boolean) => expectList(RUNS, query, keep);
+  await list("q=branch", () => true);
+  await list("q=branch&kinds=http_request", ({ kind }) => kind === "http_request");
+  await list("q=nothing+like+this", () => false);
+  await list(`q=${someId.toUpperCase()}`, ({ id }) => id === someId);
+  await list(`q=${partOfId}`, ({ id }) => id.includes(partOfId));
+});
+
+test("a long list of action runs has every run that its filters keep, in order, and their number", async () => {
+  const list = (query: string, keep: (run: Listed) => boolean) => expectList(RUNS, query, keep);
+  await list("kinds=http_request", ({ kind }) => kind === "http_request");
+  await list(
+    "kinds=http_request&trigger_method=webhook",
+    (run) => run.kind === "http_request" && run.trigger === "webhook",
+  );
+  await list("kinds=run_script", () => false);
+  await list(`until=${until}&statuses=completed`, ({ createdAt }) => createdAt < until);
+  await list(`ids=${listed[7_000]?.id}&ids=${someId}`, ({ id }) => [listed[7_000]?.id, someId].includes(id));
+});
