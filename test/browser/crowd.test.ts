@@ -1,10 +1,76 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { fillCrowd } from "../support/crowd.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
+import { branch, flowToEnd, makeAutomation } from "../support/work.ts";
 
 const MOST_REQUESTS = 14;
 const QUIET_MS = 300;
+
+/** Counts what a page asks of the API. */
+function requestsOf(page: Page) {
+  let asked: string[] = [];
+  const open = new Set<object>();
+  page.on("request", (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (!pathname.startsWith("/api/") || pathname.endsWith("/stream")) return;
+    asked.push(`${request.method()} ${pathname}${search}`);
+    open.add(request);
+  });
+  page.on("requestfinished", (request) => void open.delete(request));
+  page.on("requestfailed", (request) => void open.delete(request));
+  return {
+    /** Once all is answered, and nothing follows from it. */
+    async untilQuiet(): Promise<string[]> {
+      for (let before = -1; before !== asked.length || open.size > 0; await page.waitForTimeout(QUIET_MS))
+        before = asked.length;
+      const all = asked;
+      asked = [];
+      return all;
+    },
+  };
+}
+
+/** How often the most frequent request is sent, whatever it is of. */
+function mostAlike(asked: readonly string[]): number {
+  const shapes = asked.map((each) => each.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(/\?.*/, ""));
+  return Math.max(0, ...shapes.map((each) => shapes.filter((other) => other === each).length));
+}
+
+test("what 40 steps did is read in one request, and on an automation's page only once a step is chosen", async () => {
+  await using seen = await openSeen();
+  const { page, weir } = seen;
+  const steps = Array.from({ length: 40 }, (_, at) => ({
+    key: `step${at}`,
+    kind: "conditional_branch",
+    definition: branch(),
+    ...(at === 0 ? {} : { dependsOn: [`step${at - 1}`] }),
+  }));
+  const flow = await makeAutomation(weir.owner, { steps });
+  const run = await flowToEnd(weir.owner, flow.id);
+  const { untilQuiet } = requestsOf(page);
+  /** What a page asks, of which `last` is the latest. It may ask again, since the run has just been made. */
+  const askedBy = async (path: string, last: RegExp) => {
+    await untilQuiet();
+    const isAnswered = page.waitForResponse((response) => last.test(response.url()));
+    await seen.go(path);
+    await page.locator('[data-step="step1"]').waitFor();
+    await isAnswered;
+    return [...new Set(await untilQuiet())];
+  };
+  const whole = await askedBy(`/automation-runs/${run.id}`, /\/action-runs\?/);
+  const editor = await askedBy(`/automations/${flow.id}/edit`, /\/action-runs\?/);
+  const overview = await askedBy(`/automations/${flow.id}`, /\/layout$/);
+  await page.locator('[data-step="step1"]').click();
+  await page.getByRole("button", { name: "Input", exact: true }).click();
+  await page.getByRole("heading", { name: "step0" }).waitFor();
+  const chosen = await untilQuiet();
+  expect([whole, overview, editor].filter((asked) => asked.length > 11)).toEqual([]);
+  const ofSteps = (asked: readonly string[]) => asked.filter((each) => each.includes("/action-runs")).length;
+  expect([whole, editor, overview].map(ofSteps)).toEqual([1, 1, 0]);
+  expect(chosen.filter((each) => each.includes("/action-runs?ids="))).toHaveLength(1);
+});
 
 deepTest(
   "with 2,000 automations, 400,000 runs, 1,000 actions and 500 datasets every page asks less than 15 things, none of them once a row",
@@ -60,36 +126,16 @@ deepTest(
       "/installation",
     ];
     const wrong: string[] = [];
-    let asked: string[] = [];
-    const open = new Set<object>();
-    page.on("request", (request) => {
-      const { pathname, search } = new URL(request.url());
-      if (!pathname.startsWith("/api/") || pathname.endsWith("/stream")) return;
-      asked.push(`${request.method()} ${pathname}${search}`);
-      open.add(request);
-    });
-    page.on("requestfinished", (request) => void open.delete(request));
-    page.on("requestfailed", (request) => void open.delete(request));
-    /** Until all is answered, and nothing follows from it. */
-    const quiet = async () => {
-      for (let before = -1; before !== asked.length || open.size > 0; await page.waitForTimeout(QUIET_MS))
-        before = asked.length;
-    };
+    const { untilQuiet } = requestsOf(page);
     for (const path of pages) {
-      asked = [];
+      await untilQuiet();
       const begun = performance.now();
       await seen.go(path);
       await page.getByRole("heading", { level: 1 }).first().waitFor();
       await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
       const usefulMs = Math.round(performance.now() - begun);
-      await quiet();
-      const shapes = asked.map((each) =>
-        each.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(/\?.*/, ""),
-      );
-      const most = Math.max(
-        0,
-        ...[...new Set(shapes)].map((each) => shapes.filter((other) => other === each).length),
-      );
+      const asked = await untilQuiet();
+      const most = mostAlike(asked);
       const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
       console.log(`${path}: ${usefulMs} ms, ${asked.length} requests, ${nodes} elements`);
       if (asked.length > MOST_REQUESTS) wrong.push(`${path} asks ${asked.length}: ${asked.join(", ")}`);

@@ -16,7 +16,7 @@ import { stepsIn } from "../parts/canvas/steps-config.ts";
 import { triggerName } from "../parts/runs/filters.tsx";
 import { Origin } from "../parts/runs/origin.tsx";
 import { RunAgain } from "../parts/runs/run-again.tsx";
-import { RunVersion } from "../parts/runs/run-version.tsx";
+import { type LatestVersion, RunVersion, useLatestVersion } from "../parts/runs/run-version.tsx";
 import { RunWaterfall } from "../parts/runs/waterfall.tsx";
 import { rich } from "../texts/rich.ts";
 import { t } from "../texts/text.ts";
@@ -61,16 +61,19 @@ function Left({ result }: { result: unknown }) {
   );
 }
 
-/** The config of a run's version, which may be older than the automation's current one. */
-function useRunConfig(run: AutomationRun) {
-  const version = run.automationVersion;
+/** The config of a run's version. Only one that is not the latest has to be read: the automation has the other. */
+function useRunConfig(
+  { automationId, automationVersion: version }: AutomationRun,
+  { latest, isKnown }: LatestVersion,
+) {
+  const isOld = version !== null && latest !== null && version !== latest;
   const whole = useApi(
     "GET /api/v1/automations/{automation_id}/versions/{version}",
-    { path: { automation_id: run.automationId, version: String(version) } },
-    { enabled: version !== null, isFixed: true },
+    { path: { automation_id: automationId, version: String(version) } },
+    { enabled: isOld, isFixed: true },
   );
   const { config } = (whole.data?.content ?? {}) as { config?: Record<string, unknown> };
-  return { isKnown: version === null || !whole.isPending, value: config ?? null };
+  return { isKnown: isKnown && !(isOld && whole.isPending), value: (isOld && config) || null };
 }
 
 const RunLink = ({ id }: { id: string }) => (
@@ -96,7 +99,8 @@ function Whole({ run }: { run: AutomationRun }) {
     done: t("New run started"),
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
-  const config = useRunConfig(run);
+  const latest = useLatestVersion(run);
+  const config = useRunConfig(run, latest);
   const error = run.error as { message?: string; code?: string } | null;
   const steps = stepsIn(inSteps(config.value ?? automation.data?.config ?? {}));
   const nameOf = (key: string) => steps.find((step) => step.key === key)?.name ?? key;
@@ -174,7 +178,7 @@ function Whole({ run }: { run: AutomationRun }) {
       )}
       <RunDecisions run={run} />
       {automation.data && config.isKnown && (
-        <Section title={t("Steps")} flush aside={<RunVersion run={run} />}>
+        <Section title={t("Steps")} flush aside={<RunVersion run={run} latest={latest.latest} />}>
           <Later
             of={runCanvas}
             given={{ automation: automation.data, run, ...(config.value ? { config: config.value } : {}) }}

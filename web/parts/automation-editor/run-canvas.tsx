@@ -48,8 +48,8 @@ export default function RunCanvas({ automation, config = automation.config, run 
   const { titleOf } = useKinds();
   const actions = useStepActions(steps);
   const states = useStates(run);
-  const last = useLastRun(automation, run);
   const [chosen, choose] = useState<string | null>(null);
+  const last = useLastRun(automation, run, chosen !== null);
   const [tab, setTab] = useState<PanelTab>("output");
   const [shown, setShown] = useState<{ key: string; count: number } | null>(null);
   const [focus, setFocus] = useState(0);

@@ -1,19 +1,14 @@
-import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { call } from "../../api.ts";
-import type { Automation, AutomationRun, Run } from "../../calls.ts";
+import type { Automation, AutomationRun, ListedRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
 import { ALWAYS, pathsIn, type TemplatePath } from "../editor/template-paths.ts";
-
-/** Of an automation with very many steps the results of so many are read. */
-const MOST_STEPS = 40;
-const FRESH_MS = 60_000;
+import { useStepRuns } from "../runs/step-runs.ts";
 
 export interface LastRun {
   run: AutomationRun | null;
   /** By the key of its step. */
-  results: ReadonlyMap<string, Run>;
+  results: ReadonlyMap<string, ListedRun>;
   /** What templates saw in it: `payload`, `input`, `steps`, … */
   scope: Readonly<Record<string, unknown>>;
   paths: readonly TemplatePath[];
@@ -25,18 +20,17 @@ function seen(result: unknown): unknown {
   return typeof summary?.fields === "object" ? { ...summary.fields, ...(result as object) } : result;
 }
 
-const dataOf = (replies: { data: Run | undefined }[]) => replies.map(({ data }) => data ?? null);
-
-/** Input of a run, and the output of each of its steps. Default: the last run. */
+/** Input of a run, and the output of each of its steps. Default: the last run. Reads nothing unless `isNeeded`. */
 export function useLastRun(
   automation: Pick<Automation, "id" | "triggerType"> | null,
   shown: AutomationRun | null = null,
+  isNeeded = true,
 ): LastRun {
   const { id = "", triggerType } = automation ?? {};
   const latest = useApi(
     "GET /api/v1/automations/{automation_id}/runs",
     { path: { automation_id: id }, query: { limit: 1 } },
-    { enabled: automation !== null },
+    { enabled: isNeeded && automation !== null && shown === null },
   );
   const run = shown ?? latest.data?.runs[0] ?? null;
   const isTest = run?.triggerMethod === "test";
@@ -44,31 +38,21 @@ export function useLastRun(
   const deliveries = useApi(
     "GET /api/v1/webhook-deliveries",
     { query: { automation_id: id, limit: 1 } },
-    { enabled: isWebhook },
+    { enabled: isNeeded && isWebhook },
   );
   const delivery = useApi(
     "GET /api/v1/webhook-deliveries/{delivery_id}",
     { path: { delivery_id: deliveries.data?.items[0]?.id ?? "" } },
-    { enabled: isWebhook && deliveries.data?.items[0] !== undefined },
+    { enabled: isNeeded && isWebhook && deliveries.data?.items[0] !== undefined },
   );
-  const ended = useMemo(
-    () => (run?.steps ?? []).filter(({ actionRunId }) => actionRunId !== null).slice(0, MOST_STEPS),
-    [run],
-  );
-  const found = useQueries({
-    queries: ended.map(({ actionRunId }) => {
-      const input = { path: { run_id: actionRunId ?? "" } };
-      return {
-        queryKey: ["GET /api/v1/action-runs/{run_id}", input],
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          call("GET /api/v1/action-runs/{run_id}", input, { signal }),
-        staleTime: FRESH_MS,
-      };
-    }),
-    combine: dataOf,
-  });
+  const found = useStepRuns(run, { enabled: isNeeded });
   return useMemo(() => {
-    const results = new Map(ended.flatMap(({ key }, at) => (found[at] ? [[key, found[at]] as const] : [])));
+    const results = new Map(
+      (run?.steps ?? []).flatMap(({ key, actionRunId }) => {
+        const made = found.get(actionRunId ?? "");
+        return made ? [[key, made] as const] : [];
+      }),
+    );
     const came = isWebhook ? (delivery.data ?? null) : null;
     const steps = Object.fromEntries(
       [...results].map(([key, { id: actionRunId, status, result, error }]) => [
@@ -86,7 +70,7 @@ export function useLastRun(
       ...ALWAYS,
     };
     return { run, results, scope, paths: run || came ? pathsIn(scope) : [] };
-  }, [run, found, delivery.data, triggerType, ended, isTest, isWebhook]);
+  }, [run, found, delivery.data, triggerType, isTest, isWebhook]);
 }
 
 /** What expressions are evaluated against while they are written: pinned results before those of the last run; null where there is neither. */

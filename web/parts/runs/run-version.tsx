@@ -6,23 +6,38 @@ import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 
+export interface LatestVersion {
+  /** Null until known, and if the run has no version. */
+  latest: number | null;
+  isKnown: boolean;
+}
+
+/** The latest version of a run's automation. */
+export function useLatestVersion({ automationId, automationVersion }: AutomationRun): LatestVersion {
+  const { data, isPending } = useApi(
+    "GET /api/v1/automations/{automation_id}/versions",
+    { path: { automation_id: automationId }, query: { limit: 1 } },
+    { enabled: automationVersion !== null },
+  );
+  return { latest: data?.versions[0]?.version ?? null, isKnown: automationVersion === null || !isPending };
+}
+
+interface Props {
+  run: AutomationRun;
+  latest: number | null;
+}
+
 /** The version whose steps a run went by. One that is not the latest can be restored. */
-export function RunVersion({ run: { automationId, automationVersion: version } }: { run: AutomationRun }) {
+export function RunVersion({ run: { automationId, automationVersion: version }, latest }: Props) {
   const may = useMay("member");
   const [asks, setAsks] = useState(false);
   const path = { automation_id: automationId };
-  const { data } = useApi(
-    "GET /api/v1/automations/{automation_id}/versions",
-    { path, query: { limit: 1 } },
-    { enabled: version !== null },
-  );
   const restore = useChange("POST /api/v1/automations/{automation_id}/versions/{version}/restore", {
     touches: ["/automations"],
     done: t("Version {version} restored", { version: version ?? 0 }),
     onDone: () => setAsks(false),
   });
-  const latest = data?.versions[0]?.version;
-  if (version === null || latest === undefined) return null;
+  if (version === null || latest === null) return null;
   const isLatest = version === latest;
   const verb = t("Restore version {version}", { version });
   return (

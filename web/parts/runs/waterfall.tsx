@@ -1,19 +1,20 @@
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { AutomationRun, ListedRun } from "../../calls.ts";
-import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Section } from "../base/page.tsx";
 import { StatusIcon, styleOf, type Tone } from "../base/status.tsx";
 import { inWords, When } from "../base/time.tsx";
 import { linksOf } from "./links.ts";
 import { percentOf, progressOf } from "./progress.ts";
+import { useStepRuns } from "./step-runs.ts";
 import { isOver } from "./time.ts";
 import { type StepTimes, spanOf, timesOf } from "./waterfall-times.ts";
 
 type StepState = AutomationRun["steps"][number];
 
 const TICK_MS = 1000;
+const POLL_MS = 2000;
 const MARKS = [0, 0.5, 1];
 
 const FILL: Readonly<Record<Tone, string>> = {
@@ -43,10 +44,10 @@ interface Props {
 }
 
 /** A bar for each step of a run on one axis of time, live while the run is under way. */
-function Waterfall({ run, runs, nameOf }: Props & { runs: readonly ListedRun[] }) {
+export function RunWaterfall({ run, nameOf }: Props) {
+  const runs = useStepRuns(run, isOver(run.status) ? {} : { refetchMs: POLL_MS });
   const now = useSeconds(!isOver(run.status));
   const { from, to } = spanOf(run, now);
-  const byId = new Map(runs.map((each) => [each.id, each]));
   const placeOf = (at: number) =>
     `${(Math.min(Math.max((at - from) / (to - from), 0), 1) * 100).toFixed(3)}%`;
   return (
@@ -79,7 +80,7 @@ function Waterfall({ run, runs, nameOf }: Props & { runs: readonly ListedRun[] }
       </div>
       <ol aria-label={t("Timeline")}>
         {run.steps.map((step) => {
-          const action = byId.get(step.actionRunId ?? "");
+          const action = runs.get(step.actionRunId ?? "");
           const times = timesOf(step, action, from, now);
           return (
             <Row
@@ -229,13 +230,3 @@ const Legend = () => (
     ))}
   </ul>
 );
-
-/** The steps of a run over time, with what is known of the run of each. */
-export function RunWaterfall({ run, nameOf }: Props) {
-  const runs = useApi(
-    "GET /api/v1/action-runs",
-    { query: { automation_run_id: run.id, limit: 100 } },
-    isOver(run.status) ? {} : { refetchMs: 2000 },
-  );
-  return <Waterfall run={run} runs={runs.data?.runs ?? []} nameOf={nameOf} />;
-}
