@@ -29,3 +29,10 @@ function eitherCase(sign: string): string {
 /** Whether the list of texts in a column contains this one. */
 export const tagged = (column: Column, tag: string): SQL =>
   sql`exists (select 1 from json_each(${column}) each where each.value = ${tag})`;
+
+/** Whether the list of texts in a column has this folder, or one below it. */
+export function inFolder(column: Column, folder: string): SQL {
+  const path = folder.replace(/\/+$/, "");
+  const below = `${path.replace(/[*?[]/g, "[$&]")}/*`;
+  return sql`exists (select 1 from json_each(${column}) each where each.value = ${path} or glob(${below}, each.value))`;
+}

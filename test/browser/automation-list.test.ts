@@ -67,6 +67,40 @@ test("automations are sorted, found by their tag, and disabled, tagged and delet
   await rows("c-stock");
 });
 
+test("automations lie in folders, which are opened from their list and moved into together", async () => {
+  const { page, go, weir, troubles } = seen;
+  const make = (name: string, tags: string[]) =>
+    makeAutomation(weir.owner, { steps }, { name, slug: name, tags });
+  const { id } = await make("in-eu", ["/finance/eu", "daily"]);
+  await make("in-finance", ["/finance"]);
+  await make("in-none", ["a, b"]);
+  await go("/automations");
+  const folders = page.getByRole("navigation", { name: "Folders" });
+  await folders.getByRole("button", { name: "finance 2" }).click();
+  await page.getByText("1–2 of 2").waitFor();
+  expect(await page.getByLabel("Tag", { exact: true }).getByRole("option").allTextContents()).toEqual([
+    "Tag: all",
+    "a, b",
+    "daily",
+  ]);
+  await folders.getByRole("button", { name: "eu 1" }).click();
+  await page.getByText("1–1 of 1").waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("checkbox", { name: "Select in-eu" }).check();
+  await page.getByRole("button", { name: "Move to folder" }).click();
+  const dialog = page.getByRole("dialog");
+  const field = dialog.getByRole("combobox", { name: "Folder" });
+  expect(await field.inputValue()).toBe("/finance/eu");
+  await field.fill("sales / de/");
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Move" }).click();
+  await page.getByText("1 automation moved").waitFor();
+  expect((await weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.tags).toEqual(["daily", "/sales/de"]);
+  await folders.getByRole("button", { name: "All" }).click();
+  await folders.getByRole("button", { name: "sales 1" }).waitFor();
+  expect(await seen.alsoDarkAndNarrow("/automations?folder=/sales")).toEqual([]);
+});
+
 test("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {
   const { page, go, weir, troubles } = seen;
   for (const name of ["Split", "Join"]) {
@@ -86,6 +120,18 @@ test("actions name their kinds in words, and are sorted, tagged and enabled toge
   await go("/actions?tag=daily");
   await page.getByText("1–1 of 1").waitFor();
   expect(await troubles()).toEqual([]);
+});
+
+test("a tag with a comma is edited without being split", async () => {
+  const { page, go, weir } = seen;
+  const { id } = await makeAction(weir.owner, { name: "Comma", tags: ["one, two", "three"] });
+  await go(`/actions/${id}`);
+  const tags = page.getByRole("textbox", { name: "Tags" });
+  expect(await tags.inputValue()).toBe('"one, two", three');
+  await tags.fill('"one, two", "say ""so""",  four,');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Action saved").waitFor();
+  expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.tags).toEqual(["one, two", 'say "so"', "four"]);
 });
 
 test("an automation is duplicated as a draft with its tags, its new secret shown once", async () => {

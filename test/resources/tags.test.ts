@@ -53,6 +53,24 @@ test("tags group automations and actions, filter their lists, and are no version
   expect((await other.call("GET", "/api/v1/tags")).body.tags).toEqual([]);
 });
 
+test("a tag that begins with a slash is a folder, and a list of one has what lies in it and below", async () => {
+  const make = (name: string, tags: string[]) => makeAutomation(app.owner, { steps }, { name, tags });
+  await make("Deep", ["x", "/büro/eu/de"]);
+  await make("Flat", ["/büro"]);
+  await make("Beside", ["/büro2", "büro/eu"]);
+  await makeAction(app.owner, { name: "Filed", tags: ["/büro/eu"] });
+  const inFolder = (path: string, of = AUTOMATIONS) =>
+    names(`${of}?sort_by=name&order=asc&folder=${encodeURIComponent(path)}`);
+  expect(await inFolder("/büro")).toEqual(["Deep", "Flat"]);
+  expect(await inFolder("/büro/")).toEqual(["Deep", "Flat"]);
+  expect(await inFolder("/büro/eu")).toEqual(["Deep"]);
+  for (const other of ["/b_ro", "/b*", "/b?ro", "/BÜRO"]) expect(await inFolder(other)).toEqual([]);
+  await make("Odd", ["/a[*]?/b"]);
+  expect(await inFolder("/a[*]?")).toEqual(["Odd"]);
+  expect(await inFolder("/büro", ACTIONS)).toEqual(["Filed"]);
+  expect(faultsOf(await app.owner("GET", `${AUTOMATIONS}?folder=eu`))).toHaveLength(1);
+});
+
 test("automations are sorted as they are asked for, newest first by default", async () => {
   await makeAutomation(app.owner, { steps }, { name: "Aaa" });
   await makeAutomation(app.owner, { steps }, { name: "Zzz", status: "disabled" });

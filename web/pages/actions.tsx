@@ -6,6 +6,7 @@ import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
+import { FolderBar } from "../parts/table/folders.tsx";
 import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
 import { TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
@@ -50,6 +51,7 @@ export default function Actions() {
         ...askOf(filters),
         ...query,
         tag: filters.get("tag") || undefined,
+        folder: filters.get("folder") || undefined,
         kinds: filters.all("kind") as never[],
         statuses: filters.all("status") as never[],
       },
@@ -66,6 +68,7 @@ export default function Actions() {
       path="/actions"
       icon={Zap}
       filters={filters}
+      folders={<FolderBar noun="actions" filters={filters} />}
       choices={[
         {
           label: t("Kind"),

@@ -6,6 +6,7 @@ import { named } from "../parts/base/named.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layout/list-page.tsx";
+import { FolderBar } from "../parts/table/folders.tsx";
 import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
 import { TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
@@ -71,6 +72,7 @@ export default function Automations() {
         ...askOf(filters),
         ...query,
         tag: filters.get("tag") || undefined,
+        folder: filters.get("folder") || undefined,
         trigger_type: (filters.get("trigger") || undefined) as Automation["triggerType"] | undefined,
         status: (filters.get("status") || undefined) as Automation["status"] | undefined,
       },
@@ -85,6 +87,7 @@ export default function Automations() {
       path="/automations"
       icon={Workflow}
       filters={filters}
+      folders={<FolderBar noun="automations" filters={filters} />}
       choices={[
         { label: t("Trigger"), name: "trigger", options: TRIGGERS },
         { label: t("Status"), name: "status", options: AUTOMATION_STATUSES },

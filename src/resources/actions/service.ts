@@ -10,7 +10,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { checkDefinition, definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
-import { contains, tagged } from "../../store/search.ts";
+import { contains, inFolder, tagged } from "../../store/search.ts";
 import { isUniqueViolation } from "../../store/store.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { changesBetween, record } from "../events/service.ts";
@@ -53,6 +53,7 @@ export async function listActions(
     query.kinds === undefined ? undefined : inArray(actions.kind, query.kinds),
     query.statuses === undefined ? undefined : inArray(actions.status, query.statuses),
     query.tag === undefined ? undefined : tagged(actions.tags, query.tag),
+    query.folder === undefined ? undefined : inFolder(actions.tags, query.folder),
   ].filter((filter) => filter !== undefined);
   const where = and(eq(actions.organizationId, ctx.organizationId), isNull(actions.deletedAt), ...filters);
   const direction = query.order === "asc" ? asc : desc;

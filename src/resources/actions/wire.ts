@@ -18,7 +18,7 @@ import { maskTyped } from "../../base/typed-secrets.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { RUN_STATUSES, type RunRow } from "../runs/table.ts";
 import { masked } from "../runs/wire.ts";
-import { Tags, tagQuery } from "../tags/wire-fields.ts";
+import { folderQuery, Tags, tagQuery } from "../tags/wire-fields.ts";
 import { People } from "../users/wire.ts";
 import { ACTION_STATUSES, type ActionRow } from "./table.ts";
 
@@ -94,6 +94,7 @@ export const ActionQuery = object({
   kinds: optional(Type.Array(oneOf(ACTION_KINDS), { description: "Only actions of these kinds" })),
   statuses: optional(Type.Array(oneOf(ACTION_STATUSES), { description: "Only actions with these statuses" })),
   tag: optional(tagQuery()),
+  folder: optional(folderQuery()),
   sort_by: oneOf(["name", "created_at", "updated_at", "status", "kind"], { default: "created_at" }),
   order: oneOf(["asc", "desc"], { default: "desc" }),
   ...offsetQuery(100),

@@ -8,7 +8,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { findAutomation, mine, withRun } from "../../flows/find.ts";
 import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
-import { contains, tagged } from "../../store/search.ts";
+import { contains, inFolder, tagged } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
 import { sealNotify, withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
@@ -54,6 +54,7 @@ export async function listAutomations(
     query.trigger_type === undefined ? undefined : eq(automations.triggerType, query.trigger_type),
     query.status === undefined ? undefined : eq(automations.status, query.status),
     query.tag === undefined ? undefined : tagged(automations.tags, query.tag),
+    query.folder === undefined ? undefined : inFolder(automations.tags, query.folder),
   ].filter((filter) => filter !== undefined);
   const where = and(
     eq(automations.organizationId, ctx.organizationId),

@@ -21,7 +21,7 @@ import type { App } from "../../context.ts";
 import { RUN_STATUSES, TRIGGER_METHODS } from "../runs/table.ts";
 import { displayStatus } from "../runs/wire.ts";
 import { isHidden, type Viewer, WHY } from "../runs/wire-private.ts";
-import { Tags, tagQuery } from "../tags/wire-fields.ts";
+import { folderQuery, Tags, tagQuery } from "../tags/wire-fields.ts";
 import { People } from "../users/wire.ts";
 import {
   AUTOMATION_STATUSES,
@@ -68,6 +68,7 @@ export const AutomationQuery = object({
   trigger_type: optional(oneOf(TRIGGER_TYPES, { description: "Only automations with this trigger" })),
   status: optional(oneOf(AUTOMATION_STATUSES, { description: "Only items with this status" })),
   tag: optional(tagQuery()),
+  folder: optional(folderQuery()),
   sort_by: oneOf(["name", "created_at", "updated_at", "status"], { default: "created_at" }),
   order: oneOf(["asc", "desc"], { default: "desc" }),
   ...offsetQuery(50),

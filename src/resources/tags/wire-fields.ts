@@ -3,10 +3,17 @@ import { described, named } from "../../base/shape.ts";
 
 /** The tags of a body: words to find things by. */
 export const Tags = described(
-  "Labels to group and filter by. Duplicates are removed",
+  "Labels to group and filter by. One that begins with `/`, such as /finance/eu, is a folder. Duplicates are removed",
   Type.Array(named(50), { maxItems: 20 }),
 );
 
 /** A tag that a list is filtered by. */
 export const tagQuery = () =>
   described("Only items with this tag", Type.String({ minLength: 1, maxLength: 50 }));
+
+/** A folder that a list is filtered by. */
+export const folderQuery = () =>
+  described(
+    "Only items in this folder or in folders below it, such as /finance",
+    Type.String({ minLength: 2, maxLength: 50, pattern: "^/" }),
+  );

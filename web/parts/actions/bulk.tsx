@@ -32,6 +32,10 @@ export const BulkActions = ({ chosen, onDone }: { chosen: readonly Action[]; onD
         done: { one: "# action tagged", other: "# actions tagged" },
         failed: { one: "Couldn't tag # action", other: "Couldn't tag # actions" },
       },
+      moved: {
+        done: { one: "# action moved", other: "# actions moved" },
+        failed: { one: "Couldn't move # action", other: "Couldn't move # actions" },
+      },
       deleted: {
         done: { one: "# action deleted", other: "# actions deleted" },
         failed: { one: "Couldn't delete # action", other: "Couldn't delete # actions" },

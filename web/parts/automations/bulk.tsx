@@ -39,6 +39,10 @@ export const BulkAutomations = ({
         done: { one: "# automation tagged", other: "# automations tagged" },
         failed: { one: "Couldn't tag # automation", other: "Couldn't tag # automations" },
       },
+      moved: {
+        done: { one: "# automation moved", other: "# automations moved" },
+        failed: { one: "Couldn't move # automation", other: "Couldn't move # automations" },
+      },
       deleted: {
         done: { one: "# automation deleted", other: "# automations deleted" },
         failed: { one: "Couldn't delete # automation", other: "Couldn't delete # automations" },

@@ -61,6 +61,8 @@ interface Props<P extends Page, T> {
     name: string;
     options: readonly (readonly [value: string, name: string])[];
   }[];
+  /** Stands above the filters. */
+  folders?: ReactNode;
   of: UseQueryResult<P, Error>;
   rowsOf: (page: P) => readonly T[];
   columns: readonly Column<T>[];
@@ -89,6 +91,7 @@ export function ListPage<P extends Page, T extends { id: string; name: string }>
         )}
       </PageHead>
       <div className="card">
+        {props.folders}
         <FilterBar onClear={filters.isAny && filters.clear}>
           <SearchField
             label={t("Name or slug")}

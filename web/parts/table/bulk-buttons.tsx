@@ -5,7 +5,8 @@ import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { type BulkTexts, useBulk } from "./bulk.ts";
-import { TagProposals, tagsIn } from "./tags.tsx";
+import { MoveToFolder } from "./folders.tsx";
+import { aboutTags, TagProposals, tagsIn } from "./tags.tsx";
 
 export interface Switched {
   id: string;
@@ -21,7 +22,7 @@ interface Props<T extends Switched> {
   touches: Parameters<typeof useBulk>[2];
   change: (item: T, body: { status: "active" | "disabled" } | { tags: string[] }) => Promise<unknown>;
   remove: (item: T) => Promise<unknown>;
-  texts: { enabled: BulkTexts; disabled: BulkTexts; tagged: BulkTexts; deleted: BulkTexts };
+  texts: { enabled: BulkTexts; disabled: BulkTexts; tagged: BulkTexts; moved: BulkTexts; deleted: BulkTexts };
   /** Of the dialog that asks before they are deleted. */
   deleting: { title: string; about: ReactNode };
   children?: ReactNode;
@@ -51,6 +52,7 @@ export function BulkButtons<T extends Switched>(props: Props<T>) {
       <Button icon={Tag} onClick={() => setOpen("tags")}>
         {t("Edit tags")}
       </Button>
+      <MoveToFolder chosen={chosen} change={change} texts={texts.moved} touches={touches} />
       {props.children}
       <Button kind="bad" icon={Trash2} onClick={() => setOpen("delete")}>
         {t("Delete")}
@@ -112,7 +114,7 @@ function EditTags<T extends Switched>(props: Props<T> & { onClose: () => void })
       <div className="space-y-4">
         <TextField
           label={t("Add tags")}
-          about={t("Separated by commas")}
+          about={aboutTags()}
           value={added}
           onChange={setAdded}
           list={list}

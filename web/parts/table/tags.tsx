@@ -1,3 +1,4 @@
+import { Folder } from "lucide-react";
 import { useState } from "react";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
@@ -9,33 +10,49 @@ export const TagChips = ({ tags }: { tags: readonly string[] }) => (
       <span
         key={tag}
         dir="auto"
-        className="rounded bg-sunken px-1.5 py-0.5 text-xs whitespace-nowrap text-soft"
+        className="inline-flex items-center gap-1 rounded bg-sunken px-1.5 py-0.5 text-xs whitespace-nowrap text-soft"
       >
+        {isFolder(tag) && <Folder size={12} aria-hidden />}
         {tag}
       </span>
     ))}
   </span>
 );
 
-const useTags = () => useApi("GET /api/v1/tags", {}).data?.tags ?? [];
+/** Whether a tag is the path of a folder. */
+export const isFolder = (tag: string): boolean => tag.startsWith("/");
+
+export const useTags = () => useApi("GET /api/v1/tags", {}).data?.tags ?? [];
 
 /** The filter of a list by the tags that its things have; none where they have none. */
 export function useTagChoice(noun: "automations" | "actions") {
   const options = useTags()
-    .filter((each) => each[noun] > 0)
+    .filter((each) => each[noun] > 0 && !isFolder(each.tag))
     .map(({ tag }) => [tag, tag] as const);
   return options.length > 0 ? [{ label: t("Tag"), name: "tag", options }] : [];
 }
 
-/** The tags in a text that a person writes, each once. */
-export const tagsIn = (text: string): string[] => [
-  ...new Set(
-    text
-      .split(",")
-      .map((tag) => tag.trim())
-      .filter(Boolean),
-  ),
-];
+/** A tag between quotes, in which two are one; or all up to a comma. */
+const WRITTEN = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/y;
+
+/** The tags in a text that a person writes, each once. A tag that has a comma stands between quotes. */
+export function tagsIn(text: string): string[] {
+  const tags = new Set<string>();
+  WRITTEN.lastIndex = 0;
+  for (let found = WRITTEN.exec(text); found && found[0] !== ""; found = WRITTEN.exec(text)) {
+    const [, quoted, plain = ""] = found;
+    const tag = (quoted?.replaceAll('""', '"') ?? plain).trim();
+    if (tag !== "") tags.add(tag);
+  }
+  return [...tags];
+}
+
+/** Tags as `tagsIn` reads them. */
+const textOfTags = (tags: readonly string[]): string =>
+  tags.map((tag) => (/^"|,/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag)).join(", ");
+
+export const aboutTags = () =>
+  t("Separated by commas. Put a tag that has a comma between quotes. One that begins with / is a folder.");
 
 interface Props {
   tags: readonly string[];
@@ -45,11 +62,11 @@ interface Props {
 
 /** Tags as text, with commas between them. */
 export function TagsField({ tags, onChange, fault }: Props) {
-  const [text, setText] = useState(tags.join(", "));
+  const [text, setText] = useState(textOfTags(tags));
   return (
     <TextField
       label={t("Tags")}
-      about={t("Separated by commas")}
+      about={aboutTags()}
       value={text}
       onChange={(value) => {
         setText(value);
