@@ -56,14 +56,20 @@ export function openListener(app: App): Listener {
   };
 }
 
+const [HOST, PORT] = ["address with --host", "port with --port"];
+const LISTEN_FAULTS: Readonly<Record<string, { why: string; other: string }>> = {
+  EADDRINUSE: { why: "the port is in use", other: PORT },
+  EADDRNOTAVAIL: { why: "this machine doesn't have that address", other: HOST },
+  ENOTFOUND: { why: "the host is unknown", other: HOST },
+};
+
 function told<T>(host: string, port: number, listen: () => T): T {
   try {
     return listen();
   } catch (error) {
     const code =
       error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
-    throw new ConfigError(
-      `Couldn't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "the port is in use" : code}. Set another port with --port.`,
-    );
+    const { why, other } = LISTEN_FAULTS[code] ?? { why: code, other: `${HOST}, or ${PORT}` };
+    throw new ConfigError(`Couldn't listen on ${host}:${port}: ${why}. Set another ${other}.`);
   }
 }
