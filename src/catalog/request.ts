@@ -1,7 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { type Part, partsOf } from "../base/http-multipart.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { valueFaults } from "../base/json-schema.ts";
 import { isWholeTemplate, resolveTemplates } from "../base/template.ts";
 import { readPieces } from "../base/template-grammar.ts";
 import { textOf } from "../base/template-lookup.ts";
@@ -21,27 +20,6 @@ export interface EndpointRequest {
   bodyType: "json" | "form" | "text";
   /** A form of parts, in place of a body. */
   parts?: Part[];
-}
-
-/** Throws `definition_invalid` for arguments that the schema does not take, every fault told. */
-export function checkArguments(schema: JsonObject | null, input: JsonObject, what: string): void {
-  if (schema === null) return;
-  const faults = valueFaults(schema, input);
-  if (faults.length === 0) return;
-  const messages = faults.map(({ path, message }) => `${["arguments", ...path].join(".")}: ${message}`);
-  throw new AppError(
-    "definition_invalid",
-    `Invalid arguments for ${what}: ${messages.slice(0, 20).join("; ")}`,
-    {
-      details: {
-        faults: faults.map(({ path, message, type }) => ({
-          loc: ["arguments", ...path],
-          msg: message,
-          type,
-        })),
-      },
-    },
-  );
 }
 
 /** The request for these arguments, which have been checked. Throws `definition_invalid` for what can't be sent. */

@@ -207,6 +207,33 @@ describe("an endpoint, called by a run", () => {
     expect(heard()).toBe(before);
   });
 
+  test("is not sent with an argument that nothing of it reads", async () => {
+    const read = {
+      name: "read",
+      method: "GET",
+      path: "/items/{item}",
+      queryTemplate: { of: "{{input.of ?? 1}}" },
+    };
+    const any = { name: "any", method: "POST", path: "/any", bodyTemplate: "{{input}}" };
+    const open = { ...any, name: "open", bodyTemplate: null, inputSchema: { additionalProperties: true } };
+    const { id } = await addShop({ endpoints: [endpoint("make_order"), read, any, open] });
+    const before = heard();
+    const { error } = await call({ apiId: id, endpoint: "read", arguments: { item: "cup", off: 2 } });
+    expect(error).toMatchObject({
+      code: "definition_invalid",
+      message: "Invalid arguments for read: arguments.off: Unknown argument. Known arguments: item, of",
+      details: { faults: [{ loc: ["arguments", "off"], type: "extra_forbidden" }] },
+    });
+    const path = `${CATALOG}/${id}/endpoints/read/test`;
+    const tried = await owner("POST", path, { input: { item: "cup", off: 2 } });
+    expect(faultsOf(tried)).toEqual(["body.input.off extra_forbidden"]);
+    expect(heard()).toBe(before);
+    for (const each of ["any", "open"])
+      expect((await call({ apiId: id, endpoint: each, arguments: { item: "cup", off: 2 } })).status).toBe(
+        "completed",
+      );
+  });
+
   test("that is not there, or may not be called, fails the run in words", async () => {
     const entry = await addShop();
     const at = `${CATALOG}/${entry.id}`;

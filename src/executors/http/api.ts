@@ -2,8 +2,9 @@ import { AppError } from "../../base/errors.ts";
 import { hideSecrets, withoutSecrets } from "../../base/hide.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { measure } from "../../base/measure.ts";
+import { checkArguments, checkEndpointArguments } from "../../catalog/arguments.ts";
 import type { Authority, CatalogUse } from "../../catalog/contract.ts";
-import { checkArguments, requestOf } from "../../catalog/request.ts";
+import { requestOf } from "../../catalog/request.ts";
 import { openMcp } from "../../mcp/client.ts";
 import { declineAll, type Question } from "../../mcp/questions.ts";
 import { failureText, readResult } from "../../mcp/result.ts";
@@ -34,7 +35,7 @@ const nameOf = ({ target }: CatalogUse) =>
 /** Throws `definition_invalid` for arguments that the endpoint or tool does not take. */
 export function checkInput(use: CatalogUse, input: JsonObject): void {
   const { target } = use;
-  if (target.kind === "endpoint") return checkArguments(target.endpoint.inputSchema, input, nameOf(use));
+  if (target.kind === "endpoint") return checkEndpointArguments(target.endpoint, input);
   try {
     checkArguments(target.tool.inputSchema, input, nameOf(use));
   } catch (error) {

@@ -1,0 +1,70 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { type ValueFault, valueFaults } from "../base/json-schema.ts";
+import { pathsOf, readPieces } from "../base/template-grammar.ts";
+import type { EndpointDefinition } from "./contract.ts";
+
+/** Throws `definition_invalid` for arguments that the schema does not take, every fault told. */
+export function checkArguments(schema: JsonObject | null, input: JsonObject, what: string): void {
+  if (schema !== null) refuse(valueFaults(schema, input), what);
+}
+
+/** Likewise, also for arguments that nothing of the request reads: a misspelt one would be dropped. */
+export function checkEndpointArguments(endpoint: EndpointDefinition, input: JsonObject): void {
+  const { inputSchema, name } = endpoint;
+  const faults = inputSchema === null ? [] : valueFaults(inputSchema, input);
+  const known = namesOf(endpoint);
+  const told = new Set(faults.map(({ path }) => path[0]));
+  const unknown = Object.keys(input).filter((each) => known && !known.has(each) && !told.has(each));
+  const message = known?.size
+    ? `Unknown argument. Known arguments: ${[...known].join(", ")}`
+    : "Unknown argument";
+  refuse([...faults, ...unknown.map((each) => ({ path: [each], message, type: "extra_forbidden" }))], name);
+}
+
+function refuse(faults: readonly ValueFault[], what: string): void {
+  if (faults.length === 0) return;
+  const messages = faults.map(({ path, message }) => `${["arguments", ...path].join(".")}: ${message}`);
+  throw new AppError(
+    "definition_invalid",
+    `Invalid arguments for ${what}: ${messages.slice(0, 20).join("; ")}`,
+    {
+      details: {
+        faults: faults.map(({ path, message, type }) => ({
+          loc: ["arguments", ...path],
+          msg: message,
+          type,
+        })),
+      },
+    },
+  );
+}
+
+/** Keywords by which a schema itself says which further arguments there are. */
+const OPEN =
+  "$ref allOf anyOf oneOf not if dependentSchemas additionalProperties unevaluatedProperties patternProperties propertyNames".split(
+    " ",
+  );
+
+/** The arguments that an endpoint has; null if it takes any. */
+function namesOf({ inputSchema, path, headers, queryTemplate, bodyTemplate }: EndpointDefinition) {
+  if (OPEN.some((keyword) => inputSchema?.[keyword] !== undefined)) return null;
+  const described = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : [];
+  const inPath = [...path.matchAll(/\{([^{}/]+)\}/g)].map(([, name = ""]) => name);
+  const read = [headers, queryTemplate, bodyTemplate].flatMap((template) => readsOf(template));
+  return read.includes(undefined)
+    ? null
+    : new Set([...described, ...inPath, ...read.flatMap((name) => name ?? [])]);
+}
+
+/** What templates read of `input`; undefined for all of it. */
+function readsOf(template: Json): (string | undefined)[] {
+  if (typeof template === "string")
+    return readPieces(template).flatMap((piece) =>
+      typeof piece === "string"
+        ? []
+        : pathsOf(piece).flatMap(([root, name]) => (root === "input" ? [name] : [])),
+    );
+  if (Array.isArray(template)) return template.flatMap(readsOf);
+  return isObject(template) ? Object.values(template).flatMap(readsOf) : [];
+}
