@@ -1,19 +1,22 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { inputTemplate } from "./names.ts";
-import { addInput, fileInput, type Inputs, type Reading, resolve } from "./openapi-inputs.ts";
+import {
+  addInput,
+  fileInput,
+  type Inputs,
+  REPEATED,
+  type Reading,
+  resolve,
+  STYLE,
+  styleOf,
+} from "./openapi-inputs.ts";
 import type { Part } from "./openapi-refs.ts";
 import { toJsonSchema } from "./openapi-schema.ts";
 
 const MULTIPART = /^multipart\/form-data\b/i;
+const FORM = /^application\/x-www-form-urlencoded\b/i;
 /** Kinds of bodies that can be sent, the best first. */
-const MEDIA = [
-  /^application\/json\b/i,
-  /[/+]json\b/i,
-  /^application\/x-www-form-urlencoded\b/i,
-  MULTIPART,
-  /^text\//i,
-  /^\*\/\*$/,
-] as const;
+const MEDIA = [/^application\/json\b/i, /[/+]json\b/i, FORM, MULTIPART, /^text\//i, /^\*\/\*$/] as const;
 
 /** The request body of an operation of OpenAPI 3. */
 export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): void {
@@ -29,7 +32,32 @@ export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): v
   if (type === undefined) reading.warn(`A body of ${named} can't be sent yet.`);
   const media = content[named];
   const schema = toJsonSchema(reading.refs, isObject(media) ? media.schema : {}, body.base, reading.warn);
-  addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : schema, body.value.required === true);
+  const encoding = isObject(media) && isObject(media.encoding) ? media.encoding : {};
+  const form = FORM.test(named) ? withStyles(schema, encoding) : schema;
+  addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : form, body.value.required === true);
+}
+
+/** A form's schema with how its lists are written: each item by itself, unless the description says otherwise. */
+function withStyles(schema: JsonObject, encoding: JsonObject): JsonObject {
+  if (!isObject(schema.properties)) return schema;
+  const properties = Object.entries(schema.properties).map(([name, property]): [string, Json] => {
+    const own = isObject(encoding[name]) ? encoding[name] : {};
+    const style = isObject(property) ? fieldStyle(property, own) : null;
+    return [name, style === null ? property : { ...(property as JsonObject), [STYLE]: style }];
+  });
+  return { ...schema, properties: Object.fromEntries(properties) };
+}
+
+/** Null for fields of fields in brackets, as most servers read them. */
+function fieldStyle(
+  { type }: JsonObject,
+  { style = "form", explode = style === "form", contentType }: JsonObject,
+): string | null {
+  const isList = [type].flat().includes("array");
+  if ((isList || [type].flat().includes("object")) && /[/+]json\b/i.test(String(contentType))) return "json";
+  if (!isList || style === "deepObject") return null;
+  if (explode === true) return REPEATED;
+  return { spaceDelimited: "ssv", pipeDelimited: "pipes" }[String(style)] ?? "csv";
 }
 
 /** A form's schema with its files as they are given; a list of files is one argument. */
@@ -64,7 +92,10 @@ export function readOldBody(
   const required: string[] = [];
   for (const { value, base } of parts) {
     if (!isObject(value) || typeof value.name !== "string") continue;
-    properties[value.name] = toJsonSchema(reading.refs, value, base, reading.warn);
+    const schema = toJsonSchema(reading.refs, value, base, reading.warn);
+    const isList = [schema.type].flat().includes("array") && value.type === "array";
+    if (isList) schema[STYLE] = styleOf(reading, value, schema) ?? REPEATED;
+    properties[value.name] = schema;
     if (value.required === true) required.push(value.name);
   }
   const hasFile = parts.some(({ value }) => isObject(value) && value.type === "file");

@@ -9,6 +9,8 @@ import { toJsonSchema } from "./openapi-schema.ts";
 
 /** How a list or an object is written where a text is asked for; stands beside the schema of the argument. */
 export const STYLE = "x-weir-style";
+/** Of a list that is written item by item under its own name, in a form. */
+export const REPEATED = "repeat";
 /** Of an argument that is sent as a file of a form. */
 export const FILE_STYLE = "file";
 
@@ -181,7 +183,7 @@ export function readPathQuery(inputs: Inputs, query: URLSearchParams): void {
 }
 
 /** Null where a list is repeated and an object spread, as most do. */
-function styleOf(
+export function styleOf(
   { isOld }: Reading,
   { style, explode, collectionFormat, in: where }: JsonObject,
   schema: JsonObject,

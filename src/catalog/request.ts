@@ -42,7 +42,7 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
     bodyType,
     ...(isMultipart
       ? { body: undefined, parts: formOf(endpoint, body) }
-      : { body: bodyType === "form" && isObject(body) ? bracketed(body) : body }),
+      : { body: bodyType === "form" && isObject(body) ? formFields(endpoint, body) : body }),
   };
 }
 
@@ -149,6 +149,21 @@ function styleOf(template: string, properties: JsonObject): string | null {
   return typeof style === "string" ? style : null;
 }
 
+/** Fields as their arguments' schemas say that they are written, otherwise in brackets. */
+function formFields({ bodyTemplate, inputSchema }: EndpointDefinition, body: JsonObject): JsonObject {
+  const templates = isObject(bodyTemplate) ? bodyTemplate : {};
+  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  const fields = Object.entries(body).map(([field, value]): JsonObject => {
+    const template = templates[field];
+    const style = typeof template === "string" ? styleOf(template, properties) : null;
+    if (style === "json") return { [field]: JSON.stringify(value) };
+    if (!Array.isArray(value) || style === null) return bracketed({ [field]: value });
+    const glue = GLUES[style];
+    return { [field]: glue === undefined ? value.map(scalar) : joined(value, glue) };
+  });
+  return Object.fromEntries(fields.flatMap((field) => Object.entries(field)));
+}
+
 /** Fields of fields as forms write them: `a[b]=c`, and `a[]=c` for lists. */
 function bracketed(body: JsonObject): JsonObject {
   const flat: [string, Json][] = [];
@@ -156,7 +171,7 @@ function bracketed(body: JsonObject): JsonObject {
     if (Array.isArray(value)) {
       if (value.some((item) => typeof item === "object" && item !== null)) {
         for (const [index, item] of value.entries()) walk(item, `${name}[${index}]`);
-      } else flat.push([`${name}[]`, value]);
+      } else flat.push([name.endsWith("[]") ? name : `${name}[]`, value]);
     } else if (isObject(value))
       for (const [key, item] of Object.entries(value)) walk(item, `${name}[${key}]`);
     else flat.push([name, value]);

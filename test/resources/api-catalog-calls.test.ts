@@ -151,6 +151,84 @@ describe("an endpoint, called by a run", () => {
     ]);
   });
 
+  test("writes the lists of a described form as the description says", async () => {
+    const list = { type: "array", items: { type: "string" } };
+    const properties = {
+      tag: list,
+      "ids[]": list,
+      csv: list,
+      pipes: list,
+      expand: list,
+      json: list,
+      of: { type: "object" },
+    };
+    const encoding = {
+      csv: { explode: false },
+      pipes: { style: "pipeDelimited", explode: false },
+      expand: { style: "deepObject", explode: true },
+      json: { contentType: "application/json" },
+    };
+    const content = {
+      "application/x-www-form-urlencoded": { schema: { type: "object", properties }, encoding },
+    };
+    const old = (name: string, more: object = {}) => ({
+      name,
+      in: "formData",
+      type: "array",
+      items: { type: "string" },
+      ...more,
+    });
+    const described = [
+      {
+        openapi: "3.0.3",
+        servers: [{ url: peer.url }],
+        paths: { "/form": { post: { requestBody: { content }, responses: {} } } },
+      },
+      {
+        swagger: "2.0",
+        host: new URL(peer.url).host,
+        schemes: ["http"],
+        paths: {
+          "/form": {
+            post: { parameters: [old("tag", { collectionFormat: "multi" }), old("csv")], responses: {} },
+          },
+        },
+      },
+    ];
+    const sent: string[][][] = [];
+    for (const spec of described) {
+      const content = JSON.stringify({ info: { title: "x", version: "1" }, ...spec });
+      const { body } = await owner("POST", `${CATALOG}/ai-import`, { content });
+      const { id } = await addHttp(
+        owner,
+        httpApi(fresh("Form"), { baseUrl: body.baseUrl, endpoints: body.endpoints }),
+      );
+      const given = Object.keys(body.endpoints[0].inputSchema.properties);
+      const values = given.map((name) => [name, name === "of" ? { a: "1" } : ["1", "2"]]);
+      await call({ apiId: id, endpoint: "post_form", arguments: Object.fromEntries(values) });
+      sent.push([...new URLSearchParams(peer.heard.at(-1)?.body)]);
+    }
+    expect(sent).toEqual([
+      [
+        ["tag", "1"],
+        ["tag", "2"],
+        ["ids[]", "1"],
+        ["ids[]", "2"],
+        ["csv", "1,2"],
+        ["pipes", "1|2"],
+        ["expand[]", "1"],
+        ["expand[]", "2"],
+        ["json", '["1","2"]'],
+        ["of[a]", "1"],
+      ],
+      [
+        ["tag", "1"],
+        ["tag", "2"],
+        ["csv", "1,2"],
+      ],
+    ]);
+  });
+
   test("is made with the entry's connection, whose credentials are reported nobody", async () => {
     const slug = `shop-api-${++counter}`;
     const definition = {
