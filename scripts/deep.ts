@@ -1,8 +1,8 @@
 /**
  * The tests that try more than each change has the time for, with their full numbers: `bun scripts/deep.ts [path…]`.
- * What they do in the gate and here stands in each as `scaled(gate, deep)`, and `deepTest` is of this run alone: properties,
- * fuzz, kills, long journeys, and in test/exact 10,500 tables of seven kinds of sources and 50 rounds of changes, loads and
- * kills. What EXACT_TABLES, EXACT_ROUNDS, EXACT_SEED and WEIR_FUZZ_SEED say counts; the seed of a run that failed makes
+ * What they do in the gate and here stands in each as `scaled(gate, deep)`; `deepTest` and the files `*.deep.test.ts` are of
+ * this run alone: properties, fuzz, kills, long journeys, and in test/exact 10,500 tables of seven kinds of sources and
+ * 50 rounds of changes, loads and kills. What EXACT_TABLES, EXACT_ROUNDS, EXACT_SEED and WEIR_FUZZ_SEED say counts; the seed of a run that failed makes
  * the same again. The last line says `N passed, N failed`.
  */
 import { readFileSync } from "node:fs";
@@ -20,7 +20,8 @@ const scaledFiles = (): string[] => [
   "test/exact",
   ...[...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter(
     (file) =>
-      !file.startsWith("test/exact/") && readFileSync(join(root, file), "utf8").includes("support/scale.ts"),
+      !file.startsWith("test/exact/") &&
+      (file.endsWith(".deep.test.ts") || readFileSync(join(root, file), "utf8").includes("support/scale.ts")),
   ),
 ];
 

@@ -76,9 +76,13 @@ export function worthAnother(outcome: Outcome): string[] {
   return failed.length > MOST_AGAIN || failed.includes("") ? [] : failed;
 }
 
+/** Files of `bun run test:deep` alone. */
+const DEEP = "test/**/*.deep.test.ts";
+
 /** As Bun picks them: those whose path holds one of the words. */
-function testFiles(words: readonly string[]): string[] {
-  const files = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)];
+function testFiles(words: readonly string[], isDeep: boolean): string[] {
+  const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)];
+  const files = isDeep ? all : all.filter((file) => !new Bun.Glob(DEEP).match(file));
   if (words.length === 0) return files;
   return files.filter((file) => words.some((word) => file.includes(word.replace(/^\.\//, ""))));
 }
@@ -105,6 +109,7 @@ interface Way {
 
 export async function runTests(paths: readonly string[], way: Way): Promise<Outcome> {
   const { workers, isRecorded, testTimeoutMs = TEST_TIMEOUT_MS, runTimeoutMs = RUN_TIMEOUT_MS, env } = way;
+  const isDeep = { ...process.env, ...env }.TEST_DEEP === "1";
   const folder = mkdtempSync(join(tmpdir(), "weir-report-"));
   const report = join(folder, "junit.xml");
   const temporary = mkdtempSync(join(temporaryFolder(), "weir-tests-"));
@@ -124,6 +129,7 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
         "--no-orphans",
         `--timeout=${testTimeoutMs}`,
         `--timings=${TIMES}`,
+        ...(isDeep ? [] : [`--path-ignore-patterns=${DEEP}`]),
         ...(isRecorded ? ["--update-timings"] : []),
         "--reporter=junit",
         `--reporter-outfile=${report}`,
@@ -146,7 +152,7 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
     );
     const exitCode = await tests.exited;
     const text = (await Bun.file(report).exists()) ? await Bun.file(report).text() : "";
-    return readOutcome(text, exitCode, testFiles(paths));
+    return readOutcome(text, exitCode, testFiles(paths, isDeep));
   } finally {
     rmSync(folder, { recursive: true });
     rmSync(temporary, { recursive: true });

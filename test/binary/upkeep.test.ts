@@ -13,53 +13,59 @@ const CONNECTION = {
 };
 
 describe("the executable looks after an installation", () => {
-  test("backs it up beside a server that is busy, wipes it, and restores it with its key alone", async () => {
-    await using machine = bareMachine();
-    const { token } = await machine.init();
-    // So many requests as the machine is quick: their rate is not what is looked at.
-    const server = await machine.serve({ token, env: { WEIR_API_RATE: "off" } });
-    const gate = await server.call("POST", "/api/v1/actions", {
-      kind: "approval_gate",
-      name: "Gate",
-      definition: { title: "Ship it?" },
-    });
-    await server.call("POST", `/api/v1/actions/${gate.body.id}/run`);
-    expect((await server.call("POST", "/api/v1/connections", CONNECTION)).status).toBe(201);
-    let isOver = false;
-    let made = 0;
-    const load = (async () => {
-      for (; !isOver; made++) {
-        const name = `Load ${made}`;
-        expect((await server.call("POST", "/api/v1/connections", { ...CONNECTION, name })).status).toBe(201);
-      }
-    })();
-    const backed = await machine.run(["backup", "weir.tar.zst", "--json"]);
-    isOver = true;
-    await load;
-    expect([backed.code, backed.err]).toEqual([0, ""]);
-    expect(made).toBeGreaterThan(0);
-    const running = await machine.run(["restore", "weir.tar.zst"]);
-    expect(running).toMatchObject({ code: 1, out: "" });
-    expect(running.err).toMatch(/^weir: Another Weir server is already using \S+\. Stop it.*\n$/);
-    expect((await machine.run(["doctor", "--json"])).lines()[0].ok).toBe(true);
-    await server.end();
+  deepTest(
+    "backs it up beside a server that is busy, wipes it, and restores it with its key alone",
+    async () => {
+      await using machine = bareMachine();
+      const { token } = await machine.init();
+      // So many requests as the machine is quick: their rate is not what is looked at.
+      const server = await machine.serve({ token, env: { WEIR_API_RATE: "off" } });
+      const gate = await server.call("POST", "/api/v1/actions", {
+        kind: "approval_gate",
+        name: "Gate",
+        definition: { title: "Ship it?" },
+      });
+      await server.call("POST", `/api/v1/actions/${gate.body.id}/run`);
+      expect((await server.call("POST", "/api/v1/connections", CONNECTION)).status).toBe(201);
+      let isOver = false;
+      let made = 0;
+      const load = (async () => {
+        for (; !isOver; made++) {
+          const name = `Load ${made}`;
+          expect((await server.call("POST", "/api/v1/connections", { ...CONNECTION, name })).status).toBe(
+            201,
+          );
+        }
+      })();
+      const backed = await machine.run(["backup", "weir.tar.zst", "--json"]);
+      isOver = true;
+      await load;
+      expect([backed.code, backed.err]).toEqual([0, ""]);
+      expect(made).toBeGreaterThan(0);
+      const running = await machine.run(["restore", "weir.tar.zst"]);
+      expect(running).toMatchObject({ code: 1, out: "" });
+      expect(running.err).toMatch(/^weir: Another Weir server is already using \S+\. Stop it.*\n$/);
+      expect((await machine.run(["doctor", "--json"])).lines()[0].ok).toBe(true);
+      await server.end();
 
-    const key = readFileSync(join(machine.here, "weir-data/secret.key"));
-    rmSync(join(machine.here, "weir-data"), { recursive: true });
-    const bare = await machine.run(["restore", "weir.tar.zst"]);
-    expect(bare).toMatchObject({ code: 1, out: "" });
-    expect(bare.err).toContain("Set --key-file");
-    expect(readdirSync(machine.here)).toEqual(["weir.tar.zst"]);
+      const key = readFileSync(join(machine.here, "weir-data/secret.key"));
+      rmSync(join(machine.here, "weir-data"), { recursive: true });
+      const bare = await machine.run(["restore", "weir.tar.zst"]);
+      expect(bare).toMatchObject({ code: 1, out: "" });
+      expect(bare.err).toContain("Set --key-file");
+      expect(readdirSync(machine.here)).toEqual(["weir.tar.zst"]);
 
-    writeFileSync(join(machine.here, "old.key"), key);
-    expect((await machine.run(["backup", "verify", "weir.tar.zst"])).code).toBe(0);
-    expect((await machine.run(["restore", "weir.tar.zst", "--key-file", "old.key"])).code).toBe(0);
-    expect((await machine.run(["doctor"])).code).toBe(0);
-    const again = await machine.serve({ token });
-    expect((await again.call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
-    expect((await again.call("GET", "/api/v1/decisions/pending")).body.decisions).toHaveLength(1);
-    expect((await again.call("GET", "/api/v1/connections/slug/warehouse")).body.hasCredentials).toBe(true);
-  }, 120_000);
+      writeFileSync(join(machine.here, "old.key"), key);
+      expect((await machine.run(["backup", "verify", "weir.tar.zst"])).code).toBe(0);
+      expect((await machine.run(["restore", "weir.tar.zst", "--key-file", "old.key"])).code).toBe(0);
+      expect((await machine.run(["doctor"])).code).toBe(0);
+      const again = await machine.serve({ token });
+      expect((await again.call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
+      expect((await again.call("GET", "/api/v1/decisions/pending")).body.decisions).toHaveLength(1);
+      expect((await again.call("GET", "/api/v1/connections/slug/warehouse")).body.hasCredentials).toBe(true);
+    },
+    120_000,
+  );
 
   deepTest(
     "stops with a sentence if it is not given the bucket of the lake",

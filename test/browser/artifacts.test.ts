@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 
 describe("artifacts", () => {
-  test("are listed by kind and run, and opened: JSON as a tree, text as it is", async () => {
+  deepTest("are listed by kind and run, and opened: JSON as a tree, text as it is", async () => {
     const { page, go, heading, troubles } = seen;
     await go(`/artifacts?run=${made.run}`);
     const table = page.getByRole("table", { name: "Artifacts" });

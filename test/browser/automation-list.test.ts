@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { openCredentials } from "../../src/cli/credentials.ts";
 import { diff } from "../../src/cli/diff.ts";
 import { connect } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { folder, shell } from "../support/shell.ts";
 import { ACTIONS, AUTOMATIONS, branch, makeAction, makeAutomation, until } from "../support/work.ts";
@@ -101,7 +102,7 @@ test("automations lie in folders, which are opened from their list and moved int
   expect(await seen.alsoDarkAndNarrow("/automations?folder=/sales")).toEqual([]);
 });
 
-test("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {
+deepTest("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {
   const { page, go, weir, troubles } = seen;
   for (const name of ["Split", "Join"]) {
     const { id } = await makeAction(weir.owner, { name });
@@ -134,7 +135,7 @@ test("a tag with a comma is edited without being split", async () => {
   expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.tags).toEqual(["one, two", 'say "so"', "four"]);
 });
 
-test("an automation is duplicated as a draft with its tags, its new secret shown once", async () => {
+deepTest("an automation is duplicated as a draft with its tags, its new secret shown once", async () => {
   const { page, go, weir } = seen;
   const { id } = await makeAutomation(
     weir.owner,
@@ -154,7 +155,7 @@ test("an automation is duplicated as a draft with its tags, its new secret shown
   expect(copy).toMatchObject({ name: "Orders (copy)", status: "draft", tags: ["shop"] });
 });
 
-test("automations are exported as a file that `weir apply` finds nothing to change by", async () => {
+deepTest("automations are exported as a file that `weir apply` finds nothing to change by", async () => {
   const { page, go, weir } = seen;
   const { id: connectionId } = await connect(weir.owner, {
     name: "Books",

@@ -27,42 +27,45 @@ const INPUTS = {
 };
 
 describe("bundles", () => {
-  test("an empty home leads to the quick start, which is installed by its form and shows what it made", async () => {
-    const { page, go, heading, troubles } = seen;
-    await go("/");
-    await page.getByRole("link", { name: "Install quick start" }).click();
-    await heading("Quick start");
-    await page.getByLabel("Folder").fill("my-shop");
-    expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Install" }).click();
-    await page.getByRole("heading", { name: "Installed components" }).waitFor();
-    await page.getByRole("button", { name: "Install again" }).waitFor();
-    const { automations } = (await seen.weir.owner("GET", "/api/v1/automations")).body;
-    const next = page.getByRole("link", { name: /^Open (webhook|automation)$/ });
-    expect(await next.getAttribute("href")).toBe(`/automations/${automations[0].id}?tab=webhook`);
-    expect(await troubles()).toEqual([]);
-    await page.getByText("Copy it now.").waitFor();
-    const secret = page.locator("code", { hasText: /^whsec_/ });
-    expect(await secret.count()).toBe(1);
-    await page.getByText(automations[0].webhookUrl, { exact: true }).waitFor();
-    await page.getByText("X-SVC-Signature", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Sign and send" }).click();
-    await page
-      .getByRole("status")
-      .getByText(/^20[02]$/)
-      .waitFor();
-    expect(await troubles()).toEqual([]);
-    await page.reload();
-    await next.waitFor();
-    expect(await secret.count()).toBe(0);
-    const { connections } = (await seen.weir.owner("GET", "/api/v1/connections")).body;
-    expect(connections).toMatchObject([{ config: { root: "my-shop" } }]);
-    await page.getByRole("link", { name: `${connections[0].name} Connection` }).click();
-    await heading(connections[0].name);
-    await go("/bundles");
-    await page.getByRole("link", { name: /Quick start.*Installed/ }).waitFor();
-    expect(await troubles()).toEqual([]);
-  });
+  deepTest(
+    "an empty home leads to the quick start, which is installed by its form and shows what it made",
+    async () => {
+      const { page, go, heading, troubles } = seen;
+      await go("/");
+      await page.getByRole("link", { name: "Install quick start" }).click();
+      await heading("Quick start");
+      await page.getByLabel("Folder").fill("my-shop");
+      expect(await troubles()).toEqual([]);
+      await page.getByRole("button", { name: "Install" }).click();
+      await page.getByRole("heading", { name: "Installed components" }).waitFor();
+      await page.getByRole("button", { name: "Install again" }).waitFor();
+      const { automations } = (await seen.weir.owner("GET", "/api/v1/automations")).body;
+      const next = page.getByRole("link", { name: /^Open (webhook|automation)$/ });
+      expect(await next.getAttribute("href")).toBe(`/automations/${automations[0].id}?tab=webhook`);
+      expect(await troubles()).toEqual([]);
+      await page.getByText("Copy it now.").waitFor();
+      const secret = page.locator("code", { hasText: /^whsec_/ });
+      expect(await secret.count()).toBe(1);
+      await page.getByText(automations[0].webhookUrl, { exact: true }).waitFor();
+      await page.getByText("X-SVC-Signature", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Sign and send" }).click();
+      await page
+        .getByRole("status")
+        .getByText(/^20[02]$/)
+        .waitFor();
+      expect(await troubles()).toEqual([]);
+      await page.reload();
+      await next.waitFor();
+      expect(await secret.count()).toBe(0);
+      const { connections } = (await seen.weir.owner("GET", "/api/v1/connections")).body;
+      expect(connections).toMatchObject([{ config: { root: "my-shop" } }]);
+      await page.getByRole("link", { name: `${connections[0].name} Connection` }).click();
+      await heading(connections[0].name);
+      await go("/bundles");
+      await page.getByRole("link", { name: /Quick start.*Installed/ }).waitFor();
+      expect(await troubles()).toEqual([]);
+    },
+  );
 
   deepTest(
     "one of one's own says what is wrong at its field, and what was deleted comes back when it is installed again",

@@ -375,21 +375,28 @@ deepTest(
   120_000,
 );
 
-test("an earlier version is compared on the canvas and restored", async () => {
-  const { page, weir, troubles } = seen;
-  const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
-  await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { steps: [step("a"), step("c", "a")] } });
-  await open(flow.id);
-  await page.getByRole("button", { name: "Versions" }).click();
-  const dialog = page.getByRole("dialog", { name: "Versions of Flow" });
-  await dialog.getByRole("button", { name: /^b.*removed/ }).waitFor();
-  await dialog.getByRole("button", { name: /^c.*added/ }).waitFor();
-  expect(await troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "Restore version 1" }).click();
-  const keysOf = ({ config }: { config: { steps: { key: string }[] } }) => config.steps.map(({ key }) => key);
-  await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, (body) => keysOf(body).join() === "a,b");
-  await card("b").waitFor();
-}, 120_000);
+deepTest(
+  "an earlier version is compared on the canvas and restored",
+  async () => {
+    const { page, weir, troubles } = seen;
+    const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
+    await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, {
+      config: { steps: [step("a"), step("c", "a")] },
+    });
+    await open(flow.id);
+    await page.getByRole("button", { name: "Versions" }).click();
+    const dialog = page.getByRole("dialog", { name: "Versions of Flow" });
+    await dialog.getByRole("button", { name: /^b.*removed/ }).waitFor();
+    await dialog.getByRole("button", { name: /^c.*added/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Restore version 1" }).click();
+    const keysOf = ({ config }: { config: { steps: { key: string }[] } }) =>
+      config.steps.map(({ key }) => key);
+    await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, (body) => keysOf(body).join() === "a,b");
+    await card("b").waitFor();
+  },
+  120_000,
+);
 
 test("Ctrl+Shift+Enter publishes from wherever the focus is, and says when there is nothing to publish", async () => {
   const { page, weir } = seen;

@@ -48,35 +48,38 @@ function stalls(first: string, rest: string) {
 }
 
 describe("an answer", () => {
-  test("grows as it comes, with the calls of tools and their rows in their place, and is copied", async () => {
-    const { page, weir, troubles } = seen;
-    const ctx = contextFor(weir.app, {
-      organizationId: weir.ids.organizationId,
-      role: "owner",
-      actor: { type: "user", id: weir.ids.userId },
-      correlationId: "made-for-a-test",
-    });
-    const select = "SELECT * FROM (VALUES ('Bern', 12), ('Zürich', 30)) t(city, total)";
-    await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
-    const last = stalls("Most are from **Zür", "ich**.\n\n| city | total |\n|---|--:|\n| Zürich | 30 |\n");
-    model.play([calls("query", { sql: "SELECT city, total FROM raw.shop__orders" }), last.script]);
-    const { at } = await openThread(["query"]);
-    await askIt("Where are the orders from?");
-    await page.getByRole("region", { name: "Result rows" }).getByText("Bern").waitFor();
-    await page.getByText("Most are from **Zür").waitFor();
-    await page.getByRole("button", { name: "Stop" }).waitFor();
-    await page.getByRole("button", { name: "Chart" }).click();
-    await page.getByRole("img", { name: /Y axis: .*total/ }).waitFor();
-    expect(await troubles()).toEqual([]);
-    last.go();
-    await page.getByRole("button", { name: "Regenerate" }).waitFor();
-    expect(await answers().locator("strong").textContent()).toBe("Zürich");
-    await page.getByRole("region", { name: "Table" }).getByText("30").waitFor();
-    await seen.heading("Where are the orders from?");
-    await page.getByRole("button", { name: "Copy answer" }).waitFor();
-    expect((await messagesOf(at)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
-    expect(await troubles()).toEqual([]);
-  });
+  deepTest(
+    "grows as it comes, with the calls of tools and their rows in their place, and is copied",
+    async () => {
+      const { page, weir, troubles } = seen;
+      const ctx = contextFor(weir.app, {
+        organizationId: weir.ids.organizationId,
+        role: "owner",
+        actor: { type: "user", id: weir.ids.userId },
+        correlationId: "made-for-a-test",
+      });
+      const select = "SELECT * FROM (VALUES ('Bern', 12), ('Zürich', 30)) t(city, total)";
+      await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+      const last = stalls("Most are from **Zür", "ich**.\n\n| city | total |\n|---|--:|\n| Zürich | 30 |\n");
+      model.play([calls("query", { sql: "SELECT city, total FROM raw.shop__orders" }), last.script]);
+      const { at } = await openThread(["query"]);
+      await askIt("Where are the orders from?");
+      await page.getByRole("region", { name: "Result rows" }).getByText("Bern").waitFor();
+      await page.getByText("Most are from **Zür").waitFor();
+      await page.getByRole("button", { name: "Stop" }).waitFor();
+      await page.getByRole("button", { name: "Chart" }).click();
+      await page.getByRole("img", { name: /Y axis: .*total/ }).waitFor();
+      expect(await troubles()).toEqual([]);
+      last.go();
+      await page.getByRole("button", { name: "Regenerate" }).waitFor();
+      expect(await answers().locator("strong").textContent()).toBe("Zürich");
+      await page.getByRole("region", { name: "Table" }).getByText("30").waitFor();
+      await seen.heading("Where are the orders from?");
+      await page.getByRole("button", { name: "Copy answer" }).waitFor();
+      expect((await messagesOf(at)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
+      expect(await troubles()).toEqual([]);
+    },
+  );
 
   deepTest(
     "of a hostile model is text: nothing is fetched, nothing runs, links lead to the web and say where",

@@ -13,49 +13,53 @@ beforeAll(async () => {
 });
 afterAll(() => seen[Symbol.asyncDispose]());
 
-test("a service is found by its name, connected by one form, and a list of it loaded", async () => {
-  const { page, go, heading, troubles, weir } = seen;
-  await using peer = await startDescribed();
-  const { definition } = ok(await weir.owner("GET", `${TEMPLATES}/slug/gitea`));
-  const baseUrl = `${peer.origin}/gitea`;
-  const config = { baseUrl, owner: "ada", repository: "engine" };
-  const service = new DescribedService(definition as HttpTemplate, config, { token: "a-token-of-ada" });
-  peer.services.set("gitea", service);
-  service.grow(8);
+deepTest(
+  "a service is found by its name, connected by one form, and a list of it loaded",
+  async () => {
+    const { page, go, heading, troubles, weir } = seen;
+    await using peer = await startDescribed();
+    const { definition } = ok(await weir.owner("GET", `${TEMPLATES}/slug/gitea`));
+    const baseUrl = `${peer.origin}/gitea`;
+    const config = { baseUrl, owner: "ada", repository: "engine" };
+    const service = new DescribedService(definition as HttpTemplate, config, { token: "a-token-of-ada" });
+    peer.services.set("gitea", service);
+    service.grow(8);
 
-  await go("/connections/new");
-  const cards = page.locator("main li");
-  await page
-    .getByRole("button", { name: /^GitHub / })
-    .first()
-    .waitFor();
-  expect(await troubles()).toEqual([]);
-  expect(await cards.count()).toBeGreaterThan(60);
-  await page.getByLabel("Search connectors").fill("forgejo releases");
-  await page.waitForFunction(() => document.querySelectorAll("main li").length === 1);
-  await page.getByRole("button", { name: /^Gitea and Forgejo/ }).click();
-  await page.getByLabel("Access token").fill("a-token-of-ada");
-  await page.getByLabel("Base URL").fill(baseUrl);
-  await page.getByLabel("Owner").fill("ada");
-  await page.getByLabel("Repository").fill("engine");
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Create and verify" }).click();
-  await heading("Gitea and Forgejo");
-  await page.locator("h1 + span", { hasText: "Active" }).waitFor();
-  await page.getByRole("link", { name: "Load issues" }).waitFor();
-  await page.getByRole("button", { name: "http. releases" }).click();
-  await page.getByText("string").first().waitFor();
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("link", { name: "Load issues" }).click();
-  await page.getByRole("textbox", { name: "Name", exact: true }).first().waitFor();
-  await page.getByRole("button", { name: "Create and run" }).click();
-  await page.waitForURL(/\/runs\//);
-  await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
-  const { body: run } = await weir.owner("GET", `/api/v1/action-runs/${page.url().split("/").at(-1)}`);
-  expect(run.result.tables).toMatchObject([{ table: "issues", rows: 8, cursor: { start: null } }]);
-  expect(run.definition.resources).toEqual([{ spec: "issues", writeDisposition: "merge" }]);
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+    await go("/connections/new");
+    const cards = page.locator("main li");
+    await page
+      .getByRole("button", { name: /^GitHub / })
+      .first()
+      .waitFor();
+    expect(await troubles()).toEqual([]);
+    expect(await cards.count()).toBeGreaterThan(60);
+    await page.getByLabel("Search connectors").fill("forgejo releases");
+    await page.waitForFunction(() => document.querySelectorAll("main li").length === 1);
+    await page.getByRole("button", { name: /^Gitea and Forgejo/ }).click();
+    await page.getByLabel("Access token").fill("a-token-of-ada");
+    await page.getByLabel("Base URL").fill(baseUrl);
+    await page.getByLabel("Owner").fill("ada");
+    await page.getByLabel("Repository").fill("engine");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Create and verify" }).click();
+    await heading("Gitea and Forgejo");
+    await page.locator("h1 + span", { hasText: "Active" }).waitFor();
+    await page.getByRole("link", { name: "Load issues" }).waitFor();
+    await page.getByRole("button", { name: "http. releases" }).click();
+    await page.getByText("string").first().waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("link", { name: "Load issues" }).click();
+    await page.getByRole("textbox", { name: "Name", exact: true }).first().waitFor();
+    await page.getByRole("button", { name: "Create and run" }).click();
+    await page.waitForURL(/\/runs\//);
+    await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+    const { body: run } = await weir.owner("GET", `/api/v1/action-runs/${page.url().split("/").at(-1)}`);
+    expect(run.result.tables).toMatchObject([{ table: "issues", rows: 8, cursor: { start: null } }]);
+    expect(run.definition.resources).toEqual([{ spec: "issues", writeDisposition: "merge" }]);
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
 deepTest(
   "every service that ships is found by its name, with its mark, and asks for all it needs in one form",

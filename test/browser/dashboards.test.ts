@@ -308,73 +308,76 @@ deepTest(
   },
 );
 
-test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that no one else has saved", async () => {
-  const { page, weir, go, heading, troubles, write } = seen;
-  await go("/dashboards/new");
-  await heading("New dashboard");
-  await page.getByRole("textbox", { name: "Name" }).fill("Ground floor");
-  await page.getByRole("button", { name: "Add filter" }).click();
-  await page.getByLabel("Key").fill("least");
-  await page.getByLabel("Type").selectOption("number");
-  await page.getByLabel("Default").fill("2");
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("dialog").getByRole("button", { name: "Add filter" }).click();
+deepTest(
+  "a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that no one else has saved",
+  async () => {
+    const { page, weir, go, heading, troubles, write } = seen;
+    await go("/dashboards/new");
+    await heading("New dashboard");
+    await page.getByRole("textbox", { name: "Name" }).fill("Ground floor");
+    await page.getByRole("button", { name: "Add filter" }).click();
+    await page.getByLabel("Key").fill("least");
+    await page.getByLabel("Type").selectOption("number");
+    await page.getByLabel("Default").fill("2");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("dialog").getByRole("button", { name: "Add filter" }).click();
 
-  await page.getByRole("button", { name: "Add panel" }).click();
-  await page.getByLabel("Title").fill("Numbers");
-  await write("SQL", "SELECT range AS n, range * 2 AS twice FROM range(5) WHERE range >= $least");
-  await page.getByRole("button", { name: "Preview" }).click();
-  await page.getByRole("dialog").getByRole("region", { name: "Rows of Numbers" }).waitFor();
-  await page.getByLabel("Type").selectOption("line");
-  await page.getByRole("img", { name: "Line chart. X axis: n. Y axis: twice." }).waitFor();
-  await shot("panel-dialog");
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("dialog").getByRole("button", { name: "Add panel" }).click();
+    await page.getByRole("button", { name: "Add panel" }).click();
+    await page.getByLabel("Title").fill("Numbers");
+    await write("SQL", "SELECT range AS n, range * 2 AS twice FROM range(5) WHERE range >= $least");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("dialog").getByRole("region", { name: "Rows of Numbers" }).waitFor();
+    await page.getByLabel("Type").selectOption("line");
+    await page.getByRole("img", { name: "Line chart. X axis: n. Y axis: twice." }).waitFor();
+    await shot("panel-dialog");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("dialog").getByRole("button", { name: "Add panel" }).click();
 
-  await page.getByRole("button", { name: "Add panel" }).click();
-  await page.getByLabel("Title").fill("Most");
-  await write("SQL", "SELECT 7 AS most");
-  await page.getByRole("button", { name: "Preview" }).click();
-  await page.getByLabel("Type").selectOption("number");
-  await page.getByRole("dialog").getByRole("button", { name: "Add panel" }).click();
-  await page.getByRole("button", { name: "Move Most", exact: true }).press("ArrowRight");
-  for (let n = 0; n < 5; n++) await page.keyboard.press("ArrowRight");
-  await page.keyboard.press("ArrowUp");
-  await page.getByRole("button", { name: "Resize Most" }).press("ArrowLeft");
-  await page.keyboard.press("ArrowUp");
-  const grip = await page.getByRole("button", { name: "Move Numbers", exact: true }).boundingBox();
-  await page.mouse.move((grip?.x ?? 0) + 5, (grip?.y ?? 0) + 5);
-  await page.mouse.down();
-  await page.mouse.move((grip?.x ?? 0) + 515, (grip?.y ?? 0) + 5, { steps: 4 });
-  await page.mouse.up();
-  await shot("dashboard-edit");
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.waitForURL(/\/dashboards\/ground-floor$/);
-  await heading("Ground floor");
-  await page.getByText("7", { exact: true }).waitFor();
-  const [made] = (await weir.owner("GET", "/api/v1/dashboards?q=ground-floor")).body.dashboards;
-  const at = (key: string) => {
-    const { x, y, width, height } = made.panels.find(({ title }: { title: string }) => title === key);
-    return [x, y, width, height];
-  };
-  expect(made.filters).toMatchObject([{ key: "least", label: "least", type: "number", default: 2 }]);
-  expect(at("Most")).toEqual([6, 5, 5, 4]);
-  expect(at("Numbers")).toEqual([6, 0, 6, 5]);
+    await page.getByRole("button", { name: "Add panel" }).click();
+    await page.getByLabel("Title").fill("Most");
+    await write("SQL", "SELECT 7 AS most");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByLabel("Type").selectOption("number");
+    await page.getByRole("dialog").getByRole("button", { name: "Add panel" }).click();
+    await page.getByRole("button", { name: "Move Most", exact: true }).press("ArrowRight");
+    for (let n = 0; n < 5; n++) await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowUp");
+    await page.getByRole("button", { name: "Resize Most" }).press("ArrowLeft");
+    await page.keyboard.press("ArrowUp");
+    const grip = await page.getByRole("button", { name: "Move Numbers", exact: true }).boundingBox();
+    await page.mouse.move((grip?.x ?? 0) + 5, (grip?.y ?? 0) + 5);
+    await page.mouse.down();
+    await page.mouse.move((grip?.x ?? 0) + 515, (grip?.y ?? 0) + 5, { steps: 4 });
+    await page.mouse.up();
+    await shot("dashboard-edit");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.waitForURL(/\/dashboards\/ground-floor$/);
+    await heading("Ground floor");
+    await page.getByText("7", { exact: true }).waitFor();
+    const [made] = (await weir.owner("GET", "/api/v1/dashboards?q=ground-floor")).body.dashboards;
+    const at = (key: string) => {
+      const { x, y, width, height } = made.panels.find(({ title }: { title: string }) => title === key);
+      return [x, y, width, height];
+    };
+    expect(made.filters).toMatchObject([{ key: "least", label: "least", type: "number", default: 2 }]);
+    expect(at("Most")).toEqual([6, 5, 5, 4]);
+    expect(at("Numbers")).toEqual([6, 0, 6, 5]);
 
-  await page.getByRole("link", { name: "Edit", exact: true }).click();
-  await heading("Edit Ground floor");
-  await page.getByRole("button", { name: "Remove Numbers" }).click();
-  await weir.owner("PATCH", `/api/v1/dashboards/${made.id}`, { description: "By somebody else" });
-  await page.getByRole("button", { name: "Save" }).click();
-  await page
-    .getByRole("alert")
-    .getByText(/changed|edited/i)
-    .waitFor();
-  await page.getByRole("link", { name: "Cancel" }).click();
-  await page.getByRole("button", { name: "Discard changes" }).click();
-  await page.getByText("By somebody else").waitFor();
-  await page.getByRole("link", { name: "Open SQL of Numbers" }).click();
-  await heading("SQL");
-  expect(await page.getByLabel("Value of least").inputValue()).toBe("2");
-});
+    await page.getByRole("link", { name: "Edit", exact: true }).click();
+    await heading("Edit Ground floor");
+    await page.getByRole("button", { name: "Remove Numbers" }).click();
+    await weir.owner("PATCH", `/api/v1/dashboards/${made.id}`, { description: "By somebody else" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/changed|edited/i)
+      .waitFor();
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Discard changes" }).click();
+    await page.getByText("By somebody else").waitFor();
+    await page.getByRole("link", { name: "Open SQL of Numbers" }).click();
+    await heading("SQL");
+    expect(await page.getByLabel("Value of least").inputValue()).toBe("2");
+  },
+);

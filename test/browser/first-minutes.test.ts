@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 const ORDERS = "id,country,total\n1,CH,12.5\n2,DE,40\n3,CH,7.25\n";
 
 describe("the first five minutes", () => {
-  test("lead from the set-up link to rows of one's own file", async () => {
+  deepTest("lead from the set-up link to rows of one's own file", async () => {
     await using weir = await startApp({ owner: false });
     const { page, faults, foreign } = await browser.open(weir.origin);
 

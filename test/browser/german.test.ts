@@ -10,7 +10,7 @@ import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../supp
 const ENGLISH =
   /\b(Access|Account|Add|Cancel|Create|Created|Delete|Edit|Failed|Last|Loading|Members?|Name or|New|No|Queued|Runs?|Save|Search|Settings|Sign|the|Time|Updated|View|You|your)\b/;
 
-test("who reads German gets the page in German: sentences, plurals, numbers and dates", async () => {
+deepTest("who reads German gets the page in German: sentences, plurals, numbers and dates", async () => {
   await using weir = await startApp();
   const { owner } = weir;
   const action = await makeAction(owner, { name: "Kunden laden" });

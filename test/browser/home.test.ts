@@ -13,7 +13,7 @@ afterAll(() => seen[Symbol.asyncDispose]());
 
 const steps = [{ key: "go", kind: "conditional_branch", definition: branch() }];
 
-test("home says what is stale, what is broken and what comes next, each with the way there", async () => {
+deepTest("home says what is stale, what is broken and what comes next, each with the way there", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const { owner } = weir;
   await runToEnd(owner, (await makeAction(owner)).id);

@@ -283,33 +283,37 @@ const NEW_THINGS = [
   "/catalog/new?from=text",
 ];
 
-test("the search, an event, a question's form and a result show such texts as they are", async () => {
-  const { page, go, write } = seen;
-  await go("/");
-  await seen.heading("Hello, Ada");
-  await page.keyboard.press("Control+k");
-  await page.keyboard.type("<img");
-  await page.getByRole("option").filter({ hasText: IMAGE }).first().waitFor();
-  expect(await strangers()).toEqual([]);
-  await go("/approvals");
-  await page.getByRole("heading", { name: IMAGE }).waitFor();
-  await page.getByText(SVG).first().waitFor();
-  expect(await strangers()).toEqual([]);
-  await go("/events?type=connection.*");
-  await page.getByText(LONG).first().click();
-  await page.getByRole("dialog").waitFor();
-  expect(await strangers()).toEqual([]);
-  await go("/sql");
-  await write("SQL", `SELECT '${IMAGE.replaceAll("'", "''")}' AS "<b>bold</b>", '${SVG}' AS other, 1 AS n`);
-  await page.getByRole("button", { name: "Run", exact: true }).click();
-  const result = page.getByRole("region", { name: "Result" });
-  await result.getByText(IMAGE).waitFor();
-  expect(await result.getByText("<b>bold</b>").count()).toBe(1);
-  expect(await strangers()).toEqual([]);
-  await page.getByRole("button", { name: "Chart" }).click();
-  await page.getByRole("img", { name: /Y axis: .*n/ }).waitFor();
-  expect(await strangers()).toEqual([]);
-}, 120_000);
+deepTest(
+  "the search, an event, a question's form and a result show such texts as they are",
+  async () => {
+    const { page, go, write } = seen;
+    await go("/");
+    await seen.heading("Hello, Ada");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("<img");
+    await page.getByRole("option").filter({ hasText: IMAGE }).first().waitFor();
+    expect(await strangers()).toEqual([]);
+    await go("/approvals");
+    await page.getByRole("heading", { name: IMAGE }).waitFor();
+    await page.getByText(SVG).first().waitFor();
+    expect(await strangers()).toEqual([]);
+    await go("/events?type=connection.*");
+    await page.getByText(LONG).first().click();
+    await page.getByRole("dialog").waitFor();
+    expect(await strangers()).toEqual([]);
+    await go("/sql");
+    await write("SQL", `SELECT '${IMAGE.replaceAll("'", "''")}' AS "<b>bold</b>", '${SVG}' AS other, 1 AS n`);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const result = page.getByRole("region", { name: "Result" });
+    await result.getByText(IMAGE).waitFor();
+    expect(await result.getByText("<b>bold</b>").count()).toBe(1);
+    expect(await strangers()).toEqual([]);
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.getByRole("img", { name: /Y axis: .*n/ }).waitFor();
+    expect(await strangers()).toEqual([]);
+  },
+  120_000,
+);
 
 deepTest(
   "lists and questions with such texts fit a phone",

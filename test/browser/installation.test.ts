@@ -20,7 +20,7 @@ beforeEach(() => {
   seen.faults.length = 0;
 });
 
-test("an operator sets quotas in units that people read, and they are held to the byte", async () => {
+deepTest("an operator sets quotas in units that people read, and they are held to the byte", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const { organization } = await neighbour(weir);
   const at = `${INSTALLATION}/organizations/${organization.id}`;

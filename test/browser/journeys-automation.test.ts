@@ -130,38 +130,41 @@ deepTest(
   },
 );
 
-test("a schedule is picked, said in words, and names its next five instants in its zone and in the person's", async () => {
-  await using weir = await startApp({ engine: false });
-  const place = { timezoneId: "Europe/Berlin", locale: "en-GB" };
-  await using berlin = await openAs(weir.origin, {}, place);
-  const { page, faults } = berlin;
-  await page.goto(`${weir.origin}/automations/new`);
-  await page.getByLabel("Trigger", { exact: true }).selectOption("schedule");
-  const cron = page.getByRole("textbox", { name: "Cron" });
-  await page.getByLabel("Repeats").selectOption("Every weekday");
-  await page.getByText("Mon–Fri at 7:00").waitFor();
-  expect(await cron.inputValue()).toBe("0 7 * * 1-5");
-  await page.getByLabel("Repeats").selectOption("Every day");
-  await page.getByLabel("Time", { exact: true }).fill("06:30");
-  await page.getByText("Daily at 6:30").waitFor();
-  expect(await cron.inputValue()).toBe("30 6 * * *");
-  await page.getByRole("combobox", { name: "Time zone" }).fill("new york");
-  await page.getByRole("option", { name: "America/New_York" }).click();
-  const next = page.getByRole("table", { name: "Upcoming runs" });
-  await next.getByText("06:30:00").first().waitFor();
-  expect(await next.getByRole("row").count()).toBe(6);
-  expect(await next.getByText("Europe/Berlin (your time zone)").count()).toBe(1);
-  const [first] = await next.locator("time").all();
-  const { body } = await weir.owner("POST", "/api/v1/automations", {
-    name: "The same",
-    triggerType: "schedule",
-    config: {
-      schedule: { cron: "30 6 * * *", timezone: "America/New_York" },
-      steps: [
-        { key: "a", kind: "conditional_branch", definition: { branches: [{ key: "b", when: "true" }] } },
-      ],
-    },
-  });
-  expect(await first?.getAttribute("datetime")).toBe(body.nextRunAt);
-  expect(faults).toEqual([]);
-});
+deepTest(
+  "a schedule is picked, said in words, and names its next five instants in its zone and in the person's",
+  async () => {
+    await using weir = await startApp({ engine: false });
+    const place = { timezoneId: "Europe/Berlin", locale: "en-GB" };
+    await using berlin = await openAs(weir.origin, {}, place);
+    const { page, faults } = berlin;
+    await page.goto(`${weir.origin}/automations/new`);
+    await page.getByLabel("Trigger", { exact: true }).selectOption("schedule");
+    const cron = page.getByRole("textbox", { name: "Cron" });
+    await page.getByLabel("Repeats").selectOption("Every weekday");
+    await page.getByText("Mon–Fri at 7:00").waitFor();
+    expect(await cron.inputValue()).toBe("0 7 * * 1-5");
+    await page.getByLabel("Repeats").selectOption("Every day");
+    await page.getByLabel("Time", { exact: true }).fill("06:30");
+    await page.getByText("Daily at 6:30").waitFor();
+    expect(await cron.inputValue()).toBe("30 6 * * *");
+    await page.getByRole("combobox", { name: "Time zone" }).fill("new york");
+    await page.getByRole("option", { name: "America/New_York" }).click();
+    const next = page.getByRole("table", { name: "Upcoming runs" });
+    await next.getByText("06:30:00").first().waitFor();
+    expect(await next.getByRole("row").count()).toBe(6);
+    expect(await next.getByText("Europe/Berlin (your time zone)").count()).toBe(1);
+    const [first] = await next.locator("time").all();
+    const { body } = await weir.owner("POST", "/api/v1/automations", {
+      name: "The same",
+      triggerType: "schedule",
+      config: {
+        schedule: { cron: "30 6 * * *", timezone: "America/New_York" },
+        steps: [
+          { key: "a", kind: "conditional_branch", definition: { branches: [{ key: "b", when: "true" }] } },
+        ],
+      },
+    });
+    expect(await first?.getAttribute("datetime")).toBe(body.nextRunAt);
+    expect(faults).toEqual([]);
+  },
+);

@@ -140,7 +140,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("a failed run shows why, and is retried from there", async () => {
+  deepTest("a failed run shows why, and is retried from there", async () => {
     await go("/runs?tab=actions&status=failed");
     await page.getByRole("table", { name: "Runs" }).getByText(MARKUP).click();
     await page
@@ -355,7 +355,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("SQL is run, its mistakes are reported, and the result is exported as CSV", async () => {
+  deepTest("SQL is run, its mistakes are reported, and the result is exported as CSV", async () => {
     await go("/sql");
     await write("SQL", "SELECT * FROM raw.nowhere");
     await page.keyboard.press("Control+Enter");

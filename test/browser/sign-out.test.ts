@@ -52,19 +52,22 @@ test("a password can be pasted, and is masked", async () => {
   expect(isTaken).toBe(true); // nobody prevents what the browser does then
 });
 
-test("signing out leaves nothing of the person in the browser's storage, and the pages before show nothing", async () => {
-  const { page, go, weir } = seen;
-  await go("/sql");
-  await page.getByRole("textbox", { name: "SQL" }).click();
-  await page.keyboard.insertText("select 'of Ada alone'");
-  const kept = () => page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
-  await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes("of Ada alone"));
-  await page.getByRole("button", { name: /^Ada Lovelace/ }).click();
-  await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await page.getByLabel("Email").waitFor();
-  expect(Object.keys(JSON.parse(await kept())).filter((name) => name !== "weir.theme")).toEqual([]);
-  await page.goBack();
-  await page.getByLabel("Email").waitFor();
-  expect(await page.content()).not.toContain("of Ada alone");
-  expect((await weir.owner("GET", "/api/v1/sessions")).body.items).toEqual([]);
-});
+deepTest(
+  "signing out leaves nothing of the person in the browser's storage, and the pages before show nothing",
+  async () => {
+    const { page, go, weir } = seen;
+    await go("/sql");
+    await page.getByRole("textbox", { name: "SQL" }).click();
+    await page.keyboard.insertText("select 'of Ada alone'");
+    const kept = () => page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+    await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes("of Ada alone"));
+    await page.getByRole("button", { name: /^Ada Lovelace/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByLabel("Email").waitFor();
+    expect(Object.keys(JSON.parse(await kept())).filter((name) => name !== "weir.theme")).toEqual([]);
+    await page.goBack();
+    await page.getByLabel("Email").waitFor();
+    expect(await page.content()).not.toContain("of Ada alone");
+    expect((await weir.owner("GET", "/api/v1/sessions")).body.items).toEqual([]);
+  },
+);

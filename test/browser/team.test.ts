@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe("the team", () => {
-  test("someone is invited by a link, joins, and gets another role while they look on", async () => {
+  deepTest("someone is invited by a link, joins, and gets another role while they look on", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await go("/team");
     await heading("Team");

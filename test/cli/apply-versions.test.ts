@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder } from "../support/shell.ts";
 import { created } from "../support/work.ts";
 import { terminal } from "./configuration.ts";
@@ -47,7 +48,7 @@ async function originOf(owner: Owner, action: string) {
 }
 
 describe("versions of templates in configuration files", () => {
-  test("arrive at an empty server with their numbers, status and what was made of them", async () => {
+  deepTest("arrive at an empty server with their numbers, status and what was made of them", async () => {
     using here = folder();
     await using one = await startApp({ engine: false });
     await using two = await startApp({ engine: false });

@@ -44,20 +44,24 @@ describe("an encrypted backup", () => {
     expect(bytes.includes("manifest.json")).toBe(false);
   });
 
-  test("is verified and restored with its passphrase, and everything continues", async () => {
-    const { file, right, token, actionId } = made;
-    const verified = await weir(backup, "verify", file, "--passphrase-file", right, "--json");
-    expect(verified.json).toMatchObject({ valid: true, hasKey: true });
+  deepTest(
+    "is verified and restored with its passphrase, and everything continues",
+    async () => {
+      const { file, right, token, actionId } = made;
+      const verified = await weir(backup, "verify", file, "--passphrase-file", right, "--json");
+      expect(verified.json).toMatchObject({ valid: true, hasKey: true });
 
-    const dataFolder = join(here.path, "second");
-    const env = { WEIR_BACKUP_PASSPHRASE_FILE: right };
-    const put = await shell(env)(restore, file, "--data", dataFolder);
-    expect([put.code, put.err]).toEqual([0, ""]);
-    await using app = await startApp({ dataFolder, engine: false, owner: false });
-    const owner = client(app.origin, { authorization: `Bearer ${token}` });
-    expect((await owner("GET", `/api/v1/actions/${actionId}`)).status).toBe(200);
-    expect((await owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
-  }, 120_000);
+      const dataFolder = join(here.path, "second");
+      const env = { WEIR_BACKUP_PASSPHRASE_FILE: right };
+      const put = await shell(env)(restore, file, "--data", dataFolder);
+      expect([put.code, put.err]).toEqual([0, ""]);
+      await using app = await startApp({ dataFolder, engine: false, owner: false });
+      const owner = client(app.origin, { authorization: `Bearer ${token}` });
+      expect((await owner("GET", `/api/v1/actions/${actionId}`)).status).toBe(200);
+      expect((await owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
+    },
+    120_000,
+  );
 
   deepTest(
     "without its passphrase, or with another, is refused in one sentence, and nothing is made",

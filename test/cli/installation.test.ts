@@ -112,7 +112,7 @@ async function refuseAll(path: string, env: Env, sentence: string) {
 const moved = (what: string) => `If you ${what} on purpose, run "weir config accept".`;
 
 describe("a data directory whose lake is in a bucket", () => {
-  test("is opened by no command that isn't told so, nor told of another bucket or store", async () => {
+  deepTest("is opened by no command that isn't told so, nor told of another bucket or store", async () => {
     using here = folder();
     const path = join(here.path, "data");
     const env = inBucket();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Order, SECRETS, startJsonApi } from "../peers/json-api.ts";
 import { ok } from "../support/bundles.ts";
 import { connect } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, faultsOf } from "../support/work.ts";
 import { startData } from "./place.ts";
 
@@ -114,7 +115,7 @@ async function imported(name: string, document: object = description) {
 const draftOf = (id: string, body: object = {}) =>
   data.owner("POST", `${CATALOG}/${id}/connection-template`, body);
 
-test("an imported description becomes a template, a connection, and tables with all rows", async () => {
+deepTest("an imported description becomes a template, a connection, and tables with all rows", async () => {
   const { id } = await imported("Shop");
   const { template, unresolved } = created(await draftOf(id));
   expect(template).toMatchObject({

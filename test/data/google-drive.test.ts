@@ -128,28 +128,31 @@ describe("a Google Sheet", () => {
   const rows = (table: string, column: string) =>
     data.rows(`SELECT id, ${column} AS it FROM raw.${table} ORDER BY it`);
 
-  test("is read by its name with a table for each tab, of exact values, and by a pattern with others", async () => {
-    fill();
-    const id = await open("Tabs");
-    expect(await (await load("tabs", id, { spec: "Sales/May" })).result()).toMatchObject({
-      tables: [
-        { table: "sales", rows: 1 },
-        { table: "sales_open_costs", rows: 1 },
-      ],
-      warnings: [],
-    });
-    expect(await rows("tabs__sales", "amount")).toEqual([{ id: 1, it: "10.55" }]);
-    expect(await rows("tabs__sales_open_costs", "what")).toEqual([{ id: 1, it: "rent" }]);
-    await (await load("all_tabs", id, { spec: "Sales/*.gsheet" })).result();
-    expect(await rows("all_tabs__sales", "amount")).toHaveLength(2);
-    expect(await rows("all_tabs__sales_open_costs", "what")).toEqual([
-      { id: 1, it: "rent" },
-      { id: 1, it: "tools" },
-    ]);
-    const one = await load("one_tab", id, { spec: "Sales/May", file: { sheet: "Open costs" } });
-    expect(await one.result()).toMatchObject({ tables: [{ table: "sales", rows: 1 }] });
-    expect(await rows("one_tab__sales", "what")).toEqual([{ id: 1, it: "rent" }]);
-  });
+  deepTest(
+    "is read by its name with a table for each tab, of exact values, and by a pattern with others",
+    async () => {
+      fill();
+      const id = await open("Tabs");
+      expect(await (await load("tabs", id, { spec: "Sales/May" })).result()).toMatchObject({
+        tables: [
+          { table: "sales", rows: 1 },
+          { table: "sales_open_costs", rows: 1 },
+        ],
+        warnings: [],
+      });
+      expect(await rows("tabs__sales", "amount")).toEqual([{ id: 1, it: "10.55" }]);
+      expect(await rows("tabs__sales_open_costs", "what")).toEqual([{ id: 1, it: "rent" }]);
+      await (await load("all_tabs", id, { spec: "Sales/*.gsheet" })).result();
+      expect(await rows("all_tabs__sales", "amount")).toHaveLength(2);
+      expect(await rows("all_tabs__sales_open_costs", "what")).toEqual([
+        { id: 1, it: "rent" },
+        { id: 1, it: "tools" },
+      ]);
+      const one = await load("one_tab", id, { spec: "Sales/May", file: { sheet: "Open costs" } });
+      expect(await one.result()).toMatchObject({ tables: [{ table: "sales", rows: 1 }] });
+      expect(await rows("one_tab__sales", "what")).toEqual([{ id: 1, it: "rent" }]);
+    },
+  );
 
   deepTest("stays the first tab as CSV where a name or pattern of before means it", async () => {
     fill();

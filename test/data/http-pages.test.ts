@@ -155,7 +155,7 @@ test("an error without rows fails the run, and a table that is replaced keeps wh
   expect((await result()).warnings).toEqual([]);
 });
 
-test("a page of more objects than there is memory for is refused before they are made", async () => {
+deepTest("a page of more objects than there is memory for is refused before they are made", async () => {
   const body = `[${"{},".repeat(2_000_000)}{}]`;
   const { run } = await open({ paginator: { type: "page" } }, () => new Raw(200, body));
   expect(await run()).toMatchObject(failure("lower batchSize"));

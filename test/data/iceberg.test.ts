@@ -122,7 +122,7 @@ test("types that changed on the way are read as they are here", async () => {
   ]);
 });
 
-test("a kill at any instant leaves metadata that can be read, and nothing is lost", async () => {
+deepTest("a kill at any instant leaves metadata that can be read, and nothing is lost", async () => {
   await using weir = await startInstallation();
   let rows = 0;
   for (let kill = 0; kill < scaled(2, 12); kill++) {

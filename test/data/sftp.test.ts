@@ -45,7 +45,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(await verify(await open({ credentials: sshd.guarded }))).toMatchObject({ status: "active" });
   });
 
-  test("are not asked for at a server with another host key, which is reported", async () => {
+  deepTest("are not asked for at a server with another host key, which is reported", async () => {
     const other = await startSshd();
     const { hostKey } = other;
     await other[Symbol.asyncDispose]();

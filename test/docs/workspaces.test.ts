@@ -179,17 +179,20 @@ describe("the examples", () => {
     }
   });
 
-  test("hello.yaml stores an order, asks about a large one, and keeps it once it is approved", async () => {
-    await send("hello", "token-of-the-hello-example", { customer: "Ada", amount: 12.5 });
-    const id = await send("hello", "token-of-the-hello-example", { customer: "Grace", amount: 4200 });
-    await decide(id, { decisionValue: "approved" });
-    expect((await automationRunEnd(app.owner, id)).status).toBe("completed");
-    expect(await rows("SELECT customer, amount FROM raw.orders ORDER BY amount")).toEqual([
-      { customer: "Ada", amount: "12.50" },
-      { customer: "Grace", amount: "4200.00" },
-    ]);
-    expect(await rows("SELECT customer FROM marts.large_orders")).toEqual([{ customer: "Grace" }]);
-  });
+  deepTest(
+    "hello.yaml stores an order, asks about a large one, and keeps it once it is approved",
+    async () => {
+      await send("hello", "token-of-the-hello-example", { customer: "Ada", amount: 12.5 });
+      const id = await send("hello", "token-of-the-hello-example", { customer: "Grace", amount: 4200 });
+      await decide(id, { decisionValue: "approved" });
+      expect((await automationRunEnd(app.owner, id)).status).toBe("completed");
+      expect(await rows("SELECT customer, amount FROM raw.orders ORDER BY amount")).toEqual([
+        { customer: "Ada", amount: "12.50" },
+        { customer: "Grace", amount: "4200.00" },
+      ]);
+      expect(await rows("SELECT customer FROM marts.large_orders")).toEqual([{ customer: "Grace" }]);
+    },
+  );
 
   test("files-to-mart.yaml loads files and sums them up", async () => {
     const { id } = (await app.owner("GET", "/api/v1/connections/slug/sales-files")).body;

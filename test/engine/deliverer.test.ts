@@ -247,7 +247,7 @@ describe("a receiver", () => {
     expect(row).toMatchObject({ heldFrom: null, heldTo: null, failingSince: null });
   });
 
-  test("that is slow delays no other, however many are", async () => {
+  deepTest("that is slow delays no other, however many are", async () => {
     const open = Promise.withResolvers<void>();
     await using slow = startReceiver(() => open.promise.then(() => new Response()));
     await using quick = startReceiver();

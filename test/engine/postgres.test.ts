@@ -108,62 +108,66 @@ test("two processes share PostgreSQL: a webhook at one is approved at the other,
   for (const { log } of [one, two]) expect(log.join("")).not.toContain("correct%20horse");
 });
 
-test("a restart of PostgreSQL under load ends no run, loses none, and doubles none", async () => {
-  const heard = new Map<string, number>();
-  await using receiver = startReceiver(async ({ headers }) => {
-    const key = headers.get("idempotency-key") ?? "";
-    heard.set(key, (heard.get(key) ?? 0) + 1);
-    return Response.json({ ok: true });
-  });
-  await using shared = await startShared();
-  const weir = await shared.serve();
-  const definition = { url: `${receiver.url}/effect`, method: "POST", body: {} };
-  const config = {
-    path: "load",
-    secret: SECRET,
-    waitSeconds: 0,
-    action: { kind: "http_request", definition },
-  };
-  await makeAutomation(weir.owner, config, { name: "Load", triggerType: "webhook" });
-  const server = await sharedPostgres();
-  const accepted: string[] = [];
-  const refused: number[] = [];
-  let isOver = false;
-  const sender = async (who: number) => {
-    for (let n = 0; !isOver; n++) {
-      const text = JSON.stringify({ who, n });
-      const reply = await fetch(`${weir.origin}/webhooks/acme/load`, {
-        method: "POST",
-        headers: { ...stamped(text), "idempotency-key": `${who}-${n}` },
-        body: text,
-      });
-      if (reply.status === 202)
-        accepted.push(((await reply.json()) as { automationRunId: string }).automationRunId);
-      else refused.push(reply.status);
+deepTest(
+  "a restart of PostgreSQL under load ends no run, loses none, and doubles none",
+  async () => {
+    const heard = new Map<string, number>();
+    await using receiver = startReceiver(async ({ headers }) => {
+      const key = headers.get("idempotency-key") ?? "";
+      heard.set(key, (heard.get(key) ?? 0) + 1);
+      return Response.json({ ok: true });
+    });
+    await using shared = await startShared();
+    const weir = await shared.serve();
+    const definition = { url: `${receiver.url}/effect`, method: "POST", body: {} };
+    const config = {
+      path: "load",
+      secret: SECRET,
+      waitSeconds: 0,
+      action: { kind: "http_request", definition },
+    };
+    await makeAutomation(weir.owner, config, { name: "Load", triggerType: "webhook" });
+    const server = await sharedPostgres();
+    const accepted: string[] = [];
+    const refused: number[] = [];
+    let isOver = false;
+    const sender = async (who: number) => {
+      for (let n = 0; !isOver; n++) {
+        const text = JSON.stringify({ who, n });
+        const reply = await fetch(`${weir.origin}/webhooks/acme/load`, {
+          method: "POST",
+          headers: { ...stamped(text), "idempotency-key": `${who}-${n}` },
+          body: text,
+        });
+        if (reply.status === 202)
+          accepted.push(((await reply.json()) as { automationRunId: string }).automationRunId);
+        else refused.push(reply.status);
+      }
+    };
+    const senders = [0, 1, 2, 3].map(sender);
+    const has = async (count: number) => {
+      while (accepted.length < count) await Bun.sleep(20);
+    };
+    await has(20);
+    for (let round = 1; round <= 3; round++) {
+      const cut =
+        await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${shared.name}`;
+      expect(cut.length).toBeGreaterThan(0);
+      await has(accepted.length + 20);
     }
-  };
-  const senders = [0, 1, 2, 3].map(sender);
-  const has = async (count: number) => {
-    while (accepted.length < count) await Bun.sleep(20);
-  };
-  await has(20);
-  for (let round = 1; round <= 3; round++) {
-    const cut =
-      await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${shared.name}`;
-    expect(cut.length).toBeGreaterThan(0);
-    await has(accepted.length + 20);
-  }
-  isOver = true;
-  await Promise.all(senders);
+    isOver = true;
+    await Promise.all(senders);
 
-  expect(refused.filter((status) => status !== 503)).toEqual([]);
-  expect(new Set(accepted).size).toBe(accepted.length);
-  for (const id of accepted)
-    expect(await automationRunEnd(weir.owner, id)).toMatchObject({ status: "completed" });
-  const all = await weir.owner("GET", `${AUTOMATION_RUNS}?limit=1`);
-  expect(all.body.total).toBeLessThanOrEqual(accepted.length + refused.length);
-  expect((await weir.owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
-}, 120_000);
+    expect(refused.filter((status) => status !== 503)).toEqual([]);
+    expect(new Set(accepted).size).toBe(accepted.length);
+    for (const id of accepted)
+      expect(await automationRunEnd(weir.owner, id)).toMatchObject({ status: "completed" });
+    const all = await weir.owner("GET", `${AUTOMATION_RUNS}?limit=1`);
+    expect(all.body.total).toBeLessThanOrEqual(accepted.length + refused.length);
+    expect((await weir.owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
+  },
+  120_000,
+);
 
 test("a run that one process has no room for begins at another at once, and each hears of the other's events", async () => {
   const signals = openSignals();

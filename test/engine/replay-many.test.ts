@@ -6,6 +6,7 @@ import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, until } from "../support/work.ts";
 
 const LETTERS = "/api/v1/dead-letters";
@@ -83,43 +84,47 @@ test("many dead letters are replayed though one of them can't be, which stays as
   expect((await replay({ ids: [bad] }, "replay-off")).body.code).toBe("invalid_state");
 });
 
-test("other writes continue while many are replayed, and kill -9 amid that loses none and doubles none", async () => {
-  await using dying = startDying();
-  await using installation = await startInstallation({ WEIR_CONCURRENCY: "2" });
-  const { dataFolder } = installation;
-  let server = await installation.serve();
-  const hook = await makeHook(server as never, { action: action(dying.url), retries: { enabled: false } });
-  expect((await send(server as never, "{}")).status).toBe(500);
-  {
-    using db = new Database(join(dataFolder, "weir.db"));
-    db.run("PRAGMA busy_timeout = 10000");
-    for (const copy of copies(MANY)) db.run(copy);
-  }
-  dying.open();
-  const replay = () => server.owner("POST", `${LETTERS}/replay`, { automationId: hook.id });
-  const replaying = "SELECT count(*) AS n FROM dead_letters WHERE status <> 'dead'";
-  let cut: Promise<unknown>;
-  {
-    // Between two of its writes ours is in the way of the next one, so that the end comes in the midst.
-    using db = new Database(join(dataFolder, "weir.db"));
-    db.run("BEGIN IMMEDIATE");
-    cut = replay().catch(() => null);
-    while (countOf(dataFolder, replaying) === 0) {
-      db.run("ROLLBACK");
-      await Bun.sleep(2);
-      while (!begins(db));
+deepTest(
+  "other writes continue while many are replayed, and kill -9 amid that loses none and doubles none",
+  async () => {
+    await using dying = startDying();
+    await using installation = await startInstallation({ WEIR_CONCURRENCY: "2" });
+    const { dataFolder } = installation;
+    let server = await installation.serve();
+    const hook = await makeHook(server as never, { action: action(dying.url), retries: { enabled: false } });
+    expect((await send(server as never, "{}")).status).toBe(500);
+    {
+      using db = new Database(join(dataFolder, "weir.db"));
+      db.run("PRAGMA busy_timeout = 10000");
+      for (const copy of copies(MANY)) db.run(copy);
     }
-    await server.end("SIGKILL");
-  }
-  expect(await cut).toBeNull();
-  const done = countOf(dataFolder, replaying);
-  expect(done).toBeLessThan(MANY);
-  server = await installation.serve();
-  expect((await replay()).body).toEqual({ replayed: MANY + 1 - done });
-  const isAll = () =>
-    countOf(dataFolder, "SELECT count(*) AS n FROM dead_letters WHERE status = 'replayed'") === MANY + 1;
-  while (!isAll()) await Bun.sleep(20);
-  const once = "SELECT count(*) AS n FROM dead_letters WHERE replay_count = 1";
-  const deliveries = "SELECT count(*) AS n FROM webhook_deliveries WHERE replay_of IS NOT NULL";
-  expect([countOf(dataFolder, once), countOf(dataFolder, deliveries)]).toEqual([MANY + 1, MANY + 1]);
-}, 120_000);
+    dying.open();
+    const replay = () => server.owner("POST", `${LETTERS}/replay`, { automationId: hook.id });
+    const replaying = "SELECT count(*) AS n FROM dead_letters WHERE status <> 'dead'";
+    let cut: Promise<unknown>;
+    {
+      // Between two of its writes ours is in the way of the next one, so that the end comes in the midst.
+      using db = new Database(join(dataFolder, "weir.db"));
+      db.run("BEGIN IMMEDIATE");
+      cut = replay().catch(() => null);
+      while (countOf(dataFolder, replaying) === 0) {
+        db.run("ROLLBACK");
+        await Bun.sleep(2);
+        while (!begins(db));
+      }
+      await server.end("SIGKILL");
+    }
+    expect(await cut).toBeNull();
+    const done = countOf(dataFolder, replaying);
+    expect(done).toBeLessThan(MANY);
+    server = await installation.serve();
+    expect((await replay()).body).toEqual({ replayed: MANY + 1 - done });
+    const isAll = () =>
+      countOf(dataFolder, "SELECT count(*) AS n FROM dead_letters WHERE status = 'replayed'") === MANY + 1;
+    while (!isAll()) await Bun.sleep(20);
+    const once = "SELECT count(*) AS n FROM dead_letters WHERE replay_count = 1";
+    const deliveries = "SELECT count(*) AS n FROM webhook_deliveries WHERE replay_of IS NOT NULL";
+    expect([countOf(dataFolder, once), countOf(dataFolder, deliveries)]).toEqual([MANY + 1, MANY + 1]);
+  },
+  120_000,
+);

@@ -4,6 +4,7 @@ import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { startApp } from "../support/app.ts";
 import { sign } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, branch, created, faultsOf, flowToEnd, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -126,7 +127,7 @@ describe("an automation that is silent for too long", () => {
 });
 
 describe("an automation whose last run made too few rows", () => {
-  test(
+  deepTest(
     "is reported at the first such run, and again once there were enough between",
     async () => {
       await using app = await startApp();

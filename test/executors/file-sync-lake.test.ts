@@ -148,7 +148,7 @@ async function idsIn(from: string): Promise<number[]> {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, id) => id);
 
-test.each(someOf(1, ["copy", "mirror"]))(
+deepTest.each(someOf(1, ["copy", "mirror"]))(
   "of a table whose files were put together a %s has each row once",
   async (mode) => {
     const [to, dataset] = [await folder(data), `compacted_${mode}`];

@@ -78,7 +78,7 @@ test("merge updates what differs, adds what is new and counts nothing else", asy
   });
 });
 
-test("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
+deepTest("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
   await pg.sql.unsafe(
     `create table t (price numeric(10,2), word varchar(3), at timestamp(3), ratio real, small smallint,
        day date, whole int, sure int not null default 1, exact double precision, fixed char(3), name name)`,

@@ -4,6 +4,7 @@ import { eventStream } from "../../src/http/stream.ts";
 import { startApp } from "../support/app.ts";
 import { startHranaRelay } from "../support/hrana-relay.ts";
 import { join } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { KEY } from "../support/several.ts";
 import { startSqld } from "../support/sqld.ts";
 import { created, makeAction } from "../support/work.ts";
@@ -104,7 +105,7 @@ test("a stream continues for as long as it may", async () => {
   await stream.close();
 });
 
-test("a stream continues while the database is away for a while", async () => {
+deepTest("a stream continues while the database is away for a while", async () => {
   await using database = await startSqld();
   const feed = startFeed();
   await using app = await startApp({

@@ -68,7 +68,7 @@ describe("the built-in bundles", () => {
   });
 });
 
-test("quick start: sample files are loaded, transformed and told of", async () => {
+deepTest("quick start: sample files are loaded, transformed and told of", async () => {
   await using receiver = startReceiver();
   const { ids } = await install(started.owner, "quick-start", {
     notifyUrl: receiver.url,

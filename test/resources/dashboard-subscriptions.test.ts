@@ -3,6 +3,7 @@ import { sendDueDashboards } from "../../src/resources/dashboard-subscriptions/d
 import { startApp } from "../support/app.ts";
 import { startWithMail } from "../support/mail.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, faultsOf, until } from "../support/work.ts";
 
 const DASHBOARDS = "/api/v1/dashboards";
@@ -94,33 +95,40 @@ test("who reads German gets a dashboard's mail in German, numbers too", async ()
   }
 });
 
-test("a schedule mails each time once, also with several processes; who is no member any more gets nothing", async () => {
-  const { id } = await make({ name: "Scheduled" });
-  const at = `${DASHBOARDS}/${id}/subscriptions`;
-  const linus = await join(app, "member");
-  const made = created(
-    await app.owner("POST", at, {
-      schedule: { cron: "0 7 * * *", timezone: "Europe/Zurich" },
-      recipients: [linus.user.id],
-    }),
-  );
-  expect(made.nextAt).toMatch(/T0[56]:00:00.000Z$/);
-  app.clock.turn(DAY);
-  await Promise.all([sendDueDashboards(app.app), sendDueDashboards(app.app)]);
-  await mailsTo(linus.user.email, 1);
-  await until(app.owner, `${at}/${made.id}`, ({ sentAt }) => sentAt !== null);
-  app.clock.turn(DAY);
-  await mailsTo(linus.user.email, 2);
-  const memberships = (await app.owner("GET", "/api/v1/organizations/team")).body.members;
-  const { membershipId } = memberships.find(({ userId }: { userId: string }) => userId === linus.user.id);
-  await app.owner("DELETE", `/api/v1/organizations/team/members/${membershipId}`);
-  app.clock.turn(DAY);
-  await until(app.owner, `${at}/${made.id}`, ({ nextAt }) => Date.parse(nextAt) > app.clock.now().getTime());
-  await mailsTo(linus.user.email, 2);
-  expect(
-    faultsOf(await app.owner("POST", at, { schedule: made.schedule, recipients: [linus.user.id] })),
-  ).toEqual(["body.recipients.0 not_found"]);
-});
+deepTest(
+  "a schedule mails each time once, also with several processes; who is no member any more gets nothing",
+  async () => {
+    const { id } = await make({ name: "Scheduled" });
+    const at = `${DASHBOARDS}/${id}/subscriptions`;
+    const linus = await join(app, "member");
+    const made = created(
+      await app.owner("POST", at, {
+        schedule: { cron: "0 7 * * *", timezone: "Europe/Zurich" },
+        recipients: [linus.user.id],
+      }),
+    );
+    expect(made.nextAt).toMatch(/T0[56]:00:00.000Z$/);
+    app.clock.turn(DAY);
+    await Promise.all([sendDueDashboards(app.app), sendDueDashboards(app.app)]);
+    await mailsTo(linus.user.email, 1);
+    await until(app.owner, `${at}/${made.id}`, ({ sentAt }) => sentAt !== null);
+    app.clock.turn(DAY);
+    await mailsTo(linus.user.email, 2);
+    const memberships = (await app.owner("GET", "/api/v1/organizations/team")).body.members;
+    const { membershipId } = memberships.find(({ userId }: { userId: string }) => userId === linus.user.id);
+    await app.owner("DELETE", `/api/v1/organizations/team/members/${membershipId}`);
+    app.clock.turn(DAY);
+    await until(
+      app.owner,
+      `${at}/${made.id}`,
+      ({ nextAt }) => Date.parse(nextAt) > app.clock.now().getTime(),
+    );
+    await mailsTo(linus.user.email, 2);
+    expect(
+      faultsOf(await app.owner("POST", at, { schedule: made.schedule, recipients: [linus.user.id] })),
+    ).toEqual(["body.recipients.0 not_found"]);
+  },
+);
 
 test("a recipient leaves a schedule by the link in its mails without signing in, and the last one ends it", async () => {
   const { id } = await make({ name: "Left" });

@@ -148,7 +148,7 @@ describe("an expression in a definition", () => {
     );
   });
 
-  test("that takes long is evaluated in a child, and one that takes too long fails", async () => {
+  deepTest("that takes long is evaluated in a child, and one that takes too long fails", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const body = {

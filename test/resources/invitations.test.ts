@@ -400,7 +400,7 @@ describe("accepting", () => {
     expect(statuses).toEqual(Array(12).fill(201));
   });
 
-  test("guessing an account's password over links is held back", async () => {
+  deepTest("guessing an account's password over links is held back", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const other = await stranger(app);
     const { token } = await invite(app, { email: other.user.email });

@@ -3,6 +3,7 @@ import { codeAt, counterAt } from "../../src/crypto/totp.ts";
 import { resetPassword } from "../../src/resources/sign-in/password.ts";
 import { client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, fromBase32, join, turnOnSecondFactor } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { until } from "../support/work.ts";
 
 const TOTP = "/api/v1/users/me/totp";
@@ -108,23 +109,31 @@ describe("a second factor", () => {
     expect(seen.size).toBe(30);
   });
 
-  test("can't be guessed at from many addresses, and a known browser is not held up by that", async () => {
-    await using app = await startApp({
-      engine: false,
-      stands: true,
-      env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
-    });
-    const { code } = await turnOnSecondFactor(app);
-    const mine = browser(app.origin);
-    const credentials = { email: "ada@example.com", password: PASSWORD };
-    expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
-    const guess = (n: number) =>
-      app.anonymous("POST", LOGIN, { ...credentials, code: "abcdef" }, { "x-forwarded-for": `192.0.2.${n}` });
-    for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401);
-    expect((await guess(100)).status).toBe(429);
-    app.clock.turn(30_000);
-    expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
-  });
+  deepTest(
+    "can't be guessed at from many addresses, and a known browser is not held up by that",
+    async () => {
+      await using app = await startApp({
+        engine: false,
+        stands: true,
+        env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
+      });
+      const { code } = await turnOnSecondFactor(app);
+      const mine = browser(app.origin);
+      const credentials = { email: "ada@example.com", password: PASSWORD };
+      expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
+      const guess = (n: number) =>
+        app.anonymous(
+          "POST",
+          LOGIN,
+          { ...credentials, code: "abcdef" },
+          { "x-forwarded-for": `192.0.2.${n}` },
+        );
+      for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401);
+      expect((await guess(100)).status).toBe(429);
+      app.clock.turn(30_000);
+      expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
+    },
+  );
 
   test("is turned off by the password, a code or a recovery code, and by nothing less", async () => {
     await using app = await startApp({ engine: false, stands: true });

@@ -133,7 +133,7 @@ async function startSlow() {
 }
 
 describe("a sync", () => {
-  test("copies all tables of a layer, tells what it did, and copies nothing the next time", async () => {
+  deepTest("copies all tables of a layer, tells what it did, and copies nothing the next time", async () => {
     const there = await another();
     await load("shop", "SELECT range AS id FROM range(3)", "orders");
     await load("shop", "SELECT range + 3 AS id FROM range(2)", "orders");
@@ -427,7 +427,7 @@ describe("a sync", () => {
     });
   });
 
-  test("takes loads by their day, both ends included", async () => {
+  deepTest("takes loads by their day, both ends included", async () => {
     for (const day of [1, 2, 3, 4])
       await backdate(await load("shop", `SELECT ${day} AS id`), `2026-03-0${day}T23:59:59.000Z`);
     const taken = async (dates: object) => {

@@ -6,6 +6,7 @@ import { canonicalJson } from "../../src/base/json.ts";
 import { client } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
+import { deepTest } from "../support/scale.ts";
 import { until } from "../support/work.ts";
 
 type Installation = Awaited<ReturnType<typeof startInstallation>>;
@@ -149,35 +150,39 @@ describe("a trail that was changed in the file", () => {
 });
 
 describe("an older copy that was put back", () => {
-  test("is found by the seals beside the database, and by those kept elsewhere", async () => {
-    await using weirs = await startInstallation();
-    const { dataFolder } = weirs;
-    await filled(weirs, ["a"]);
-    copyFileSync(join(dataFolder, "weir.db"), join(dataFolder, "older.db"));
-    await filled(weirs, ["b"]);
-    const server = await weirs.serve();
-    await until(server.owner, "/api/v1/events/seals", (found) => found.items.length > 1);
-    const { text, body } = await server.owner("GET", "/api/v1/events/seals");
-    await server.end("SIGTERM");
-    const [page, lines] = [join(dataFolder, "seals.json"), join(dataFolder, "seals.jsonl")];
-    writeFileSync(page, text);
-    writeFileSync(lines, body.items.map((seal: unknown) => `${JSON.stringify(seal)}\n`).join(""));
-    expect(await verify(dataFolder, "--against", page)).toMatchObject({ code: 0, valid: true });
-    expect(await verify(dataFolder, "--against", lines)).toMatchObject({ code: 0, valid: true });
+  deepTest(
+    "is found by the seals beside the database, and by those kept elsewhere",
+    async () => {
+      await using weirs = await startInstallation();
+      const { dataFolder } = weirs;
+      await filled(weirs, ["a"]);
+      copyFileSync(join(dataFolder, "weir.db"), join(dataFolder, "older.db"));
+      await filled(weirs, ["b"]);
+      const server = await weirs.serve();
+      await until(server.owner, "/api/v1/events/seals", (found) => found.items.length > 1);
+      const { text, body } = await server.owner("GET", "/api/v1/events/seals");
+      await server.end("SIGTERM");
+      const [page, lines] = [join(dataFolder, "seals.json"), join(dataFolder, "seals.jsonl")];
+      writeFileSync(page, text);
+      writeFileSync(lines, body.items.map((seal: unknown) => `${JSON.stringify(seal)}\n`).join(""));
+      expect(await verify(dataFolder, "--against", page)).toMatchObject({ code: 0, valid: true });
+      expect(await verify(dataFolder, "--against", lines)).toMatchObject({ code: 0, valid: true });
 
-    copyFileSync(join(dataFolder, "older.db"), join(dataFolder, "weir.db"));
-    for (const name of ["weir.db-wal", "weir.db-shm"]) rmSync(join(dataFolder, name), { force: true });
-    expect(await verify(dataFolder)).toMatchObject({ code: 1, valid: false, reason: "rolled_back" });
+      copyFileSync(join(dataFolder, "older.db"), join(dataFolder, "weir.db"));
+      for (const name of ["weir.db-wal", "weir.db-shm"]) rmSync(join(dataFolder, name), { force: true });
+      expect(await verify(dataFolder)).toMatchObject({ code: 1, valid: false, reason: "rolled_back" });
 
-    rmSync(join(dataFolder, "trail.json"));
-    expect(await verify(dataFolder)).toMatchObject({ code: 0, valid: true });
-    for (const file of [page, lines])
-      expect(await verify(dataFolder, "--against", file)).toMatchObject({ code: 1, reason: "rolled_back" });
-    const other = await weirs.serve();
-    await makeConnection(other, "c");
-    const there = await weir(dataFolder, "events", "verify", "--against", page);
-    expect(there.err).toContain("an older copy was restored");
-  }, 120_000);
+      rmSync(join(dataFolder, "trail.json"));
+      expect(await verify(dataFolder)).toMatchObject({ code: 0, valid: true });
+      for (const file of [page, lines])
+        expect(await verify(dataFolder, "--against", file)).toMatchObject({ code: 1, reason: "rolled_back" });
+      const other = await weirs.serve();
+      await makeConnection(other, "c");
+      const there = await weir(dataFolder, "events", "verify", "--against", page);
+      expect(there.err).toContain("an older copy was restored");
+    },
+    120_000,
+  );
 
   test.each(["", "{}", "[1]", '{"seq": 1}'])(
     "a file without seals is refused: %p",
@@ -220,43 +225,47 @@ test("a trail holds after a change of the master key, and after kill -9", async 
   expect(await verify(dataFolder)).toMatchObject({ code: 0, valid: true });
 }, 120_000);
 
-test("a trail whose person was erased holds: against seals from before, in a backup, and after a change of the key", async () => {
-  await using weirs = await startInstallation();
-  const { dataFolder } = weirs;
-  let server = await weirs.serve();
-  const invitation = { email: "grace@example.org", roleSlug: "member" };
-  const { inviteUrl } = (await server.owner("POST", "/api/v1/organizations/invitations", invitation)).body;
-  const token = new URL(inviteUrl).searchParams.get("token");
-  const password = "correct horse battery staple";
-  const { body: grace } = await client(server.origin)("POST", "/api/v1/auth/invitations/accept", {
-    token,
-    password,
-  });
-  await server.end("SIGTERM");
-  server = await weirs.serve();
-  const seals = join(dataFolder, "seals.json");
-  writeFileSync(seals, (await server.owner("GET", "/api/v1/events/seals")).text);
-  const path = `/api/v1/installation/users/${grace.id}`;
-  expect((await server.owner("DELETE", path, { confirm: "grace@example.org" })).status).toBe(204);
-  await server.end("SIGTERM");
+deepTest(
+  "a trail whose person was erased holds: against seals from before, in a backup, and after a change of the key",
+  async () => {
+    await using weirs = await startInstallation();
+    const { dataFolder } = weirs;
+    let server = await weirs.serve();
+    const invitation = { email: "grace@example.org", roleSlug: "member" };
+    const { inviteUrl } = (await server.owner("POST", "/api/v1/organizations/invitations", invitation)).body;
+    const token = new URL(inviteUrl).searchParams.get("token");
+    const password = "correct horse battery staple";
+    const { body: grace } = await client(server.origin)("POST", "/api/v1/auth/invitations/accept", {
+      token,
+      password,
+    });
+    await server.end("SIGTERM");
+    server = await weirs.serve();
+    const seals = join(dataFolder, "seals.json");
+    writeFileSync(seals, (await server.owner("GET", "/api/v1/events/seals")).text);
+    const path = `/api/v1/installation/users/${grace.id}`;
+    expect((await server.owner("DELETE", path, { confirm: "grace@example.org" })).status).toBe(204);
+    await server.end("SIGTERM");
 
-  const found = await verify(dataFolder, "--against", seals);
-  expect(found).toMatchObject({ code: 0, valid: true });
-  expect(found.redacted).toBeGreaterThan(2);
-  expect((await weir(dataFolder, "events", "verify")).out).toContain(
-    `valid, ${found.checked} events verified, ${found.redacted} of them redacted`,
-  );
-  const backup = join(dataFolder, "copy.weir");
-  expect((await weir(dataFolder, "backup", backup)).code).toBe(0);
-  expect(await weir(dataFolder, "backup", "verify", backup)).toMatchObject({ code: 0, err: "" });
-  expect((await weir(dataFolder, "keys", "rotate")).code).toBe(0);
-  expect(await verify(dataFolder, "--against", seals)).toMatchObject({ code: 0, redacted: found.redacted });
-  change(dataFolder, (file) => {
-    unguarded(file);
-    file.run("UPDATE events SET data = '{\"forged\":1}' WHERE redacted_at IS NOT NULL");
-  });
-  expect(await verify(dataFolder)).toMatchObject({ code: 1, valid: false, reason: "rewritten" });
-}, 120_000);
+    const found = await verify(dataFolder, "--against", seals);
+    expect(found).toMatchObject({ code: 0, valid: true });
+    expect(found.redacted).toBeGreaterThan(2);
+    expect((await weir(dataFolder, "events", "verify")).out).toContain(
+      `valid, ${found.checked} events verified, ${found.redacted} of them redacted`,
+    );
+    const backup = join(dataFolder, "copy.weir");
+    expect((await weir(dataFolder, "backup", backup)).code).toBe(0);
+    expect(await weir(dataFolder, "backup", "verify", backup)).toMatchObject({ code: 0, err: "" });
+    expect((await weir(dataFolder, "keys", "rotate")).code).toBe(0);
+    expect(await verify(dataFolder, "--against", seals)).toMatchObject({ code: 0, redacted: found.redacted });
+    change(dataFolder, (file) => {
+      unguarded(file);
+      file.run("UPDATE events SET data = '{\"forged\":1}' WHERE redacted_at IS NOT NULL");
+    });
+    expect(await verify(dataFolder)).toMatchObject({ code: 1, valid: false, reason: "rewritten" });
+  },
+  120_000,
+);
 
 test("dropped triggers are created again at the start, and doctor reports them before", async () => {
   await using weirs = await startInstallation();

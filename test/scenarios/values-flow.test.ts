@@ -22,59 +22,62 @@ import {
 
 setDefaultTimeout(300_000);
 
-test("a form is filled in, an approval is told by mail and decided from its link, and a row is in PostgreSQL", async () => {
-  await using postgres = await startPostgres();
-  await postgres.sql`create table requests (who text not null, days int not null, approved_by text)`;
-  await using app = await startWithMail({ engine: true, stands: true, hurry: 20 });
-  const { host, port, database, user, password } = postgres;
-  const target = await connect(app.owner, {
-    name: "Requests",
-    provider: "postgres",
-    config: { host, port, database, sslMode: "disable" },
-    credentials: { user, password },
-  });
-  const form = {
-    title: "Leave",
-    schema: {
-      type: "object",
-      properties: { who: { type: "string" }, days: { type: "integer", minimum: 1 } },
-      required: ["who", "days"],
-    },
-    access: "public",
-  };
-  const steps = [
-    {
-      key: "ask",
-      kind: "approval_gate",
-      definition: { title: "{{payload.days}} days for {{payload.who}}?" },
-    },
-    {
-      key: "keep",
-      dependsOn: ["ask"],
-      kind: "duckdb_transform",
-      definition: {
-        sql: "SELECT {{payload.who}} AS who, CAST({{payload.days}} AS INTEGER) AS days, {{steps.ask.result.decidedBy}} AS approved_by",
-        output: { connectionId: target.id, table: "public.requests", writeDisposition: "append" },
+deepTest(
+  "a form is filled in, an approval is told by mail and decided from its link, and a row is in PostgreSQL",
+  async () => {
+    await using postgres = await startPostgres();
+    await postgres.sql`create table requests (who text not null, days int not null, approved_by text)`;
+    await using app = await startWithMail({ engine: true, stands: true, hurry: 20 });
+    const { host, port, database, user, password } = postgres;
+    const target = await connect(app.owner, {
+      name: "Requests",
+      provider: "postgres",
+      config: { host, port, database, sslMode: "disable" },
+      credentials: { user, password },
+    });
+    const form = {
+      title: "Leave",
+      schema: {
+        type: "object",
+        properties: { who: { type: "string" }, days: { type: "integer", minimum: 1 } },
+        required: ["who", "days"],
       },
-    },
-  ];
-  const flow = created(
-    await app.owner("POST", AUTOMATIONS, { name: "Leave", triggerType: "form", config: { form, steps } }),
-  );
-  const at = new URL(flow.formUrl).pathname;
-  const sent = await app.anonymous("POST", at, { who: 'Ann\'s "crew"', days: 3 });
-  expect(sent.status).toBe(202);
-  await until(app.owner, "/api/v1/notices", () => app.peer.received.length > 0);
-  const link = app.peer.linkTo("ada@example.com");
-  const [, id = ""] = /\/approvals\/([^?]+)/.exec(link.href) ?? [];
-  const question = (await app.owner("GET", `/api/v1/decisions/${id}`)).body;
-  expect(question.title).toBe('3 days for Ann\'s "crew"?');
-  expect((await app.owner("POST", `/api/v1/approvals/${id}/approve`, {})).status).toBe(200);
-  const run = await automationRunEnd(app.owner, sent.body.automationRunId);
-  expect([run.status, run.error]).toEqual(["completed", null]);
-  const rows = await postgres.sql`select * from requests`;
-  expect([...rows]).toEqual([{ who: 'Ann\'s "crew"', days: 3, approved_by: app.ids.userId }]);
-});
+      access: "public",
+    };
+    const steps = [
+      {
+        key: "ask",
+        kind: "approval_gate",
+        definition: { title: "{{payload.days}} days for {{payload.who}}?" },
+      },
+      {
+        key: "keep",
+        dependsOn: ["ask"],
+        kind: "duckdb_transform",
+        definition: {
+          sql: "SELECT {{payload.who}} AS who, CAST({{payload.days}} AS INTEGER) AS days, {{steps.ask.result.decidedBy}} AS approved_by",
+          output: { connectionId: target.id, table: "public.requests", writeDisposition: "append" },
+        },
+      },
+    ];
+    const flow = created(
+      await app.owner("POST", AUTOMATIONS, { name: "Leave", triggerType: "form", config: { form, steps } }),
+    );
+    const at = new URL(flow.formUrl).pathname;
+    const sent = await app.anonymous("POST", at, { who: 'Ann\'s "crew"', days: 3 });
+    expect(sent.status).toBe(202);
+    await until(app.owner, "/api/v1/notices", () => app.peer.received.length > 0);
+    const link = app.peer.linkTo("ada@example.com");
+    const [, id = ""] = /\/approvals\/([^?]+)/.exec(link.href) ?? [];
+    const question = (await app.owner("GET", `/api/v1/decisions/${id}`)).body;
+    expect(question.title).toBe('3 days for Ann\'s "crew"?');
+    expect((await app.owner("POST", `/api/v1/approvals/${id}/approve`, {})).status).toBe(200);
+    const run = await automationRunEnd(app.owner, sent.body.automationRunId);
+    expect([run.status, run.error]).toEqual(["completed", null]);
+    const rows = await postgres.sql`select * from requests`;
+    expect([...rows]).toEqual([{ who: 'Ann\'s "crew"', days: 3, approved_by: app.ids.userId }]);
+  },
+);
 
 test("a webhook answers with what is computed from its payload, and the status that its automation says", async () => {
   await using app = await startApp();

@@ -6,6 +6,7 @@ import { asc, sql } from "drizzle-orm";
 import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { Migration, Store } from "../../src/store/store.ts";
+import { deepTest } from "../support/scale.ts";
 import { localPlace, MIGRATIONS, notes, openAt, stillClock, thrownBy, trail } from "./harness.ts";
 
 const step = (n: number): Migration => ({
@@ -170,7 +171,7 @@ describe("a local file", () => {
     ]);
   });
 
-  test("keeps its WAL short under a load that never rests, and loses nothing of it", async () => {
+  deepTest("keeps its WAL short under a load that never rests, and loses nothing of it", async () => {
     await using place = localPlace();
     // On a slow disk too the writers wait until the WAL has been moved.
     const sleep = (_: number, signal?: AbortSignal) =>

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openSeen, type Seen } from "../support/seen.ts";
+import { created } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen({ engine: false });
+});
+afterAll(() => seen?.[Symbol.asyncDispose]());
+
+const shot = async (name: string) => {
+  const folder = process.env.SHOTS;
+  if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+};
+
+test("a query with parameters is run, drawn, saved with its chart, and opened again; what ran before is in the history", async () => {
+  const { page, weir, go, heading, troubles, write } = seen;
+  await go("/sql");
+  await heading("SQL");
+  const sql = "SELECT range AS n, range * 2 AS twice FROM range(5) WHERE range >= $least AND '$not' <> ''";
+  await write("SQL", sql);
+  await page.getByLabel("Type of least").selectOption("integer");
+  await page.getByLabel("Value of least").fill("2");
+  expect(await page.getByLabel(/^Value of/).count()).toBe(1);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByText("3 rows").waitFor();
+  await page.getByRole("button", { name: "Chart" }).click();
+  await page.getByLabel("Type", { exact: true }).selectOption("area");
+  await page.getByRole("img", { name: "Area chart. X axis: n. Y axis: twice." }).waitFor();
+  await shot("sql");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("Doubles");
+  await page.getByRole("button", { name: "Save query" }).click();
+  await page.getByRole("button", { name: "Close Doubles" }).waitFor();
+  const [saved] = (await weir.owner("GET", "/api/v1/queries?q=Doubles")).body.queries;
+  expect(saved).toMatchObject({
+    sql,
+    parameters: { least: { type: "integer", default: 2 } },
+    chart: { kind: "area", x: "n", y: ["twice"] },
+  });
+  await page.getByRole("button", { name: "Close Doubles" }).click();
+  await page.getByRole("button", { name: "Saved", exact: true }).click();
+  await page.getByRole("button", { name: "Doubles", exact: true }).click();
+  expect(await page.getByLabel("Value of least").inputValue()).toBe("2");
+  await page.getByLabel("Value of least").fill("4");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Query saved").first().waitFor();
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByRole("region", { name: "Query plan" }).getByText(/RANGE/i).first().waitFor();
+  await page.getByRole("button", { name: "History" }).click();
+  await page.getByRole("button", { name: /^SELECT range AS n/ }).waitFor();
+  expect(await troubles()).toEqual([]);
+  expect((await weir.owner("GET", `/api/v1/queries/${saved.id}`)).body.parameters.least.default).toBe(4);
+
+  await go("/sql");
+  expect(await page.getByLabel("Value of least").inputValue()).toBe("4");
+  const addTo = async (dashboard: string, title: string) => {
+    await page.getByRole("button", { name: "Add to dashboard" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Dashboard", { exact: true }).selectOption(dashboard);
+    if (dashboard === "New dashboard") await dialog.getByLabel("Name").fill("Numbers");
+    await dialog.getByLabel("Panel title").fill(title);
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Add to dashboard" }).click();
+    await heading("Numbers");
+  };
+  await addTo("New dashboard", "Saved");
+  await go("/sql");
+  await page.getByLabel("Value of least").fill("3");
+  await addTo("Numbers", "Changed");
+  await page.getByRole("region", { name: "Changed", exact: true }).getByRole("img").waitFor();
+  const [{ panels }] = (await weir.owner("GET", "/api/v1/dashboards?q=numbers")).body.dashboards;
+  expect(panels).toMatchObject([
+    { title: "Saved", queryId: saved.id, sql: null, parameters: {}, chart: { kind: "area" }, x: 0, y: 0 },
+    { title: "Changed", queryId: null, sql, parameters: { least: 3 }, y: 5 },
+  ]);
+  expect(await seen.alsoDarkAndNarrow("/sql")).toEqual([]);
+});
+
+test("a panel of a dashboard opens its SQL with the values of the filters", async () => {
+  const { page, weir, go, heading } = seen;
+  created(
+    await weir.owner("POST", "/api/v1/dashboards", {
+      name: "Greeting",
+      filters: [{ key: "who", type: "text", default: "Ann" }],
+      panels: [{ key: "hello", title: "Hello", sql: "SELECT 'Hello ' || $who AS text" }],
+    }),
+  );
+  await go("/dashboards/greeting?who=Bob");
+  await heading("Greeting");
+  await page.getByText("Hello Bob").waitFor();
+  await page.getByRole("link", { name: "Open SQL of Hello" }).click();
+  await heading("SQL");
+  expect(await page.getByLabel("Value of who").inputValue()).toBe("Bob");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("region", { name: "Result" }).getByText("Hello Bob").waitFor();
+});

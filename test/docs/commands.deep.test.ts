@@ -1,0 +1,87 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../support/postgres.ts";
+import { PROGRAM } from "../support/program.ts";
+import { blocks, docs } from "./blocks.ts";
+
+/**
+ * What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. Who
+ * queries a table or decides an approval does so once it is there: a webhook answers before that on a busy machine.
+ */
+const runnable = (script: string) =>
+  script
+    .replace(/^(.*?)\s+# until Ctrl-C.*$/gm, "timeout -s INT 2 $1 || test $? -eq 124")
+    .replace(/^weir query .*$/gm, `${whenGood("$&")}\n$&`)
+    .replace(/^weir approvals approve/gm, `${whenGood(`weir approvals list --json | grep -q '"id"'`)}\n$&`)
+    .replace(
+      /^(weir login --server \S+)\s+# by a code in the browser.*$/gm,
+      'printf %s "$TOKEN" | $1 --token',
+    );
+
+/** Waits until a command goes well. If it never does, the one that follows says why. */
+const whenGood = (command: string) =>
+  `for _ in $(seq 100); do if { ${command}; } >/dev/null 2>&1; then break; fi; sleep 0.2; done`;
+
+describe("the commands of the documents", () => {
+  for (const doc of docs) {
+    const scripts = blocks(doc, "sh");
+    if (scripts.length === 0) continue;
+
+    const gated = doc.path === "README.md" ? test : test;
+    gated(
+      `of ${doc.path} do what they say, one after the other, in a folder with the examples`,
+      async () => {
+        await using folder = openFolder();
+        const port = await freePort();
+        const script = runnable(scripts.join("\n")).replaceAll("8484", String(port));
+        const shell = Bun.spawn(
+          [
+            "bash",
+            "-euo",
+            "pipefail",
+            "-c",
+            `trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n${script}`,
+          ],
+          {
+            cwd: folder.path,
+            env: {
+              PATH: `${folder.bin}:${process.env.PATH}`,
+              HOME: folder.path,
+              WEIR_PORT: String(port),
+            },
+            stdout: "pipe",
+            stderr: "pipe",
+          },
+        );
+        const [out, err, code] = await Promise.all([
+          new Response(shell.stdout).text(),
+          new Response(shell.stderr).text(),
+          shell.exited,
+        ]);
+        expect({ code, said: code === 0 ? "" : `${out}\n${err}`.slice(-3000) }).toEqual({
+          code: 0,
+          said: "",
+        });
+      },
+      300_000,
+    );
+  }
+});
+
+/** A folder with the examples, and one with `weir` in it. */
+function openFolder() {
+  const path = mkdtempSync(join(tmpdir(), "weir-docs-"));
+  cpSync(join(import.meta.dir, "..", "..", "examples"), join(path, "examples"), { recursive: true });
+  const bin = mkdtempSync(join(tmpdir(), "weir-docs-bin-"));
+  writeFileSync(join(bin, "weir"), `#!/bin/sh\nexec ${PROGRAM.join(" ")} "$@"\n`);
+  chmodSync(join(bin, "weir"), 0o755);
+  return {
+    path,
+    bin,
+    async [Symbol.asyncDispose]() {
+      for (const each of [path, bin]) rmSync(each, { recursive: true, force: true });
+    },
+  };
+}
