@@ -68,6 +68,20 @@ test("automations are sorted, found by their tag, and disabled, tagged and delet
   await rows("c-stock");
 });
 
+test("each kind has its mark where an action is made, and each trigger in the list", async () => {
+  const { page, go, weir, troubles } = seen;
+  await makeAutomation(weir.owner, { steps }, { name: "Marked", slug: "marked" });
+  await go("/actions/new");
+  const cards = page.locator("main li");
+  await cards.first().waitFor();
+  const { kinds } = (await weir.owner("GET", "/api/v1/action-kinds")).body;
+  expect([await cards.count(), await cards.locator("svg").count()]).toEqual([kinds.length, kinds.length]);
+  expect(await troubles()).toEqual([]);
+  await go("/automations?q=marked");
+  await page.getByRole("cell", { name: "Manual" }).locator("svg").waitFor();
+  expect(await troubles()).toEqual([]);
+});
+
 test("automations lie in folders, which are opened from their list and moved into together", async () => {
   const { page, go, weir, troubles } = seen;
   const make = (name: string, tags: string[]) =>
@@ -110,7 +124,8 @@ deepTest("actions name their kinds in words, and are sorted, tagged and enabled 
   }
   await go("/actions?sort=name");
   await page.getByText("1–2 of 2").waitFor();
-  expect(await page.getByRole("cell", { name: "Branch", exact: true }).count()).toBe(2);
+  const kinds = page.getByRole("cell", { name: "Branch", exact: true });
+  expect([await kinds.count(), await kinds.locator("svg").count()]).toEqual([2, 2]);
   await page.getByRole("checkbox", { name: "Select Join" }).check();
   await page.getByRole("button", { name: "Enable" }).click();
   await page.getByText("1 action enabled").waitFor();

@@ -4,6 +4,7 @@ import { call } from "../api.ts";
 import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { useActionKinds } from "../parts/base/action-kinds.ts";
+import { KindTile } from "../parts/base/kind-icons.tsx";
 import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { notify } from "../parts/base/toast.tsx";
 import { ConnectionChoice } from "../parts/connections/choice.tsx";
@@ -61,7 +62,10 @@ export default function NewAction() {
                       }
                       className="card flex size-full flex-col px-4 py-3 text-left hover:border-accent"
                     >
-                      <span className="block font-medium">{title}</span>
+                      <span className="flex items-center gap-2.5">
+                        <KindTile kind={name} />
+                        <span className="min-w-0 font-medium">{title}</span>
+                      </span>
                       <span className="mt-1 block text-sm text-soft">{description}</span>
                       <code className="mt-auto block pt-2 font-mono text-xs text-faint">{name}</code>
                     </button>

@@ -3,6 +3,7 @@ import type { Action } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { BulkActions } from "../parts/actions/bulk.tsx";
 import { useActionKinds } from "../parts/base/action-kinds.ts";
+import { KindTile } from "../parts/base/kind-icons.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
@@ -23,7 +24,12 @@ const columnsOf = (titleOf: (kind: string) => string): readonly Column<Action>[]
     name: t("Kind"),
     isMinor: true,
     sortBy: "kind",
-    cell: ({ kind }) => <span className="whitespace-nowrap text-soft">{titleOf(kind)}</span>,
+    cell: ({ kind }) => (
+      <span className="flex items-center gap-2 text-soft">
+        <KindTile kind={kind} />
+        <span className="whitespace-nowrap">{titleOf(kind)}</span>
+      </span>
+    ),
   },
   { name: t("Status"), sortBy: "status", cell: ({ status }) => <Status status={status} isShort /> },
   LATEST_RUN,

@@ -2,6 +2,7 @@ import { Workflow } from "lucide-react";
 import type { Automation } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { BulkAutomations } from "../parts/automations/bulk.tsx";
+import { TriggerIcon } from "../parts/base/kind-icons.tsx";
 import { named } from "../parts/base/named.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
@@ -32,6 +33,7 @@ const COLUMNS: readonly Column<Automation>[] = [
     isMinor: true,
     cell: ({ triggerType, nextRunAt }) => (
       <span className="whitespace-nowrap text-soft">
+        <TriggerIcon type={triggerType} />
         {TRIGGERS.find(([id]) => id === triggerType)?.[1]}
         {nextRunAt && (
           <>

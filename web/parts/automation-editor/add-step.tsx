@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { Package, Waypoints, type Zap } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { call } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
-import { kindStyle } from "../canvas/kinds.ts";
+import { KindTile } from "../base/kind-icons.tsx";
+import { Monogram } from "../base/monogram.tsx";
 import { freshKey, type StepValue } from "../canvas/steps-config.ts";
 import type { Values } from "../form/form.tsx";
 import { startValue } from "../form/schema.ts";
@@ -29,20 +29,6 @@ interface Props {
   onPick: (step: StepValue) => void;
   onClose: () => void;
 }
-
-const tile = (kind: string) => {
-  const { icon: Icon, tint } = kindStyle(kind);
-  return (
-    <span className={`grid size-7 shrink-0 place-items-center rounded-md ${tint}`}>
-      <Icon size={15} aria-hidden />
-    </span>
-  );
-};
-const plainTile = (Icon: typeof Zap) => (
-  <span className="grid size-7 shrink-0 place-items-center rounded-md bg-idle-soft text-idle">
-    <Icon size={15} aria-hidden />
-  </span>
-);
 
 const holds = (text: string, words: string) =>
   words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
@@ -191,7 +177,7 @@ const kindHits = (kinds: readonly ActionKindInfo[], steps: readonly StepValue[],
       group: t("Kinds"),
       name: title,
       about: description ?? "",
-      icon: tile(kind),
+      icon: <KindTile kind={kind} />,
       step: () => ({
         key: freshKey(steps, title.toLowerCase()),
         kind,
@@ -209,7 +195,7 @@ function serverHits(
       group: t("Actions"),
       name,
       about: slug,
-      icon: tile(kind),
+      icon: <KindTile kind={kind} />,
       step: () => ({ key: freshKey(steps, slug), actionId: id }),
     }),
   );
@@ -219,7 +205,7 @@ function serverHits(
       group: t("API catalog"),
       name,
       about: type === "http" ? `${apiName} · ${method} ${path}` : t("{apiName} · tool", { apiName }),
-      icon: plainTile(Waypoints),
+      icon: <Monogram name={apiName} of={apiId} />,
       step: () => ({
         key: freshKey(steps, name),
         kind: "http_request",
@@ -229,12 +215,12 @@ function serverHits(
     }),
   );
   const ofTemplates = templates.map(
-    ({ id, slug, displayName, description }): Hit => ({
+    ({ id, slug, displayName, description, kind }): Hit => ({
       id: `template:${slug}:${id}`,
       group: t("Templates"),
       name: displayName,
       about: description ?? slug,
-      icon: plainTile(Package),
+      icon: <KindTile kind={kind ?? undefined} />,
       step: () => stepOfTemplate(id, freshKey(steps, slug)),
     }),
   );

@@ -28,7 +28,7 @@ const log = part(() => import("../runs/log.tsx"));
 const ENDED = ["completed", "failed", "cancelled"];
 
 /** Output of a step: result, error and log, and the pinned result for test runs. */
-export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
+export default function StepOutput({ stepKey, state, pinned, onPin }: Props) {
   const runId = state?.actionRunId ?? "";
   const run = useApi(
     "GET /api/v1/action-runs/{run_id}",

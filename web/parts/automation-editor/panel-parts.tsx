@@ -14,9 +14,9 @@ import type { DraftState } from "./draft.ts";
 import type { Around } from "./events.ts";
 import { AT } from "./faults.ts";
 import { StepInput } from "./input.tsx";
-import { StepOutput } from "./output.tsx";
 import type { PanelTab } from "./panel.tsx";
 
+const stepOutput = part(() => import("./output.tsx"));
 const triggerForm = part(() => import("../automations/trigger-form.tsx"));
 
 interface Options {
@@ -135,11 +135,14 @@ function Output({ step, state, around, last, mayChange }: Options & { step: Step
     });
   };
   return (
-    <StepOutput
-      stepKey={step.key}
-      state={last.run?.steps.find(({ key }) => key === step.key) ?? null}
-      pinned={step.pinned}
-      onPin={mayChange ? pin : null}
+    <Later
+      of={stepOutput}
+      given={{
+        stepKey: step.key,
+        state: last.run?.steps.find(({ key }) => key === step.key) ?? null,
+        pinned: step.pinned,
+        onPin: mayChange ? pin : null,
+      }}
     />
   );
 }

@@ -10,7 +10,7 @@ import { type Layout, NO_LAYOUT } from "../canvas/layout.ts";
 import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
 import type { Values } from "../form/form.tsx";
 import { StepInput } from "./input.tsx";
-import { StepOutput } from "./output.tsx";
+import StepOutput from "./output.tsx";
 import { type PanelTab, StepPanel } from "./panel.tsx";
 import { SILENT } from "./silent.ts";
 import { StepList } from "./step-list.tsx";

@@ -1,7 +1,8 @@
 import { t } from "../../texts/text.ts";
+import { kindStyle } from "../base/kind-icons.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { dependencyOf, linksOf, TRIGGER } from "../canvas/config.ts";
-import { type Actions, kindOf, kindStyle, summaryOf } from "../canvas/kinds.ts";
+import { type Actions, kindOf, summaryOf } from "../canvas/kinds.ts";
 import type { TriggerCard } from "../canvas/nodes.ts";
 import type { StepState } from "../canvas/states.ts";
 import type { StepValue } from "../canvas/steps-config.ts";

@@ -1,6 +1,6 @@
 import type { Automation } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
-import { triggerIcon } from "../canvas/kinds.ts";
+import { triggerIcon } from "../base/kind-icons.tsx";
 import type { TriggerCard } from "../canvas/nodes.ts";
 import type { Values } from "../form/form.tsx";
 import { cronInWords } from "./cron-words.ts";

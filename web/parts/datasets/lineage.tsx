@@ -13,11 +13,11 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { useKinds } from "../automations/actions.ts";
 import { Button } from "../base/button.tsx";
+import { kindStyle } from "../base/kind-icons.tsx";
 import { Shown } from "../base/page.tsx";
 import { useProviders } from "../base/providers.ts";
 import { When } from "../base/time.tsx";
 import { Arrow } from "../canvas/arrow.tsx";
-import { kindStyle } from "../canvas/kinds.ts";
 import { type Column, Table } from "../table/table.tsx";
 import { acrossOf, HEIGHT, type Lineage, type LineageNode, nextNode, WIDTH } from "./lineage-layout.ts";
 
