@@ -445,7 +445,8 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
 
   test("an id that does not exist, and an address that is none, say so", async () => {
     await go("/runs/01890a5d-ac96-774b-bcce-b302099a8057");
-    await page.getByText("Not found").waitFor();
+    await heading("Not found");
+    await page.getByRole("link", { name: "Go to Home" }).waitFor();
     await go("/no/such/page");
     await page.getByText("There's nothing at this address").waitFor();
     expect(seen.faults).toEqual([]);

@@ -27,7 +27,7 @@ export default function ActionPage({ id }: { id: string }) {
   const action = useApi("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
   const kinds = useActionKinds();
   return (
-    <Shown of={action}>
+    <Shown of={action} isPage>
       {(data) => (
         <Shown of={kinds}>
           {({ kinds: all }) => (

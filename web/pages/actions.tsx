@@ -19,7 +19,7 @@ const columnsOf = (titleOf: (kind: string) => string): readonly Column<Action>[]
     sortBy: "name",
     cell: ({ name, slug }) => <Named name={name} below={slug} />,
   },
-  { name: t("Tags"), isMinor: true, cell: ({ tags }) => <TagChips tags={tags} /> },
+  { name: t("Tags"), isMinor: true, cell: ({ tags }) => <TagChips tags={tags} most={2} /> },
   {
     name: t("Kind"),
     isMinor: true,

@@ -18,7 +18,11 @@ import { t } from "../texts/text.ts";
 
 export default function AgentPage({ id }: { id: string }) {
   const agent = useApi("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } });
-  return <Shown of={agent}>{(data) => <Whole agent={data} />}</Shown>;
+  return (
+    <Shown of={agent} isPage>
+      {(data) => <Whole agent={data} />}
+    </Shown>
+  );
 }
 
 function Whole({ agent }: { agent: AgentSpec }) {

@@ -13,7 +13,11 @@ import { t } from "../texts/text.ts";
 /** An approval: the request, and who decided it and how. */
 export default function ApprovalPage({ id }: { id: string }) {
   const decision = useApi("GET /api/v1/decisions/{decision_id}", { path: { decision_id: id } });
-  return <Shown of={decision}>{(data) => <Whole decision={data} />}</Shown>;
+  return (
+    <Shown of={decision} isPage>
+      {(data) => <Whole decision={data} />}
+    </Shown>
+  );
 }
 
 function Whole({ decision }: { decision: Decision }) {

@@ -27,7 +27,7 @@ export default function ArtifactPage({ id }: { id: string }) {
   const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });
   const [at] = useLocation();
   return (
-    <Shown of={artifact}>
+    <Shown of={artifact} isPage>
       {(data) => (pageOf(data) === at ? <Whole artifact={data} /> : <Redirect to={pageOf(data)} replace />)}
     </Shown>
   );

@@ -18,7 +18,7 @@ export default function AutomationEdit({ id }: { id: string }) {
     if (automation.data) document.title = `${automation.data.name} · Weir`;
   }, [automation.data]);
   return (
-    <Shown of={automation}>
+    <Shown of={automation} isPage>
       {(data) => {
         const error = layout.error ?? draft.error;
         if (error)

@@ -36,7 +36,11 @@ export default function AutomationRunPage({ id }: { id: string }) {
   );
   const hasEnded = ENDED.has(run.data?.status ?? "");
   useEffect(() => setOver(hasEnded), [hasEnded]);
-  return <Shown of={run}>{(data) => <Whole run={data} />}</Shown>;
+  return (
+    <Shown of={run} isPage>
+      {(data) => <Whole run={data} />}
+    </Shown>
+  );
 }
 
 /** Links to the artifacts of the steps. */

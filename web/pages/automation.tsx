@@ -27,7 +27,11 @@ const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx")
 
 export default function AutomationPage({ id }: { id: string }) {
   const automation = useApi("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } });
-  return <Shown of={automation}>{(data) => <Whole automation={data} />}</Shown>;
+  return (
+    <Shown of={automation} isPage>
+      {(data) => <Whole automation={data} />}
+    </Shown>
+  );
 }
 
 function Whole({ automation }: { automation: Automation }) {

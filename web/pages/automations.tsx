@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<Automation>[] = [
     sortBy: "name",
     cell: ({ name, description, slug }) => <Named name={name} below={description ?? slug} />,
   },
-  { name: t("Tags"), isMinor: true, cell: ({ tags }) => <TagChips tags={tags} /> },
+  { name: t("Tags"), isMinor: true, cell: ({ tags }) => <TagChips tags={tags} most={2} /> },
   {
     name: t("Trigger"),
     isMinor: true,

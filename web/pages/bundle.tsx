@@ -36,7 +36,7 @@ export default function BundlePage({ id }: { id: string }) {
   const bySlug = useApi("GET /api/v1/templates/slug/{slug}", { path: { slug: id } }, { enabled: !isId });
   const { data, error } = isId ? byId : bySlug;
   if (data) return <Whole key={data.id} bundle={data} />;
-  return error ? <Failed error={error} /> : <Loading />;
+  return error ? <Failed error={error} isPage /> : <Loading />;
 }
 
 function Whole({ bundle }: { bundle: Template }) {

@@ -24,7 +24,11 @@ import { t } from "../texts/text.ts";
 
 export default function ApiPage({ id }: { id: string }) {
   const api = useApi("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });
-  return <Shown of={api}>{(data) => <Whole api={data} />}</Shown>;
+  return (
+    <Shown of={api} isPage>
+      {(data) => <Whole api={data} />}
+    </Shown>
+  );
 }
 
 type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;

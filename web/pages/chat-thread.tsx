@@ -28,7 +28,11 @@ export default function ChatPage({ id }: { id: string }) {
   );
   const waits = thread.data?.lastTurnStatus === "waiting";
   useEffect(() => setWaiting(waits), [waits]);
-  return <Shown of={thread}>{(data) => <Whole thread={data} />}</Shown>;
+  return (
+    <Shown of={thread} isPage>
+      {(data) => <Whole thread={data} />}
+    </Shown>
+  );
 }
 
 const PAGE = 200;

@@ -21,7 +21,7 @@ export default function ConnectionPage({ id }: { id: string }) {
   const connection = useApi("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });
   const providers = useProviders();
   return (
-    <Shown of={connection}>
+    <Shown of={connection} isPage>
       {(data) => (
         <Shown of={providers}>
           {({ providers: all }) =>

@@ -20,7 +20,7 @@ export default function DashboardEdit({ id }: { id: string }) {
       </MembersOnly>
     );
   if (isMissing) return <Failed error={new Error(t("Dashboard not found."))} />;
-  return error ? <Failed error={error} again={again} /> : <Loading />;
+  return error ? <Failed error={error} again={again} isPage /> : <Loading />;
 }
 
 /** Its state when editing begins, so that another user's change isn't overwritten unnoticed. */
@@ -31,7 +31,11 @@ function Tagged({ id }: { id: string }) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  return <Shown of={tagged}>{({ reply, etag }) => <Edit dashboard={reply} etag={etag} />}</Shown>;
+  return (
+    <Shown of={tagged} isPage>
+      {({ reply, etag }) => <Edit dashboard={reply} etag={etag} />}
+    </Shown>
+  );
 }
 
 function Edit({ dashboard, etag }: { dashboard: Dashboard; etag: string | null }) {

@@ -24,7 +24,7 @@ export default function DashboardPage({ id }: { id: string }) {
   const { dashboard, isMissing, error, again } = useDashboard(id);
   if (dashboard) return <Whole dashboard={dashboard} />;
   if (isMissing) return <ArtifactPage id={id} />;
-  return error ? <Failed error={error} again={again} /> : <Loading />;
+  return error ? <Failed error={error} again={again} isPage /> : <Loading />;
 }
 
 function Whole({ dashboard }: { dashboard: Dashboard }) {

@@ -22,17 +22,22 @@ const PREVIEW_ROWS = 200;
 export default function DatasetPage({ layer, dataset }: { layer: string; dataset: string }) {
   const found = useApi("GET /api/v1/datasets", { query: { layer, q: dataset, limit: 100 } });
   return (
-    <Shown of={found}>
+    <Shown of={found} isPage>
       {({ datasets }) => {
         const whole = datasets.find((each) => each.dataset === dataset && each.layer === layer);
         return whole ? (
           <Uploading of={whole} />
         ) : (
-          <Empty
-            icon={Database}
-            title={t("Dataset not found")}
-            action={<LinkButton href="/datasets">{t("View all datasets")}</LinkButton>}
-          />
+          <>
+            <PageHead title={t("Not found")} />
+            <div className="card">
+              <Empty
+                icon={Database}
+                title={t("Dataset not found")}
+                action={<LinkButton href="/datasets">{t("View all datasets")}</LinkButton>}
+              />
+            </div>
+          </>
         );
       }}
     </Shown>

@@ -17,7 +17,11 @@ type Whole = Reply<"GET /api/v1/webhook-deliveries/{delivery_id}">;
 
 export default function DeliveryPage({ id }: { id: string }) {
   const delivery = useApi("GET /api/v1/webhook-deliveries/{delivery_id}", { path: { delivery_id: id } });
-  return <Shown of={delivery}>{(data) => <Page delivery={data} />}</Shown>;
+  return (
+    <Shown of={delivery} isPage>
+      {(data) => <Page delivery={data} />}
+    </Shown>
+  );
 }
 
 function Page({ delivery }: { delivery: Whole }) {

@@ -21,7 +21,7 @@ function Organization({ id }: { id: string }) {
     path: { organization_id: id },
   });
   return (
-    <Shown of={organization}>
+    <Shown of={organization} isPage>
       {(data) => (
         <>
           <PageHead

@@ -24,7 +24,11 @@ const PROGRESS_MS = 2000;
 
 export default function RunPage({ id }: { id: string }) {
   const run = useApi("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } });
-  return <Shown of={run}>{(data) => <Whole run={data} />}</Shown>;
+  return (
+    <Shown of={run} isPage>
+      {(data) => <Whole run={data} />}
+    </Shown>
+  );
 }
 
 function Whole({ run: first }: { run: Run }) {

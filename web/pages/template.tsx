@@ -16,7 +16,11 @@ import { t } from "../texts/text.ts";
 
 export default function TemplatePage({ id }: { id: string }) {
   const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: id } });
-  return <Shown of={template}>{(data) => <Whole key={data.id} template={data} />}</Shown>;
+  return (
+    <Shown of={template} isPage>
+      {(data) => <Whole key={data.id} template={data} />}
+    </Shown>
+  );
 }
 
 /** The versions of the same template among the newest hundred; null while they are looked for. */

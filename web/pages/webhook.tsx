@@ -30,7 +30,11 @@ export default function WebhookPage({ id }: { id: string }) {
         </div>
       </>
     );
-  return <Shown of={webhook}>{(data) => <Whole webhook={data} />}</Shown>;
+  return (
+    <Shown of={webhook} isPage>
+      {(data) => <Whole webhook={data} />}
+    </Shown>
+  );
 }
 
 function Whole({ webhook }: { webhook: Webhook }) {

@@ -42,7 +42,8 @@ export function AccessTokens() {
       columns={[
         {
           name: t("Scopes"),
-          cell: ({ scopes }) => <span className="md:whitespace-nowrap">{scopes.join(", ")}</span>,
+          isMinor: true,
+          cell: ({ scopes }) => <span className="whitespace-nowrap">{scopes.join(", ")}</span>,
         },
         {
           name: t("Expires"),

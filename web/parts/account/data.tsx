@@ -56,6 +56,7 @@ function Erase({ email, onClose }: { email: string; onClose: () => void }) {
     <FormDialog
       title={t("Erase your account?")}
       verb={t("Erase account")}
+      isBad
       call={erase}
       onClose={onClose}
       onSend={() => erase.mutate({ body: { confirm } })}

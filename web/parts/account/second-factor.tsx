@@ -136,6 +136,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
     <FormDialog
       title={t("Turn off two-factor authentication")}
       verb={t("Turn off")}
+      isBad
       call={end}
       onClose={onClose}
       onSend={() => end.mutate({ body: { password } })}

@@ -35,6 +35,6 @@ export function triggerCard(type: Automation["triggerType"], config: Values): Tr
           ? (event?.types ?? []).join(", ")
           : type === "form"
             ? (form?.title ?? "")
-            : t("By a person, API or automation");
+            : t("Person, API or automation");
   return { name: NAMES[type] ?? type, summary, icon: triggerIcon(type) };
 }

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ApiError } from "../../api.ts";
 import { t } from "../../texts/text.ts";
-import { Button } from "./button.tsx";
+import { Button, LinkButton } from "./button.tsx";
 
 interface HeadProps {
   title: string;
@@ -107,8 +107,34 @@ export function Loading({ rows = 5 }: { rows?: number }) {
   );
 }
 
-export function Failed({ error, again }: { error: Error; again?: () => void }) {
+const missingText = () =>
+  t("It may have been deleted, or it belongs to another organization you're a member of.");
+
+interface FailedProps {
+  error: Error;
+  again?: () => void;
+  /** Whether there is nothing else on the page. */
+  isPage?: boolean;
+}
+
+export function Failed({ error, again, isPage = false }: FailedProps) {
   const missing = error instanceof ApiError && (error.status === 404 || error.status === 422);
+  if (missing && isPage) {
+    return (
+      <>
+        <PageHead title={t("Not found")} />
+        <div className="card">
+          <Empty
+            icon={SearchX}
+            title={t("There's nothing at this address")}
+            action={<LinkButton href="/">{t("Go to Home")}</LinkButton>}
+          >
+            {missingText()}
+          </Empty>
+        </div>
+      </>
+    );
+  }
   return (
     <Empty
       icon={missing ? SearchX : TriangleAlert}
@@ -121,11 +147,7 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
         ) : undefined
       }
     >
-      <p>
-        {missing
-          ? t("It may have been deleted, or it belongs to another organization you're a member of.")
-          : error.message}
-      </p>
+      <p>{missing ? missingText() : error.message}</p>
       {error instanceof ApiError && error.correlationId && !missing && (
         <p className="mt-1 text-xs">
           {t("Request ID")} <code className="font-mono">{error.correlationId}</code>
@@ -138,13 +160,15 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
 interface ShownProps<T> {
   of: UseQueryResult<T, Error>;
   rows?: number;
+  /** Whether there is nothing else on the page. */
+  isPage?: boolean;
   children: (data: T) => ReactNode;
 }
 
 /** Result of a query, or its loading or error state. */
-export function Shown<T>({ of, rows, children }: ShownProps<T>) {
+export function Shown<T>({ of, rows, isPage = false, children }: ShownProps<T>) {
   if (of.data !== undefined) return children(of.data);
-  if (of.error) return <Failed error={of.error} again={() => void of.refetch()} />;
+  if (of.error) return <Failed error={of.error} again={() => void of.refetch()} isPage={isPage} />;
   return <Loading rows={rows ?? 5} />;
 }
 

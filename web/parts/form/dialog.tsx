@@ -7,6 +7,8 @@ import { Refusal, useFirstFault } from "./frame.tsx";
 interface FormProps {
   title: string;
   verb: string;
+  /** Whether it destroys something. */
+  isBad?: boolean;
   call: { error: Error | null; isPending: boolean };
   onSend: () => void;
   onClose: () => void;
@@ -14,7 +16,7 @@ interface FormProps {
 }
 
 /** A small form in a window. */
-export function FormDialog({ title, verb, call, onSend, onClose, children }: FormProps) {
+export function FormDialog({ title, verb, isBad = false, call, onSend, onClose, children }: FormProps) {
   const form = useFirstFault(call.error);
   useEffect(() => form.current?.querySelector<HTMLElement>("input, select")?.focus(), [form]);
   return (
@@ -32,7 +34,7 @@ export function FormDialog({ title, verb, call, onSend, onClose, children }: For
         {children}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{t("Cancel")}</Button>
-          <Button type="submit" kind="main" busy={call.isPending}>
+          <Button type="submit" kind={isBad ? "bad" : "main"} busy={call.isPending}>
             {verb}
           </Button>
         </div>

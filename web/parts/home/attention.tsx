@@ -103,7 +103,7 @@ function mattersOf(overview: Overview): Matter[] {
         key: automationId,
         status: "failed",
         text: message
-          ? t("{name}: latest run failed ({message})", { name, message })
+          ? t("{name}: latest run failed ({message})", { name, message: firstLine(message) })
           : t("{name}: latest run failed", { name }),
         href: `/automation-runs/${runId}`,
       }),
@@ -111,6 +111,9 @@ function mattersOf(overview: Overview): Matter[] {
     ...counted(rests),
   ];
 }
+
+/** Of an error of SQL, further lines show the statement. */
+const firstLine = (message: string) => message.split("\n")[0] ?? message;
 
 /** What a person should look at, each with where to go. */
 export function Attention({ overview }: { overview: Overview }) {

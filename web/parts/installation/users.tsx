@@ -208,6 +208,7 @@ function Erase({ user, onClose }: { user: InstallationUser; onClose: () => void 
     <FormDialog
       title={t("Erase {personName}?", { personName: personName(user) })}
       verb={t("Erase user")}
+      isBad
       call={erase}
       onClose={onClose}
       onSend={() => erase.mutate({ path: { user_id: user.id }, body: { confirm } })}

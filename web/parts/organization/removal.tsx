@@ -47,6 +47,7 @@ function Remove({ organization: { name }, onClose }: { organization: Organizatio
     <FormDialog
       title={t("Remove {name}?", { name })}
       verb={t("Remove organization")}
+      isBad
       call={remove}
       onClose={onClose}
       onSend={() => remove.mutate({ body: { confirm } })}

@@ -4,20 +4,31 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 
-export const TagChips = ({ tags }: { tags: readonly string[] }) => (
-  <span className="flex flex-wrap gap-1">
-    {tags.map((tag) => (
-      <span
-        key={tag}
-        dir="auto"
-        className="inline-flex items-center gap-1 rounded bg-sunken px-1.5 py-0.5 text-xs whitespace-nowrap text-soft"
-      >
-        {isFolder(tag) && <Folder size={12} aria-hidden />}
-        {tag}
-      </span>
-    ))}
-  </span>
-);
+/** Tags. With `most`, they stay on one line: further ones are counted, and named on hover. */
+export function TagChips({ tags, most }: { tags: readonly string[]; most?: number }) {
+  const more = tags.slice(most ?? tags.length);
+  return (
+    <span className={`flex gap-1 ${most === undefined ? "flex-wrap" : ""}`}>
+      {tags.slice(0, most).map((tag) => (
+        <span
+          key={tag}
+          dir="auto"
+          title={most === undefined ? undefined : tag}
+          className="inline-flex items-center gap-1 rounded bg-sunken px-1.5 py-0.5 text-xs whitespace-nowrap text-soft"
+        >
+          {isFolder(tag) && <Folder size={12} aria-hidden className="shrink-0" />}
+          <span className={most === undefined ? "" : "max-w-28 truncate"}>{tag}</span>
+        </span>
+      ))}
+      {more.length > 0 && (
+        <span className="px-0.5 py-0.5 text-xs text-soft" title={more.join(", ")}>
+          <span aria-hidden>+{more.length}</span>
+          <span className="sr-only">{more.join(", ")}</span>
+        </span>
+      )}
+    </span>
+  );
+}
 
 /** Whether a tag is the path of a folder. */
 export const isFolder = (tag: string): boolean => tag.startsWith("/");
