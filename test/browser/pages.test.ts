@@ -143,10 +143,8 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
   deepTest("a failed run shows why, and is retried from there", async () => {
     await go("/runs?tab=actions&status=failed");
     await page.getByRole("table", { name: "Runs" }).getByText(MARKUP).click();
-    await page
-      .getByRole("alert")
-      .getByText(/nothing/)
-      .waitFor();
+    await page.getByRole("alert").getByText("Table with name nothing does not exist").waitFor();
+    await page.getByRole("alert").getByText("LINE 1: SELECT * FROM raw.nothing").waitFor();
     await page.getByText("raw.nothing").first().waitFor();
     expect(await troubles()).toEqual([]);
     const before = page.url();

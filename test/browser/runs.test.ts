@@ -25,6 +25,7 @@ const step = (key: string, definition: object = branch(), more: object = {}) => 
   definition,
   ...more,
 });
+const LONG = "Donaudampfschifffahrtsgesellschaft".repeat(4);
 const gate = { key: "ask", kind: "approval_gate", definition: { title: "Ship it?" } };
 
 test("runs open on those of automations, and one of an action is found by its name or its error", async () => {
@@ -122,10 +123,13 @@ test("a run shows its steps over time, is approved where it waits, and runs agai
       steps: [
         { key: "load", ...load },
         { ...gate, dependsOn: ["load"] },
-        step("check", branch("a", "input.price > 3"), { name: "Check the price", dependsOn: ["ask"] }),
+        step("check", branch("a", "input.price > 3"), {
+          name: `Check the price ${LONG}`,
+          dependsOn: ["ask"],
+        }),
       ],
     },
-    { name: "Release" },
+    { name: `Release ${LONG}` },
   );
   const { id } = created(await owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: { note: "first" } }));
   await until(owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
@@ -151,12 +155,13 @@ test("a run shows its steps over time, is approved where it waits, and runs agai
   await timeline.getByRole("link", { name: "Approval" }).waitFor();
 
   await timeline.getByRole("link", { name: "Check the price" }).click();
-  await seen.heading("Check the price");
+  await seen.heading(`Check the price ${LONG}`);
   await page.getByRole("alert").getByRole("link", { name: "Edit step Check the price" }).waitFor();
-  await page.getByText("Check the price (this run)").waitFor();
+  await page.getByText(`Check the price ${LONG} (this run)`).waitFor();
   expect(await troubles()).toEqual([]);
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Release" }).click();
   await page.waitForURL((url) => url.pathname === `/automation-runs/${id}`);
+  expect(await seen.alsoDarkAndNarrow(`/automation-runs/${id}`)).toEqual([]);
 
   await page.getByRole("button", { name: "Retry failed steps" }).click();
   await page.getByRole("link", { name: id.slice(-12) }).waitFor();
@@ -168,5 +173,4 @@ test("a run shows its steps over time, is approved where it waits, and runs agai
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Approve" }).click();
   await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
-  expect(await seen.alsoDarkAndNarrow(new URL(page.url()).pathname)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { useApi, useChange, useMay } from "../data.ts";
 import { RunDecisions } from "../parts/approvals/run-decisions.tsx";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
+import { ErrorMessage } from "../parts/base/error-text.tsx";
 import { Later, part } from "../parts/base/later.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
@@ -157,13 +158,13 @@ function Whole({ run }: { run: AutomationRun }) {
       </PageHead>
       {error && (
         <div role="alert" className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm">
-          <p className="font-medium break-words text-bad">{error.message}</p>
+          <ErrorMessage text={error.message ?? ""} />
           <p className="flex flex-wrap items-baseline gap-x-4">
             <code className="font-mono text-xs text-soft">{error.code}</code>
             {may && failed && automation.data && (
               <Link
                 href={`/automations/${run.automationId}/edit?step=${encodeURIComponent(failed.key)}`}
-                className="text-accent hover:underline"
+                className="text-accent [overflow-wrap:anywhere] hover:underline"
               >
                 {t("Edit step {key}", { key: nameOf(failed.key) })}
               </Link>

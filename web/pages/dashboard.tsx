@@ -1,4 +1,4 @@
-import { Mail, Pencil, RefreshCw, Share2, SquareTerminal, Trash2 } from "lucide-react";
+import { LayoutDashboard, Mail, Pencil, RefreshCw, Share2, SquareTerminal, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Dashboard } from "../calls.ts";
@@ -6,7 +6,7 @@ import { useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton, LinkButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { Later, part } from "../parts/base/later.tsx";
-import { Failed, Loading, PageHead } from "../parts/base/page.tsx";
+import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { inWords } from "../parts/base/time.tsx";
 import { workbenchPath } from "../parts/dashboards/drill.tsx";
@@ -60,7 +60,7 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
       <FilterFields filters={filters} values={values} data={data.data} />
       {data.error && <Failed error={data.error} again={() => void data.refetch()} />}
       {panels.length === 0 ? (
-        <p className="text-sm text-soft">{t("This dashboard has no panels yet.")}</p>
+        <NoPanels id={dashboard_id} />
       ) : (
         !data.error && (
           <FilteredBoard
@@ -83,6 +83,27 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
         )
       )}
     </>
+  );
+}
+
+function NoPanels({ id }: { id: string }) {
+  const may = useMay("member");
+  return (
+    <div className="card">
+      <Empty
+        icon={LayoutDashboard}
+        title={t("No panels yet")}
+        action={
+          may && (
+            <LinkButton href={`/dashboards/${id}/edit`} kind="main">
+              {t("Add panel")}
+            </LinkButton>
+          )
+        }
+      >
+        {t("Each panel shows the result of an SQL query.")}
+      </Empty>
+    </div>
   );
 }
 

@@ -88,7 +88,7 @@ export function StepList({
                 <Icon size={16} aria-hidden />
               </span>
               <span className="min-w-0 grow">
-                <span className="line-clamp-2 text-sm font-medium" dir="auto">
+                <span className="line-clamp-2 text-sm font-medium [overflow-wrap:anywhere]" dir="auto">
                   {step.name ?? step.key}
                 </span>
                 <span className="block truncate text-xs text-soft">

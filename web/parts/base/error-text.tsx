@@ -13,6 +13,24 @@ export function ErrorText({ of }: { of: unknown }) {
   );
 }
 
+/** An error's message. Further lines, such as a statement with a mark below it, keep their columns. */
+export function ErrorMessage({ text }: { text: string }) {
+  const [first, ...rest] = serverSentence(text).split("\n");
+  const more = rest.join("\n").replace(/^\n+/, "");
+  return (
+    <>
+      <p className="font-medium text-bad [overflow-wrap:anywhere]" dir="auto">
+        {first}
+      </p>
+      {more && (
+        <pre className="my-1 font-mono text-xs whitespace-pre-wrap text-bad [overflow-wrap:anywhere]">
+          {more}
+        </pre>
+      )}
+    </>
+  );
+}
+
 /** An error's message as one line of a list. */
 export const errorLine = (error: unknown): string | null =>
   typeof error === "object" && error !== null && "message" in error

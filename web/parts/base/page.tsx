@@ -28,11 +28,11 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
         {from.length > 0 && (
           <nav aria-label={t("Breadcrumb")} className="mb-0.5 flex items-center gap-1 text-xs text-soft">
             {from.map(([href, name]) => (
-              <span key={href} className="flex items-center gap-1">
-                <Link href={href} className="hover:text-ink hover:underline">
+              <span key={href} className="flex min-w-0 items-center gap-1">
+                <Link href={href} className="max-w-72 truncate hover:text-ink hover:underline" dir="auto">
                   {name}
                 </Link>
-                <ChevronRight size={12} aria-hidden />
+                <ChevronRight size={12} aria-hidden className="shrink-0" />
               </span>
             ))}
           </nav>

@@ -1,7 +1,8 @@
 import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
 import { useMay } from "../../data.ts";
-import { serverSentence, t } from "../../texts/text.ts";
+import { t } from "../../texts/text.ts";
+import { ErrorMessage } from "../base/error-text.tsx";
 import { Tree } from "../base/tree.tsx";
 
 /** Why a run failed, and where to change what it ran. */
@@ -16,9 +17,7 @@ export function Problem({ run }: { run: Run }) {
   };
   return (
     <div role="alert" className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm">
-      <p className="font-medium text-bad [overflow-wrap:anywhere]" dir="auto">
-        {message !== undefined && serverSentence(message)}
-      </p>
+      {message !== undefined && <ErrorMessage text={message} />}
       <p className="mt-0.5 text-xs text-soft">
         <code className="font-mono">{code}</code>
         {attempt !== undefined && ` · ${t("Attempt {attempt}", { attempt })}`}
@@ -54,7 +53,7 @@ function EditLink({
         : [];
   if (href === undefined) return null;
   return (
-    <Link href={href} className="ml-4 text-sm text-accent hover:underline">
+    <Link href={href} className="ml-4 text-sm text-accent [overflow-wrap:anywhere] hover:underline">
       {name}
     </Link>
   );
