@@ -1,8 +1,9 @@
 /**
  * Pictures of the page on the demo workspace: `bun scripts/screenshots.ts` renews those of the README. With paths, it
  * takes those instead: `bun scripts/screenshots.ts --into /tmp/seen --theme dark --language de --width 360 /runs`;
- * AUTOMATION, RUN and CHAIN in a path stand for the ids of the demo's own. `--every` takes all pages with their tabs,
- * in a fuller workspace and in an empty one, light, dark, on a phone and in German; paths and `--look` narrow that down.
+ * AUTOMATION, RUN and CHAIN in a path stand for the ids of the demo's own. `--every` takes all pages with their tabs
+ * and dialogs, in a fuller workspace, an empty one and one with long lists, light, dark, on a phone and in German; paths
+ * and `--look` narrow that down.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +14,8 @@ import { startModel } from "../test/peers/model.ts";
 import { PASSWORD, startApp } from "../test/support/app.ts";
 import { openBrowser } from "../test/support/chromium.ts";
 import { signIn } from "../test/support/hands.ts";
+import { fillCrowd, LONG_NAMES } from "./pictures/crowd.ts";
+import { DIALOGS } from "./pictures/dialogs.ts";
 import { everyPage, patterns, README, type Shot, shotsOf, tabsHere } from "./pictures/pages.ts";
 import { answer, fillWorkspace } from "./pictures/sample.ts";
 
@@ -88,6 +91,9 @@ async function dress(page: Page, { theme, language, width, height }: Look): Prom
   );
 }
 
+/** Pictures that could not be taken, and why; the others are taken all the same. */
+const missed: string[] = [];
+
 async function take(page: Page, place: string): Promise<number> {
   const bytes = await page.screenshot({ path: place, fullPage: values.whole });
   console.log(`${place}: ${bytes.length} bytes`);
@@ -119,7 +125,12 @@ async function takeAll(
     await page.waitForTimeout(SETTLED_MS);
     await page.locator("main .pulse").first().waitFor({ state: "detached" });
     if (shot.first) {
-      await shot.first(page);
+      try {
+        await shot.first(page);
+      } catch (error) {
+        missed.push(`${shot.name}: ${error instanceof Error ? error.message : error}`);
+        continue;
+      }
       await page.waitForTimeout(SETTLED_MS);
     }
     largest = Math.max(largest, await take(page, join(folder, `${shot.name}.png`)));
@@ -134,15 +145,33 @@ async function takeAll(
 const main = join(import.meta.dir, "../src/main.ts");
 const browser = await openBrowser();
 
+/** A path with ids in place of the words in capitals that stand for them. */
+const named = (path: string, ids: Readonly<Record<string, string>>) =>
+  path.replace(/\b[A-Z]+\b/, (word) => ids[word] ?? word);
+
+const isWanted = ({ path }: Shot) => positionals.length === 0 || positionals.includes(path);
+const lists = () => everyPage().filter((shot) => patterns.includes(shot.path) && isWanted(shot));
+
+/** Each list with more rows than one page holds, and with long names. */
+async function takeCrowd(): Promise<void> {
+  await using app = await startApp();
+  const ids = await fillCrowd(app.owner);
+  const addressOf = (path: string) => app.origin + named(path, ids);
+  const shots = [...lists(), ...shotsOf(LONG_NAMES).filter(isWanted)];
+  const { page } = await browser.open(app.origin);
+  await signIn(page, app.origin);
+  for (const [name, look] of looks) {
+    await dress(page, look);
+    await takeAll(page, shots, { folder: join(values.into, name, "crowd"), addressOf });
+  }
+}
+
 /** The pages before and after the first owner is there, and each page with nothing in it. */
 async function takeEmpty(): Promise<void> {
   await using app = await startApp({ owner: false });
   const { page } = await browser.open(app.origin);
   const setUp = `/setup?token=${await ensureSetupToken(app.app)}`;
   const addressOf = (path: string) => app.origin + path;
-  const shots = everyPage().filter(
-    ({ path }) => patterns.includes(path) && (positionals.length === 0 || positionals.includes(path)),
-  );
   await page.goto(addressOf("/login"));
   for (const [name, look] of looks) {
     await dress(page, look);
@@ -164,7 +193,7 @@ async function takeEmpty(): Promise<void> {
   await page.locator("aside nav").waitFor({ state: "attached" });
   for (const [name, look] of looks) {
     await dress(page, look);
-    await takeAll(page, shots, { folder: join(values.into, name, "empty"), addressOf });
+    await takeAll(page, lists(), { folder: join(values.into, name, "empty"), addressOf });
   }
 }
 
@@ -189,16 +218,17 @@ async function takeFull(): Promise<void> {
       ARTIFACT: serving.artifactId,
       ...(values.every ? await fillWorkspace(serving, closed) : {}),
     };
-    const addressOf = (path: string) => origin + path.replace(/\b[A-Z]+\b/, (word) => ids[word] ?? word);
+    const addressOf = (path: string) => origin + named(path, ids);
     const pathOf = (address: string) =>
       Object.entries(ids).reduce((path, [word, id]) => path.replace(id, word), address);
     const { page, faults } = await browser.open(origin);
     await signIn(page, origin, email, password);
-    const narrowed = everyPage().filter(({ path }) => positionals.length === 0 || positionals.includes(path));
+    const narrowed = [...everyPage(), ...DIALOGS].filter(isWanted);
     if (values.every)
       for (const [name, look] of looks) {
         await dress(page, look);
-        await takeAll(page, narrowed, { folder: join(values.into, name), addressOf, pathOf });
+        const shots = narrowed.filter(({ language = look.language }) => language === look.language);
+        await takeAll(page, shots, { folder: join(values.into, name), addressOf, pathOf });
       }
     else {
       const { theme, language, width, height } = values;
@@ -218,8 +248,12 @@ async function takeFull(): Promise<void> {
 
 try {
   await takeFull();
-  if (values.every) await takeEmpty();
+  if (values.every) {
+    await takeEmpty();
+    await takeCrowd();
+  }
 } finally {
   await browser.close();
 }
+if (missed.length > 0) throw new Error(missed.join("\n"));
 process.exit(); // the browser would keep it waiting

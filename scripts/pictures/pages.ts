@@ -7,6 +7,8 @@ export interface Shot {
   path: string;
   /** What is done there first. */
   first?: (page: Page) => Promise<unknown>;
+  /** The language that the page has to speak for it. */
+  language?: string;
 }
 
 /** The pictures of the README. */
@@ -36,9 +38,12 @@ export const README: readonly Shot[] = [
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   "/runs/:id": ["/runs/STEPRUN"],
   "/approvals/:id": ["/approvals/APPROVAL"],
+  "/actions/new": ["/actions/new", "/actions/new?kind=http_request", "/actions/new?kind=dlt_extract"],
+  "/connections/new": ["/connections/new", "/connections/new?provider=postgres"],
+  "/runs": ["/runs", "/runs?status=failed", "/runs?status=cancelled"],
   "/actions/:id": ["/actions/ACTION"],
   "/connections/:id": ["/connections/FILES", "/connections/INVALID"],
-  "/automations/:id": ["/automations/AUTOMATION", "/automations/FLOW", "/automations/FLOW?tab=runs"],
+  "/automations/:id": ["/automations/AUTOMATION", "/automations/FLOW"],
   "/automations/:id/edit": [
     "/automations/FLOW/edit",
     "/automations/FLOW/edit?step=route",
@@ -73,7 +78,7 @@ export const tabsHere = (page: Page): Promise<string[]> =>
       .map((href) => (href.startsWith("?") ? location.pathname + href : href)),
   );
 
-const nameOf = (path: string) => path.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home";
+export const nameOf = (path: string) => path.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home";
 
 /** The page's own list of pages, so that none is forgotten. */
 export const patterns = [
@@ -83,14 +88,14 @@ export const patterns = [
 export const shotsOf = (paths: readonly string[]): Shot[] =>
   paths.map((path) => ({ name: nameOf(path), path }));
 
-/** A run whose steps follow each other to the right. */
+/** A run whose steps follow each other to the right; on a phone they are a list. */
 const ACROSS: Shot = {
   name: "automation-runs-RUN-right",
-  path: "/automation-runs/RUN?right",
+  path: "/automation-runs/RUN",
   async first(page) {
     await page.evaluate(() => localStorage.setItem("weir.runDirection", "right"));
     await page.reload();
-    await page.locator(".react-flow__edge").first().waitFor({ state: "attached" });
+    await page.locator("[data-step]").first().waitFor({ state: "attached" });
     await page.evaluate(() => localStorage.removeItem("weir.runDirection"));
   },
 };
@@ -98,10 +103,10 @@ const ACROSS: Shot = {
 /** A picture of each page at least. */
 export function everyPage(): Shot[] {
   const paths = patterns.flatMap((pattern) => {
-    if (!pattern.includes(":")) return [pattern];
     const own = PATHS[pattern];
+    if (!own && !pattern.includes(":")) return [pattern];
     if (!own) throw new Error(`Nobody has said what stands at ${pattern}.`);
     return own;
   });
-  return [...shotsOf([...paths, "/nowhere"]), ACROSS];
+  return [...shotsOf([...paths, "/nowhere", "/runs/nothing"]), ACROSS];
 }

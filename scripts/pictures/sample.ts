@@ -38,7 +38,7 @@ const DASHBOARD = {
 export const answer = ({ body }: Heard) =>
   JSON.stringify(body.messages.at(-1)).includes("tool")
     ? says(
-        "The busiest day was **24 May**, with CHF 2,310.50 of revenue.\n\n| Day | Revenue |\n| --- | ---: |\n| 24 May | 2,310.50 |\n| 23 May | 1,904.00 |\n\nTea made up about a third of it.",
+        "The best day was **30 May**, with CHF 2,981.40 of revenue.\n\n| Day | Revenue |\n| --- | ---: |\n| 30 May | 2,981.40 |\n| 3 May | 1,655.60 |",
       )
     : calls("query", { sql: "SELECT day, revenue FROM marts.daily_revenue ORDER BY revenue DESC LIMIT 2" });
 
@@ -76,7 +76,7 @@ function automations(receiver: string) {
             kind: "approval_gate",
             definition: {
               title: "Ship 3 orders worth CHF 4,120.00?",
-              description: "One of them goes to a **new customer**.",
+              description: "One of them goes to a new customer.",
             },
             dependsOn: ["route:large"],
           },
