@@ -1,3 +1,5 @@
+import { isRealDay } from "./real-day.ts";
+
 /** The only place where time is read, so that tests can turn it by hand. */
 export interface Clock {
   /** Wall time, for people and for rows. */
@@ -77,6 +79,8 @@ const ZONED =
  * for UTC: where this machine is has nothing to do with it.
  */
 export function parseInstant(text: string): string | null {
+  const day = /^\s*(\d{4}-\d\d-\d\d)/.exec(text)?.[1];
+  if (day !== undefined && !isRealDay(day)) return null;
   const at = new Date(text);
   const ms = at.getTime();
   if (Number.isNaN(ms)) return null;

@@ -106,6 +106,7 @@ async function formatted(content: string, format: PageSource["format"]): Promise
     const { document } = parseHTML(`<html><body>${content}</body></html>`);
     for (const element of document.querySelectorAll("p,div,li,tr,h1,h2,h3,h4,h5,h6,br,pre,blockquote"))
       element.append("\n");
+    for (const element of document.querySelectorAll("td,th")) element.append("\t");
     return (document.body.textContent ?? "")
       .replace(/[ \t]+/g, " ")
       .replace(/ ?\n ?/g, "\n")

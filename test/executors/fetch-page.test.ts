@@ -32,6 +32,19 @@ beforeAll(async () => {
           new Uint8Array(Buffer.from("<title>Caf\u00e9</title><p>cr\u00e8me</p>", "latin1")),
           "text/html; charset=iso-8859-1",
         );
+      if (pathname === "/marked")
+        return html(
+          new Uint8Array([
+            0xff,
+            0xfe,
+            ...Buffer.from("<title>Caf\u00e9</title><p>cr\u00e8me</p>", "utf16le"),
+          ]),
+          "text/html",
+        );
+      if (pathname === "/table")
+        return html(
+          "<title>T</title><meta name='date' content='2026-02-30'><table><tr><td>1<td>2<tr><td>3<td>4</table>",
+        );
       if (pathname === "/short")
         return html("<!doctype html><html><title>T</title><body><p>Hi <b>you</b></p></body></html>");
       if (pathname === "/bare") return html("<head><title>T</title></head><h1>Tea</h1><p>Green</p>");
@@ -107,9 +120,15 @@ describe("fetch_page", () => {
       title: "Café",
       content: expect.stringContaining("crème"),
     });
+    expect((await fetched("/marked")).result).toMatchObject({ title: "Caf\u00e9", content: "cr\u00e8me" });
     expect((await fetched("/plain")).result).toMatchObject({ title: null, content: "just text" });
     expect((await fetched("/json")).result).toMatchObject({ content: '{"a":1}' });
     expect((await fetched("/empty")).result).toMatchObject({ content: "", title: null });
+  });
+
+  test("keeps the cells of a table apart in text, and takes no day that doesn't exist", async () => {
+    const { result } = await fetched("/table", { format: "text" });
+    expect([result.content, result.publishedAt]).toEqual(["1 2\n3 4", null]);
   });
 
   test("reads pages that leave out the tags of head and body", async () => {

@@ -61,16 +61,28 @@ export async function readWebPage(
   return { ...summary, ...(await reader.read({ html: text, url: response.url, format }, signal)) };
 }
 
-/** Decodes the text by the header's charset, the one that the page names, or UTF-8. */
+/** Decodes the text by its byte order mark, the header's charset, the one that the page names, or UTF-8. */
 function decode(bytes: Uint8Array, contentType: string): string {
   const head = () => new TextDecoder("latin1").decode(bytes.subarray(0, 2048));
   const label =
-    charsetIn(contentType) ?? charsetIn(/<meta[^>]+charset[^>]*>/i.exec(head())?.[0] ?? "") ?? "utf-8";
+    markedAs(bytes) ??
+    charsetIn(contentType) ??
+    charsetIn(/<meta[^>]+charset[^>]*>/i.exec(head())?.[0] ?? "") ??
+    "utf-8";
   try {
     return new TextDecoder(label as Bun.Encoding).decode(bytes);
   } catch {
     return new TextDecoder().decode(bytes); // unknown charset
   }
 }
+
+const MARKS = [
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16be", [0xfe, 0xff]],
+  ["utf-16le", [0xff, 0xfe]],
+] as const;
+
+const markedAs = (bytes: Uint8Array): string | undefined =>
+  MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
 
 const charsetIn = (text: string): string | undefined => /charset\s*=\s*["']?([\w:-]+)/i.exec(text)?.[1];
