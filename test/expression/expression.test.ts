@@ -55,6 +55,8 @@ describe("an expression", () => {
     ["'Ada' in ['Ada']", true],
     ["b'ab'", "YWI="],
     ["duration('90s')", "90s"],
+    ["duration('0.071m') == duration('4.26s')", true],
+    ["html.text('<table><tr><td>1</td><td>2</td></tr><tr><td>3</td></tr></table>')", "1 2\n3"],
     ["timestamp('2026-01-31T12:00:00Z')", "2026-01-31T12:00:00.000Z"],
     ["uuid() == uuid()", false],
   ])("%s", (text, wanted) => {

@@ -94,7 +94,8 @@ function durationFrom(text: string): Duration {
     /(\d+)(?:\.(\d*))?(h|ms|m|s|us|µs|ns)/g,
   )) {
     const size = BigInt(UNITS_NS[unit] ?? 1);
-    sum += BigInt(whole) * size + BigInt(Math.trunc(Number(`0.${decimals || "0"}`) * Number(size)));
+    const part = decimals.slice(0, 20); // an hour has fewer digits in nanoseconds
+    sum += (BigInt(whole + part) * size) / 10n ** BigInt(part.length);
   }
   return new Duration(parts?.[1] === "-" ? -sum : sum);
 }

@@ -7,6 +7,8 @@ const BLOCKS =
   "address article aside blockquote br dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tr ul".split(
     " ",
   );
+/** Beside each other on one line. */
+const CELLS = ["td", "th"];
 const UNSEEN = ["script", "style", "noscript", "template", "head"];
 const TEXT_NODE = 3;
 
@@ -20,13 +22,14 @@ interface Part {
 /** The text that people see, blocks on lines of their own. */
 function visibleText(root: Part): string {
   const texts: string[] = [];
-  const pending: (Part | "\n")[] = [root];
+  const pending: (Part | "\n" | " ")[] = [root];
   for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
-    if (part === "\n") texts.push(part);
+    if (typeof part === "string") texts.push(part);
     else if (part.nodeType === TEXT_NODE) texts.push((part.textContent ?? "").replace(/\s+/g, " "));
     else if (!UNSEEN.includes(part.localName ?? "")) {
       const isBlock = BLOCKS.includes(part.localName ?? "");
       if (isBlock) pending.push("\n");
+      if (CELLS.includes(part.localName ?? "")) pending.push(" ");
       pending.push(...[...part.childNodes].reverse());
       if (isBlock) pending.push("\n");
     }
