@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { isTextual } from "./media.ts";
 import { inputTemplate } from "./names.ts";
 import {
   addInput,
@@ -29,12 +30,20 @@ export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): v
   );
   const named = type ?? types[0];
   if (named === undefined) return;
-  if (type === undefined) reading.warn(`A body of ${named} can't be sent yet.`);
+  const isRequired = body.value.required === true;
+  if (type === undefined && !isTextual(named)) reading.warn(`A body of ${named} can't be sent yet.`);
   const media = content[named];
   const schema = toJsonSchema(reading.refs, isObject(media) ? media.schema : {}, body.base, reading.warn);
+  if (isTextual(named)) return addText(inputs, named, schema, isRequired);
   const encoding = isObject(media) && isObject(media.encoding) ? media.encoding : {};
   const form = FORM.test(named) ? withStyles(schema, encoding) : schema;
-  addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : form, body.value.required === true);
+  addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : form, isRequired);
+}
+
+/** One argument: nothing writes such a body from its fields. */
+function addText(inputs: Inputs, type: string, schema: JsonObject, isRequired: boolean): void {
+  const text = { type: "string", description: `The body, as text of ${type.slice(0, 100)}` };
+  addBody(inputs, type, schema.type === "string" ? schema : text, isRequired);
 }
 
 /** A form's schema with how its lists are written: each item by itself, unless the description says otherwise. */
@@ -84,8 +93,10 @@ export function readOldBody(
   const part = parts.find(({ value }) => value === whole);
   if (isObject(whole) && part) {
     const schema = toJsonSchema(reading.refs, whole.schema, part.base, reading.warn);
-    const type = consumes.find((each) => MEDIA[1].test(each)) ?? "application/json";
-    return addBody(inputs, type, schema, whole.required === true);
+    const type = consumes.find((each) => MEDIA[1].test(each));
+    const [text] = type === undefined ? consumes.filter(isTextual) : [];
+    if (text !== undefined) return addText(inputs, text, schema, whole.required === true);
+    return addBody(inputs, type ?? "application/json", schema, whole.required === true);
   }
   if (parts.length === 0) return;
   const properties: JsonObject = {};

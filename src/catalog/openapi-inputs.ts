@@ -152,6 +152,10 @@ function readParameter(
   const fault = where === "header" ? headerFault(name) : null;
   if (fault) return reading.warn(fault);
   if (where === "query" && KEY.test(name)) return;
+  if (where === "path" && (parameter.style === "matrix" || parameter.style === "label"))
+    reading.warn(
+      `The style ${parameter.style} of the path argument ${name} can't be sent; the plain value is.`,
+    );
   const content = isObject(parameter.content) ? Object.values(parameter.content)[0] : undefined;
   const schema = toJsonSchema(
     reading.refs,

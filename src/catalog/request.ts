@@ -6,6 +6,7 @@ import { readPieces } from "../base/template-grammar.ts";
 import { textOf } from "../base/template-lookup.ts";
 import { joinPath } from "./addresses.ts";
 import type { EndpointDefinition } from "./contract.ts";
+import { isTextual } from "./media.ts";
 import { FILE_STYLE, STYLE } from "./openapi-inputs.ts";
 
 type Scalar = string | number | boolean | null;
@@ -28,6 +29,11 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
   const isMultipart = /^multipart\/form-data\b/i.test(type);
   const bodyType = isMultipart ? "form" : bodyTypeOf(type);
   const body = endpoint.bodyTemplate === null ? undefined : filled(endpoint.bodyTemplate, input);
+  if (bodyType === "text" && typeof body === "object" && body !== null && !/^text\/plain\b/i.test(type))
+    throw new AppError(
+      "definition_invalid",
+      `Weir can't write ${type.slice(0, 100)} from fields. Give the endpoint's body as one text.`,
+    );
   const headers: Record<string, string> = {};
   for (const [name, template] of Object.entries(endpoint.headers)) {
     if (isMultipart && /^content-type$/i.test(name)) continue; // it names the boundary
@@ -63,7 +69,7 @@ function formOf({ name, bodyTemplate, inputSchema }: EndpointDefinition, body: J
 function bodyTypeOf(type: string): EndpointRequest["bodyType"] {
   if (type === "" || type.includes("{{") || /[/+]json\b/i.test(type)) return "json";
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return "form";
-  if (/^(text\/|application\/(xml|graphql|yaml))|\+xml\b/i.test(type)) return "text";
+  if (isTextual(type)) return "text";
   throw new AppError("definition_invalid", `Weir can't send a body of ${type.slice(0, 100)} yet.`);
 }
 

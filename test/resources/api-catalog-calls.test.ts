@@ -229,6 +229,44 @@ describe("an endpoint, called by a run", () => {
     ]);
   });
 
+  test("sends XML as the text that it is given, and never fields as if they were XML", async () => {
+    const schema = { type: "object", properties: { a: { type: "string" } } };
+    const post = {
+      requestBody: { required: true, content: { "application/xml": { schema } } },
+      responses: {},
+    };
+    const old = { consumes: ["text/xml"], parameters: [{ name: "a", in: "body", schema }], responses: {} };
+    for (const spec of [
+      { openapi: "3.0.3", servers: [{ url: peer.url }], paths: { "/xml": { post } } },
+      { swagger: "2.0", host: new URL(peer.url).host, schemes: ["http"], paths: { "/xml": { post: old } } },
+    ]) {
+      const content = JSON.stringify({ info: { title: "x", version: "1" }, ...spec });
+      const { body: found } = await owner("POST", `${CATALOG}/ai-import`, { content });
+      expect(found.warnings).toEqual([]);
+      const entry = httpApi(fresh("XML"), { baseUrl: found.baseUrl, endpoints: found.endpoints });
+      const { id } = await addHttp(owner, entry);
+      await call({ apiId: id, endpoint: "post_xml", arguments: { body: "<a>1</a>" } });
+      expect([peer.heard.at(-1)?.body, peer.heard.at(-1)?.headers["content-type"]]).toEqual([
+        "<a>1</a>",
+        found.endpoints[0].headers["Content-Type"],
+      ]);
+    }
+    const fields = {
+      name: "fields",
+      method: "POST",
+      path: "/xml",
+      headers: { "Content-Type": "application/xml" },
+      bodyTemplate: { a: "{{input.a}}" },
+    };
+    const { id } = await addShop({ endpoints: [fields] });
+    const before = heard();
+    expect((await call({ apiId: id, endpoint: "fields", arguments: { a: "1" } })).error).toMatchObject({
+      code: "definition_invalid",
+      message: "Weir can't write application/xml from fields. Give the endpoint's body as one text.",
+    });
+    expect(heard()).toBe(before);
+  });
+
   test("is made with the entry's connection, whose credentials are reported nobody", async () => {
     const slug = `shop-api-${++counter}`;
     const definition = {
