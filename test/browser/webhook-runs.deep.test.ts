@@ -17,10 +17,8 @@ test("a run says whose it is though it failed, and an automation's run what its 
   const row = page.getByRole("table", { name: "Runs" }).getByRole("row").nth(1);
   await row.getByText(/^Hook · .*total/).waitFor();
   await row.getByRole("link").first().click();
-  await heading("Branch");
+  await heading("route");
   await page.getByRole("link", { name: "Hook", exact: true }).first().click();
-  await heading("Hook");
-  await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
   await page.waitForURL(/\/automation-runs\//);
   await page.getByRole("list", { name: "Timeline" }).getByText("route", { exact: true }).waitFor();
   const hook = page
