@@ -123,10 +123,13 @@ function failure(error: unknown, server: string, words: Route["words"]): AppErro
     EAUTH: `it rejected the username or password of ${words.account}`,
     ETLS: `STARTTLS failed (${response || message}). To send unencrypted, use ${words.unencrypted}`,
   };
+  const settings: Record<string, string> = { EAUTH: "credentials.password", ETLS: "config.security" };
+  const setting = settings[code];
   const reason = known[code] ?? (response || message);
   const isFinal = code === "EENVELOPE" && responseCode !== undefined && responseCode >= 500;
   return new AppError("upstream", `The mail server ${server} rejected the email: ${reason.slice(0, 300)}`, {
     retryable: !isFinal,
     cause: error,
+    ...(setting === undefined ? {} : { details: { setting } }),
   });
 }

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
+import { startSmtp } from "../peers/smtp.ts";
 import { client, startApp } from "../support/app.ts";
+import { published, schemaOf } from "../support/bundles.ts";
 import { CONNECTIONS, connect, faultsOf, localFiles, trailOf } from "../support/connections.ts";
 import { join } from "../support/people.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 let postgres: TestPostgres;
 beforeAll(async () => {
@@ -71,6 +74,36 @@ describe("settings of a new connection", () => {
       expect(answer.body.verificationError).toMatch(sentence);
       expect(answer.text).not.toContain("canary");
     }
+  });
+
+  test("of an API of a template with one credential, and of a mail server, name what was rejected", async () => {
+    await using started = await startApp({ engine: false });
+    await using api = startReceiver(() => new Response("", { status: 401 }));
+    const definition = {
+      http: {
+        baseUrl: api.url,
+        auth: { type: "bearer", token: "{{credentials.token}}" },
+        verify: { path: "/me" },
+      },
+      credentialsSchema: schemaOf({ token: { type: "string" } }, { required: ["token"] }),
+    };
+    const template = { slug: "shop-api", displayName: "Shop API", templateType: "connection", definition };
+    await published(started.owner, template);
+    const refused = await started.owner("POST", TEST, {
+      name: "Shop",
+      templateSlug: "shop-api",
+      credentials: { token: "canary-of-the-shop" },
+    });
+    expect(refused.body).toMatchObject({ status: "error", field: ["credentials", "token"] });
+    expect(refused.text).not.toContain("canary");
+    await using mail = await startSmtp({ user: "weir", password: "right" });
+    const sent = await started.owner("POST", TEST, {
+      name: "Mail",
+      provider: "smtp",
+      config: { host: "127.0.0.1", port: mail.port, security: "none", from: "weir@example.com" },
+      credentials: { user: "weir", password: "wrong-canary" },
+    });
+    expect(sent.body).toMatchObject({ status: "error", field: ["credentials", "password"] });
   });
 
   test("are checked as at creation, and may be tested by whoever may create", async () => {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { headersOf, withCredentials } from "../../base/http-message.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { jsonObject, map } from "../../base/shape.ts";
 import { resolveTemplates } from "../../base/template.ts";
 import type { SignInTerms } from "../../oauth/contract.ts";
@@ -116,8 +116,16 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
     `${url.host} answered ${method} ${url.pathname} with ${status}, not ${wanted}.`,
     {
       retryable: status >= 500 || status === 429,
+      ...(status === 401 ? settingOf(definition) : {}),
     },
   );
+}
+
+/** Names the credential that was rejected, if the template takes only one. */
+function settingOf({ credentialsSchema }: HttpTemplate): { details?: Record<string, unknown> } {
+  const { properties } = credentialsSchema ?? {};
+  const names = isObject(properties) ? Object.keys(properties) : [];
+  return names.length === 1 ? { details: { setting: `credentials.${names[0]}` } } : {};
 }
 
 /** What a reply says went wrong though its status is good, as Slack and GraphQL have it; null for nothing. */

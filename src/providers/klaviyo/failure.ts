@@ -58,7 +58,10 @@ export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number,
     });
   }
   const isKey = status === 401 || status === 403 || (KEY_WORDS.test(`${code} ${detail}`) && place === "");
-  if (isKey && status < 404) return make(`Klaviyo: apiKey rejected (${status}); it takes a private API key.`);
+  if (isKey && status < 404)
+    return make(`Klaviyo: apiKey rejected (${status}); it takes a private API key.`, {
+      setting: "credentials.apiKey",
+    });
   if (/page\[cursor\]/.test(place) || /page[_ ]?cursor|\bcursor\b/i.test(detail))
     return expiredCursor(SYSTEM);
   if (/revision/i.test(`${place} ${detail}`) || status === 410) {
