@@ -192,6 +192,19 @@ describe("changes to a connection", () => {
     expect(spy.visits()).toBeGreaterThan(0);
   });
 
+  test("are tested thirty times at once, and more only later", async () => {
+    await using started = await startApp({ engine: false });
+    const made = await connect(started.owner, localFiles("Files"));
+    const at = `${CONNECTIONS}/${made.id}/test`;
+    let refused = await started.owner("POST", at, {});
+    let tested = 0;
+    // on a slow machine some come back meanwhile
+    for (; refused.status === 200 && tested < 200; tested++) refused = await started.owner("POST", at, {});
+    expect(tested).toBeGreaterThanOrEqual(30);
+    expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+
   test("of one that is disabled, or of another organization's, are not tested", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));

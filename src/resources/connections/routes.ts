@@ -102,7 +102,8 @@ export const connectionOperations = [
     audience: "member",
     tag,
     summary: "Test a new connection",
-    description: "Sends a real request with these settings, without creating the connection.",
+    description:
+      "Sends a real request with these settings, without creating the connection. An organization can test 30 times a minute.",
     body: ConnectionCreate,
     bodyExample: exampleNewConnection,
     faults: creationFaults,

@@ -1,4 +1,5 @@
 import { AppError } from "../../base/errors.ts";
+import type { Rate } from "../../base/limit.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { type Context, write } from "../../context.ts";
 import type { Link } from "../../providers/contract.ts";
@@ -39,7 +40,15 @@ export async function testChangedConnection(
   return trial(ctx, row, before.id);
 }
 
+/** Of an organization: what a test is sent to leaves no connection behind, so that nothing else counts them. */
+const RATE: Rate = { perMinute: 30, burst: 30 };
+
 async function trial(ctx: Context, row: ConnectionRow, about: string): Promise<TrialResult> {
+  const { retryAfterSeconds } = ctx.limiter.take(`connection-test:${ctx.organizationId}`, RATE);
+  if (retryAfterSeconds > 0) {
+    const message = `Too many connection tests. Try again in ${retryAfterSeconds} seconds.`;
+    throw new AppError("rate_limited", message, { retryAfterSeconds });
+  }
   if (signInSettings(ctx, row) !== null) {
     throw new AppError(
       "invalid_state",
