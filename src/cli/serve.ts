@@ -61,6 +61,7 @@ export async function startServer(parts: Parts): Promise<Running> {
   try {
     await createAdminFromConfig(app);
     await startHttpClient();
+    await app.store.startThreads?.();
     http = openListener(app);
   } catch (error) {
     await opened.close();

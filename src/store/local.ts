@@ -67,6 +67,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     remote: false,
     write: (work) => queue.write(work),
     backup: (to) => backup(path, to),
+    startThreads: () => checkpointer.start(),
     stats: async () => ({ databaseBytes: sizeOf(path), walBytes: sizeOf(`${path}-wal`) }),
     async close() {
       await queue.close();

@@ -77,6 +77,11 @@ export interface Store {
    * `not_available`.
    */
   backup(path: string): Promise<void>;
+  /**
+   * Starts the threads that otherwise start with later writes. A server does this before it listens: a thread that
+   * starts when no descriptor is left ends the process. A local file's only.
+   */
+  startThreads?(): Promise<void>;
   /** Sizes on disk, or zeros for a database server. */
   stats(): Promise<{ databaseBytes: number; walBytes: number }>;
   /** Waits for queued writes. Later ones reject with `unavailable`. */
