@@ -252,7 +252,7 @@ describe("deleting an action", () => {
 });
 
 describe("the list", () => {
-  test("filters by kinds and statuses, and sorts by each field both ways", async () => {
+  test("filters by ids, kinds and statuses, and sorts by each field both ways", async () => {
     await using app = await startApp();
     const b = await makeAction(app.owner, { name: "b" });
     app.clock.turn(1000);
@@ -266,6 +266,8 @@ describe("the list", () => {
     expect(await names("kinds=http_request")).toBe("a");
     expect(await names("kinds=http_request&kinds=conditional_branch&order=asc")).toBe("ba");
     expect(await names("statuses=disabled")).toBe("b");
+    expect(await names(`ids=${b.id}&ids=${NOBODY}`)).toBe("b");
+    expect(await names(`ids=${b.id}&ids=${a.id}&kinds=http_request`)).toBe("a");
     expect(await names("statuses=active&kinds=conditional_branch")).toBe("");
     for (const [sort, ascending] of [
       ["name", "ab"],

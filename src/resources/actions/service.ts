@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNull, like, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, isNull, like, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, mergePatch } from "../../base/json.ts";
@@ -48,7 +48,9 @@ export async function listActions(
   ctx: Context,
   query: ActionQuery,
 ): Promise<{ rows: ActionWithRun[]; total: number }> {
+  const ids = query.ids && JSON.stringify(query.ids);
   const filters: (SQL | undefined)[] = [
+    ids === undefined ? undefined : sql`${actions.id} in (select value from json_each(${ids}))`,
     query.q === undefined || query.q === "" ? undefined : contains(query.q, actions.name, actions.slug),
     query.kinds === undefined ? undefined : inArray(actions.kind, query.kinds),
     query.statuses === undefined ? undefined : inArray(actions.status, query.statuses),

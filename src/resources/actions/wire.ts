@@ -90,6 +90,7 @@ export const ActionPatch = object({
 export type ActionPatch = Static<typeof ActionPatch>;
 
 export const ActionQuery = object({
+  ids: optional(Type.Array(uuid(), { maxItems: 100, description: "Only the actions with these IDs" })),
   q: optional(Type.String({ maxLength: 255 })),
   kinds: optional(Type.Array(oneOf(ACTION_KINDS), { description: "Only actions of these kinds" })),
   statuses: optional(Type.Array(oneOf(ACTION_STATUSES), { description: "Only actions with these statuses" })),

@@ -1,33 +1,28 @@
-import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { call } from "../../api.ts";
 import type { Action } from "../../calls.ts";
+import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { useActionKinds } from "../base/action-kinds.ts";
 import type { Actions } from "../canvas/kinds.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
 
-const FRESH_MS = 60_000;
+/** Maximum number of actions in one reply. An automation has at most twice as many steps. */
+const MAX_ACTIONS = 100;
+const NONE: readonly Action[] = [];
 
-const loaded = (replies: { data: Action | undefined }[]): Actions =>
-  new Map(replies.flatMap(({ data }) => (data ? [[data.id, data] as const] : [])));
+function useActions(ids: readonly string[]): readonly Action[] {
+  const query = { ids: [...ids], limit: MAX_ACTIONS };
+  return (
+    useApi("GET /api/v1/actions", { query }, { enabled: ids.length > 0, keep: true }).data?.actions ?? NONE
+  );
+}
 
 /** The actions that steps name: these alone, however many there are. */
 export function useStepActions(steps: readonly StepValue[]): Actions {
-  const wanted = [...new Set(steps.flatMap(({ actionId }) => actionId ?? []))].sort().join();
-  const ids = useMemo(() => (wanted === "" ? [] : wanted.split(",")), [wanted]);
-  return useQueries({
-    queries: ids.map((id) => {
-      const input = { path: { action_id: id } };
-      return {
-        queryKey: ["GET /api/v1/actions/{action_id}", input],
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          call("GET /api/v1/actions/{action_id}", input, { signal }),
-        staleTime: FRESH_MS,
-      };
-    }),
-    combine: loaded,
-  });
+  const ids = [...new Set(steps.flatMap(({ actionId }) => actionId ?? []))].sort();
+  const some = useActions(ids.slice(0, MAX_ACTIONS));
+  const others = useActions(ids.slice(MAX_ACTIONS, 2 * MAX_ACTIONS));
+  return useMemo(() => new Map([...some, ...others].map((action) => [action.id, action])), [some, others]);
 }
 
 /** Kinds of work with the titles that people know them by. */
