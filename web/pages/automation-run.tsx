@@ -4,10 +4,11 @@ import { Link, useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { RunDecisions } from "../parts/approvals/run-decisions.tsx";
+import { runCanvas, useCanvasEarly } from "../parts/automation-editor/canvas-early.ts";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { ErrorMessage } from "../parts/base/error-text.tsx";
-import { Later, part } from "../parts/base/later.tsx";
+import { Later } from "../parts/base/later.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { inWords, When } from "../parts/base/time.tsx";
@@ -22,8 +23,6 @@ import { RunWaterfall } from "../parts/runs/waterfall.tsx";
 import { rich } from "../texts/rich.ts";
 import { t } from "../texts/text.ts";
 
-const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
-
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 /** Events report starts and ends. Queued steps and items are polled. */
 const PROGRESS_MS = 2000;
@@ -37,6 +36,7 @@ export default function AutomationRunPage({ id }: { id: string }) {
   );
   const hasEnded = ENDED.has(run.data?.status ?? "");
   useEffect(() => setOver(hasEnded), [hasEnded]);
+  useCanvasEarly(run.data?.automationId ?? null);
   return (
     <Shown of={run} isPage>
       {(data) => <Whole run={data} />}

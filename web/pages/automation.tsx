@@ -1,6 +1,7 @@
 import { ListChecks, Pencil } from "lucide-react";
 import type { Automation, AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
+import { runCanvas, useCanvasEarly } from "../parts/automation-editor/canvas-early.ts";
 import { DeleteAutomation, RunAutomation } from "../parts/automations/dialogs.tsx";
 import { DuplicateAutomation } from "../parts/automations/duplicate.tsx";
 import { EditAutomation } from "../parts/automations/edit.tsx";
@@ -9,7 +10,7 @@ import { Notices } from "../parts/automations/notices.tsx";
 import { Tester } from "../parts/automations/tester.tsx";
 import { LinkButton } from "../parts/base/button.tsx";
 import { CopyButton } from "../parts/base/copy.tsx";
-import { Later, part } from "../parts/base/later.tsx";
+import { Later } from "../parts/base/later.tsx";
 import { Empty, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { inWords, When } from "../parts/base/time.tsx";
@@ -22,8 +23,6 @@ import { t } from "../texts/text.ts";
 import { TRIGGERS } from "./automations.tsx";
 
 const LIMIT = 25;
-
-const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
 
 export default function AutomationPage({ id }: { id: string }) {
   const automation = useApi("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } });
@@ -156,6 +155,7 @@ function Runs({ automation }: { automation: Automation }) {
     { path, query: { limit: LIMIT, offset: filters.offset } },
     { keep: true },
   );
+  useCanvasEarly(automation.id);
   const latest = filters.offset === 0 ? (runs.data?.runs[0] ?? null) : null;
   return (
     <>
