@@ -226,6 +226,30 @@ describe("a sender that signs nothing", () => {
     expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
   });
 
+  test("is copied with its automation without the proof, which the copy needs to be active", async () => {
+    await using app = await startApp();
+    const slack = "https://hooks.slack.com/services/T000/B000/xxxxxxxx";
+    const alerts = { onFailure: true, notify: [{ slack }] };
+    for (const [auth, field] of [
+      [{ type: "bearer", token: "a-token-of-the-shop" }, "token"],
+      [{ type: "header", name: "X-Key", value: "a-key-of-the-shop" }, "value"],
+    ] as const) {
+      const hook = created(await make(app, { path: `of-${field}`, auth, alerts }));
+      const copy = created(await app.owner("POST", `${AUTOMATIONS}/${hook.id}/duplicate`));
+      expect(copy).toMatchObject({
+        status: "draft",
+        hasSecret: false,
+        config: { path: `of-${field}-2`, auth: hook.config.auth, alerts: hook.config.alerts },
+      });
+      const at = `${AUTOMATIONS}/${copy.id}`;
+      expect(faultsOf(await app.owner("PATCH", at, { status: "active" }))).toEqual([
+        `body.config.auth.${field} missing`,
+      ]);
+      const patch = { status: "active", config: { auth } };
+      expect((await app.owner("PATCH", at, patch)).body).toMatchObject({ status: "active", hasSecret: true });
+    }
+  });
+
   test("is refused with what does not go together", async () => {
     await using app = await startApp({ engine: false });
     const faults = async (config: object) => faultsOf(await make(app, config));

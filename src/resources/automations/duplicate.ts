@@ -4,13 +4,14 @@ import type { JsonObject } from "../../base/json.ts";
 import { freeSlug } from "../../base/slug.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation } from "../../flows/find.ts";
+import { withSlackSecrets } from "../notices/slack-addresses.ts";
 import { createAutomation } from "./service.ts";
 import { automationLayouts, automations } from "./table.ts";
 import type { AutomationWithRun } from "./wire.ts";
 
 /**
- * Creates a draft as a copy of an automation, with the positions of its steps. Secrets aren't copied. If a signing
- * secret is needed, a new one is returned, only once. Throws what `createAutomation` throws.
+ * Creates a draft as a copy of an automation, with the positions of its steps. What senders prove themselves with
+ * isn't copied. If a signing secret is needed, a new one is returned, only once. Throws what `createAutomation` throws.
  */
 export async function duplicateAutomation(
   tx: WriteContext,
@@ -18,14 +19,14 @@ export async function duplicateAutomation(
   name?: string,
 ): Promise<AutomationWithRun & { secret: string | null }> {
   const { automation } = await findAutomation(tx, id);
-  const { triggerType, description, tags, config } = automation;
+  const { triggerType, description, tags } = automation;
   const made = await createAutomation(tx, {
     name: name ?? `${automation.name.slice(0, 248)} (copy)`,
     description,
     tags,
     triggerType,
     status: "draft",
-    config: await withFreePath(tx, config),
+    config: await withFreePath(tx, withSlackSecrets(tx, automation)),
   });
   const [layout] = await tx.db.select().from(automationLayouts).where(eq(automationLayouts.automationId, id));
   if (layout)

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import { described, object, optional } from "../../base/shape.ts";
 import type { WriteContext } from "../../context.ts";
@@ -121,9 +121,17 @@ export function withoutProof(config: JsonObject): { config: JsonObject; proof: s
   return { config: { ...config, auth: rest }, proof: typeof value === "string" ? value : null };
 }
 
+/** Throws `invalid` if the sender's secret is missing. */
+export function refuseUnproven(auth: Json | undefined, sealedAuth: string | null): void {
+  const field = proofFieldOf(auth);
+  if (field === null || sealedAuth !== null) return;
+  const message = `Give the ${field} that the sender proves itself with`;
+  throw invalid(["body", "config", "auth", field], message, "missing");
+}
+
 /**
- * Returns the new `sealedAuth`: the given secret, or the existing one if the type stays the same. Throws `invalid` if
- * there is neither.
+ * Returns the new `sealedAuth`: the given secret, or the existing one if the type stays the same. Null if there is
+ * neither, as in a draft.
  */
 export function sealAuth(
   tx: WriteContext,
@@ -135,14 +143,7 @@ export function sealAuth(
   if (field === null) return null;
   const kept = before && proofFieldOf(before.config.auth) === field ? before.sealedAuth : null;
   const label = authLabel(at);
-  if (wanted.proof === null) {
-    if (kept !== null) return kept;
-    throw invalid(
-      ["body", "config", "auth", field],
-      `Give the ${field} that the sender proves itself with`,
-      "missing",
-    );
-  }
+  if (wanted.proof === null) return kept;
   if (kept !== null && tx.secrets.open(kept, label) === wanted.proof) return kept;
   return tx.secrets.seal(wanted.proof, label);
 }

@@ -16,7 +16,7 @@ import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
 import { configFaults, draftFaults, withoutNulls } from "./faults.ts";
 import { checkReferences } from "./references.ts";
-import { sealAuth, withoutProof } from "./sender.ts";
+import { refuseUnproven, sealAuth, withoutProof } from "./sender.ts";
 import {
   type AutomationRow,
   automationDrafts,
@@ -99,6 +99,8 @@ export async function createAutomation(
     const id = tx.ids.uuid();
     const slug = await slugFor(tx, input.slug ?? undefined, input.name);
     await checkReferences(tx, { id, slug, name: input.name, config });
+    const sealedAuth = sealAuth(tx, { id, organizationId: tx.organizationId }, wanted, null);
+    if (status !== "draft") refuseUnproven(config.auth, sealedAuth);
     const row: AutomationRow = {
       id,
       ...created(tx),
@@ -111,7 +113,7 @@ export async function createAutomation(
         secret === null
           ? null
           : tx.secrets.seal(secret, secretLabel({ id, organizationId: tx.organizationId })),
-      sealedAuth: sealAuth(tx, { id, organizationId: tx.organizationId }, wanted, null),
+      sealedAuth,
       sealedNotify: sealNotify(tx, { id, organizationId: tx.organizationId }, slack.addresses, null),
       timestampRule: config.requireTimestamp === false ? null : "new",
       webhookPath: await freePath(tx, { id, slug, config, triggerType: input.triggerType }),
@@ -225,6 +227,7 @@ export async function updateAutomation(
       patch.config,
     );
     if (before.status === "draft" && status !== "draft") refuseUnfinished(tx, before, config);
+    if (status !== "draft") refuseUnproven(config.auth, kept.sealedAuth);
     const next = { ...patch, ...(patch.tags ? { tags: once(patch.tags) } : {}), config };
     const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
     if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });

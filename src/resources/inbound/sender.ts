@@ -37,7 +37,8 @@ export function checkSender(app: App, webhook: Webhook, sent: Sent): Stamp | nul
   }
   if (auth.type === "signature") return checkSignature(app, webhook, sent);
   if (auth.type === "ed25519") return checkEd25519(app, auth, sent);
-  const fault = proofFault(auth, webhook.proof ?? "", sent.headers);
+  if (webhook.proof === null) throw refused("The automation has no secret of this sender yet.");
+  const fault = proofFault(auth, webhook.proof, sent.headers);
   if (fault !== null) throw refused(fault);
   return null;
 }

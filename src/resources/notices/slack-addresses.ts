@@ -41,6 +41,16 @@ export function sealNotify(
   return whole.length === 0 ? null : tx.secrets.seal(JSON.stringify(whole), notifyLabel(at));
 }
 
+/** The config of an automation with its whole Slack addresses, for a copy of it. */
+export function withSlackSecrets(app: Pick<App, "secrets">, row: AutomationRow): JsonObject {
+  const { alerts } = row.config as AutomationConfig;
+  const left = openNotify(app, row, row.sealedNotify);
+  const notify = alerts?.notify?.map((entry) =>
+    entry.slack === undefined ? entry : { ...entry, slack: left.shift() ?? entry.slack },
+  );
+  return notify ? { ...row.config, alerts: { ...alerts, notify } as unknown as JsonObject } : row.config;
+}
+
 /** The whole Slack addresses of an automation's alerts. */
 function openNotify(
   app: Pick<App, "secrets">,
