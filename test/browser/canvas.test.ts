@@ -398,25 +398,28 @@ deepTest(
   120_000,
 );
 
-test("Ctrl+Shift+Enter publishes from wherever the focus is, and says when there is nothing to publish", async () => {
-  const { page, weir } = seen;
-  const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
-  await open(flow.id);
-  await card("b").focus();
-  await page.keyboard.press("Control+Shift+Enter");
-  await page.getByText("Nothing to publish").waitFor();
-  await page.keyboard.press("?");
-  const keys = page.getByRole("dialog", { name: "Keys of the canvas" });
-  await keys.getByText("Ctrl+Shift+Enter").waitFor();
-  await keys.getByText("Publish", { exact: true }).waitFor();
-  await page.keyboard.press("Escape");
-  await card("b").focus();
-  await page.keyboard.press("F2");
-  await page.getByRole("textbox", { name: "Step name" }).fill("Second");
-  await page.keyboard.press("Control+Shift+Enter");
-  await page.getByText("Published", { exact: true }).waitFor();
-  expect((await configOf(flow.id)).steps[1].name).toBe("Second");
-});
+deepTest(
+  "Ctrl+Shift+Enter publishes from wherever the focus is, and says when there is nothing to publish",
+  async () => {
+    const { page, weir } = seen;
+    const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
+    await open(flow.id);
+    await card("b").focus();
+    await page.keyboard.press("Control+Shift+Enter");
+    await page.getByText("Nothing to publish").waitFor();
+    await page.keyboard.press("?");
+    const keys = page.getByRole("dialog", { name: "Keys of the canvas" });
+    await keys.getByText("Ctrl+Shift+Enter").waitFor();
+    await keys.getByText("Publish", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await card("b").focus();
+    await page.keyboard.press("F2");
+    await page.getByRole("textbox", { name: "Step name" }).fill("Second");
+    await page.keyboard.press("Control+Shift+Enter");
+    await page.getByText("Published", { exact: true }).waitFor();
+    expect((await configOf(flow.id)).steps[1].name).toBe("Second");
+  },
+);
 
 deepTest("the steps of a run name their version, and an earlier one is restored there", async () => {
   const { page, weir, troubles } = seen;

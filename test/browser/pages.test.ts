@@ -154,37 +154,40 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.locator("h1 + span", { hasText: "Failed" }).waitFor();
   });
 
-  test("an action is made as a draft or by its form, its faults appear at their fields, and a run may override it", async () => {
-    await go("/actions/new?kind=duckdb_transform");
-    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
-    await page.getByRole("button", { name: "Create action" }).click();
-    await heading("Count");
-    await go("/actions/new?kind=duckdb_transform");
-    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
-    await page.getByRole("combobox", { name: "Output" }).selectOption("File");
-    await page.getByLabel("Format").waitFor();
-    await page.getByRole("combobox", { name: "Output" }).selectOption("Table of the lake");
-    await page.getByRole("button", { name: "Create action" }).click();
-    await page.getByText("Field required").nth(2).waitFor();
-    expect(await page.getByLabel("Layer").getAttribute("aria-invalid")).toBe("true");
-    await page.getByRole("combobox", { name: "Output" }).selectOption("None");
-    expect(await troubles()).toEqual([]);
-    await write("SQL", "SELECT 1 AS one");
-    await page.getByRole("button", { name: "Create action" }).click();
-    await heading("Count");
+  deepTest(
+    "an action is made as a draft or by its form, its faults appear at their fields, and a run may override it",
+    async () => {
+      await go("/actions/new?kind=duckdb_transform");
+      await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
+      await page.getByRole("button", { name: "Create action" }).click();
+      await heading("Count");
+      await go("/actions/new?kind=duckdb_transform");
+      await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
+      await page.getByRole("combobox", { name: "Output" }).selectOption("File");
+      await page.getByLabel("Format").waitFor();
+      await page.getByRole("combobox", { name: "Output" }).selectOption("Table of the lake");
+      await page.getByRole("button", { name: "Create action" }).click();
+      await page.getByText("Field required").nth(2).waitFor();
+      expect(await page.getByLabel("Layer").getAttribute("aria-invalid")).toBe("true");
+      await page.getByRole("combobox", { name: "Output" }).selectOption("None");
+      expect(await troubles()).toEqual([]);
+      await write("SQL", "SELECT 1 AS one");
+      await page.getByRole("button", { name: "Create action" }).click();
+      await heading("Count");
 
-    await page.getByRole("button", { name: "JSON" }).click();
-    await write("Definition", '{"sql": "SELECT 2 AS two"}');
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Action saved", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "JSON" }).click();
+      await write("Definition", '{"sql": "SELECT 2 AS two"}');
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Action saved", { exact: true }).waitFor();
 
-    await page.getByRole("button", { name: "Run", exact: true }).click();
-    await write("Overrides", '{"sql": "SELECT 3 AS three"}');
-    await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
-    await page.waitForURL(/\/runs\//);
-    await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
-    await page.getByText("SELECT 3 AS three").waitFor();
-  });
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await write("Overrides", '{"sql": "SELECT 3 AS three"}');
+      await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+      await page.waitForURL(/\/runs\//);
+      await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+      await page.getByText("SELECT 3 AS three").waitFor();
+    },
+  );
 
   deepTest("actions are searched by name", async () => {
     await go("/actions");
@@ -226,7 +229,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("Error", { exact: true }).waitFor();
   });
 
-  test("a connection string fills in the form of a database", async () => {
+  deepTest("a connection string fills in the form of a database", async () => {
     await go("/connections/new?provider=postgres");
     const line = page.getByRole("textbox", { name: "Connection string" });
     await line.fill("mysql://ada@db.example.com/shop");

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { EndpointDefinition } from "../../src/catalog/contract.ts";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 
 const CATALOG = "/api/v1/api-catalog";
 
@@ -95,7 +96,7 @@ test("what the replies of a whole description are looked into for has an end, an
   ]);
 });
 
-test("whatever was imported can be added", async () => {
+deepTest("whatever was imported can be added", async () => {
   const long = "n".repeat(300);
   const cursors = Object.fromEntries(
     ["next_cursor", "cursor", "marker", "next_marker", "bookmark"].map((name) => [name, text]),

@@ -18,9 +18,9 @@ afterAll(async () => {
 
 const ROUNDS = 2;
 /** Each look is a process. */
-const LOOK_MS = scaled(300, 10);
+const LOOK_MS = scaled(600, 10);
 const DEATHS = scaled(1, 2);
-const ROUND_ROWS = scaled(30_000, 60_000);
+const ROUND_ROWS = scaled(15_000, 60_000);
 const RESOURCES = {
   appended: { name: "src", primaryKey: ["id"], incremental: { cursorField: "id" } },
   merged: { name: "src", primaryKey: ["id"], writeDisposition: "merge" },

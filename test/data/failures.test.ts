@@ -92,7 +92,7 @@ deepTest("a bucket that is not there, or keys that are wrong, fail the run with 
   expect(empty).toMatchObject({ code: "not_found", retryable: false });
 });
 
-test("what the definition asks for and the source has not is reported by name", async () => {
+deepTest("what the definition asks for and the source has not is reported by name", async () => {
   const shop = await connectPostgres(data.owner, pg);
   const cases = [
     [{ name: "t", spec: "nosuch" }, "not_found", /nosuch/],

@@ -87,7 +87,7 @@ test("a template is installed, a connection made and verified, an extract run, a
   ]);
 });
 
-test("a key that an object has twice is reported, however the page is read", async () => {
+deepTest("a key that an object has twice is reported, however the page is read", async () => {
   const { id, dataset } = await open();
   const filler = (n: number) => `{"id":${n},"note":"${"x".repeat(1_000)}"}`;
   const odd = '{"id":1,"who":{"name":"Ada","name":"Bo"},"id":2}';

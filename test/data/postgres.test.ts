@@ -123,52 +123,55 @@ test("a lag reads back over its window, and takes only what was not there", asyn
   expect(await data.rows("select id from raw.late order by id")).toEqual([1, 2, 3].map((id) => ({ id })));
 });
 
-test("a merge replaces by key, counts what it did, and lets a backfill leave the cursor alone", async () => {
-  await pg.sql.unsafe(
-    "create table goods (id int primary key, name text, rev int); insert into goods select i, 'a' || i, i from generate_series(1, 50) i",
-  );
-  const extract = await data.extract(shop, {
-    dataset: "goods",
-    resources: [
-      { name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental: { cursorField: "rev" } },
-    ],
-  });
-  const first = await extract.result();
-  expect(first.tables[0]).toMatchObject({ inserted: 50, updated: 0, cursor: { start: null, end: 50 } });
-  await pg.sql.unsafe(
-    "update goods set name = 'new', rev = 51 where id <= 3; insert into goods values (99, 'x', 52)",
-  );
-  const second = await extract.result();
-  expect(second.tables[0]).toMatchObject({
-    rowsRead: 5,
-    inserted: 1,
-    updated: 3,
-    deduplicated: 1,
-    deleted: 0,
-    rows: 4,
-  });
-  expect(await data.sums("raw", "goods")).toMatchObject({ rows: 51, files: 1 });
-  expect(
-    await data.rows(
-      "select count(*) n, count(distinct id) ids, count(*) filter (name = 'new') news from raw.goods",
-    ),
-  ).toEqual([{ n: 51, ids: 51, news: 3 }]);
+deepTest(
+  "a merge replaces by key, counts what it did, and lets a backfill leave the cursor alone",
+  async () => {
+    await pg.sql.unsafe(
+      "create table goods (id int primary key, name text, rev int); insert into goods select i, 'a' || i, i from generate_series(1, 50) i",
+    );
+    const extract = await data.extract(shop, {
+      dataset: "goods",
+      resources: [
+        { name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental: { cursorField: "rev" } },
+      ],
+    });
+    const first = await extract.result();
+    expect(first.tables[0]).toMatchObject({ inserted: 50, updated: 0, cursor: { start: null, end: 50 } });
+    await pg.sql.unsafe(
+      "update goods set name = 'new', rev = 51 where id <= 3; insert into goods values (99, 'x', 52)",
+    );
+    const second = await extract.result();
+    expect(second.tables[0]).toMatchObject({
+      rowsRead: 5,
+      inserted: 1,
+      updated: 3,
+      deduplicated: 1,
+      deleted: 0,
+      rows: 4,
+    });
+    expect(await data.sums("raw", "goods")).toMatchObject({ rows: 51, files: 1 });
+    expect(
+      await data.rows(
+        "select count(*) n, count(distinct id) ids, count(*) filter (name = 'new') news from raw.goods",
+      ),
+    ).toEqual([{ n: 51, ids: 51, news: 3 }]);
 
-  await pg.sql.unsafe("update goods set name = 'old again' where id in (10, 20)");
-  const incremental = { cursorField: "rev", initialValue: 10, endValue: 20 };
-  const backfill = await extract.result({
-    resources: [{ name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental }],
-  });
-  expect(backfill).toMatchObject({ mode: "backfill" });
-  expect(backfill.tables[0]).toMatchObject({
-    rowsRead: 10,
-    updated: 10,
-    inserted: 0,
-    cursor: { start: 10, end: 19 },
-  });
-  expect((await extract.state()).goods).toMatchObject({ lastValue: 52, loadId: second.loadId });
-  expect(await data.rows("select id from raw.goods where name = 'old again'")).toEqual([{ id: 10 }]);
-});
+    await pg.sql.unsafe("update goods set name = 'old again' where id in (10, 20)");
+    const incremental = { cursorField: "rev", initialValue: 10, endValue: 20 };
+    const backfill = await extract.result({
+      resources: [{ name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental }],
+    });
+    expect(backfill).toMatchObject({ mode: "backfill" });
+    expect(backfill.tables[0]).toMatchObject({
+      rowsRead: 10,
+      updated: 10,
+      inserted: 0,
+      cursor: { start: 10, end: 19 },
+    });
+    expect((await extract.state()).goods).toMatchObject({ lastValue: 52, loadId: second.loadId });
+    expect(await data.rows("select id from raw.goods where name = 'old again'")).toEqual([{ id: 10 }]);
+  },
+);
 
 test("a replace puts the new rows in the place of all old ones, none included", async () => {
   await pg.sql.unsafe("create table swap as select i as id from generate_series(1, 5) i");

@@ -133,42 +133,45 @@ test("without output the rows go to an artifact; maxRows ends them, and says so"
   expect(await data.sums("marts", "seven")).toMatchObject({ rows: 7 });
 });
 
-test("without output the rows are the result, whatever their size, and continue to the next step", async () => {
-  await using receiver = startReceiver(({ text }) => Response.json(JSON.parse(text)));
-  const rows = (count: number, width: number) =>
-    `select i as id, 9007199254740993 + i as big, repeat('x', ${width}) as text from range(${count}) t(i)`;
-  for (const [count, width] of [
-    [3, 5],
-    [20_000, 50],
-  ] as const) {
-    const flow = await makeAutomation(data.owner, {
-      steps: [
-        { key: "rows", kind: "duckdb_transform", definition: { sql: rows(count, width) } },
-        {
-          key: "tell",
-          kind: "http_request",
-          dependsOn: ["rows"],
-          definition: {
-            method: "POST",
-            url: receiver.url,
-            body: {
-              rows: "{{steps.rows.result.rows}}",
-              size: "{{ size(steps.rows.result.items) }}",
-              last: "{{ steps.rows.result.items.last() }}",
+deepTest(
+  "without output the rows are the result, whatever their size, and continue to the next step",
+  async () => {
+    await using receiver = startReceiver(({ text }) => Response.json(JSON.parse(text)));
+    const rows = (count: number, width: number) =>
+      `select i as id, 9007199254740993 + i as big, repeat('x', ${width}) as text from range(${count}) t(i)`;
+    for (const [count, width] of [
+      [3, 5],
+      [20_000, 50],
+    ] as const) {
+      const flow = await makeAutomation(data.owner, {
+        steps: [
+          { key: "rows", kind: "duckdb_transform", definition: { sql: rows(count, width) } },
+          {
+            key: "tell",
+            kind: "http_request",
+            dependsOn: ["rows"],
+            definition: {
+              method: "POST",
+              url: receiver.url,
+              body: {
+                rows: "{{steps.rows.result.rows}}",
+                size: "{{ size(steps.rows.result.items) }}",
+                last: "{{ steps.rows.result.items.last() }}",
+              },
+              responseExtract: "@",
             },
-            responseExtract: "@",
           },
-        },
-      ],
-    });
-    const run = await flowToEnd(data.owner, flow.id);
-    expect([run.status, run.error]).toEqual(["completed", null]);
-    const told = (await data.owner("GET", `/api/v1/action-runs/${run.steps[1].actionRunId}`)).body;
-    expect(told.result.extracted).toMatchObject({ rows: count, size: count, last: { id: count - 1 } });
-  }
-  const large = await data.end("duckdb_transform", { sql: rows(90_000, 1_000) });
-  expect(large).toMatchObject({ status: "failed", error: { code: "result_too_large" } });
-});
+        ],
+      });
+      const run = await flowToEnd(data.owner, flow.id);
+      expect([run.status, run.error]).toEqual(["completed", null]);
+      const told = (await data.owner("GET", `/api/v1/action-runs/${run.steps[1].actionRunId}`)).body;
+      expect(told.result.extracted).toMatchObject({ rows: count, size: count, last: { id: count - 1 } });
+    }
+    const large = await data.end("duckdb_transform", { sql: rows(90_000, 1_000) });
+    expect(large).toMatchObject({ status: "failed", error: { code: "result_too_large" } });
+  },
+);
 
 deepTest("rows go into a file of the run, or of a connection, as every reader has them", async () => {
   const sql = "select id, total from raw.shop__orders order by id";

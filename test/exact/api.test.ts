@@ -4,6 +4,7 @@ import { type Asked, SECRETS, startJsonApi, type TestJsonApi } from "../peers/js
 import { published } from "../support/bundles.ts";
 import { connect } from "../support/connections.ts";
 import { credentialsOf, definitionOf } from "../support/json-api.ts";
+import { deepTest } from "../support/scale.ts";
 import { reportOf, type Source } from "./harness.ts";
 import { objectsOf } from "./json.ts";
 import { JSON_SORTS, LATE_JSON } from "./json-sorts.ts";
@@ -67,7 +68,7 @@ test("every value of an API's pages arrives as it is written", async () => {
   expect(await reportOf(data, source, makeTables(JSON_SORTS, TABLES))).toEqual([]);
 });
 
-test("a value that is not like those of the pages before arrives too", async () => {
+deepTest("a value that is not like those of the pages before arrives too", async () => {
   const tables = LATE.flatMap((before) =>
     LATE_JSON.map(([usual, last], at) => {
       const column = { type: `${usual} and then ${last}`, kind: "raw" as const, hostile: [] };

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { localFiles } from "../../src/providers/local-files/local-files.ts";
 import { link } from "../support/link.ts";
-import { someOf } from "../support/scale.ts";
+import { deepTest, someOf } from "../support/scale.ts";
 import { openTestSql } from "../support/sql.ts";
 import { failure, openWorld, type World } from "./extract/world.ts";
 
@@ -106,7 +106,7 @@ describe("CSV files", () => {
     expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 10 }]);
   });
 
-  test.each(
+  deepTest.each(
     someOf(1, [
       ["small", 1],
       ["large", 1_000_000],

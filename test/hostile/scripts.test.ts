@@ -121,21 +121,25 @@ describe("scripts that try to do what they may not", () => {
     scaled(120_000, 600_000),
   );
 
-  test("of another organization find no trace in memory, also beside each other", async () => {
-    const secret = `secret-${"s".repeat(20)}`;
-    const keep = `globalThis.kept = ${JSON.stringify(secret)}.repeat(1000); export default () => { const a = new Uint8Array(1e6).fill(83); return typeof a }`;
-    const look = `export default () => {
+  deepTest(
+    "of another organization find no trace in memory, also beside each other",
+    async () => {
+      const secret = `secret-${"s".repeat(20)}`;
+      const keep = `globalThis.kept = ${JSON.stringify(secret)}.repeat(1000); export default () => { const a = new Uint8Array(1e6).fill(83); return typeof a }`;
+      const look = `export default () => {
   for (let i = 0; i < 50; i++) { const bytes = new Uint8Array(new ArrayBuffer(200000)); if (bytes.some((b) => b !== 0)) return "bytes" }
   return typeof kept;
 }`;
-    await Promise.all(
-      Array.from({ length: availableParallelism() * 8 }, async (_, n) => {
-        const by = { ...host, organizationId: `org-${n % 4}` };
-        const { output } = await run(n % 2 ? keep : look, { timeoutMs: 60_000 }, by);
-        expect(output).toBe(n % 2 ? "object" : "undefined");
-      }),
-    );
-  }, 120_000);
+      await Promise.all(
+        Array.from({ length: availableParallelism() * 8 }, async (_, n) => {
+          const by = { ...host, organizationId: `org-${n % 4}` };
+          const { output } = await run(n % 2 ? keep : look, { timeoutMs: 60_000 }, by);
+          expect(output).toBe(n % 2 ? "object" : "undefined");
+        }),
+      );
+    },
+    120_000,
+  );
 
   deepTest("get the replies to their own calls, though the last one's come late", async () => {
     const late = { ...host, call: async () => Bun.sleep(30).then(() => [Buffer.from('"late"')]) };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { someOf } from "../support/scale.ts";
+import { deepTest, someOf } from "../support/scale.ts";
 
 const SUITE = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 const SOURCE = join(import.meta.dir, "../support/conformance-client.ts");
@@ -63,7 +63,7 @@ async function conformance(revision: string): Promise<Map<string, boolean>> {
   return new Map([...lines].map(([, mark, scenario = ""]) => [scenario, mark === "✓"]));
 }
 
-test.each(someOf(1, ["2026-07-28", "2025-11-25"]))(
+deepTest.each(someOf(1, ["2026-07-28", "2025-11-25"]))(
   "the client does what %s requires of clients",
   async (revision) => {
     const scenarios = await conformance(revision);

@@ -6,7 +6,7 @@ import { mcpOperationsOver } from "../../src/resources/mcp/routes.ts";
 import { operations } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
 import { fixedServer } from "../support/conformance-server.ts";
-import { someOf } from "../support/scale.ts";
+import { deepTest, someOf } from "../support/scale.ts";
 
 const SUITE = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 
@@ -148,7 +148,7 @@ test.each(REVISIONS)(
   300_000,
 );
 
-test.each(REVISIONS)(
+deepTest.each(REVISIONS)(
   "with the suite's own tools, resources and prompts, it does all that %s requires but what needs a session",
   async (revision) => {
     await using door = await openDoor({ operations: FIXED_OPERATIONS });

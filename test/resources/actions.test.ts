@@ -5,6 +5,7 @@ import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATIONS,
@@ -498,7 +499,7 @@ describe("the state of an extract", () => {
     ]);
   });
 
-  test("tells how far it has come, and only a reset takes it back", async () => {
+  deepTest("tells how far it has come, and only a reset takes it back", async () => {
     await using app = await startApp();
     const files = await connect(app.owner, localFiles("Files"));
     const csv = "id,at\n1,2026-01-01\n2,2026-01-02\n";

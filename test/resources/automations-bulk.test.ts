@@ -134,44 +134,48 @@ describe("a step over a long list", () => {
     120_000,
   );
 
-  test("leaves null where an item failed, names the failures, and does only those again", async () => {
-    await using app = await startApp();
-    let isBroken = true;
-    const times = new Map<number, number>();
-    await using receiver = startReceiver(async ({ text }) => {
-      const { index } = JSON.parse(text) as { index: number };
-      if (isBroken && index % 400 === 1) return new Response("no", { status: 400 });
-      times.set(index, (times.get(index) ?? 0) + 1);
-      return Response.json({ index });
-    });
-    const steps = [post(receiver.url, { forEach: "{{input}}", maxParallel: 20, onError: "continue" })];
-    const end = { key: "stop", dependsOn: ["each"], kind: "run_script" };
-    const source = "export default (seen) => { throw new Error(JSON.stringify(seen)) }";
-    const stop = { ...end, definition: { source, input: "{{steps.each.failures[0]}}" } };
-    const flow = await makeAutomation(app.owner, { steps: [...steps, stop] });
-    const first = await flowToEnd(app.owner, flow.id, { input: numbers(1_100) });
-    const [each] = first.steps;
-    expect(each).toMatchObject({ status: "failed", error: { details: { item: 1 } } });
-    const { failures, ...counts } = each.items;
-    expect(counts).toEqual({ total: 1_100, pending: 0, running: 0, completed: 1_097, failed: 3 });
-    expect(failures.map(({ index }: { index: number }) => index)).toEqual([1, 401, 801]);
-    const { code, message } = failures[0].error;
-    expect(JSON.parse(first.error.message.replace(/^[^{]*/, "").replace(/[^}]*$/, ""))).toEqual({
-      index: 1,
-      error: { code, message },
-    });
-    isBroken = false;
-    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
-    const second = await automationRunEnd(app.owner, again.id);
-    expect(second.steps[0].items).toMatchObject({ total: 1_100, completed: 1_100, failed: 0 });
-    expect([times.size, new Set(times.values())]).toEqual([1_100, new Set([1])]);
-    const { result } = (await app.owner("GET", `${RUNS}/${second.steps[0].actionRunId}`)).body;
-    const results =
-      result.results ?? (await app.owner("GET", `/api/v1/artifacts/${result.artifactId}/content`)).body;
-    expect(results.map((one: { extracted: { index: number } }) => one.extracted.index)).toEqual(
-      numbers(1_100),
-    );
-  }, 120_000);
+  deepTest(
+    "leaves null where an item failed, names the failures, and does only those again",
+    async () => {
+      await using app = await startApp();
+      let isBroken = true;
+      const times = new Map<number, number>();
+      await using receiver = startReceiver(async ({ text }) => {
+        const { index } = JSON.parse(text) as { index: number };
+        if (isBroken && index % 400 === 1) return new Response("no", { status: 400 });
+        times.set(index, (times.get(index) ?? 0) + 1);
+        return Response.json({ index });
+      });
+      const steps = [post(receiver.url, { forEach: "{{input}}", maxParallel: 20, onError: "continue" })];
+      const end = { key: "stop", dependsOn: ["each"], kind: "run_script" };
+      const source = "export default (seen) => { throw new Error(JSON.stringify(seen)) }";
+      const stop = { ...end, definition: { source, input: "{{steps.each.failures[0]}}" } };
+      const flow = await makeAutomation(app.owner, { steps: [...steps, stop] });
+      const first = await flowToEnd(app.owner, flow.id, { input: numbers(1_100) });
+      const [each] = first.steps;
+      expect(each).toMatchObject({ status: "failed", error: { details: { item: 1 } } });
+      const { failures, ...counts } = each.items;
+      expect(counts).toEqual({ total: 1_100, pending: 0, running: 0, completed: 1_097, failed: 3 });
+      expect(failures.map(({ index }: { index: number }) => index)).toEqual([1, 401, 801]);
+      const { code, message } = failures[0].error;
+      expect(JSON.parse(first.error.message.replace(/^[^{]*/, "").replace(/[^}]*$/, ""))).toEqual({
+        index: 1,
+        error: { code, message },
+      });
+      isBroken = false;
+      const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
+      const second = await automationRunEnd(app.owner, again.id);
+      expect(second.steps[0].items).toMatchObject({ total: 1_100, completed: 1_100, failed: 0 });
+      expect([times.size, new Set(times.values())]).toEqual([1_100, new Set([1])]);
+      const { result } = (await app.owner("GET", `${RUNS}/${second.steps[0].actionRunId}`)).body;
+      const results =
+        result.results ?? (await app.owner("GET", `/api/v1/artifacts/${result.artifactId}/content`)).body;
+      expect(results.map((one: { extracted: { index: number } }) => one.extracted.index)).toEqual(
+        numbers(1_100),
+      );
+    },
+    120_000,
+  );
 
   deepTest("begins no item after one has failed", async () => {
     await using app = await startApp();

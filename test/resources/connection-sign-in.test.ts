@@ -13,6 +13,7 @@ import {
 } from "../support/connection-sign-ins.ts";
 import { connect, faultsOf, localFiles } from "../support/connections.ts";
 import { join } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { surferOf } from "../support/sign-ins.ts";
 import { makeAction, runToEnd } from "../support/work.ts";
 
@@ -149,7 +150,7 @@ describe("a sign-in for a connection", () => {
     expect(peer.state.refreshes - refreshes).toBeLessThanOrEqual(2);
   });
 
-  test("is renewed once for a hundred runs at the same time", async () => {
+  deepTest("is renewed once for a hundred runs at the same time", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);

@@ -130,60 +130,66 @@ deepTest(
   },
 );
 
-test("a recipient leaves a schedule by the link in its mails without signing in, and the last one ends it", async () => {
-  const { id } = await make({ name: "Left" });
-  const at = `${DASHBOARDS}/${id}/subscriptions`;
-  const [mary, joan] = [await join(app, "viewer"), await join(app, "viewer")];
-  const made = created(
-    await app.owner("POST", at, {
-      schedule: { cron: "0 7 * * *" },
-      recipients: [mary.user.id, joan.user.id],
-    }),
-  );
-  app.clock.turn(DAY);
-  const linkIn = async (address: string) => {
-    const [{ headers, text, html }] = (await mailsTo(address, 1)) as [(typeof app.peer.received)[number]];
-    const [, link = ""] = /^<(.*)>$/.exec(headers["list-unsubscribe"] ?? "") ?? [];
-    expect(link).toStartWith(`${app.origin}/unsubscribe?token=`);
-    expect(headers["list-unsubscribe-post"]).toBe("List-Unsubscribe=One-Click");
-    expect([text?.includes(`Unsubscribe:\n${link}`), html?.includes(`href="${link}"`)]).toEqual([true, true]);
-    return link;
-  };
-  const [ofMary, ofJoan] = [await linkIn(mary.user.email), await linkIn(joan.user.email)];
-  /** As a mail program does it (RFC 8058). */
-  const post = async (link: string) =>
-    (
-      await fetch(link, {
-        method: "POST",
-        headers: { "content-type": "application/x-www-form-urlencoded" },
-        body: "List-Unsubscribe=One-Click",
-      })
-    ).status;
-  const recipients = async () => (await app.owner("GET", `${at}/${made.id}`)).body.recipients;
-  expect((await fetch(ofMary)).headers.get("content-type")).toContain("text/html");
-  expect(await recipients()).toEqual([mary.user.id, joan.user.id]);
+deepTest(
+  "a recipient leaves a schedule by the link in its mails without signing in, and the last one ends it",
+  async () => {
+    const { id } = await make({ name: "Left" });
+    const at = `${DASHBOARDS}/${id}/subscriptions`;
+    const [mary, joan] = [await join(app, "viewer"), await join(app, "viewer")];
+    const made = created(
+      await app.owner("POST", at, {
+        schedule: { cron: "0 7 * * *" },
+        recipients: [mary.user.id, joan.user.id],
+      }),
+    );
+    app.clock.turn(DAY);
+    const linkIn = async (address: string) => {
+      const [{ headers, text, html }] = (await mailsTo(address, 1)) as [(typeof app.peer.received)[number]];
+      const [, link = ""] = /^<(.*)>$/.exec(headers["list-unsubscribe"] ?? "") ?? [];
+      expect(link).toStartWith(`${app.origin}/unsubscribe?token=`);
+      expect(headers["list-unsubscribe-post"]).toBe("List-Unsubscribe=One-Click");
+      expect([text?.includes(`Unsubscribe:\n${link}`), html?.includes(`href="${link}"`)]).toEqual([
+        true,
+        true,
+      ]);
+      return link;
+    };
+    const [ofMary, ofJoan] = [await linkIn(mary.user.email), await linkIn(joan.user.email)];
+    /** As a mail program does it (RFC 8058). */
+    const post = async (link: string) =>
+      (
+        await fetch(link, {
+          method: "POST",
+          headers: { "content-type": "application/x-www-form-urlencoded" },
+          body: "List-Unsubscribe=One-Click",
+        })
+      ).status;
+    const recipients = async () => (await app.owner("GET", `${at}/${made.id}`)).body.recipients;
+    expect((await fetch(ofMary)).headers.get("content-type")).toContain("text/html");
+    expect(await recipients()).toEqual([mary.user.id, joan.user.id]);
 
-  expect([
-    await post(ofMary.replace(mary.user.id, joan.user.id)),
-    await post(`${app.origin}/unsubscribe?token=a`),
-  ]).toEqual([404, 404]);
-  expect(await recipients()).toEqual([mary.user.id, joan.user.id]);
-  expect([await post(ofMary), await post(ofMary)]).toEqual([204, 204]);
-  expect(await recipients()).toEqual([joan.user.id]);
-  expect(await post(ofJoan)).toBe(204);
-  expect((await app.owner("GET", `${at}/${made.id}`)).status).toBe(404);
-  expect([await post(ofJoan), await post(ofMary)]).toEqual([204, 204]);
-  const { items } = (await app.owner("GET", `/api/v1/events?entityId=${made.id}&limit=100`)).body;
-  expect(
-    items
-      .filter(({ type }: { type: string }) => type.startsWith("dashboard_subscription"))
-      .map(({ type, actor }: { type: string; actor: { id: string } }) => [type, actor.id]),
-  ).toEqual([
-    ["dashboard_subscription.deleted", joan.user.id],
-    ["dashboard_subscription.updated", mary.user.id],
-    ["dashboard_subscription.created", app.ids.userId],
-  ]);
-});
+    expect([
+      await post(ofMary.replace(mary.user.id, joan.user.id)),
+      await post(`${app.origin}/unsubscribe?token=a`),
+    ]).toEqual([404, 404]);
+    expect(await recipients()).toEqual([mary.user.id, joan.user.id]);
+    expect([await post(ofMary), await post(ofMary)]).toEqual([204, 204]);
+    expect(await recipients()).toEqual([joan.user.id]);
+    expect(await post(ofJoan)).toBe(204);
+    expect((await app.owner("GET", `${at}/${made.id}`)).status).toBe(404);
+    expect([await post(ofJoan), await post(ofMary)]).toEqual([204, 204]);
+    const { items } = (await app.owner("GET", `/api/v1/events?entityId=${made.id}&limit=100`)).body;
+    expect(
+      items
+        .filter(({ type }: { type: string }) => type.startsWith("dashboard_subscription"))
+        .map(({ type, actor }: { type: string; actor: { id: string } }) => [type, actor.id]),
+    ).toEqual([
+      ["dashboard_subscription.deleted", joan.user.id],
+      ["dashboard_subscription.updated", mary.user.id],
+      ["dashboard_subscription.created", app.ids.userId],
+    ]);
+  },
+);
 
 test("why a mail was not sent is reported at the subscription and by an event", async () => {
   const { id } = await make({ name: "Changed" });

@@ -250,7 +250,7 @@ describe("lines of JSON", () => {
     },
   );
 
-  test("may be one long list, as some programs write them", async () => {
+  deepTest("may be one long list, as some programs write them", async () => {
     await using world = openWorld();
     const bytes = new TextEncoder().encode(`[${"1,".repeat(1_000_000)}1]`);
     const { result } = await world.run({ resources: [{ name: "t" }] }, fileOf("jsonl", bytes));

@@ -3,14 +3,13 @@ import { startApp } from "../support/app.ts";
 import { gate } from "../support/decisions.ts";
 import { openAs } from "../support/hands.ts";
 import { fillRuns } from "../support/many.ts";
-import { deepTest } from "../support/scale.ts";
 import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 /** Words that the page is full of in English, and that no German text has. */
 const ENGLISH =
   /\b(Access|Account|Add|Cancel|Create|Created|Delete|Edit|Failed|Last|Loading|Members?|Name or|New|No|Queued|Runs?|Save|Search|Settings|Sign|the|Time|Updated|View|You|your)\b/;
 
-deepTest("who reads German gets the page in German: sentences, plurals, numbers and dates", async () => {
+test("who reads German gets the page in German: sentences, plurals, numbers and dates", async () => {
   await using weir = await startApp();
   const { owner } = weir;
   const action = await makeAction(owner, { name: "Kunden laden" });
@@ -65,7 +64,7 @@ deepTest("who reads German gets the page in German: sentences, plurals, numbers 
   expect([...faults, ...foreign]).toEqual([]);
 });
 
-deepTest("automations, their canvas, their editor and its messages are in German too", async () => {
+test("automations, their canvas, their editor and its messages are in German too", async () => {
   await using weir = await startApp();
   const { owner } = weir;
   const step = (key: string, more: object = {}) => ({
@@ -114,37 +113,34 @@ deepTest("automations, their canvas, their editor and its messages are in German
   expect([...faults, ...foreign]).toEqual([]);
 });
 
-deepTest(
-  "the fields of providers and of kinds of actions are in German, as their forms show them",
-  async () => {
-    await using weir = await startApp({ engine: false });
-    await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
-    const { page, faults, foreign } = seen;
-    await page.goto(`${weir.origin}/connections/new`);
-    await page.getByText("Tabellen und Views einer PostgreSQL-Datenbank.").click();
-    await page.getByLabel("Datenbank").fill("shop");
-    await page.getByText("Name der Datenbank.").waitFor();
-    await page.getByLabel("Passwort").waitFor();
-    await page
-      .getByText("Ob TLS verwendet wird, mit den Modi von libpqs sslmode.")
-      .waitFor({ state: "attached" });
+test("the fields of providers and of kinds of actions are in German, as their forms show them", async () => {
+  await using weir = await startApp({ engine: false });
+  await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
+  const { page, faults, foreign } = seen;
+  await page.goto(`${weir.origin}/connections/new`);
+  await page.getByText("Tabellen und Views einer PostgreSQL-Datenbank.").click();
+  await page.getByLabel("Datenbank").fill("shop");
+  await page.getByText("Name der Datenbank.").waitFor();
+  await page.getByLabel("Passwort").waitFor();
+  await page
+    .getByText("Ob TLS verwendet wird, mit den Modi von libpqs sslmode.")
+    .waitFor({ state: "attached" });
 
-    await page.getByRole("textbox", { name: /^Name/ }).fill("Shop");
-    await page.getByRole("textbox", { name: /^Host(?!-)/ }).fill("db.example.com");
-    await page.getByLabel(/^Port/).fill("70000");
-    await page.getByRole("textbox", { name: /^Benutzer/ }).fill("weir");
-    await page.keyboard.press("Control+Enter");
-    await page.getByText("Eingabe darf höchstens 65535 sein").first().waitFor();
+  await page.getByRole("textbox", { name: /^Name/ }).fill("Shop");
+  await page.getByRole("textbox", { name: /^Host(?!-)/ }).fill("db.example.com");
+  await page.getByLabel(/^Port/).fill("70000");
+  await page.getByRole("textbox", { name: /^Benutzer/ }).fill("weir");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("Eingabe darf höchstens 65535 sein").first().waitFor();
 
-    const wait = await makeAction(weir.owner, {
-      kind: "approval_gate",
-      definition: gate(),
-    });
-    await page.goto(`${weir.origin}/actions/${wait.id}`);
-    await page.getByText("Die Frage in einer Zeile").waitFor();
-    expect([...faults.filter((fault) => !fault.includes("422")), ...foreign]).toEqual([]);
-  },
-);
+  const wait = await makeAction(weir.owner, {
+    kind: "approval_gate",
+    definition: gate(),
+  });
+  await page.goto(`${weir.origin}/actions/${wait.id}`);
+  await page.getByText("Die Frage in einer Zeile").waitFor();
+  expect([...faults.filter((fault) => !fault.includes("422")), ...foreign]).toEqual([]);
+});
 
 test("a language that is chosen comes before the browser's, and one that can't be loaded leaves the page in English", async () => {
   await using weir = await startApp({ engine: false });
@@ -165,15 +161,12 @@ test("a language that is chosen comes before the browser's, and one that can't b
   expect(faults).toEqual([]);
 });
 
-deepTest(
-  "the locale of a person decides where nothing is chosen, in a browser of another language too",
-  async () => {
-    await using weir = await startApp({ engine: false });
-    await weir.owner("PATCH", "/api/v1/users/me/preferences", { locale: "de-AT" });
-    await using seen = await openAs(weir.origin);
-    const { page, faults } = seen;
-    await page.getByRole("heading", { name: "Hallo, Ada" }).waitFor();
-    expect(await page.locator("html").getAttribute("lang")).toBe("de");
-    expect(faults).toEqual([]);
-  },
-);
+test("the locale of a person decides where nothing is chosen, in a browser of another language too", async () => {
+  await using weir = await startApp({ engine: false });
+  await weir.owner("PATCH", "/api/v1/users/me/preferences", { locale: "de-AT" });
+  await using seen = await openAs(weir.origin);
+  const { page, faults } = seen;
+  await page.getByRole("heading", { name: "Hallo, Ada" }).waitFor();
+  expect(await page.locator("html").getAttribute("lang")).toBe("de");
+  expect(faults).toEqual([]);
+});

@@ -3,7 +3,6 @@ import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
 import { connect } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, flowToEnd, makeAutomation } from "../support/work.ts";
 
@@ -16,35 +15,32 @@ afterAll(() => seen[Symbol.asyncDispose]());
 const draftOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}/draft`)).body;
 const panel = () => seen.page.getByRole("region", { name: /^Step / });
 
-deepTest(
-  "an expression shows its value as one types it, from the last run, and then why it has none",
-  async () => {
-    const { page, go, weir, troubles } = seen;
-    const flow = await makeAutomation(weir.owner, {
-      steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
-    });
-    await flowToEnd(weir.owner, flow.id, { input: { total: 21, lines: ["a", "b"] } });
-    await go(`/automations/${flow.id}/edit?step=route`);
-    const when = page.getByRole("textbox", { name: "Condition" });
-    await when.fill("input.total * 2 > 40");
-    await panel().getByText("true", { exact: true }).waitFor();
-    await when.fill("input.totl > 40");
-    await panel()
-      .getByText("input has no field totl")
-      .or(panel().getByText(/no .*totl/))
-      .first()
-      .waitFor();
-    await when.fill("");
-    await page.getByLabel("Run", { exact: true }).selectOption("list");
-    await page.getByRole("textbox", { name: "For each" }).fill("{{input.lines}}");
-    await panel().getByText('["a","b"]').waitFor();
-    await when.fill("item == 'a'");
-    await panel().getByText("true", { exact: true }).waitFor();
-    expect(await troubles()).toEqual([]);
-  },
-);
+test("an expression shows its value as one types it, from the last run, and then why it has none", async () => {
+  const { page, go, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
+  });
+  await flowToEnd(weir.owner, flow.id, { input: { total: 21, lines: ["a", "b"] } });
+  await go(`/automations/${flow.id}/edit?step=route`);
+  const when = page.getByRole("textbox", { name: "Condition" });
+  await when.fill("input.total * 2 > 40");
+  await panel().getByText("true", { exact: true }).waitFor();
+  await when.fill("input.totl > 40");
+  await panel()
+    .getByText("input has no field totl")
+    .or(panel().getByText(/no .*totl/))
+    .first()
+    .waitFor();
+  await when.fill("");
+  await page.getByLabel("Run", { exact: true }).selectOption("list");
+  await page.getByRole("textbox", { name: "For each" }).fill("{{input.lines}}");
+  await panel().getByText('["a","b"]').waitFor();
+  await when.fill("item == 'a'");
+  await panel().getByText("true", { exact: true }).waitFor();
+  expect(await troubles()).toEqual([]);
+});
 
-deepTest("what one types in the field that one goes to from a changed key arrives", async () => {
+test("what one types in the field that one goes to from a changed key arrives", async () => {
   const { page, go, weir } = seen;
   const flow = await makeAutomation(weir.owner, {
     steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
@@ -59,7 +55,7 @@ deepTest("what one types in the field that one goes to from a changed key arrive
   });
 });
 
-deepTest("steps are found among all actions and endpoints, and automations are picked by name", async () => {
+test("steps are found among all actions and endpoints, and automations are picked by name", async () => {
   const { page, go, weir } = seen;
   const steps = { steps: [{ key: "route", kind: "conditional_branch", definition: branch() }] };
   for (let at = 0; at < 30; at++)
