@@ -356,6 +356,10 @@ describe("an endpoint, called by a run", () => {
     const code = async (api: object) => (await call(api)).error.code;
     expect(await code({ apiId: NOBODY, endpoint: "x" })).toBe("not_found");
     expect(await code({ apiId: entry.id, endpoint: "x" })).toBe("not_found");
+    expect((await call({ apiId: entry.id, tool: entry.endpoints[0].name })).error).toMatchObject({
+      code: "not_found",
+      message: `The API ${entry.name} has endpoints. Name one as endpoint.`,
+    });
     expect(await code({ apiId: entry.id, tool: "fail" })).toBe("not_found");
     expect(await code({ apiId: entry.id, endpoint: "fail" })).toBe("unexpected_status");
     await owner("PATCH", at, { endpoints: [{ name: "make_order" }, { name: "fail", enabled: false }] });

@@ -26,8 +26,10 @@ async function findCallable(
   const row = await findApi(ctx, apiId);
   const name = row.type === "http" ? endpoint : tool;
   const what = row.type === "http" ? "endpoint" : "tool";
-  const item = name === undefined ? null : await findItem(ctx, row.id, name);
-  if (!item) throw new AppError("not_found", `The API ${row.name} has no ${what} ${endpoint ?? tool}.`);
+  if (name === undefined)
+    throw new AppError("not_found", `The API ${row.name} has ${what}s. Name one as ${what}.`);
+  const item = await findItem(ctx, row.id, name);
+  if (!item) throw new AppError("not_found", `The API ${row.name} has no ${what} ${name}.`);
   const refuse = (message: string) => new AppError("invalid_state", message);
   if (row.status === "disabled") throw refuse(`The API ${row.name} is disabled.`);
   if (!item.enabled) throw refuse(`The ${what} ${item.name} of ${row.name} is disabled.`);
