@@ -26,19 +26,21 @@ async function searchesOf(path: string): Promise<string[]> {
   if (status !== 200) throw new Error(text);
   const file = new Database(join(weir.dataFolder, "weir.db"), { readonly: true });
   const searches = statements
-    .filter((sql) => /^\s*select\b/i.test(sql) && /\b(automation|action)_runs\b/.test(sql))
+    .filter(
+      (sql) => /^\s*select\b/i.test(sql) && /\b(automation_runs|action_runs|webhook_deliveries)\b/.test(sql),
+    )
     .flatMap((sql) => {
       const statement = compile.call(file, `EXPLAIN QUERY PLAN ${sql}`);
       const plan = statement.all() as { detail: string }[];
       statement.finalize();
       return plan.map(({ detail }) => detail);
     })
-    .filter((step) => /^(SEARCH|SCAN) (automation_runs|action_runs|r)\b/.test(step));
+    .filter((step) => /^(SEARCH|SCAN) (automation_runs|action_runs|webhook_deliveries|r)\b/.test(step));
   file.close();
   return searches;
 }
 
-test("few runs are found and counted without going through all of the organization", async () => {
+test("few runs and deliveries are found and counted without going through all of the organization", async () => {
   const step = { key: "only", kind: "conditional_branch", definition: branch() };
   const { id } = await makeAutomation(weir.owner, { steps: [step] }, { name: "Closing" });
   await flowToEnd(weir.owner, id);
@@ -51,6 +53,7 @@ test("few runs are found and counted without going through all of the organizati
     `${AUTOMATION_RUNS}?automation_id=${id}&limit=1`,
     `${AUTOMATION_RUNS}?q=closing&limit=1`,
     `${AUTOMATION_RUNS}?q=${run.id}&limit=1`,
+    `/api/v1/webhook-deliveries?automation_id=${id}&limit=1`,
   ];
   const searches: string[] = [];
   for (const path of paths) searches.push(...(await searchesOf(path)));

@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, getTableColumns, lt } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { findInWindows } from "../../store/windows.ts";
 import { type AttemptRow, type DeliveryRow, deliveryAttempts, webhookDeliveries } from "./table.ts";
 import { type DeliveryQuery, toDelivery, toWholeDelivery } from "./wire.ts";
 
@@ -13,22 +14,32 @@ export async function listDeliveries(ctx: Context, query: DeliveryQuery) {
   const rows = await ctx.db
     .select(shown)
     .from(webhookDeliveries)
-    .where(
-      and(
-        eq(webhookDeliveries.organizationId, ctx.organizationId),
-        query.automation_id === undefined
-          ? undefined
-          : eq(webhookDeliveries.automationId, query.automation_id),
-        query.status === undefined ? undefined : eq(webhookDeliveries.status, query.status),
-        before === null ? undefined : lt(webhookDeliveries.id, before),
-      ),
-    )
+    .where(await pageOf(ctx, query, before))
     .orderBy(desc(webhookDeliveries.id))
     .limit(query.limit + 1);
   const items = rows.slice(0, query.limit);
   const last = items.at(-1);
   const page = { items: items.map(toDelivery) };
   return rows.length > query.limit && last ? { ...page, nextCursor: makeCursor(ctx, scope, last.id) } : page;
+}
+
+/** By the index of the organization, of the automation, or for a status by none. */
+async function pageOf(ctx: Context, query: DeliveryQuery, before: string | null): Promise<SQL | undefined> {
+  const { organizationId } = ctx;
+  const { automation_id: automationId, status, limit } = query;
+  const mine = eq(webhookDeliveries.organizationId, organizationId);
+  const rest = and(
+    status === undefined ? undefined : eq(webhookDeliveries.status, status),
+    before === null ? undefined : lt(webhookDeliveries.id, before),
+  );
+  // as an expression, or SQLite would take the index of the organization
+  const alsoMine = sql`${webhookDeliveries.organizationId} || '' = ${organizationId}`;
+  if (automationId !== undefined)
+    return and(eq(webhookDeliveries.automationId, automationId), alsoMine, rest);
+  if (status === undefined) return and(mine, rest);
+  const search = { of: webhookDeliveries, organizationId, where: rest, period: {} };
+  const { ids } = await findInWindows(ctx.db, search, limit + 1, Number.POSITIVE_INFINITY);
+  return sql`${webhookDeliveries.id} in (select value from json_each(${JSON.stringify(ids)}))`;
 }
 
 export async function findDelivery(ctx: Context, id: string) {
