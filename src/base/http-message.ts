@@ -134,6 +134,8 @@ export interface Reply {
   /** Of the body, after decoding. */
   bytes: number;
   truncated: boolean;
+  /** Whether it says that it is text, and has bytes that its charset doesn't have. */
+  isGarbled: boolean;
 }
 
 /** A body up to this long is held in memory. */
@@ -162,13 +164,38 @@ export async function readReply(response: EgressResponse, maxBytes: number, spil
     return { status, headers, url, ...(await readPieces(response, { maxBytes, most, spill })) };
   }
   const { bytes, truncated } = await response.bytes(maxBytes);
-  return { status, headers, url, pieces: [bytes], bytes: bytes.length, truncated };
+  const check = textCheck(headers["content-type"] ?? "");
+  check.add(bytes);
+  const isGarbled = check.end(truncated);
+  return { status, headers, url, pieces: [bytes], bytes: bytes.length, truncated, isGarbled };
+}
+
+/** Decodes text piece by piece, to see whether it can be. */
+function textCheck(type: string) {
+  const decoder = TEXT.test(type) ? new TextDecoder(charsetOf(type), { fatal: true }) : null;
+  let isGarbled = false;
+  const decode = (piece: Uint8Array, stream: boolean) => {
+    try {
+      if (!isGarbled) decoder?.decode(piece, { stream });
+    } catch {
+      isGarbled = true;
+    }
+  };
+  return {
+    add: (piece: Uint8Array) => decode(piece, true),
+    /** True for bytes that are no text. A body that is cut off may end within a character. */
+    end(truncated: boolean): boolean {
+      if (!truncated) decode(new Uint8Array(), false);
+      return isGarbled;
+    },
+  };
 }
 
 async function readPieces(
   response: EgressResponse,
   { maxBytes, most, spill }: { maxBytes: number; most: number; spill: Spill },
-): Promise<Pick<Reply, "pieces" | "bytes" | "truncated">> {
+): Promise<Pick<Reply, "pieces" | "bytes" | "truncated" | "isGarbled">> {
+  const check = textCheck(response.headers.get("content-type") ?? "");
   const held: Uint8Array[] = [];
   let file: { path: string; sink: Bun.FileSink } | null = null;
   let bytes = 0;
@@ -177,6 +204,7 @@ async function readPieces(
     for await (const value of response.body) {
       const piece = value.subarray(0, maxBytes - bytes);
       bytes += piece.length;
+      check.add(piece);
       if (file) {
         file.sink.write(piece);
         await file.sink.flush();
@@ -191,7 +219,8 @@ async function readPieces(
   } finally {
     await file?.sink.end();
   }
-  return { pieces: [...held, ...(file ? [Bun.file(file.path)] : [])], bytes, truncated };
+  const pieces = [...held, ...(file ? [Bun.file(file.path)] : [])];
+  return { pieces, bytes, truncated, isGarbled: check.end(truncated) };
 }
 
 const TEXT =

@@ -110,6 +110,22 @@ describe("a request", () => {
     expect(seen.at(-1)?.headers).toMatchObject({ "idempotency-key": "mine", "x-n": "5" });
   });
 
+  test.each([1, 600_000])("warns of text that its charset doesn't have, %d times", async (times) => {
+    const bytes = Buffer.from("caf\u00e9 ".repeat(times), "latin1");
+    const warnings = async (type: string) => {
+      answer = () => new Response(bytes, { headers: { "content-type": type } });
+      const ctx = testContext();
+      const result = await run({ url: base }, ctx);
+      expect(result.bytes).toBe(bytes.length);
+      return ctx.logs.filter(({ level }) => level === "warn").map(({ message }) => message);
+    };
+    expect(await warnings("text/csv")).toEqual([
+      "The reply has bytes that are no utf-8 text, and its Content-Type names no other charset. They are replaced in `body`; saveAs keeps them.",
+    ]);
+    expect(await warnings("text/csv; charset=iso-8859-1")).toEqual([]);
+    expect(await warnings("application/octet-stream")).toEqual([]);
+  });
+
   test("reads text as text, bytes as base64, and nothing as null", async () => {
     answer = () => new Response("<p>é</p>", { headers: { "content-type": "text/html; charset=utf-8" } });
     expect(await run({ url: base })).toMatchObject({ body: "<p>é</p>" });

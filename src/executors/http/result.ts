@@ -133,6 +133,7 @@ export async function search(by: By, body: Json, responseExtract: string | null)
     bytes: pieces[0]?.length ?? 0,
     headers: { "content-type": "application/json" },
     truncated: false,
+    isGarbled: false,
   };
   const work = { status: 200, headers: {}, isPaged: false, itemsPath: null, responseExtract, secrets: [] };
   return small(await makeResult(by, work, [{ ...page, status: 200, url: "" }])).extracted;

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import {
   bodyOf,
+  charsetOf,
   headersOf,
   type Reply,
   readReply,
@@ -143,6 +144,11 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, ctx);
     const message = `${method} ${request.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
     ctx.log(good ? "info" : "warn", message);
+    if (reply.isGarbled) {
+      const charset = charsetOf(reply.headers["content-type"] ?? "");
+      const told = `The reply has bytes that are no ${charset} text, and its Content-Type names no other charset.`;
+      ctx.log("warn", `${told} They are replaced in \`body\`; saveAs keeps them.`);
+    }
     if (!good) throw unexpectedStatus(method, reply, ctx.clock.now());
     return reply;
   };
