@@ -32,7 +32,11 @@ const OPENED: readonly (readonly [path: string, word: string, first: (page: Page
   ["/automations/FLOW/edit", "test", press("Test")],
   ["/automations/FLOW/edit", "versions", press("Versions")],
   ["/automations/FLOW/edit", "add", (page) => page.getByRole("button", { name: /^Add/ }).last().click()],
-  ["/automation-runs/FAILED", "step", (page) => page.locator("[data-step=send]:visible").first().click()],
+  [
+    "/automation-runs/FAILED",
+    "step",
+    (page) => page.locator("main button:visible", { hasText: "Send to the accountant" }).first().click(),
+  ],
   ["/automation-runs/FAILED", "run-again", ofMain("Run with edited input")],
   ["/connections/FILES", "delete", ofMain("Delete connection")],
   ["/connections/FILES", "preview", ofMain("customers.csv")],

@@ -162,6 +162,12 @@ test("a run shows its steps over time, is approved where it waits, and runs agai
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Release" }).click();
   await page.waitForURL((url) => url.pathname === `/automation-runs/${id}`);
   expect(await seen.alsoDarkAndNarrow(`/automation-runs/${id}`)).toEqual([]);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.getByRole("button", { name: /^Check the price/ }).click();
+  const output = page.locator("[data-part=output]");
+  await output.getByRole("link", { name: "Open run" }).waitFor();
+  expect((await output.boundingBox())?.height).toBeGreaterThan(150);
+  await page.setViewportSize({ width: 1280, height: 860 });
 
   await page.getByRole("button", { name: "Retry failed steps" }).click();
   await page.getByRole("link", { name: id.slice(-12) }).waitFor();

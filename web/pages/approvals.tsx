@@ -52,7 +52,11 @@ function Decided() {
       name: t("Outcome"),
       cell: ({ status, decisionValue }) => <Status status={decisionValue ?? status} />,
     },
-    { name: t("By"), isMinor: true, cell: ({ decidedBy }) => nameOf(decidedBy) },
+    {
+      name: t("By"),
+      isMinor: true,
+      cell: ({ decidedBy }) => <span className="whitespace-nowrap">{nameOf(decidedBy)}</span>,
+    },
     {
       name: t("Decided"),
       isRight: true,

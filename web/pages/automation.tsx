@@ -126,7 +126,7 @@ const COLUMNS: readonly Column<AutomationRun>[] = [
   { name: t("Run"), cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
   {
     name: t("Status"),
-    cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} />,
+    cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} isShort />,
   },
   {
     name: t("Steps"),

@@ -34,8 +34,7 @@ export function OwnData() {
               "You are signed out everywhere, and your profile, tokens and chats are erased. Everything you created in organizations is kept, without your name. Backups contain your data until they expire.",
             )}
           </p>
-          <Button icon={Trash2} onClick={() => setAsking(true)}>
-            {" "}
+          <Button kind="bad" icon={Trash2} onClick={() => setAsking(true)}>
             {t("Erase account")}
           </Button>
         </div>

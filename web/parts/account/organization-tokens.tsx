@@ -30,7 +30,10 @@ export function OrganizationTokens() {
       cell: ({ name, lastFour }) => <Named name={name} below={t("Ends in {lastFour}", { lastFour })} />,
     },
     { name: t("Kind"), cell: ({ kind }) => <Tag>{kind === "pat" ? t("Access token") : t("API key")}</Tag> },
-    { name: t("User"), cell: ({ userId }) => nameOf(userId) ?? "–" },
+    {
+      name: t("User"),
+      cell: ({ userId }) => <span className="md:whitespace-nowrap">{nameOf(userId) ?? "–"}</span>,
+    },
     {
       name: t("Last used"),
       isRight: true,

@@ -63,7 +63,7 @@ function copyOf(element: Element, copying: Copying): ReactNode {
     Object.assign(props, {
       role: "img",
       "aria-label": copying.label,
-      className: "h-auto max-w-full max-sm:min-w-lg",
+      className: "h-auto max-w-full max-sm:max-w-[max(100%,44rem)]",
     });
   const children: ReactNode[] = [];
   for (const node of element.childNodes) {

@@ -56,7 +56,7 @@ export function StepPanel(props: Props) {
       aria-label={t("Step {name}", { name })}
       onKeyDown={onKeyDown}
       onFocus={showWhole}
-      className={`flex min-h-0 flex-col border-line bg-raised outline-none ${isWide ? "absolute inset-0 z-20" : "max-sm:h-3/5 max-sm:border-t sm:w-[25rem] sm:shrink-0 sm:border-l xl:w-[27.5rem]"}`}
+      className={`flex min-h-0 flex-col border-line bg-raised outline-none ${isWide ? "absolute inset-0 z-20" : "max-sm:h-3/5 max-sm:min-h-80 max-sm:border-t sm:w-[25rem] sm:shrink-0 sm:border-l xl:w-[27.5rem]"}`}
     >
       <div className="flex items-center gap-1 border-b border-line py-1.5 pr-1.5 pl-4">
         <h2 className="min-w-0 grow truncate text-sm font-semibold" dir="auto">
