@@ -17,6 +17,7 @@ export function openBrowser(env: Host["env"] = {}, url: string): void {
   if (!/^https?:$/.test(protocol) || opener === undefined || !hasScreen || env.SSH_CONNECTION) return;
   const program = Bun.which(opener[0] ?? "", env.PATH === undefined ? {} : { PATH: env.PATH });
   if (program === null) return;
-  // It may stay as long as the browser does.
-  Bun.spawn([program, ...opener.slice(1), href], { stdio: ["ignore", "ignore", "ignore"] }).unref();
+  // It may stay as long as the browser does, and outlives the terminal.
+  const command = [program, ...opener.slice(1), href];
+  Bun.spawn(command, { stdio: ["ignore", "ignore", "ignore"], detached: true }).unref();
 }

@@ -16,7 +16,7 @@ function desktop() {
   const seen = join(home, "seen");
   mkdirSync(here);
   mkdirSync(join(home, "bin"));
-  writeFileSync(join(home, "bin/xdg-open"), `#!/bin/sh\necho "$#:$1" >> '${seen}'\n`);
+  writeFileSync(join(home, "bin/xdg-open"), `#!/bin/sh\nsleep 0.3\necho "$#:$1" >> '${seen}'\n`);
   chmodSync(join(home, "bin/xdg-open"), 0o755);
   const running = new Set<ReturnType<typeof Bun.spawn>>();
   const base = { HOME: home, PATH: `${join(home, "bin")}:${process.env.PATH}`, DISPLAY: ":0", TERM: "xterm" };
