@@ -6,6 +6,7 @@ import { actionRuns } from "../../src/resources/runs/table.ts";
 import { startApp } from "../support/app.ts";
 import {
   AUTOMATION_RUNS,
+  AUTOMATIONS,
   branch,
   flowToEnd,
   makeAction,
@@ -104,10 +105,33 @@ test("a long list of automation runs has every run that its filters keep, in ord
   const list = (query: string, keep: (run: Listed) => boolean) => expectList(AUTOMATION_RUNS, query, keep);
   await list("trigger_method=webhook", ({ trigger }) => trigger === "webhook");
   await list("trigger_method=event", () => false);
+  await list("statuses=completed&statuses=failed", () => true);
+  await list("statuses=failed", () => false);
   await list("trigger_method=webhook&statuses=completed", ({ trigger }) => trigger === "webhook");
   await list(`until=${until}`, ({ createdAt }) => createdAt < until);
   await list(`since=${since}`, ({ createdAt }) => createdAt >= since);
   await list(`since=${since}&until=${until}`, (run) => run.createdAt >= since && run.createdAt < until);
+});
+
+test("a long list of an automation's runs has those of each status, and their number", async () => {
+  const isStock = ({ automation }: Listed) => automation === "Stock";
+  const [first, second] = listed.filter(isStock);
+  const { store } = weir.app;
+  const set = (id = "", status: "failed" | "completed") =>
+    store.write(
+      async (db) => void (await db.update(automationRuns).set({ status }).where(eq(automationRuns.id, id))),
+    );
+  await set(second?.id, "failed");
+  const [row] = await store.db
+    .select({ id: automationRuns.automationId })
+    .from(automationRuns)
+    .where(eq(automationRuns.id, first?.id ?? ""));
+  const path = `${AUTOMATIONS}/${row?.id}/runs`;
+  await expectList(path, "", isStock);
+  await expectList(path, "status=failed", ({ id }) => id === second?.id);
+  await expectList(path, "status=completed", (run) => isStock(run) && run.id !== second?.id);
+  await expectList(path, "status=cancelled", () => false);
+  await set(second?.id, "completed");
 });
 
 test("a search of a long list finds runs by automation, error and id, each once", async () => {
