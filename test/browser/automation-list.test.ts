@@ -114,6 +114,14 @@ test("automations lie in folders, which are opened from their list and moved int
   await folders.getByRole("button", { name: "All" }).click();
   await folders.getByRole("button", { name: "sales 1" }).waitFor();
   expect(await seen.alsoDarkAndNarrow("/automations?folder=/sales")).toEqual([]);
+  await go("/automations?folder=/sales");
+  await page.getByRole("link", { name: "New automation" }).click();
+  await page.getByText("It will be in the folder /sales.").waitFor();
+  await page.getByRole("textbox", { name: "Name" }).fill("Born in sales");
+  await page.getByRole("button", { name: "Create automation" }).click();
+  await page.waitForURL(/\/edit$/);
+  const found = await weir.owner("GET", `${AUTOMATIONS}?q=born`);
+  expect(found.body.automations.map(({ tags }: { tags: string[] }) => tags)).toEqual([["/sales"]]);
 });
 
 deepTest("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {

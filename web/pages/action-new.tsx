@@ -13,6 +13,7 @@ import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { folderIn, folderText } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 
 /** The action was created, and can be run again from its page. */
@@ -26,6 +27,7 @@ export default function NewAction() {
   const kinds = useActionKinds();
   const asked = search.get("kind");
   const spec = search.get("spec");
+  const folder = folderIn(search);
   const source = useApi(
     "GET /api/v1/connections/{connection_id}",
     { path: { connection_id: search.get("connection") ?? "" } },
@@ -33,7 +35,7 @@ export default function NewAction() {
   );
   return (
     <>
-      <PageHead title={t("New action")} from={[["/actions", t("Actions")]]} />
+      <PageHead title={t("New action")} from={[["/actions", t("Actions")]]} about={folderText(folder)} />
       <MembersOnly title={t("You need the member role to create actions")}>
         <Shown of={kinds}>
           {({ kinds: all }) => {
@@ -45,6 +47,7 @@ export default function NewAction() {
                 kind={kind}
                 connectionId={search.get("connection")}
                 spec={spec}
+                folder={folder}
                 isMerged={search.get("write") === "merge"}
                 source={source.data ?? null}
               />
@@ -85,6 +88,8 @@ interface Props {
   connectionId: string | null;
   /** A table or file that an extract is to read. */
   spec: string | null;
+  /** Where it will lie. */
+  folder: string | null;
   /** Rows of `spec` replace those with the same key. */
   isMerged: boolean;
   /** The connection that `spec` is of. */
@@ -94,7 +99,7 @@ interface Props {
 /** A valid dataset name: lower-case letters, digits and `_`, starting with a letter. */
 const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^[^a-z]+/, "");
 
-function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
+function NewOf({ kind, connectionId: given, spec, folder, isMerged, source }: Props) {
   const [, go] = useLocation();
   const [named, setNamed] = useState({ name: spec ? t("Load {spec}", { spec }) : "", slug: "" });
   const [connectionId, setConnectionId] = useState(given ?? "");
@@ -126,6 +131,7 @@ function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
         definition: definition as never,
         ...(named.slug ? { slug: named.slug } : {}),
         ...(connectionId ? { connectionId } : {}),
+        ...(folder === null ? {} : { tags: [folder] }),
       },
     });
   return (

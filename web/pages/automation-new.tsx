@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useLocation } from "wouter";
+import { useLocation, useSearchParams } from "wouter";
 import type { Automation, Reply } from "../calls.ts";
 import { useChange } from "../data.ts";
 import { isOfSender, SenderAuth } from "../parts/automations/sender-auth.tsx";
@@ -14,6 +14,7 @@ import { copyNow } from "../parts/base/texts.ts";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { folderIn, folderText } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 import { TRIGGERS } from "./automations.tsx";
 
@@ -36,6 +37,7 @@ const ABOUT: Readonly<Record<Automation["triggerType"], string>> = {
 /** What starts an automation; its steps are added on the canvas, and nothing runs before it is published there. */
 export default function NewAutomation() {
   const [, go] = useLocation();
+  const folder = folderIn(useSearchParams()[0]);
   const [draft, setDraft] = useState<Draft>({ name: "", trigger: "manual", config: {} });
   const [made, setMade] = useState<Made | null>(null);
   const put = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
@@ -60,6 +62,7 @@ export default function NewAutomation() {
         name: draft.name,
         triggerType: draft.trigger,
         status: "draft",
+        ...(folder === null ? {} : { tags: [folder] }),
         config: { ...draft.config, steps: [] } as never,
       },
     });
@@ -68,7 +71,7 @@ export default function NewAutomation() {
       <PageHead
         title={t("New automation")}
         from={[["/automations", t("Automations")]]}
-        about={t("Choose what starts it. You add its steps next.")}
+        about={`${t("Choose what starts it. You add its steps next.")} ${folderText(folder)}`}
       />
       <MembersOnly title={t("You need the member role to create automations")}>
         <FormFrame

@@ -81,11 +81,13 @@ interface Props<P extends Page, T> {
 export function ListPage<P extends Page, T extends { id: string; name: string }>(props: Props<P, T>) {
   const { title, path, filters } = props;
   const may = useMay("member");
+  const folder = filters.get("folder");
+  const newPath = `${path}/new${folder === "" ? "" : `?folder=${encodeURIComponent(folder)}`}`;
   return (
     <>
       <PageHead title={title} about={props.about}>
         {may && (
-          <LinkButton href={`${path}/new`} kind="main" icon={Plus}>
+          <LinkButton href={newPath} kind="main" icon={Plus}>
             {props.create}
           </LinkButton>
         )}
@@ -120,7 +122,7 @@ export function ListPage<P extends Page, T extends { id: string; name: string }>
                 title={props.none}
                 action={
                   may && (
-                    <LinkButton href={`${path}/new`} kind="main">
+                    <LinkButton href={newPath} kind="main">
                       {props.first}
                     </LinkButton>
                   )

@@ -33,6 +33,15 @@ export function TagChips({ tags, most }: { tags: readonly string[]; most?: numbe
 /** Whether a tag is the path of a folder. */
 export const isFolder = (tag: string): boolean => tag.startsWith("/");
 
+/** The folder that the address of a form for a new thing names, where that is one. */
+export function folderIn(search: URLSearchParams): string | null {
+  const folder = search.get("folder");
+  return folder !== null && isFolder(folder) ? folder : null;
+}
+
+export const folderText = (folder: string | null): string =>
+  folder === null ? "" : t("It will be in the folder {folder}.", { folder });
+
 export const useTags = () => useApi("GET /api/v1/tags", {}).data?.tags ?? [];
 
 /** The filter of a list by the tags that its things have; none where they have none. */
