@@ -29,16 +29,16 @@ const MAX_LEVELS = 400;
 class TooComplex extends Error {}
 
 const TOO_LONG = new Map([
-  ["integer", "between -2^53 and 2^53. Use the type string for larger ones"],
-  ["number", "of at most 15 digits. Use the type string for more"],
+  ["integer", "Input should be an integer between -2^53 and 2^53. Use the type string for larger ones"],
+  ["number", "Input should be a number of at most 15 digits. Use the type string for more"],
 ]);
 
 /** The fault of a value of another type. Numbers that no double holds arrive as text, and are told as what they are. */
 function wrongType(type: string, value: Json): readonly [message: string, code: string] {
   const told = WRONG_TYPE[type as keyof typeof WRONG_TYPE] ?? NO_TYPE;
-  const most = TOO_LONG.get(type);
-  return most !== undefined && typeof value === "string" && isBeyondDoubles(value)
-    ? [`${told[0]} ${most}`, told[1]]
+  const tooLong = TOO_LONG.get(type);
+  return tooLong !== undefined && typeof value === "string" && isBeyondDoubles(value)
+    ? [tooLong, told[1]]
     : told;
 }
 

@@ -65,10 +65,9 @@ export function wrongSize(count: number, least: unknown, most: unknown): ValueFa
   return null;
 }
 
-export const notMatching = (pattern: string): ValueFaultText => [
-  `Input should match ${pattern}`,
-  "string_pattern_mismatch",
-];
+const BLANK: ValueFaultText = ["Input should have more than spaces", "string_pattern_mismatch"];
+export const notMatching = (pattern: string): ValueFaultText =>
+  pattern === "\\S" ? BLANK : [`Input should match ${pattern}`, "string_pattern_mismatch"];
 export const notOfFormat = (format: string): ValueFaultText => [
   `Input should be a valid ${format}`,
   `${format}_parsing`,

@@ -83,6 +83,7 @@ describe("reading a body", () => {
     expect(faultsOf(named(), "n".repeat(255))).toEqual([]);
     expect(faultsOf(named(), "n".repeat(256))).toEqual(["body string_too_long"]);
     expect(faultsOf(named(), "   ")).toEqual(["body string_pattern_mismatch"]);
+    expect(read(named(), "   ", ["body"]).faults[0]?.msg).toBe("Input should have more than spaces");
   });
 
   test("refuses text that can't be stored as it is", () => {
