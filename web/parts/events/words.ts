@@ -18,6 +18,7 @@ const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
   chat_turn: t("Answer"),
   connection: t("Connection"),
   dashboard: t("Dashboard"),
+  dashboard_subscription: t("Dashboard subscription"),
   decision: t("Approval"),
   dataset: t("Dataset"),
   organization: t("Organization"),
