@@ -4,8 +4,9 @@ import { findRun, isFinal } from "../../queue/cancel.ts";
 import { runTopic } from "../../queue/enqueue.ts";
 import { readLogs } from "../../queue/logs.ts";
 import { statusesOf, streamIds } from "../../queue/statuses.ts";
+import { namesOfRuns } from "./names.ts";
 import type { PastStatus, RunLogRow, RunRow } from "./table.ts";
-import { displayStatus, toRun } from "./wire.ts";
+import { displayStatus, toNamedRun } from "./wire.ts";
 import { isHidden, refuseOthers } from "./wire-private.ts";
 
 /** A reader that follows gets an answer at least this often. */
@@ -77,7 +78,9 @@ export async function* followRun(
     }
     if (lines.length === LOG_BATCH || (entries.at(-1)?.id ?? 0) > next) continue; // there are more lines
     if (isFinal(row)) {
-      if (last < ids.end) yield { id: ids.end, event: "end", data: toRun(ctx, row) };
+      if (last >= ids.end) return;
+      const names = await namesOfRuns(ctx, [row]);
+      yield { id: ids.end, event: "end", data: toNamedRun(ctx, row, names) };
       return;
     }
     await changed;
