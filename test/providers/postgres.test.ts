@@ -9,7 +9,6 @@ import { testCertificate } from "../support/certificate.ts";
 import { failure, link, textOf } from "../support/link.ts";
 import { eventually } from "../support/outbound.ts";
 import { freePort, startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { deepTest } from "../support/scale.ts";
 
 let pg: TestPostgres;
 beforeAll(async () => {
@@ -510,7 +509,7 @@ describe("streams", () => {
     await eventually(async () => (await idle())[0]?.n === 0);
   };
 
-  deepTest("make the server wait for a slow reader", async () => {
+  test("make the server wait for a slow reader", async () => {
     await pg.sql.unsafe(
       "create table many as select i, repeat('x', 200) as filler from generate_series(1, 300000) i",
     );
