@@ -1,27 +1,44 @@
-import { and, asc, type Column, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, type Column, desc, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { firstIdAt, timeOfId } from "../base/ids.ts";
+import { firstIdAt } from "../base/ids.ts";
 import { yieldNow } from "../base/slices.ts";
 import { totalOf } from "./counts.ts";
 import type { ReadDb } from "./store.ts";
 
-/** The first window is this part of the time that the rows are from. */
-const PARTS = 64;
+/** The first window has so many rows. By rows, since most of them may be from one day of a year. */
+const FIRST_ROWS = 2_000;
+const MIN_ROWS = 250;
+const MAX_ROWS = 8_000;
 /** Windows that took less are followed by larger ones, those that took longer by smaller ones. */
 const SHORT_MS = 8;
 const LONG_MS = 24;
 /** IDs are made when rows are, unless the clock has been set back meanwhile. */
 const ID_SLACK_MS = 86_400_000;
+/** Further pages aren't put together from several lists of IDs, which would all have to be in memory. */
+const MAX_LISTED = 10_000;
 
-/** A table whose rows are listed by organization and ID. */
-type Listed = SQLiteTable & { readonly id: Column; readonly organizationId: Column };
+type Listed = SQLiteTable & { readonly id: Column };
 
 interface Search {
   of: Listed;
-  organizationId: string;
+  /** The rows to go through, which an index has in order of their IDs, such as those of the organization. */
+  within: SQL;
   where: SQL | undefined;
   /** Bounds of the creation time, which `where` checks. */
   period: { since?: string | undefined; until?: string | undefined };
+  /** Only rows with a lower ID. */
+  beforeId?: string | null;
+}
+
+interface Page {
+  limit: number;
+  offset: number;
+}
+
+/** The IDs of a page, and the number of all matches. */
+interface Found {
+  ids: string[];
+  total: number;
 }
 
 /** One of several conditions. */
@@ -35,77 +52,89 @@ export interface Way {
 
 /**
  * Looks for rows that one of the conditions keeps, each by its own index: one statement for all would read every row.
- * No row may match two of them. Returns the IDs of the first `upTo` matches, newest first, and the number of all.
+ * No row may match two of them. Newest first.
  */
 export async function findByWays(
   db: ReadDb,
   search: Search,
   ways: readonly Way[],
-  upTo: number,
-): Promise<{ ids: string[]; total: number }> {
-  const { of, organizationId, where } = search;
+  { limit, offset }: Page,
+): Promise<Found> {
+  const { of, within, where } = search;
+  const upTo = offset + limit;
+  if (upTo > MAX_LISTED) {
+    const any = or(...ways.map((way) => way.where));
+    return any ? findInWindows(db, { ...search, where: and(where, any) }, { limit, offset }) : NONE;
+  }
   let ids: string[] = [];
   let total = 0;
   for (const way of ways) {
     const both = and(where, way.where);
     const known = where === undefined ? await way.count?.() : undefined;
     const found = way.isScan
-      ? await findInWindows(db, { ...search, where: both }, upTo, known)
-      : await findByIndex(db, of, and(eq(of.organizationId, organizationId), both), upTo);
+      ? await findInWindows(db, { ...search, where: both }, { limit: upTo, offset: 0 }, known)
+      : await findByIndex(db, of, and(within, both), upTo);
     ids = ids.concat(found.ids);
     total += found.total;
   }
-  return { ids: ids.sort().reverse().slice(0, upTo), total };
+  return { ids: ids.sort().reverse().slice(offset, upTo), total };
 }
 
-async function findByIndex(db: ReadDb, of: Listed, where: SQL | undefined, upTo: number) {
-  const ids = await idsOf(db, of, where, upTo, desc(of.id));
-  return { ids, total: await totalOf({ limit: upTo, offset: 0 }, ids, () => db.$count(of, where)) };
+const NONE: Found = { ids: [], total: 0 };
+
+async function findByIndex(db: ReadDb, of: Listed, where: SQL | undefined, limit: number): Promise<Found> {
+  const page = { limit, offset: 0 };
+  const ids = await idsOf(db, of, where, page);
+  return { ids, total: await totalOf(page, ids, () => db.$count(of, where)) };
 }
 
 /**
- * Looks for rows by what no index leads to: goes through those of the organization, newest first, in windows of time
- * between which other requests get their turns. Returns the IDs of the first `upTo` matches and the number of all,
- * which are counted unless `known`.
+ * Looks for rows by what no index leads to: goes through all, newest first, in windows between which other requests get
+ * their turns. All matches are counted, unless their number is `known`.
  */
 export async function findInWindows(
   db: ReadDb,
-  { of, organizationId, where, period }: Search,
-  upTo: number,
+  { of, within, where, period, beforeId }: Search,
+  { limit, offset }: Page,
   known?: number,
-): Promise<{ ids: string[]; total: number }> {
+): Promise<Found> {
+  // One bound on each side of a window: SQLite would go by the first of two, however far it lies.
+  const oldest =
+    period.since === undefined ? undefined : gte(of.id, firstIdAround(period.since, -ID_SLACK_MS));
+  const ends = [beforeId, period.until === undefined ? null : firstIdAround(period.until, ID_SLACK_MS)];
+  const [newest] = ends.filter((end) => typeof end === "string").sort();
   let ids: string[] = [];
   let total = 0;
-  const mine = eq(of.organizationId, organizationId);
-  const [newest] = await idsOf(db, of, mine, 1, desc(of.id));
-  const [oldest] = await idsOf(db, of, mine, 1, asc(of.id));
-  if (newest === undefined || oldest === undefined) return { ids, total };
-  const first = Math.max(timeOfId(oldest), timeOf(period.since, -ID_SLACK_MS) ?? 0);
-  let end = Math.min(timeOfId(newest) + 1, timeOf(period.until, ID_SLACK_MS) ?? Number.MAX_SAFE_INTEGER);
-  for (let span = Math.ceil((end - first) / PARTS); end > first; ) {
-    const start = Math.max(first, end - span);
-    const window = and(mine, gte(of.id, idAt(start)), lt(of.id, idAt(end)), where);
+  let before = newest === undefined ? undefined : lt(of.id, newest);
+  for (let rows = FIRST_ROWS; ; ) {
     const begun = performance.now();
-    const missing = upTo - ids.length;
-    const found = missing > 0 ? await idsOf(db, of, window, missing, desc(of.id)) : [];
+    const [first] = await idsOf(db, of, and(within, oldest, before), { limit: 1, offset: rows - 1 });
+    const window = and(within, first === undefined ? oldest : gte(of.id, first), before, where);
+    const missing = limit - ids.length;
+    const skipped = Math.max(0, offset - total);
+    const number = skipped > 0 || missing === 0 ? await db.$count(of, window) : undefined;
+    const found =
+      missing > 0 && (number === undefined || number > skipped)
+        ? await idsOf(db, of, window, { limit: missing, offset: skipped })
+        : [];
     ids = ids.concat(found);
-    if (known !== undefined && ids.length >= Math.min(upTo, known)) return { ids, total: known };
-    total += known !== undefined || found.length < missing ? found.length : await db.$count(of, window);
+    if (known !== undefined && (ids.length === limit || offset + ids.length >= known))
+      return { ids, total: known };
+    total += number ?? (found.length < missing ? found.length : await db.$count(of, window));
+    if (first === undefined) return { ids, total };
+    before = lt(of.id, first);
     const took = performance.now() - begun;
-    if (took < SHORT_MS) span *= 2;
-    else if (took > LONG_MS) span = Math.ceil(span / 2);
-    end = start;
+    if (took < SHORT_MS) rows = Math.min(2 * rows, MAX_ROWS);
+    else if (took > LONG_MS) rows = Math.max(rows / 2, MIN_ROWS);
     await yieldNow();
   }
-  return { ids, total };
 }
 
-const idsOf = async (db: ReadDb, of: Listed, where: SQL | undefined, limit: number, order: SQL) => {
+const idsOf = async (db: ReadDb, of: Listed, where: SQL | undefined, { limit, offset }: Page) => {
   const id = sql<string>`${of.id}`;
-  return (await db.select({ id }).from(of).where(where).orderBy(order).limit(limit)).map((row) => row.id);
+  const rows = await db.select({ id }).from(of).where(where).orderBy(desc(of.id)).limit(limit).offset(offset);
+  return rows.map((row) => row.id);
 };
 
-const idAt = (ms: number) => firstIdAt(new Date(ms));
-
-const timeOf = (instant: string | undefined, slackMs: number): number | undefined =>
-  instant === undefined ? undefined : Math.max(0, Date.parse(instant) + slackMs);
+const firstIdAround = (instant: string, slackMs: number): string =>
+  firstIdAt(new Date(Math.max(0, Date.parse(instant) + slackMs)));

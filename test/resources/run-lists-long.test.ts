@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { firstIdAt } from "../../src/base/ids.ts";
@@ -46,13 +47,15 @@ const listed = Array.from({ length: COUNT }, (_, at): Listed => {
 });
 
 let weir: Awaited<ReturnType<typeof startApp>>;
+let actionId = "";
 beforeAll(async () => {
   weir = await startApp();
   const steps = [{ key: "only", kind: "conditional_branch", definition: branch() }];
   const orders = await makeAutomation(weir.owner, { steps }, { name: "Orders" });
   const stock = await makeAutomation(weir.owner, { steps }, { name: "Stock" });
   const flowRun = await flowToEnd(weir.owner, orders.id);
-  const run = await runToEnd(weir.owner, (await makeAction(weir.owner)).id);
+  actionId = (await makeAction(weir.owner)).id;
+  const run = await runToEnd(weir.owner, actionId);
   const { store } = weir.app;
   const [flowRow] = await store.db.select().from(automationRuns).where(eq(automationRuns.id, flowRun.id));
   const [row] = await store.db.select().from(actionRuns).where(eq(actionRuns.id, run.id));
@@ -81,10 +84,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => weir[Symbol.asyncDispose]());
 
-/** Asks for two pages, at the start and far behind, and compares them with what the filter keeps. */
+const BEYOND = Number.MAX_SAFE_INTEGER;
+
+/** Asks for three pages, at the start, at the end and far beyond, and compares them with what the filter keeps. */
 async function expectList(path: string, query: string, keep: (run: Listed) => boolean) {
   const expected = listed.filter(keep).map(({ id }) => id);
-  for (const offset of [0, Math.max(0, expected.length - 3)]) {
+  for (const offset of [0, Math.max(0, expected.length - 3), BEYOND]) {
     const { status, text, body } = await weir.owner("GET", `${path}?${query}&limit=5&offset=${offset}`);
     if (status !== 200) throw new Error(text);
     const found = { ids: body.runs.map(({ id }: { id: string }) => id), total: body.total };
@@ -164,6 +169,36 @@ test("a long list of action runs has every run that its filters keep, in order, 
     (run) => run.kind === "http_request" && run.trigger === "webhook",
   );
   await list("kinds=run_script", () => false);
+  await list(`action_id=${actionId}`, () => true);
+  await list(`action_id=${actionId}&kinds=http_request`, ({ kind }) => kind === "http_request");
+  await list(
+    `action_id=${actionId}&q=${partOfId}&since=${since}`,
+    (run) => run.createdAt >= since && run.id.includes(partOfId),
+  );
   await list(`until=${until}&statuses=completed`, ({ createdAt }) => createdAt < until);
   await list(`ids=${listed[7_000]?.id}&ids=${someId}`, ({ id }) => [listed[7_000]?.id, someId].includes(id));
+});
+
+test("a long list goes through each run once: no statement has a second bound that reaches further", async () => {
+  if (weir.app.store.remote) return; // PostgreSQL goes by both
+  const compile = Database.prototype.prepare;
+  const statements: string[] = [];
+  Database.prototype.prepare = function (this: Database, sql: string, ...rest: never[]) {
+    statements.push(sql);
+    return compile.call(this, sql, ...rest) as never;
+  };
+  try {
+    const oldest = listed.at(-1)?.createdAt;
+    for (const path of [RUNS, AUTOMATION_RUNS])
+      expect((await weir.owner("GET", `${path}?since=${oldest}&until=${listed[1]?.createdAt}`)).status).toBe(
+        200,
+      );
+  } finally {
+    Database.prototype.prepare = compile;
+  }
+  const bounds = statements.map((sql) =>
+    [/"id" >= \?/g, /"id" < \?/g].map((bound) => sql.match(bound)?.length ?? 0),
+  );
+  expect(bounds.filter(([from = 0]) => from === 1).length).toBeGreaterThan(1);
+  expect(bounds.filter(([from = 0, to = 0]) => from > 1 || to > 1)).toEqual([]);
 });

@@ -17,13 +17,9 @@ export async function listAllRuns(ctx: Context, query: AllRunsQuery): Promise<Fo
 
 async function pageOf(ctx: Context, query: AllRunsQuery, filters: readonly SQL[]): Promise<Found> {
   if (!isIndexed(query)) {
-    const { limit, offset } = query;
-    const { ids, total } = await findInWindows(
-      ctx.db,
-      { of: automationRuns, organizationId: ctx.organizationId, where: and(...filters), period: query },
-      offset + limit,
-    );
-    return { rows: await runsOf(ctx, ids.slice(offset)), total };
+    const search = { of: automationRuns, within: mineAll(ctx), where: and(...filters), period: query };
+    const { ids, total } = await findInWindows(ctx.db, search, query);
+    return { rows: await runsOf(ctx, ids), total };
   }
   const where = and(mineAll(ctx), ...filters);
   const rows = await ctx.db

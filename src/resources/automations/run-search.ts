@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { contains, idContains } from "../../store/search.ts";
 import { findByWays, type Way } from "../../store/windows.ts";
 import { openTo } from "../runs/wire-private.ts";
-import { errorMessage, type Found, isNarrow, runsOf } from "./run-filters.ts";
+import { errorMessage, type Found, isNarrow, mineAll, runsOf } from "./run-filters.ts";
 import { automationRuns, automations } from "./table.ts";
 import type { AllRunsQuery } from "./wire-all-runs.ts";
 
@@ -15,8 +15,6 @@ export async function searchRuns(
   q: string,
   filters: readonly SQL[],
 ): Promise<Found> {
-  const { limit, offset } = query;
-  const { organizationId } = ctx;
   const named = await byNameOrId(ctx, q);
   const byError = and(
     isNotNull(automationRuns.error),
@@ -26,13 +24,9 @@ export async function searchRuns(
   ) as SQL;
   const ways = [{ where: byError, isScan: false }];
   if (named) ways.push({ ...named, isScan: named.isScan && !isNarrow(query) });
-  const { ids, total } = await findByWays(
-    ctx.db,
-    { of: automationRuns, organizationId, where: and(...filters), period: query },
-    ways,
-    offset + limit,
-  );
-  return { rows: await runsOf(ctx, ids.slice(offset)), total };
+  const search = { of: automationRuns, within: mineAll(ctx), where: and(...filters), period: query };
+  const { ids, total } = await findByWays(ctx.db, search, ways, query);
+  return { rows: await runsOf(ctx, ids), total };
 }
 
 /** Maximum number of runs that are looked for by a list of IDs. */

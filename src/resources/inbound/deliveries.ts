@@ -37,8 +37,10 @@ async function pageOf(ctx: Context, query: DeliveryQuery, before: string | null)
   if (automationId !== undefined)
     return and(eq(webhookDeliveries.automationId, automationId), alsoMine, rest);
   if (status === undefined) return and(mine, rest);
-  const search = { of: webhookDeliveries, organizationId, where: rest, period: {} };
-  const { ids } = await findInWindows(ctx.db, search, limit + 1, Number.POSITIVE_INFINITY);
+  const where = eq(webhookDeliveries.status, status);
+  const search = { of: webhookDeliveries, within: mine, where, period: {}, beforeId: before };
+  const page = { limit: limit + 1, offset: 0 };
+  const { ids } = await findInWindows(ctx.db, search, page, Number.POSITIVE_INFINITY);
   return sql`${webhookDeliveries.id} in (select value from json_each(${JSON.stringify(ids)}))`;
 }
 

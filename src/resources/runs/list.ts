@@ -45,15 +45,34 @@ function filtersOf(ctx: Context, query: RunQuery): SQL[] {
   return filters.filter((filter) => filter !== undefined);
 }
 
-/** Whether the filters leave only runs that an index leads to, with those of one action or automation run. */
-const isNarrow = ({ ids, action_id, automation_run_id, statuses }: RunQuery): boolean =>
-  ids !== undefined ||
-  action_id !== undefined ||
-  automation_run_id !== undefined ||
-  (statuses !== undefined && !statuses.includes("completed"));
+/** Whether the filters leave only runs that an index leads to: few, or those of one automation run. */
+async function isNarrow(ctx: Context, query: RunQuery): Promise<boolean> {
+  const { ids, action_id, automation_run_id, statuses } = query;
+  if (ids !== undefined || automation_run_id !== undefined) return true;
+  if (statuses !== undefined && !statuses.includes("completed")) return true;
+  return action_id !== undefined && isFew(ctx, sql`from action_runs r where r.action_id = ${action_id}`);
+}
 
-const isUnbounded = ({ kinds, trigger_method, since, until }: RunQuery): boolean =>
-  [kinds, trigger_method, since, until].every((filter) => filter === undefined);
+/** Whether no more runs are found than a list of IDs is made of. */
+async function isFew(ctx: Context, runs: SQL): Promise<boolean> {
+  const some = sql`select count(*) as n from (select 1 ${runs} limit ${MAX_LISTED + 1}) few`;
+  const [row] = (await ctx.db.all(some)) as { n: number }[];
+  return Number(row?.n) <= MAX_LISTED;
+}
+
+const isUnbounded = ({ action_id, kinds, trigger_method, since, until }: RunQuery): boolean =>
+  [action_id, kinds, trigger_method, since, until].every((filter) => filter === undefined);
+
+/** The runs of one action, which may be few among very many, are gone through alone. */
+function searchOf(ctx: Context, query: RunQuery) {
+  const { action_id: actionId } = query;
+  const where = and(...filtersOf(ctx, query));
+  const of = actionRuns;
+  if (actionId === undefined) return { of, within: mineAll(ctx), where, period: query };
+  // as an expression, or SQLite would take the index of the organization
+  const alsoMine = sql`${of.organizationId} || '' = ${ctx.organizationId}`;
+  return { of, within: eq(of.actionId, actionId), where: and(alsoMine, where), period: query };
+}
 
 const among = (ids: readonly string[]) =>
   sql`${actionRuns.id} in (select value from json_each(${JSON.stringify(ids)}))`;
@@ -68,14 +87,9 @@ const runsOf = async (ctx: Context, ids: readonly string[]): Promise<RunRow[]> =
 
 async function pageOf(ctx: Context, query: RunQuery): Promise<Found> {
   const filters = filtersOf(ctx, query);
-  if (!isNarrow(query) && !isUnbounded(query)) {
-    const { limit, offset } = query;
-    const { ids, total } = await findInWindows(
-      ctx.db,
-      { of: actionRuns, organizationId: ctx.organizationId, where: and(...filters), period: query },
-      offset + limit,
-    );
-    return { rows: await runsOf(ctx, ids.slice(offset)), total };
+  if (!(await isNarrow(ctx, query)) && !isUnbounded(query)) {
+    const { ids, total } = await findInWindows(ctx.db, searchOf(ctx, query), query);
+    return { rows: await runsOf(ctx, ids), total };
   }
   const where = and(mineAll(ctx), ...filters);
   const rows = await ctx.db
@@ -102,20 +116,10 @@ const SEARCHED_ERRORS = 2_000;
 const MAX_LISTED = 5_000;
 
 async function searchRuns(ctx: Context, query: RunQuery, q: string): Promise<Found> {
-  const { limit, offset } = query;
   const ways = await waysOf(ctx, q);
-  const { ids, total } = await findByWays(
-    ctx.db,
-    {
-      of: actionRuns,
-      organizationId: ctx.organizationId,
-      where: and(...filtersOf(ctx, query)),
-      period: query,
-    },
-    isNarrow(query) ? ways.map((way) => ({ ...way, isScan: false })) : ways,
-    offset + limit,
-  );
-  return { rows: await runsOf(ctx, ids.slice(offset)), total };
+  const found = (await isNarrow(ctx, query)) ? ways.map((way) => ({ ...way, isScan: false })) : ways;
+  const { ids, total } = await findByWays(ctx.db, searchOf(ctx, query), found, query);
+  return { rows: await runsOf(ctx, ids), total };
 }
 
 /** By ID, by the action's name, and by the error. No run is found in two ways. Others' private runs show no action and no error. */
@@ -125,10 +129,8 @@ async function waysOf(ctx: Context, q: string): Promise<Way[]> {
   const otherId = byId ? not(byId.where) : undefined;
   const ofActions = sql`(select value from json_each(${JSON.stringify(await actionsNamed(ctx, q))}))`;
   const named = sql`from action_runs r where r.action_id in ${ofActions}`;
-  const few = sql`select count(*) as n from (select 1 ${named} limit ${MAX_LISTED + 1}) few`;
-  const [row] = (await ctx.db.all(few)) as { n: number }[];
-  const isFew = Number(row?.n) <= MAX_LISTED;
-  const byName = isFew
+  const areFew = await isFew(ctx, named);
+  const byName = areFew
     ? sql`${actionRuns.id} in (select r.id ${named})`
     : sql`${actionRuns.actionId} in ${ofActions}`;
   const failed = sql`(select id from action_runs where organization_id = ${ctx.organizationId} and status = 'failed' and status <> 'completed' order by id desc limit ${SEARCHED_ERRORS})`;
@@ -141,7 +143,7 @@ async function waysOf(ctx: Context, q: string): Promise<Way[]> {
   ) as SQL;
   return [
     ...(byId ? [{ where: byId.where, isScan: !byId.isWhole }] : []),
-    { where: and(byName, otherId, open) as SQL, isScan: !isFew },
+    { where: and(byName, otherId, open) as SQL, isScan: !areFew },
     { where: byError, isScan: false },
   ];
 }
