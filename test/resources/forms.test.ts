@@ -140,11 +140,12 @@ describe("a form for everybody", () => {
         },
         rooms: { type: "array", items: { $ref: "#/$defs/count" } },
         code: { anyOf: [{ type: "integer" }, { type: "string" }] },
+        beds: { anyOf: [{ enum: ["any"] }, { type: "integer" }] },
       },
       $defs: { count: { allOf: [{ type: "integer" }, { minimum: 0 }] } },
     };
     const at = pathOf(await makeForm({ access: "public", schema }));
-    const body = new URLSearchParams("nights=2&guests=3&children=1&floor=0&rooms=12&code=007");
+    const body = new URLSearchParams("nights=2&guests=3&children=1&floor=0&rooms=12&code=007&beds=5");
     const reply = await fetch(app.origin + at, { method: "POST", body });
     expect(reply.status).toBe(202);
     const run = await runOf((await reply.json()) as { automationRunId: string });
@@ -155,6 +156,7 @@ describe("a form for everybody", () => {
       floor: 0,
       rooms: [12],
       code: "007",
+      beds: 5,
     });
   });
 

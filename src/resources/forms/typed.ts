@@ -43,7 +43,8 @@ function readText(root: JsonObject, schemas: readonly (Json | undefined)[], text
   const fixed = parts.flatMap(({ const: value, enum: values = [] }) =>
     value === undefined ? values : [value],
   );
-  if (fixed.length > 0) return fixed.find((one) => one === text || String(one) === text) ?? text;
+  const same = fixed.find((one) => one === text || String(one) === text);
+  if (same !== undefined) return same;
   if (types.includes("boolean")) {
     if (["true", "on", "1"].includes(text)) return true;
     if (text === "false") return false;
