@@ -120,7 +120,7 @@ describe("a request", () => {
       return ctx.logs.filter(({ level }) => level === "warn").map(({ message }) => message);
     };
     expect(await warnings("text/csv")).toEqual([
-      "The reply has bytes that are no utf-8 text, and its Content-Type names no other charset. They are replaced in `body`; saveAs keeps them.",
+      "The reply isn't valid utf-8, and its Content-Type names no other charset. Invalid bytes are replaced in `body`; saveAs keeps them.",
     ]);
     expect(await warnings("text/csv; charset=iso-8859-1")).toEqual([]);
     expect(await warnings("application/octet-stream")).toEqual([]);
