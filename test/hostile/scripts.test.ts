@@ -7,7 +7,7 @@ import { residentBytes } from "../../src/base/resident.ts";
 import type { ScriptHost, Scripts, ScriptWork } from "../../src/scripts/contract.ts";
 import { openScripts } from "../../src/scripts/scripts.ts";
 import { PROGRAM, SOURCE } from "../support/program.ts";
-import { deepTest, isDeep, scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { CORPUS, HUNGRY } from "./scripts-corpus.ts";
 
 const TIMEOUT_MS = 400;
@@ -105,7 +105,7 @@ describe("scripts that try to do what they may not", () => {
     scaled(180_000, 1_800_000),
   );
 
-  test.skipIf(!isDeep || process.platform !== "linux")(
+  test.skipIf(process.platform !== "linux")(
     "keep to their memory: the process never holds 150 MB",
     async () => {
       let most = 0;
