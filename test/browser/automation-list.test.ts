@@ -114,7 +114,8 @@ test("automations lie in folders, which are opened from their list and moved int
   await folders.getByRole("button", { name: "All" }).click();
   await folders.getByRole("button", { name: "sales 1" }).waitFor();
   expect(await seen.alsoDarkAndNarrow("/automations?folder=/sales")).toEqual([]);
-  await go("/automations?folder=/sales");
+  await go("/automations?folder=sales/");
+  await page.getByText("1–1 of 1").waitFor();
   await page.getByRole("link", { name: "New automation" }).click();
   await page.getByText("It will be in the folder /sales.").waitFor();
   await page.getByRole("textbox", { name: "Name" }).fill("Born in sales");

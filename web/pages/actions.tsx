@@ -9,7 +9,7 @@ import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { FolderBar } from "../parts/table/folders.tsx";
 import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
-import { TagChips, useTagChoice } from "../parts/table/tags.tsx";
+import { pathIn, TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 
 const columnsOf = (titleOf: (kind: string) => string): readonly Column<Action>[] => [
@@ -57,7 +57,7 @@ export default function Actions() {
         ...askOf(filters),
         ...query,
         tag: filters.get("tag") || undefined,
-        folder: filters.get("folder") || undefined,
+        folder: pathIn(filters.get("folder")) || undefined,
         kinds: filters.all("kind") as never[],
         statuses: filters.all("status") as never[],
       },

@@ -9,7 +9,7 @@ import { When } from "../parts/base/time.tsx";
 import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layout/list-page.tsx";
 import { FolderBar } from "../parts/table/folders.tsx";
 import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
-import { TagChips, useTagChoice } from "../parts/table/tags.tsx";
+import { pathIn, TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
 
 export const TRIGGERS = named<Automation["triggerType"]>({
@@ -74,7 +74,7 @@ export default function Automations() {
         ...askOf(filters),
         ...query,
         tag: filters.get("tag") || undefined,
-        folder: filters.get("folder") || undefined,
+        folder: pathIn(filters.get("folder")) || undefined,
         trigger_type: (filters.get("trigger") || undefined) as Automation["triggerType"] | undefined,
         status: (filters.get("status") || undefined) as Automation["status"] | undefined,
       },

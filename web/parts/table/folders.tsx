@@ -6,16 +6,7 @@ import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { type BulkTexts, useBulk } from "./bulk.ts";
 import type { Filters } from "./table.tsx";
-import { isFolder, useTags } from "./tags.tsx";
-
-/** A path as it is stored: with `/` before each name. Empty for none. */
-const pathIn = (text: string): string =>
-  text
-    .split("/")
-    .map((name) => name.trim())
-    .filter(Boolean)
-    .map((name) => `/${name}`)
-    .join("");
+import { isFolder, pathIn, useTags } from "./tags.tsx";
 
 /** The folders right below a path, by name, with how many things lie in each. */
 function foldersIn(

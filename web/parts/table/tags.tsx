@@ -33,11 +33,18 @@ export function TagChips({ tags, most }: { tags: readonly string[]; most?: numbe
 /** Whether a tag is the path of a folder. */
 export const isFolder = (tag: string): boolean => tag.startsWith("/");
 
-/** The folder that the address of a form for a new thing names, where that is one. */
-export function folderIn(search: URLSearchParams): string | null {
-  const folder = search.get("folder");
-  return folder !== null && isFolder(folder) ? folder : null;
-}
+/** A path as it is stored: with `/` before each name. Empty for none. */
+export const pathIn = (text: string): string =>
+  text
+    .split("/")
+    .map((name) => name.trim())
+    .filter(Boolean)
+    .map((name) => `/${name}`)
+    .join("");
+
+/** The folder that the address of a form for a new thing names. */
+export const folderIn = (search: URLSearchParams): string | null =>
+  pathIn(search.get("folder") ?? "") || null;
 
 export const folderText = (folder: string | null): string =>
   folder === null ? "" : t("It will be in the folder {folder}.", { folder });
