@@ -15,6 +15,7 @@ import { PASSWORD, startApp } from "../test/support/app.ts";
 import { openBrowser } from "../test/support/chromium.ts";
 import { signIn } from "../test/support/hands.ts";
 import { fillCrowd, LONG_NAMES } from "./pictures/crowd.ts";
+import { named, startDemo } from "./pictures/demo.ts";
 import { DIALOGS } from "./pictures/dialogs.ts";
 import { everyPage, patterns, README, type Shot, shotsOf, tabsHere } from "./pictures/pages.ts";
 import { answer, fillWorkspace } from "./pictures/sample.ts";
@@ -54,30 +55,6 @@ const LOOKS: Readonly<Record<string, Look>> = {
 const looks = Object.entries(LOOKS).filter(
   ([name]) => values.look.length === 0 || values.look.includes(name),
 );
-
-interface Serving {
-  origin: string;
-  email: string;
-  password: string;
-  token: string;
-  automationId: string;
-  automationRunId: string;
-  correlationId: string;
-  artifactId: string;
-}
-
-/** The demo's own line once it serves. */
-async function served(lines: ReadableStream<Uint8Array>): Promise<Serving> {
-  let text = "";
-  for await (const chunk of lines) {
-    text += Buffer.from(chunk).toString("utf8");
-    for (const line of text.split("\n").slice(0, -1)) {
-      const told = JSON.parse(line) as { step?: string } & Serving;
-      if (told.password) return told;
-    }
-  }
-  throw new Error(`The demo ended before it served: ${text}`);
-}
 
 async function dress(page: Page, { theme, language, width, height }: Look): Promise<void> {
   await page.setViewportSize({ width, height });
@@ -142,12 +119,7 @@ async function takeAll(
   return largest;
 }
 
-const main = join(import.meta.dir, "../src/main.ts");
 const browser = await openBrowser();
-
-/** A path with ids in place of the words in capitals that stand for them. */
-const named = (path: string, ids: Readonly<Record<string, string>>) =>
-  path.replace(/\b[A-Z]+\b/, (word) => ids[word] ?? word);
 
 const isWanted = ({ path }: Shot) => positionals.length === 0 || positionals.includes(path);
 const lists = () => everyPage().filter((shot) => patterns.includes(shot.path) && isWanted(shot));
@@ -203,21 +175,10 @@ async function takeFull(): Promise<void> {
   const env = values.every
     ? { ...process.env, ...model.env, WEIR_EGRESS_ALLOW: `127.0.0.1:9,${new URL(model.origin).host}` }
     : process.env;
-  const demo = Bun.spawn([process.execPath, main, "demo", "--json"], {
-    stdout: "pipe",
-    stderr: "inherit",
-    env,
-  });
   try {
-    const serving = await served(demo.stdout);
-    const { origin, email, password } = serving;
-    const ids: Record<string, string> = {
-      AUTOMATION: serving.automationId,
-      RUN: serving.automationRunId,
-      CHAIN: serving.correlationId,
-      ARTIFACT: serving.artifactId,
-      ...(values.every ? await fillWorkspace(serving, closed) : {}),
-    };
+    await using demo = await startDemo(env);
+    const { origin, email, password } = demo;
+    const ids = { ...demo.ids, ...(values.every ? await fillWorkspace(demo, closed) : {}) };
     const addressOf = (path: string) => origin + named(path, ids);
     const pathOf = (address: string) =>
       Object.entries(ids).reduce((path, [word, id]) => path.replace(id, word), address);
@@ -240,8 +201,6 @@ async function takeFull(): Promise<void> {
     }
     if (faults.length > 0) throw new Error(faults.join("\n"));
   } finally {
-    demo.kill();
-    await demo.exited;
     await model[Symbol.asyncDispose]();
   }
 }

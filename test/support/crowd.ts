@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { startApp } from "./app.ts";
 import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "./work.ts";
 
-type Started = Awaited<ReturnType<typeof startApp>>;
+type Started = Pick<Awaited<ReturnType<typeof startApp>>, "owner" | "dataFolder">;
 
 export interface Crowd {
   automations: number;
