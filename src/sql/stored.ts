@@ -4,8 +4,9 @@ import { quoteText } from "./text.ts";
 
 /**
  * The types to write a column in, each to be tried where values don't fit the one before; the last one holds them all.
- * Parquet has no HUGEINT, which is the type of a sum, and DuckDB would make it a DOUBLE; Iceberg has no nanoseconds, which
- * stay where the rows are of no table. A type that `table` already has the column in comes first.
+ * Parquet has no HUGEINT, which is the type of a sum, and DuckDB would make it a DOUBLE; Iceberg has no nanoseconds and no
+ * unsigned integers of 32 and 64 bits, which stay where the rows are of no table. A type that `table` already has the column
+ * in comes first.
  */
 export function storedTypes(column: Column, table: readonly Column[] | null): string[] {
   const { name, dataType } = column;
@@ -15,8 +16,9 @@ export function storedTypes(column: Column, table: readonly Column[] | null): st
     if (known === text || known === dataType) return [known];
     return [dataType.replace("TIMESTAMP_NS", "TIMESTAMP"), text];
   }
-  const types = WHOLE.map((whole) => storedType(column, whole));
-  const at = types.indexOf(storedType({ name, dataType: known }, "VARCHAR"));
+  const signed = (type: string): string => (table === null ? type : withoutUnsigned(type));
+  const types = WHOLE.map((whole) => signed(storedType(column, whole)));
+  const at = types.indexOf(signed(storedType({ name, dataType: known }, "VARCHAR")));
   return [...new Set(types.slice(at < 0 ? 1 : at))];
 }
 
@@ -29,6 +31,15 @@ export const fileTypes = (column: Column): string[] => [
 const WHOLE = ["DOUBLE", "BIGINT", "DECIMAL(38,0)", "VARCHAR"];
 
 const isNanos = (type: string): boolean => type === "TIMESTAMP_NS" || type === "TIMESTAMP_NS[]";
+
+/** The type without unsigned integers that Iceberg lacks, also within others: of 64 bits it would read negative ones. */
+const withoutUnsigned = (type: string): string =>
+  type.replaceAll(
+    /"(?:[^"]|"")*"|'(?:[^']|'')*'|\bU(?:INTEGER|BIGINT)\b/g,
+    (found) => SIGNED[found] ?? found,
+  );
+
+const SIGNED: Readonly<Record<string, string>> = { UINTEGER: "BIGINT", UBIGINT: "DECIMAL(20,0)" };
 
 /** Returns the types to try after an attempt with the first ones has failed with `message`; null if none help. */
 export function widerTypes(types: readonly string[][], message: string): string[][] | null {

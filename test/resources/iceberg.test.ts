@@ -9,7 +9,7 @@ import { checkTable, fieldIds, loadMetadata, pathOf, readAvro, readRows } from "
 import { loadTable } from "../support/lake.ts";
 import { join as joinIn, neighbour } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
-import { runToEnd } from "../support/work.ts";
+import { makeAction, runToEnd } from "../support/work.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
 
@@ -126,6 +126,64 @@ describe("what other engines read of the lake", () => {
       s: list(21, "string"),
     });
     expect(await readRows(metadata)).toHaveLength(1);
+  });
+
+  test("have what a transform makes, within structs, maps and lists too, also when rows are added", async () => {
+    const write = async (select: string) => {
+      const output = { layer: "raw", dataset: "nested", writeDisposition: "append" };
+      const definition = { sql: select, output };
+      const action = await makeAction(weir.owner, { kind: "duckdb_transform", name: "Nested", definition });
+      const run = await runToEnd(weir.owner, action.id);
+      expect([run.status, run.error]).toEqual(["completed", null]);
+    };
+    const select = (id: number) => `SELECT ${id} AS id, {'sku': 'a,"b"', 'price': 1.10::DECIMAL(18,2),
+      'tags': ['x', NULL], 'hash': 18446744073709551615::UBIGINT} AS line, MAP {'k': 9007199254740993} AS counts,
+      [[1, 2], NULL] AS grid, [{'n': 1}] AS rows, 18446744073709551615::UBIGINT AS hash, 4294967295::UINTEGER AS short`;
+    await write(select(1));
+    const first = await load("nested");
+    await write(`${select(2)}, 1 AS more`);
+    const { metadata } = await load("nested");
+    await checkTable(metadata);
+    const typesOf = ({ schemas }: typeof metadata) =>
+      Object.fromEntries(
+        schemas.at(-1).fields.map(({ name, type }: { name: string; type: unknown }) => [name, type]),
+      );
+    const { more, ...before } = typesOf(metadata);
+    expect([before, more]).toEqual([typesOf(first.metadata), "int"]);
+    const field = (name: string, type: unknown) => ({ id: expect.any(Number), name, required: false, type });
+    const list = (element: unknown) => ({
+      type: "list",
+      "element-id": expect.any(Number),
+      element,
+      "element-required": false,
+    });
+    expect(before).toMatchObject({
+      line: {
+        type: "struct",
+        fields: [
+          field("sku", "string"),
+          field("price", "decimal(18, 2)"),
+          field("tags", list("string")),
+          field("hash", "decimal(20, 0)"),
+        ],
+      },
+      counts: { type: "map", key: "string", value: "long", "value-required": false },
+      grid: list(list("int")),
+      rows: list({ type: "struct", fields: [field("n", "int")] }),
+      hash: "decimal(20, 0)",
+      short: "long",
+    });
+    const rows = await readRows(metadata);
+    expect(rows.map(({ id, short }) => [Number(id), short]).toSorted()).toEqual([
+      [1, 4294967295n],
+      [2, 4294967295n],
+    ]);
+    expect(rows.map(({ line, counts, grid }) => [line?.sku, line?.tags, counts.k, grid[0]])).toEqual(
+      Array(2).fill(['a,"b"', ["x", null], 9007199254740993n, [1, 2]]),
+    );
+    const sql = "SELECT hash::VARCHAR AS hash FROM raw.nested WHERE line.hash = hash";
+    const { body } = await weir.owner("POST", "/api/v1/query", { sql });
+    expect(body.rows).toEqual(Array(2).fill({ hash: "18446744073709551615" }));
   });
 
   deepTest("have nanoseconds as microseconds where these are exact, else as text", async () => {

@@ -134,17 +134,35 @@ function checkSchemas(metadata: Metadata) {
     }
   const types = new Map<number, unknown>();
   for (const schema of metadata.schemas) {
-    const ids = schema.fields.flatMap((f: Metadata) => [f.id, f.type["element-id"] ?? []].flat());
+    const ids = schema.fields.flatMap((f: Metadata) => [f.id, ...idsWithin(f.type)]);
     must(new Set(ids).size === ids.length, "an id stands twice", schema);
     must(Math.max(...ids) <= metadata["last-column-id"], "last-column-id", schema);
     for (const { id, name, type } of schema.fields) {
-      must(TYPE.test(type.element ?? type), "type", type);
+      for (const plain of plainTypes(type)) must(TYPE.test(plain), "type", type);
       must(mapped.get(name) === id, "a name leads to another id", { name, id, mapping });
       must(typeof (types.get(id) ?? type) === typeof type, "a list became none", schema);
       types.set(id, type);
     }
   }
 }
+
+/** The types within a type, each with the ids that stand beside it. */
+const within = (type: Metadata): [type: Metadata, ids: number[]][] => {
+  if (typeof type === "string") return [];
+  if (type.type === "list") return [[type.element, [type["element-id"]]]];
+  if (type.type === "map")
+    return [
+      [type.key, [type["key-id"]]],
+      [type.value, [type["value-id"]]],
+    ];
+  return type.fields.map((field: Metadata) => [field.type, [field.id]]);
+};
+
+const idsWithin = (type: Metadata): number[] =>
+  within(type).flatMap(([inner, ids]) => [...ids, ...idsWithin(inner)]);
+
+const plainTypes = (type: Metadata): string[] =>
+  typeof type === "string" ? [type] : within(type).flatMap(([inner]) => plainTypes(inner));
 
 /** How many files the snapshot has. */
 async function checkSnapshot(

@@ -1,13 +1,13 @@
 import type { Column } from "../../sql/contract.ts";
+import { type IcebergType, type InnerIds, icebergType, idsAgain } from "./types.ts";
 
 /** A column as Iceberg knows it: by an id that its name, once given, never gives to another. */
 export interface Field {
   id: number;
-  /** Of the elements of a list; null for what is not a list. */
-  elementId: number | null;
   name: string;
-  /** Iceberg's name of the type, of the elements where it is a list. */
-  type: string;
+  type: IcebergType;
+  /** DuckDB's name of the type. */
+  dataType: string;
 }
 
 export interface Schema {
@@ -22,7 +22,7 @@ export interface SchemaHistory {
   schemas: Schema[];
   lastColumnId: number;
   /** All names that a current id has had, for files, which have no ids. */
-  names: { id: number; elementId: number | null; names: string[] }[];
+  names: { id: number; type: IcebergType; names: string[] }[];
   /**
    * Files from before this load may hold a column in a type that doesn't become the present one by Iceberg's rules:
    * 0 where there was no such change.
@@ -42,41 +42,56 @@ export function schemaHistory(
 ): SchemaHistory {
   const current = new Map<string, Field>();
   const names = new Map<number, Set<string>>();
-  let lastColumnId = 0;
+  let lastId = 0;
+  let lastDeeperId = DEEPER_IDS;
   let readableFrom = 0;
+  const nextId = () => ++lastId;
+  const newIds: InnerIds = { element: nextId, deeper: () => ++lastDeeperId };
+  const lacking = new Map<Schema, Column>();
   const schemas = history.map(({ seq, columns }, id): Schema => {
-    const fields = columns.map(({ name, dataType }) => {
+    const fields: Field[] = [];
+    const schema = { id, seq, fields };
+    for (const column of columns) {
+      const { name, dataType } = column;
       const key = name.toLowerCase();
-      const { type, isList } = icebergType(dataType);
       const known = current.get(key);
-      const stays = known && isList === (known.elementId !== null) && isPromotion(known.type, type);
+      const stays = known !== undefined && becomes(known.dataType, dataType);
       if (known && !stays) readableFrom = seq;
-      const field: Field = stays
-        ? { ...known, name, type }
-        : { id: ++lastColumnId, elementId: isList ? ++lastColumnId : null, name, type };
+      const fieldId = stays ? known.id : nextId();
+      const type = icebergType(dataType, stays ? idsAgain(known.type) : newIds);
+      if (type === null) lacking.set(schema, lacking.get(schema) ?? column);
+      const field: Field = { id: fieldId, name, type: type ?? UNKNOWN, dataType };
+      fields.push(field);
       current.set(key, field);
       names.set(field.id, (names.get(field.id) ?? new Set()).add(name));
-      return field;
-    });
-    return { id, seq, fields };
+    }
+    return schema;
   });
-  const lacking = (schema: Schema) => schema.fields.find(({ type }) => type.startsWith(LACKING));
   const last = schemas.at(-1);
-  const unknown = last && lacking(last);
-  if (unknown) throw new UnknownType(unknown.name, unknown.type.slice(LACKING.length));
-  const first = schemas.findLastIndex((schema) => lacking(schema)) + 1;
+  const unknown = last && lacking.get(last);
+  if (unknown) throw new UnknownType(unknown.name, unknown.dataType);
+  const first = schemas.findLastIndex((schema) => lacking.has(schema)) + 1;
   if (first > 0) readableFrom = Math.max(readableFrom, schemas[first]?.seq ?? 0);
   return {
     schemas: schemas.filter(({ seq }) => seq >= readableFrom),
-    lastColumnId,
-    names: [...current.values()].map(({ id, elementId }) => ({
+    lastColumnId: lastDeeperId > DEEPER_IDS ? lastDeeperId : lastId,
+    names: [...current.values()].map(({ id, type }) => ({
       id,
-      elementId,
+      type,
       names: [...(names.get(id) ?? [])],
     })),
     readableFrom,
   };
 }
+
+/**
+ * What is within structs, maps and lists of lists has ids of its own above this. Tables were published before there were
+ * any, so that none may move the id of a column.
+ */
+const DEEPER_IDS = 1_000_000;
+
+/** Of a type that Iceberg lacks; the schema that has it is never read. */
+const UNKNOWN = "unknown";
 
 export class UnknownType extends Error {
   readonly column: string;
@@ -88,38 +103,17 @@ export class UnknownType extends Error {
   }
 }
 
-/** What stands before a type that has no counterpart. */
-const LACKING = "!";
-
-const TYPES: Readonly<Record<string, string>> = {
-  BOOLEAN: "boolean",
-  TINYINT: "int",
-  SMALLINT: "int",
-  UTINYINT: "int",
-  USMALLINT: "int",
-  INTEGER: "int",
-  BIGINT: "long",
-  FLOAT: "float",
-  DOUBLE: "double",
-  DATE: "date",
-  TIME: "time",
-  TIMESTAMP: "timestamp",
-  "TIMESTAMP WITH TIME ZONE": "timestamptz",
-  VARCHAR: "string",
-  JSON: "string",
-  UUID: "uuid",
-  BLOB: "binary",
-};
-
-function icebergType(dataType: string): { type: string; isList: boolean } {
-  const isList = dataType.endsWith("[]");
-  const inner = isList ? dataType.slice(0, -2) : dataType;
-  const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/.exec(inner) ?? [];
-  const type = precision ? `decimal(${precision}, ${scale})` : (TYPES[inner] ?? `${LACKING}${dataType}`);
-  return { type, isList };
+/** Whether files that hold `from` may be read as `to`, by the specification of format version 2. */
+function becomes(from: string, to: string): boolean {
+  if (from === to) return true;
+  if (from.endsWith("[]") && to.endsWith("[]")) return becomes(from.slice(0, -2), to.slice(0, -2));
+  const [before, after] = [icebergType(from, NO_IDS), icebergType(to, NO_IDS)];
+  if (typeof before !== "string" || typeof after !== "string") return false;
+  return isPromotion(before, after);
 }
 
-/** Whether files that hold `from` may be read as `to`, by the specification of format version 2. */
+const NO_IDS: InnerIds = { element: () => 0, deeper: () => 0 };
+
 function isPromotion(from: string, to: string): boolean {
   if (from === to) return true;
   if (from === "int") return to === "long";
@@ -130,10 +124,10 @@ function isPromotion(from: string, to: string): boolean {
 
 /** Whether files with `columns` can't be read by other engines as a table's that has the columns `table`. */
 export function isMixed(columns: readonly Column[], table: readonly Column[]): boolean {
-  const types = new Map(table.map(({ name, dataType }) => [name.toLowerCase(), icebergType(dataType)]));
+  const types = new Map(table.map(({ name, dataType }) => [name.toLowerCase(), dataType]));
   return columns.some(({ name, dataType }) => {
-    const [from, to] = [icebergType(dataType), types.get(name.toLowerCase())];
-    return to !== undefined && !(from.isList === to.isList && isPromotion(from.type, to.type));
+    const to = types.get(name.toLowerCase());
+    return to !== undefined && !becomes(dataType, to);
   });
 }
 

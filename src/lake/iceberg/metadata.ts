@@ -1,4 +1,5 @@
-import type { Field, Schema, SchemaHistory } from "./fields.ts";
+import type { Schema, SchemaHistory } from "./fields.ts";
+import { namesWithin, typeJson } from "./types.ts";
 
 /** A state of a table that readers may ask for. */
 export interface Snapshot {
@@ -80,18 +81,14 @@ function inOrder(snapshots: readonly Snapshot[]): Snapshot[] {
 export const schemaJson = ({ id, fields }: Schema) => ({
   type: "struct",
   "schema-id": id,
-  fields: fields.map((field) => ({ id: field.id, name: field.name, required: false, type: typeJson(field) })),
+  fields: fields.map((field) => ({
+    id: field.id,
+    name: field.name,
+    required: false,
+    type: typeJson(field.type),
+  })),
 });
-
-const typeJson = ({ elementId, type }: Field) =>
-  elementId === null
-    ? type
-    : { type: "list", "element-id": elementId, element: type, "element-required": false };
 
 /** Every name that a column has had leads to its id, since the files have no ids. */
 const nameMapping = ({ names }: SchemaHistory) =>
-  names.map(({ id, elementId, names: all }) => ({
-    "field-id": id,
-    names: all,
-    ...(elementId === null ? {} : { fields: [{ "field-id": elementId, names: ["element"] }] }),
-  }));
+  names.map(({ id, type, names: all }) => ({ "field-id": id, names: all, ...namesWithin(type) }));

@@ -24,15 +24,16 @@ export function metricsOf(
   const byId = new Map(stats.map((column) => [idOf(column.name), column]));
   return fields.slice(0, MAX_COLUMNS).flatMap((field) => {
     const column = byId.get(field.id);
-    if (!column || field.elementId !== null) return [];
+    const { id, type } = field;
+    if (!column || typeof type !== "string") return [];
     const { values, nulls, least, greatest } = column;
-    const codec = codecOf(field.type, column);
+    const codec = codecOf(type, column);
     const lower = codec && least !== null ? codec.lower(least) : null;
     const upper = codec && greatest !== null ? codec.upper(greatest) : null;
     // DuckDB gives no bounds of a column that has a NaN
-    const isReal = field.type === "float" || field.type === "double";
+    const isReal = type === "float" || type === "double";
     const nans = isReal && ((lower && upper) || nulls === values) ? 0 : null;
-    return [{ id: field.id, values, nulls, nans, lower, upper }];
+    return [{ id, values, nulls, nans, lower, upper }];
   });
 }
 
