@@ -4,14 +4,25 @@
  */
 export const PRELUDE = `(() => {
   "use strict";
-  const { __now: now, __seed: seed, __say: say, __ask: ask, Array, Date, Error, JSON, Math, Object, Promise, Reflect, String } = globalThis;
+  const { __now: now, __seed: seed, __say: say, __ask: ask, Array, BigInt, Date, Error, JSON, Math, Number, Object, Promise, Reflect, String } = globalThis;
   for (const name of ["__now", "__seed", "__say", "__ask", "performance"]) delete globalThis[name];
   const { apply, construct } = Reflect;
   const { parse, stringify } = JSON;
   const { isArray } = Array;
+  const { isSafeInteger } = Number;
   const { slice, charCodeAt } = String.prototype;
   const { join, map } = Array.prototype;
   const { then } = Promise.prototype;
+
+  // JSON has no such numbers: those that a double holds are numbers, greater ones text, as everywhere.
+  Object.defineProperty(BigInt.prototype, "toJSON", {
+    value: function toJSON() {
+      const number = Number(this);
+      return isSafeInteger(number) ? number : String(this);
+    },
+    writable: true,
+    configurable: true,
+  });
 
   let state = seed >>> 0 || 1;
   Math.random = () => {

@@ -146,6 +146,19 @@ export default function (input: { orders: Order[] }): number {
     expect(await outputOf("const later = await Promise.resolve(7); export default () => later")).toBe(7);
   });
 
+  test("gives whole numbers of any length exactly, as text where a number of JSON can't hold them", async () => {
+    const source = `export default async (input, weir) => {
+  const [row] = await weir.sql("SELECT $next AS next", { next: BigInt(input) + 1n });
+  console.log([BigInt(input)]);
+  return { next: BigInt(row.next), small: [7n, -9007199254740991n], far: 2n ** 64n };
+}`;
+    expect(await outputOf(source, { input: "9007199254740993", grants: { sql: true } })).toEqual({
+      next: "9007199254740994",
+      small: [7, -9007199254740991],
+      far: "18446744073709551616",
+    });
+  });
+
   test("gives the same output for the same input: its clock stands and its chance is that of the input", async () => {
     const source = `export default async () => {
   const before = [Date.now(), new Date().toISOString()];
