@@ -123,9 +123,19 @@ export class PostgresClient {
 export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token" | "ca"> {
   /** Number of connections. */
   max: number;
-  /** Plans each statement once, whatever its values. */
+  /**
+   * Plans each statement once, as SQLite does: by index, whatever the values are, and however small its tables still
+   * are. A new database has no statistics, and a plan made for an empty table would read all of a large one.
+   */
   plansOnce?: boolean;
 }
+
+const STEADY_PLANS = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+};
 
 /** Settings of a connection. */
 interface Heard {
@@ -149,7 +159,7 @@ export function connect({ url, token, ca, max, plansOnce = false }: PostgresOpti
     statement_timeout: STATEMENT_MS,
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: IDLE_MS,
-    ...(plansOnce ? { plan_cache_mode: "force_generic_plan" } : {}),
+    ...(plansOnce ? STEADY_PLANS : {}),
   };
   return postgres(address.href, {
     max,

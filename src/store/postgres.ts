@@ -33,7 +33,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
   const { clock = systemClock } = options;
   const reading = new PostgresClient({ ...options, max: READERS });
   const steady = new PostgresClient({ ...options, max: STEADY_READERS, plansOnce: true });
-  const writing = new PostgresClient({ ...options, max: 1 });
+  const writing = new PostgresClient({ ...options, max: 1, plansOnce: true });
   const close = async () => {
     await Promise.all([reading, steady, writing].map((client) => client.close()));
   };

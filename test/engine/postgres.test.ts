@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import postgres from "postgres";
 import { openSignals } from "../../src/base/signals.ts";
 import { backup } from "../../src/cli/backup.ts";
 import { config } from "../../src/cli/config.ts";
@@ -80,6 +81,33 @@ async function sendHook({ origin }: Member, path: string, body: object): Promise
   expect(reply.status).toBe(202);
   return ((await reply.json()) as { automationRunId: string }).automationRunId;
 }
+
+test("runs are found by index from the first one on, when no statistics tell PostgreSQL how large tables will be", async () => {
+  await using receiver = startReceiver(async () => Response.json({ ok: true }));
+  await using shared = await startShared();
+  const one = await shared.serve();
+  const request = { kind: "http_request", definition: { url: receiver.url } };
+  const config = { path: "orders", secret: SECRET, waitSeconds: 20, action: request };
+  await makeAutomation(one.owner, config, { name: "Orders", triggerType: "webhook" });
+  const send = async (n: number) => {
+    const text = JSON.stringify({ id: n });
+    const url = `${one.origin}/webhooks/acme/orders`;
+    expect((await fetch(url, { method: "POST", headers: stamped(text), body: text })).status).toBe(200);
+  };
+  for (let n = 0; n < 80; n += 16) await Promise.all(Array.from({ length: 16 }, (_, k) => send(n + k)));
+  await one.end("SIGTERM"); // its connections report what they read
+
+  const sql = postgres(shared.url, { max: 1 });
+  const tables = await sql`select relname, n_tup_ins::int as rows, seq_tup_read::int as scanned
+    from pg_stat_user_tables where relname in ('automation_runs', 'action_runs', 'webhook_deliveries') order by 1`;
+  await sql.end();
+  expect(tables.map(({ relname, rows }) => [relname, rows])).toEqual([
+    ["action_runs", 80],
+    ["automation_runs", 80],
+    ["webhook_deliveries", 80],
+  ]);
+  for (const { relname, scanned } of tables) expect({ relname, scanned }).toEqual({ relname, scanned: 0 });
+});
 
 test("two processes share PostgreSQL: a webhook at one is approved at the other, and the audit log holds", async () => {
   const shipped: string[] = [];
