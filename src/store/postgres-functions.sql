@@ -95,12 +95,15 @@ CREATE OR REPLACE FUNCTION json_set(j text, path text, v json) RETURNS text LANG
   SELECT own.stored_json(own.json_put(own.readable_json(j), own.json_keys(path), coalesce(v, 'null'::json))::text) $$;
 CREATE OR REPLACE FUNCTION json_set(j text, path text, v text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT own.json_set(j, path, to_json(v)) $$;
-CREATE OR REPLACE FUNCTION json_insert(j text, path text, v json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE
-    WHEN path = '$[#]' AND left(j, 1) = '[' AND right(j, 1) = ']'
-      THEN left(j, -1) || CASE j WHEN '[]' THEN '' ELSE ',' END || own.stored_json(coalesce(v, 'null'::json)::text) || ']'
-    WHEN own.readable_json(j) #> own.json_keys(path) IS NULL THEN own.json_set(j, path, v)
-    ELSE j END $$;
+-- Not in SQL: with a subquery in `v`, which it reads twice, PostgreSQL would run it as a query of its own.
+CREATE OR REPLACE FUNCTION json_insert(j text, path text, v json) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  IF path = '$[#]' AND left(j, 1) = '[' AND right(j, 1) = ']' THEN
+    RETURN left(j, -1) || CASE j WHEN '[]' THEN '' ELSE ',' END || own.stored_json(coalesce(v, 'null'::json)::text) || ']';
+  ELSIF own.readable_json(j) #> own.json_keys(path) IS NULL THEN RETURN own.json_set(j, path, v);
+  END IF;
+  RETURN j;
+END $$;
 CREATE OR REPLACE FUNCTION json_insert(j text, path text, v text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT own.json_insert(j, path, to_json(v)) $$;
 CREATE OR REPLACE FUNCTION json_insert(j text, path text, v json, path2 text, v2 json) RETURNS text
