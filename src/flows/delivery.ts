@@ -28,9 +28,8 @@ const deliveryById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-const saveDelivery = changing((db) =>
-  db
-    .update(webhookDeliveries)
+const saveDelivery = changing(webhookDeliveries, (update) =>
+  update
     .set({
       status: sql`${sql.placeholder("status")}`,
       replyCode: sql`${sql.placeholder("replyCode")}`,

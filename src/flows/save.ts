@@ -124,9 +124,8 @@ async function findTestConfig(db: ReadDb, { id }: Pick<AutomationRunRow, "id">):
 
 const insertRun = insertInto(automationRuns);
 
-const saveRun = changing((db) =>
-  db
-    .update(automationRuns)
+const saveRun = changing(automationRuns, (update) =>
+  update
     .set({
       status: sql`${sql.placeholder("status")}`,
       steps: sql`${sql.placeholder("steps")}`,
@@ -141,9 +140,8 @@ const saveRun = changing((db) =>
     .where(eq(automationRuns.id, sql.placeholder("id"))),
 );
 
-const saveSteps = changing((db) =>
-  db
-    .update(automationRuns)
+const saveSteps = changing(automationRuns, (update) =>
+  update
     .set({
       status: sql`${sql.placeholder("status")}`,
       steps: sql`${sql.placeholder("steps")}`,

@@ -12,9 +12,8 @@ import { appendLogs } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
 
 /** Only for a row read in the same transaction. */
-const updateDue = changing((db) =>
-  db
-    .update(actionRuns)
+const updateDue = changing(actionRuns, (update) =>
+  update
     .set({
       status: sql`'completed'`,
       statuses: withStatuses(

@@ -130,9 +130,8 @@ const hasNeighbours = prepared((db: ReadDb) =>
 );
 
 /** Only for rows read in the same transaction, which nobody else can have changed since. */
-const lease = changing((db) =>
-  db
-    .update(actionRuns)
+const lease = changing(actionRuns, (update) =>
+  update
     .set({
       status: sql`'running'`,
       statuses: withStatuses({ status: sql`'running'`, since: sql.placeholder("now") }),

@@ -52,9 +52,8 @@ export const cancelTopic = (id: string) => `cancel:${id}`;
 
 const insertRun = insertInto(actionRuns);
 
-const setLatest = changing((db) =>
-  db
-    .update(actions)
+const setLatest = changing(actions, (update) =>
+  update
     .set({ latestRunId: sql`${sql.placeholder("runId")}` })
     .where(eq(actions.id, sql.placeholder("actionId"))),
 );

@@ -40,9 +40,11 @@ export interface Leftover {
 /** Results beyond this are stored as an artifact (docs/decisions/runs.md). */
 const MAX_RESULT_BYTES = 256 * 1024;
 
-const endedUpdate = (db: WriteDb) =>
-  db
-    .update(actionRuns)
+type UpdateRuns = ReturnType<typeof updateRuns>;
+const updateRuns = (db: WriteDb) => db.update(actionRuns);
+
+const endedUpdate = (update: UpdateRuns) =>
+  update
     .set({
       status: sql`${sql.placeholder("status")}`,
       statuses: withStatuses({
@@ -70,13 +72,13 @@ const endedUpdate = (db: WriteDb) =>
       and(
         eq(actionRuns.id, sql.placeholder("id")),
         eq(actionRuns.leaseToken, sql.placeholder("leaseToken")),
-        sql`${actionRuns.status} = 'running'`,
+        sql`${actionRuns.status} || '' = 'running'`, // PostgreSQL would read the index of all leased runs
       ),
     );
 
-const updateEnded = prepared((db: WriteDb) => endedUpdate(db).returning().prepare());
+const updateEnded = prepared((db: WriteDb) => endedUpdate(updateRuns(db)).returning().prepare());
 
-const updateEndedUnseen = changing(endedUpdate);
+const updateEndedUnseen = changing(actionRuns, endedUpdate);
 
 /**
  * Stores a run's outcome, everything it produced, its event, and what follows in its automation, in one transaction.

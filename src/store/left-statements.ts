@@ -9,17 +9,20 @@ interface Left {
   readonly sql: string;
   values: unknown[];
   readonly merging: Merging | undefined;
-  /** Number of inserted rows, if any. */
+  /** Which values of each row are absent or not integers. */
   readonly shape: string | null;
+  /** The rows that an update changes. */
+  readonly keys: Set<unknown>;
 }
 
 /** Each number of rows is another statement for the server to prepare. */
-const ROWS = [16, 8, 4, 2, 1];
+const ROWS = [16, 8, 4, 3, 2, 1];
 
 /**
- * Statements of a transaction whose results nobody awaits. Inserts of consecutive works into one table are merged:
- * 16 rows in one statement cost the server and this process half as much as 16 statements. Rows of a table keep
- * their order, since the database may number them. A statement that can't be merged keeps its position.
+ * Statements of a transaction whose results nobody awaits. Inserts of consecutive works into one table are merged, and
+ * so are equal updates of several rows: 16 rows in one statement cost the server and this process half as much as 16
+ * statements. What happens to one table keeps its order, since the database may number rows, and an update needs the
+ * row. A statement that can't be merged keeps its position.
  */
 export class LeftStatements {
   #all: Left[] = [];
@@ -29,7 +32,7 @@ export class LeftStatements {
   add(sql: string, values: readonly unknown[], merging: Merging | undefined): void {
     if (merging === undefined) {
       this.#open.clear();
-      this.#all.push({ sql, values: [...values], merging, shape: null });
+      this.#all.push({ sql, values: [...values], merging, shape: null, keys: new Set() });
     } else if (merging.textFor === undefined) this.#replace(sql, values, merging);
     else {
       const { width } = merging;
@@ -51,14 +54,19 @@ export class LeftStatements {
     const kind = `${merging.kind} ${String(values[0])}`;
     const known = this.#open.get(kind);
     if (known) known.values = [...values];
-    else this.#push(kind, { sql, values: [...values], merging, shape: null });
+    else this.#push(kind, { sql, values: [...values], merging, shape: null, keys: new Set() });
   }
 
   #addRow(sql: string, row: unknown[], merging: Merging): void {
+    const { kind, table, key } = merging;
+    for (const [other, left] of this.#open)
+      if (other !== kind && left.merging?.table === table) this.#open.delete(other);
     const shape = shapeOf(row);
-    const known = this.#open.get(merging.kind);
-    if (known?.shape === shape) for (const value of row) known.values.push(value);
-    else this.#push(merging.kind, { sql, values: row, merging, shape });
+    const known = this.#open.get(kind);
+    const named = key === undefined ? undefined : row[key];
+    if (known?.shape === shape && !known.keys.has(named)) for (const value of row) known.values.push(value);
+    else this.#push(kind, { sql, values: row, merging, shape, keys: new Set() });
+    if (key !== undefined) this.#open.get(kind)?.keys.add(named);
   }
 
   #push(kind: string, left: Left): void {
@@ -77,13 +85,19 @@ const shapeOf = (row: readonly unknown[]): string =>
     .join("");
 
 function split({ sql, values, merging }: Left): Statement[] {
-  const { width = 1, textFor } = merging ?? {};
+  const { width = 1, key, textFor } = merging ?? {};
   if (textFor === undefined) return [{ sql, values }];
+  const nulls = values.slice(0, width).map((value) => value === null || value === undefined);
   const statements: Statement[] = [];
   for (let at = 0; at < values.length; ) {
     const left = (values.length - at) / width;
     const rows = ROWS.find((each) => each <= left) ?? 1;
-    statements.push({ sql: textFor(rows), values: values.slice(at, at + rows * width) });
+    const taken = values.slice(at, at + rows * width);
+    const isUpdate = key !== undefined && rows > 1;
+    statements.push({
+      sql: key !== undefined && rows === 1 ? sql : textFor(rows, nulls),
+      values: isUpdate ? taken.filter((value) => value !== null && value !== undefined) : taken,
+    });
     at += rows * width;
   }
   return statements;

@@ -1,6 +1,6 @@
 import { Column, getTableColumns, getTableName, is, Placeholder, type Query, sql } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { SqlValue, WriteDb } from "./store.ts";
+import type { SQLiteTable, SQLiteUpdateBuilder } from "drizzle-orm/sqlite-core";
+import type { Merging, RunResult, SqlValue, WriteDb } from "./store.ts";
 
 /**
  * A statement that is built once for each database handle and cached: `byId(db)` returns it.
@@ -20,21 +20,51 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
 }
 
 /**
- * A change whose result nobody awaits, built once for each handle. It is sent with the next awaited statement, or
- * with the commit. Its values are placeholders in their stored form. It may match no row.
+ * An update of one row, by a placeholder `id`, whose result nobody awaits, built once for each handle. It is sent with
+ * the next awaited statement, or with the commit. Its values are placeholders in their stored form. It may match no row.
  */
-export function changing(
-  make: (db: WriteDb) => { toSQL(): Query },
+export function changing<T extends SQLiteTable>(
+  table: T,
+  make: (update: SQLiteUpdateBuilder<T, "async", RunResult>) => { toSQL(): Query },
 ): (db: WriteDb, values: Readonly<Record<string, SqlValue>>) => Promise<void> {
   const statement = prepared((db: WriteDb) => {
-    const { sql: text, params } = make(db).toSQL();
-    return { run: db.statement(text), params };
+    const { sql: text, params } = make(db.update(table)).toSQL();
+    const key = params.findIndex((param) => is(param, Placeholder) && param.name === "id");
+    const name = getTableName(table);
+    const textFor = manyUpdates(text);
+    const merging = { kind: text, table: name, width: params.length, textFor };
+    return { run: db.statement(text, key < 0 ? undefined : { ...merging, key }), params };
   });
   return async (db, values) => {
     const { run, params } = statement(db);
     await run(
       params.map((param) => (is(param, Placeholder) ? (values[param.name] ?? null) : (param as SqlValue))),
     );
+  };
+}
+
+const PARAMETER = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
+
+/** Returns the text of an update of many rows, made of that of one: its values come from a list. */
+function manyUpdates(text: string): NonNullable<Merging["textFor"]> {
+  const texts = new Map<string, string>();
+  const where = text.lastIndexOf(" where ");
+  const make = (rows: number, nulls: readonly boolean[]): string => {
+    let [at, column] = [0, 0];
+    const inList = (part: string) =>
+      part.replace(PARAMETER, (piece) => {
+        if (piece !== "?") return piece;
+        return nulls[at++] ? "null" : `v.column${++column}`;
+      });
+    const [changes, condition] = [inList(text.slice(0, where)), inList(text.slice(where))];
+    const row = `(${Array.from({ length: column }, () => "?").join(", ")})`;
+    return `${changes} from (values ${Array.from({ length: rows }, () => row).join(", ")}) as v${condition}`;
+  };
+  return (rows, nulls) => {
+    const form = `${rows} ${nulls.map(Number).join("")}`;
+    const text = texts.get(form) ?? make(rows, nulls);
+    texts.set(form, text);
+    return text;
   };
 }
 
@@ -76,9 +106,15 @@ export function insertInto<
     texts.set(count, text);
     return text;
   };
-  const kind = `insert into ${getTableName(table)} ${without.join()}`;
+  const name = getTableName(table);
+  const kind = `insert into ${name} ${without.join()}`;
   const build = (db: WriteDb, count: number) =>
-    db.statement(textOf(db, count), { kind, width: columns.length, textFor: (rows) => textOf(db, rows) });
+    db.statement(textOf(db, count), {
+      kind,
+      table: name,
+      width: columns.length,
+      textFor: (rows) => textOf(db, rows),
+    });
 
   return async (db, ...rows) => {
     const known = runners(db);

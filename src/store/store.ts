@@ -24,13 +24,17 @@ export type Database = BaseSQLiteDatabase<"async", RunResult> & {
 export interface Merging {
   /** Names the kind. */
   readonly kind: string;
+  readonly table: string;
   /** Number of values per row. */
   readonly width: number;
+  /** For an update: the position of the value that names the row. A statement changes each row once. */
+  readonly key?: number;
   /**
-   * The statement for this number of rows. If omitted, the last statement with the same first value replaces earlier
-   * ones.
+   * The statement for this number of rows, whose absent values are in `nulls`. An update writes those itself, since
+   * PostgreSQL would take a list of them for text. If omitted, the last statement with the same first value replaces
+   * earlier ones.
    */
-  readonly textFor?: (rows: number) => string;
+  readonly textFor?: (rows: number, nulls: readonly boolean[]) => string;
 }
 
 export type SqlValue = string | number | null;

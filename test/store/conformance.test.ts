@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { asc, eq, sql } from "drizzle-orm";
+import fc from "fast-check";
 import { AppError } from "../../src/base/errors.ts";
-import { insertInto, prepared } from "../../src/store/prepared.ts";
+import { changing, insertInto, prepared } from "../../src/store/prepared.ts";
 import { isUniqueViolation, type ReadDb, StoreError, type WriteDb } from "../../src/store/store.ts";
 import { stopPostgresAfterAll } from "../support/postgres-store.ts";
+import { scaled } from "../support/scale.ts";
 import { MIGRATIONS, notes, openAt, thrownBy, trail } from "./harness.ts";
 import { PLACES } from "./places.ts";
 
@@ -25,6 +27,61 @@ const put = prepared((db: WriteDb) =>
 );
 
 const insertNote = insertInto(notes);
+
+const appendWord = changing(notes, (update) =>
+  update
+    .set({
+      body: sql`json_insert(coalesce(${notes.body}, '[]'), '$[#]', cast(${sql.placeholder("word")} as text))`,
+      count: sql`coalesce(${notes.count}, 0) + ${sql.placeholder("more")}`,
+    })
+    .where(eq(notes.id, sql.placeholder("id"))),
+);
+const setRatio = changing(notes, (update) =>
+  update.set({ ratio: sql`${sql.placeholder("ratio")}` }).where(eq(notes.id, sql.placeholder("id"))),
+);
+
+/** A change whose result nobody awaits. */
+const CHANGE = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("insert" as const), id: fc.nat(7) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("append" as const),
+      id: fc.nat(7),
+      word: fc.option(fc.constantFrom("a ? b", "it's", "\u0001\u0000")),
+      more: fc.nat(3),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("rate" as const),
+      id: fc.nat(7),
+      ratio: fc.option(fc.constantFrom(1, 0.5)),
+    }),
+  },
+);
+type Change = typeof CHANGE extends fc.Arbitrary<infer T> ? T : never;
+
+/** What the changes leave, one after the other. */
+function leftBy(changes: readonly Change[]) {
+  const rows = new Map<
+    string,
+    { words: (string | null)[] | null; count: number | null; ratio: number | null }
+  >();
+  for (const change of changes) {
+    const id = `n${change.id}`;
+    const row = rows.get(id);
+    if (change.do === "insert" && row === undefined) rows.set(id, { words: null, count: null, ratio: null });
+    if (row === undefined) continue;
+    if (change.do === "append") {
+      row.words = [...(row.words ?? []), change.word];
+      row.count = (row.count ?? 0) + change.more;
+    }
+    if (change.do === "rate") row.ratio = change.ratio;
+  }
+  return Object.fromEntries(rows);
+}
 
 /** JSON as its value: its spaces may differ. */
 const plain = (value: unknown) =>
@@ -190,6 +247,37 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(rows.length).toBe(100);
     const number = ({ id }: { id: string }) => Number(id.slice(1));
     for (const one of rows) expect(one.count).toBe(5 - Math.floor(number(one) / 20));
+  });
+
+  test("leaves what each change would leave by itself, where many change rows and nobody waits for them", async () => {
+    await using store = await openAt(make);
+    const property = fc.asyncProperty(
+      fc.array(fc.array(CHANGE, { maxLength: 6 }), { minLength: 5, maxLength: 40 }),
+      async (works) => {
+        await store.write(async (db) => void (await db.delete(notes)));
+        const known = new Set<number>();
+        await Promise.all(
+          works.map((work) =>
+            store.write(async (db) => {
+              for (const change of work) {
+                const id = `n${change.id}`;
+                if (change.do === "append")
+                  await appendWord(db, { id, word: change.word, more: change.more });
+                else if (change.do === "rate") await setRatio(db, { id, ratio: change.ratio });
+                else if (!known.has(change.id)) {
+                  known.add(change.id);
+                  await insertNote(db, { id, someTitle: null, count: null, ratio: null, body: null });
+                }
+              }
+            }),
+          ),
+        );
+        const rows = await store.db.select().from(notes);
+        const found = rows.map(({ id, body, count, ratio }) => [id, { words: body, count, ratio }]);
+        expect(Object.fromEntries(found)).toEqual(leftBy(works.flat()));
+      },
+    );
+    await fc.assert(property, { numRuns: scaled(6, 200) });
   });
 
   test("continues after a refused insert with works that came while it was being saved", async () => {

@@ -101,7 +101,7 @@ const upsertHead = prepared((db: WriteDb) =>
      VALUES (?, ?, ?, ?, ?, 0, ?)
      ON CONFLICT (organization_id) DO UPDATE
      SET count = excluded.count, hash = excluded.hash, mac = excluded.mac, key_id = excluded.key_id`,
-    { kind: "trail head", width: 6 },
+    { kind: "trail head", table: "trail_heads", width: 6 },
   ),
 );
 
