@@ -6,7 +6,7 @@ import { reasonOf } from "../../src/base/expression/reason.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 
 const scope: JsonObject = {
-  input: { amount: 3, list: [1, 2, 3], name: "Ada", nothing: null, "odd-key": 7 },
+  input: { amount: 3, list: [1, 2, 3], name: "Ada", nothing: null, "odd-key": 7, long: "9007199254740993" },
   headers: { "x-order": "17" },
   steps: {
     load: {
@@ -58,6 +58,14 @@ describe("an expression", () => {
     ["duration('0.071m') == duration('4.26s')", true],
     ["html.text('<table><tr><td>1</td><td>2</td></tr><tr><td>3</td></tr></table>')", "1 2\n3"],
     ["timestamp('2026-01-31T12:00:00Z')", "2026-01-31T12:00:00.000Z"],
+    ["timestamp('2026-01-31T12:00:00.123456+01:00')", "2026-01-31T11:00:00.123456Z"],
+    ["timestamp('1969-12-31T23:59:59.999999999Z')", "1969-12-31T23:59:59.999999999Z"],
+    ["input.long == 9007199254740993", true],
+    ["9007199254740992 != input.long && 9007199254740993 in [input.long]", true],
+    ["'5' == 5", false],
+    ["int(input.long) + input.amount", "9007199254740996"],
+    ["sum([int(input.long), input.amount])", "9007199254740996"],
+    ["int(input.long) / 2.0", 4503599627370496],
     ["uuid() == uuid()", false],
   ])("%s", (text, wanted) => {
     expect(evaluated(text)).toEqual(wanted as Json);

@@ -49,6 +49,8 @@ describe("dates", () => {
     ['date.parse("1/2/69", "d/M/yy")', "2069-02-01T00:00:00.000Z"],
     ['date.parse("Mon, 5 Jan 2026 3 PM", "EEE, d MMM yyyy h a")', "2026-01-05T15:00:00.000Z"],
     ['date.parse("2026-01-31T12:00:00.5+05:30", "yyyy-MM-dd\'T\'HH:mm:ss.SXXX")', "2026-01-31T06:30:00.500Z"],
+    ['date.parse("2026-01-31 12:00:00.123456", "yyyy-MM-dd HH:mm:ss.SSSSSS")', "2026-01-31T12:00:00.123456Z"],
+    ['date.format("2026-01-31T12:00:00.123456789Z", "ss.SSSSSSSSS ss.SSSS s.S")', "00.123456789 00.1234 0.1"],
     ['date.format("2026-03-29T00:59:59Z", "HH:mm VV", "Europe/Berlin")', "01:59 Europe/Berlin"],
     ["date.format(\"2026-01-05T00:00:00Z\", \"EEEE 'o''clock'\")", "Monday o'clock"],
     ['date.add("2024-02-29T00:00:00Z", 1, "year")', "2025-02-28T00:00:00.000Z"],

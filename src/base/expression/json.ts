@@ -4,7 +4,7 @@ import { ExpressionError } from "./fault.ts";
 import { Duration, entriesOf, Instant, isList, type Value } from "./value.ts";
 
 /**
- * A value as JSON has it: bytes as base64, times as ISO 8601 with milliseconds, durations in seconds (`90s`), and whole
+ * A value as JSON has it: bytes as base64, times as ISO 8601, durations in seconds (`90s`), and whole
  * numbers that a double can't hold as text. One list that stands in it a thousand times is a thousand lists there, so
  * that this spends too.
  *
@@ -32,9 +32,18 @@ export function toJson(value: Value, budget: Budget): Json {
   return Object.fromEntries(entriesOf(value).map(([key, item]) => [String(key), toJson(item, budget)]));
 }
 
-/** With milliseconds. */
-export const isoOf = ({ nanoseconds }: Instant): string =>
-  new Date(Number(nanoseconds / 1_000_000n - (nanoseconds % 1_000_000n < 0n ? 1n : 0n))).toISOString();
+/** With milliseconds, or with microseconds or nanoseconds where there are any. */
+export function isoOf({ nanoseconds }: Instant): string {
+  const rest = ((nanoseconds % SECOND) + SECOND) % SECOND;
+  const seconds = new Date(Number((nanoseconds - rest) / 1_000_000n)).toISOString().slice(0, SECONDS_LENGTH);
+  const decimals = String(rest)
+    .padStart(9, "0")
+    .replace(/(?:000){1,2}$/, "");
+  return `${seconds}.${decimals}Z`;
+}
+
+const SECOND = 1_000_000_000n;
+const SECONDS_LENGTH = "2026-01-31T12:00:00".length;
 
 /** As CEL writes a duration: seconds, with a fraction where there is one. */
 export function secondsOf({ nanoseconds }: Duration): string {

@@ -23,11 +23,16 @@ export function unfit(operator: string, ...values: Value[]): ExpressionError {
   );
 }
 
-/** By value, as CEL has it: 1 is 1.0, and values of different kinds are not the same. Each value looked at is a step. */
+/**
+ * By value, as CEL has it: 1 is 1.0, and values of different kinds are not the same. A whole number beyond 2^53 is the same as
+ * the text that it is in JSON. Each value looked at is a step.
+ */
 export function isEqual(a: Value, b: Value, budget: Budget): boolean {
   budget.step();
   if (a === b) return true;
   if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && isSameNumber(a, b);
+  if (typeof a === "bigint" && typeof b === "string") return isLong(a) && String(a) === b;
+  if (typeof b === "bigint" && typeof a === "string") return isLong(b) && String(b) === a;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (isList(a))
     return isList(b) && a.length === b.length && a.every((item, i) => isEqual(item, b[i] ?? null, budget));
@@ -39,6 +44,19 @@ export function isEqual(a: Value, b: Value, budget: Budget): boolean {
     const other = find(b, key);
     return other !== undefined && isEqual(value, other, budget);
   });
+}
+
+/** Whether a double doesn't hold the whole number. */
+const isLong = (value: bigint): boolean => !Number.isSafeInteger(Number(value));
+
+/**
+ * The numbers as whole ones, if one of them is so long that a double would round it and all others are whole: those that
+ * JSON gives are doubles, whole or not. Null otherwise.
+ */
+export function wholeNumbers(values: readonly (number | bigint)[]): bigint[] | null {
+  if (!values.some((value) => typeof value === "bigint" && isLong(value))) return null;
+  if (!values.every((value) => typeof value === "bigint" || Number.isSafeInteger(value))) return null;
+  return values.map(BigInt);
 }
 
 /** A bigint and a double: JavaScript compares these two by value. */
@@ -78,7 +96,10 @@ function compareTexts(a: string, b: string, budget: Budget): number {
 
 type Operator = (a: Value, b: Value, budget: Budget) => Value;
 
-/** Whole numbers stay whole; a whole one and a double give a double, since JSON has only doubles. */
+/**
+ * Whole numbers stay whole; a whole one and a double give a double, since JSON has only doubles, unless that would round
+ * the whole one.
+ */
 function arithmetic(
   operator: string,
   whole: (a: bigint, b: bigint) => bigint,
@@ -89,7 +110,9 @@ function arithmetic(
     if (!isNumber(a) || !isNumber(b)) throw unfit(operator, a, b);
     if (divides && (typeof b === "bigint" ? b === 0n : operator === "%" && b === 0))
       throw new ExpressionError("value", "division by zero");
-    return typeof a === "bigint" && typeof b === "bigint" ? int(whole(a, b)) : double(Number(a), Number(b));
+    if (typeof a === "bigint" && typeof b === "bigint") return int(whole(a, b));
+    const [x, y] = (operator !== "/" && wholeNumbers([a, b])) || [];
+    return x === undefined || y === undefined ? double(Number(a), Number(b)) : int(whole(x, y));
   };
 }
 

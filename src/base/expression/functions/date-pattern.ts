@@ -11,7 +11,7 @@ const OFFSET = "X".repeat(3);
 
 /** Letters of Unicode's date patterns that stand for something here, texts in quotes, and all other letters. */
 const PARTS =
-  /'((?:[^']|'')*)'|yyyy|yy|M{1,4}|d{1,2}|E{3,4}|H{1,2}|h{1,2}|a|m{1,2}|s{1,2}|S{1,3}|X{3}|VV|[A-Za-z]+/g;
+  /'((?:[^']|'')*)'|yyyy|yy|M{1,4}|d{1,2}|E{3,4}|H{1,2}|h{1,2}|a|m{1,2}|s{1,2}|S{1,9}|X{3}|VV|[A-Za-z]+/g;
 
 const unknown = (letters: string): never =>
   fail(`the pattern has unknown letters ${letters}. Write literal text as '${letters}'`);
@@ -19,6 +19,9 @@ const unknown = (letters: string): never =>
 const quoted = (text: string) => (text === "" ? "'" : text.replaceAll("''", "'"));
 
 const padded = (value: number, length: number) => String(value).padStart(length, "0");
+
+const decimalsOf = ({ millisecond, microsecond, nanosecond }: Temporal.ZonedDateTime): string =>
+  [millisecond, microsecond, nanosecond].map((value) => padded(value, 3)).join("");
 
 export function formatDate(time: Temporal.ZonedDateTime, pattern: string): string {
   const named = new Map([
@@ -44,7 +47,7 @@ export function formatDate(time: Temporal.ZonedDateTime, pattern: string): strin
     if (text !== undefined) return quoted(text);
     const name = named.get(part);
     if (name !== undefined) return name;
-    if (/^S+$/.test(part)) return padded(time.millisecond, 3).slice(0, part.length);
+    if (/^S+$/.test(part)) return decimalsOf(time).slice(0, part.length);
     const number = part.length <= 2 ? numbers[part.charAt(0)] : undefined;
     return number === undefined ? unknown(part) : padded(number, part.length);
   });
@@ -118,6 +121,7 @@ export function parseDate(text: string, pattern: string, zone: string): Instant 
   const half = /^p/i.test(parts.get("half") ?? "") ? 12 : 0;
   const hour12 = number("hour12");
   if (hour12 !== null && (hour12 < 1 || hour12 > 12)) fail(`invalid 12-hour clock hour ${hour12}`);
+  const decimals = (parts.get("fraction") ?? "").padEnd(9, "0");
   const fields = {
     year,
     month: month ?? 1,
@@ -125,7 +129,9 @@ export function parseDate(text: string, pattern: string, zone: string): Instant 
     hour: hour12 === null ? (number("hour") ?? 0) : (hour12 % 12) + half,
     minute: number("minute") ?? 0,
     second: number("second") ?? 0,
-    millisecond: Number((parts.get("fraction") ?? "0").padEnd(3, "0")),
+    millisecond: Number(decimals.slice(0, 3)),
+    microsecond: Number(decimals.slice(3, 6)),
+    nanosecond: Number(decimals.slice(6)),
   };
   const offset = parts.get("offset");
   const own = offset === undefined ? (parts.get("zone") ?? zone) : offset === "Z" ? "UTC" : offset;

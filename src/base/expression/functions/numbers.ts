@@ -1,4 +1,4 @@
-import { compare, unfit } from "../operators.ts";
+import { compare, unfit, wholeNumbers } from "../operators.ts";
 import { int, isList, isNumber, type Value } from "../value.ts";
 import { bigintOf, type Definitions, fail, listOf, numberOf, refuse, type Tools } from "./contract.ts";
 
@@ -38,9 +38,11 @@ const whole =
 
 /** Exact as long as all are whole; else with one rounding at the end. */
 function total(list: readonly Value[]): bigint | number {
-  if (list.every((item) => typeof item === "bigint"))
-    return int((list as bigint[]).reduce((a, b) => a + b, 0n));
-  return Math.sumPrecise(list.map((item) => numberOf(item)));
+  const sum = (whole: readonly bigint[]) => int(whole.reduce((a, b) => a + b, 0n));
+  if (list.every((item) => typeof item === "bigint")) return sum(list as bigint[]);
+  const doubles = list.map((item) => numberOf(item));
+  const whole = wholeNumbers(list as (number | bigint)[]);
+  return whole ? sum(whole) : Math.sumPrecise(doubles);
 }
 
 function shifted(value: Value | undefined, places: Value | undefined, isLeft: boolean): bigint {
