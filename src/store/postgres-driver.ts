@@ -57,7 +57,8 @@ export class PostgresClient {
     const translated = this.#translator.translate(text);
     if (this.#prepared.size < PREPARED) this.#prepared.add(translated);
     const prepare = this.#prepared.has(translated);
-    const query = this.#sql.unsafe(translated, typed(this.#sql, values) as never[], { prepare });
+    const options = { prepare, simple: false }; // a statement without values would be planned each time
+    const query = this.#sql.unsafe(translated, typed(this.#sql, values) as never[], options);
     const rows = await this.#answer(how === "values" ? query.values() : query);
     return how === "run" ? { changes: rows.count ?? 0 } : [...rows];
   }
