@@ -14,7 +14,7 @@ test("weir login is let in by a browser, whoami tells so, and after logout nobod
   expect(await machine.run(["whoami", ...there], { env })).toMatchObject({
     code: 3,
     out: "",
-    err: `Not signed in to ${server.origin}. Run "weir login".\n`,
+    err: `weir: Not signed in to ${server.origin}. Run "weir login".\n`,
   });
 
   const login = machine.start(["login", ...there], { env, listen: "stdout" });
