@@ -308,7 +308,8 @@ deepTest("what chats ran before runs could be private becomes private with the n
   }
   {
     using db = new Database(join(dataFolder, "weir.db"));
-    for (const index of ["automation_runs_private", "automation_runs_by_error"]) db.run(`DROP INDEX ${index}`);
+    for (const index of ["automation_runs_private", "automation_runs_by_error"])
+      db.run(`DROP INDEX ${index}`);
     for (const table of ["action_runs", "automation_runs", "artifacts"])
       db.run(`ALTER TABLE ${table} DROP COLUMN private_to`);
     db.run("DELETE FROM migrations WHERE name = '0040_private_runs'");
