@@ -115,10 +115,10 @@ async function* eraseRows(app: App, table: string, id: string): AsyncGenerator<v
     (await keyOf(app.store.db, table)).map((column) => sql.identifier(column)),
     sql`, `,
   );
-  const some = sql`(select ${key} from ${name} where organization_id = ${id} limit ${BATCH})`;
+  const some = sql`select ${key} from ${name} where organization_id = ${id} limit ${BATCH}`;
   for (;;) {
     const { changes } = await app.store.write(async (db) => {
-      if (parts.length === 0) return db.run(sql`delete from ${name} where (${key}) in ${some}`);
+      if (parts.length === 0) return db.run(sql`delete from ${name} where (${key}) in (${some})`);
       const rows = await db.all<{ id: string }>(some);
       const ids = sql`(select value from json_each(${JSON.stringify(rows.map((row) => row.id))}))`;
       for (const [part, column] of parts)

@@ -8,7 +8,6 @@ import { besideOf } from "../support/beside.ts";
 import { eventually } from "../support/outbound.ts";
 import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { deepTest } from "../support/scale.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -151,7 +150,7 @@ test("an organization that was removed starts nothing until it is restored", asy
   await eventually(async () => (await runsOf(call, scheduled.body.id)) > 0);
 });
 
-deepTest("seven days after its removal an organization is erased, rows, trail and files", async () => {
+test("seven days after its removal an organization is erased, rows, trail and files", async () => {
   await using app = await startApp();
   const { id, call } = await second(app);
   const files = await call("POST", "/api/v1/connections", {
