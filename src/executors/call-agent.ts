@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import { schemaFaults, valueFaults } from "../base/json-schema.ts";
 import { anything, described, jsonSchema, object, optional } from "../base/shape.ts";
 import { isWholeTemplate } from "../base/template.ts";
@@ -151,7 +152,7 @@ function readOutput(text: string, schema: JsonObject): { output: Json } | { faul
   const [, fenced] = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text) ?? [];
   let output: Json;
   try {
-    output = JSON.parse(fenced ?? text);
+    output = parseLossless(fenced ?? text);
   } catch {
     return { fault: "it is not JSON" };
   }

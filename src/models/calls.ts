@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import type { ModelCall, ModelEvent } from "./contract.ts";
 import { MAX_ARGUMENT_CHARACTERS, MAX_CALLS } from "./limits.ts";
 
@@ -48,7 +49,7 @@ export function openCalls() {
 /** Returns the arguments that a model wrote, or null if they are not a JSON object. */
 export function argumentsIn(text: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseLossless(text);
     return isObject(value) ? value : null;
   } catch {
     return null; // empty, or not JSON

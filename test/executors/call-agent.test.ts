@@ -69,6 +69,20 @@ describe("call_agent", () => {
     expect(chat.heard[0]?.body.messages[0].content).toContain(JSON.stringify(SCHEMA));
   });
 
+  test("keeps the digits of long numbers, in calls and in the answer", async () => {
+    const sql = "SELECT 1";
+    chat.play([
+      calls("query", `{"sql": "${sql}", "parameters": {"id": 9007199254740993}}`),
+      says('{"id": 9007199254740993, "far": 1e400, "n": 1.5}'),
+    ]);
+    const { slug } = await makeAgent("tools: [query]");
+    const { result } = await run({ agent: slug, prompt: "Which order?", outputSchema: { type: "object" } });
+    expect([result.toolCalls[0].input, result.output]).toEqual([
+      { sql, parameters: { id: "9007199254740993" } },
+      { id: "9007199254740993", far: "1e400", n: 1.5 },
+    ]);
+  });
+
   test("lets one that does not fit be fixed once", async () => {
     chat.play([says('{"n": "seven"}'), says('{"n": 7}')]);
     const { slug } = await makeAgent();
