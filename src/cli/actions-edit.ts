@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { differencesOf, shortText } from "./differences.ts";
@@ -94,7 +95,7 @@ const wantsMore = async ({ ask }: Host): Promise<boolean> =>
 
 function parse(text: string): Json {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseLossless(text);
     if (isObject(value)) return value;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "unreadable";

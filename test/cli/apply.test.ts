@@ -476,6 +476,45 @@ actions:
     expect((await shell.export()).out).toBe(before);
   });
 
+  test("keep the digits of numbers that JSON's numbers can't hold, and refuse what is no number there", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const file = join(here.path, "long.yaml");
+    const textOf = (numbers: string) =>
+      `weir: 1
+actions:
+  - slug: long
+    name: Long
+    kind: http_request
+    definition:
+      url: https://example.com/
+      method: POST
+      body: {${numbers}}
+`;
+    const numbers =
+      "a: 9007199254740993, b: +9007199254740993, c: 0.12345678901234567891, d: 1e400, e: 0xFFFFFFFFFFFFFFFF, f: 1.50, g: 0o17";
+    writeFileSync(file, textOf(numbers));
+    expect(await shell.apply("-f", file, "--yes")).toMatchObject({ code: 0, err: "" });
+    const { body } = await app.owner("GET", "/api/v1/actions/slug/long");
+    expect(body.definition.body).toEqual({
+      a: "9007199254740993",
+      b: "9007199254740993",
+      c: "0.12345678901234567891",
+      d: "1e400",
+      e: "18446744073709551615",
+      f: 1.5,
+      g: 15,
+    });
+    expect((await shell.diff("-f", file)).code).toBe(0);
+    writeFileSync(file, textOf("a: -.inf"));
+    const refused = await shell.apply("-f", file, "--yes");
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining("long.yaml:9: -.inf isn't a number that JSON has."),
+    ]);
+  });
+
   test("tell everything that is wrong with a file, each with its line, before anything is done", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

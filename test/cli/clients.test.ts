@@ -239,6 +239,25 @@ describe("weir actions", () => {
     rmSync(folder, { recursive: true });
   });
 
+  test("sends numbers that JSON's numbers can't hold with all of their digits", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const definition =
+      '{"url":"https://example.com/","method":"POST","body":{"id":9007199254740993,"far":1e400,"n":1.50}}';
+    const words = [
+      "create",
+      "--kind",
+      "http_request",
+      "--name",
+      "Long",
+      "--definition",
+      definition,
+      "--json",
+    ];
+    const { json } = await shell.run("actions", ...words);
+    expect(json.definition.body).toEqual({ id: "9007199254740993", far: "1e400", n: 1.5 });
+  });
+
   test("tells every fault of what it sends, and what is not there", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);

@@ -5,6 +5,7 @@ import { ConfigError } from "../../base/config-error.ts";
 import { codeOf } from "../../base/disk.ts";
 import { fileReason } from "../../base/file-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isBeyondDoubles } from "../../base/json-numbers.ts";
 import type { Host } from "../host.ts";
 import type { Path } from "./text.ts";
 
@@ -87,7 +88,7 @@ function filesBelow(directory: string, depth: number): string[] {
 }
 
 async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Promise<Source[]> {
-  const { LineCounter, parseAllDocuments } = await import("yaml");
+  const { isScalar, LineCounter, parseAllDocuments, visit } = await import("yaml");
   const lineCounter = new LineCounter();
   const options = {
     version: "1.2",
@@ -108,6 +109,11 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
       return [];
     }
     const first = lineCounter.linePos(document.contents?.range?.[0] ?? 0).line;
+    visit(document, (_, node) => {
+      if (!isScalar(node) || typeof node.value !== "number") return;
+      if (/\d/.test(node.source ?? "")) node.value = keptNumber({ value: node.value, source: node.source });
+      else faults.push(`${at(lineCounter.linePos(node.range?.[0] ?? 0).line)}: ${noNumber(node.source)}`);
+    });
     const value = contentOf(document);
     if (value === undefined) faults.push(`${at(first)}: ${TOO_MANY_ALIASES}`);
     if (value === undefined || value === null) return []; // comments alone want nothing
@@ -140,6 +146,17 @@ const LAYOUT: ReadonlySet<YAMLError["code"]> = new Set([
   "MISSING_CHAR",
   "MULTILINE_IMPLICIT_KEY",
 ]);
+
+/** A number as the server takes it from JSON: one that no double holds is the text of its digits. */
+function keptNumber({ value, source = "" }: { value: number; source?: string }): number | string {
+  if (/^0[xo]/.test(source)) return Number.isSafeInteger(value) ? value : String(BigInt(source));
+  const digits = source.replace(/^[+]/, "").replace(/^(-?)0*(?=[.\d])/, "$1");
+  const number = digits.replace(/^(-?)(?=[.])/, (sign) => `${sign}0`);
+  return isBeyondDoubles(number) ? number : value;
+}
+
+const noNumber = (source = ""): string =>
+  `${source} isn't a number that JSON has. Put quotes around it for text.`;
 
 const TOO_MANY_ALIASES = `The aliases unfold to too much. Use at most ${MAX_ALIASES}, none within its own anchor.`;
 
