@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { plural } from "../base/plural.ts";
 import { anything, described, jsonObject, map, named, object, oneOf, optional } from "../base/shape.ts";
 import { missingFields, specFaults } from "../charts/spec.ts";
 import type { LakeTable } from "../lake/contract.ts";
@@ -255,7 +256,10 @@ function doneWith(ctx: RunContext, board: Board): Done {
   const pageId = ctx.ids.uuid();
   const cut = panels
     .filter((panel) => panel.truncated)
-    .map((panel) => `${panel.title}: only the first ${panel.rows.length} rows.`);
+    .map(
+      (panel) =>
+        `${panel.title}: only the first ${plural(panel.rows.length, { one: "row", other: "rows" })}.`,
+    );
   const empty = panels.filter((panel) => panel.note !== null).map((panel) => `${panel.title}: no rows.`);
   return {
     result: {

@@ -94,11 +94,11 @@ describe("a flashboard", () => {
         { title: "None", sql: "SELECT product, sold FROM marts.sales WHERE sold > 100", chart: bars },
         { ...sales, maxRows: 1 },
       ]);
-      expect(run.result.warnings).toEqual(["Sales: only the first 1 rows.", "None: no rows."]);
+      expect(run.result.warnings).toEqual(["Sales: only the first 1 row.", "None: no rows."]);
       expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "There is no data for this panel." });
       const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
       expect(text).toContain("There is no data for this panel.");
-      expect(text).toContain("Only the first 1 rows are here.");
+      expect(text).toContain("Shows only the first 1 row.");
     },
   );
 
@@ -166,7 +166,7 @@ describe("a flashboard", () => {
       [{ ...of, version: expect.any(Number) }],
     ]);
     const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
-    expect(text).toContain(`marts.counts, table counts: as load ${first} left it, 1 rows`);
+    expect(text).toContain(`marts.counts, table counts: as of load ${first}, 1 row`);
 
     expect((await board([then], { datasets: ["marts.sales"] })).error).toMatchObject({
       code: "sql_error",

@@ -1,4 +1,5 @@
 import type { Json } from "../../base/json.ts";
+import { plural } from "../../base/plural.ts";
 import type { Board, BoardPanel } from "./board.ts";
 
 /** Rows of a table on the page; the artifact has them all. */
@@ -45,9 +46,9 @@ function sectionOf(panel: BoardPanel): string {
   const { title, sql, provenance, truncated, rows } = panel;
   const from = provenance.tables.map(
     ({ layer, dataset, table, version, rows: all, asOf }) =>
-      `<li>${escaped(`${layer}.${dataset}, table ${table}: ${asOf === undefined ? `version ${version}` : `as of load ${asOf}`}, ${all} rows`)}</li>`,
+      `<li>${escaped(`${layer}.${dataset}, table ${table}: ${asOf === undefined ? `version ${version}` : `as of load ${asOf}`}, ${rowsOf(all)}`)}</li>`,
   );
-  const cut = truncated ? `<p>Shows the first ${rows.length} rows only.</p>` : "";
+  const cut = truncated ? `<p>Shows only the first ${rowsOf(rows.length)}.</p>` : "";
   return `<section style="grid-column: span ${panel.width}">
 <h2>${escaped(title)}</h2>
 ${bodyOf(panel)}
@@ -58,6 +59,8 @@ ${cut}<details><summary>Sources</summary>
 </details>
 </section>`;
 }
+
+const rowsOf = (count: number): string => plural(count, { one: "row", other: "rows" });
 
 function bodyOf({ note, svg, title, columns, rows }: BoardPanel): string {
   if (note !== null) return `<p class="note">${escaped(note)}</p>`;
@@ -75,7 +78,7 @@ function bodyOf({ note, svg, title, columns, rows }: BoardPanel): string {
         `<tr>${columns.map(({ name }, at) => `<td${mark(at)}>${escaped(textOf(row[name] ?? null))}</td>`).join("")}</tr>`,
     );
   const more =
-    rows.length > PAGE_ROWS ? `<p>The artifact contains ${rows.length - PAGE_ROWS} more rows.</p>` : "";
+    rows.length > PAGE_ROWS ? `<p>The artifact contains ${rowsOf(rows.length - PAGE_ROWS)} more.</p>` : "";
   return `<table><thead><tr>${head}</tr></thead><tbody>\n${body.join("\n")}\n</tbody></table>${more}`;
 }
 
