@@ -132,7 +132,8 @@ async function backUp({ config, self }: App, path: string, signal: AbortSignal):
   try {
     lower(child.pid);
     const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
-    if (code !== 0) throw new AppError("unavailable", stderr.trim() || `The backup failed with ${code}.`);
+    const message = stderr.trim().replace(/^weir: /, "");
+    if (code !== 0) throw new AppError("unavailable", message || `The backup failed with ${code}.`);
   } finally {
     signal.removeEventListener("abort", end);
   }

@@ -79,7 +79,7 @@ describe("scheduled backups", () => {
       expect(health.status).toBe(503);
       expect(health.body.checks.backups).toEqual({
         ok: false,
-        detail: expect.stringMatching(/The last backup failed: The file \S+ is missing from/),
+        detail: expect.stringMatching(/^The last backup failed: The lake file \S+ is missing from/),
       });
       expect((await app.anonymous("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "degraded" });
 
