@@ -180,9 +180,20 @@ export async function startApp(options: StartOptions = {}) {
       await opened.close();
       keepLibrary(dataFolder);
       if (!options.dataFolder) rmSync(dataFolder, { recursive: true, force: true });
+      refuseFaults(logged);
     },
   };
 }
+
+/** A loop that fails goes on with the next thing to do, so that only the log tells of a fault in its code. */
+function refuseFaults(logged: readonly string[]): void {
+  const fault = logged.find((line) => FAULT.test(line));
+  if (fault !== undefined) throw new Error(`The server met a fault of its own: ${fault}`);
+}
+
+/** Tests that break rows have the database refuse them by this word, or write a schedule that is none. */
+const FAULT =
+  /^\{"time":"[^"]*","level":"error","message":"(?:Type|Reference|Syntax|Range|SQLite|Store|DrizzleQuery)Error: (?!refused|broken|full|CronPattern)/;
 
 /** On a shared store, what a dead process had under way goes on once its lease has ended; on a file, at the start. */
 export function endLeases({ app, clock }: Awaited<ReturnType<typeof startApp>>): void {
