@@ -86,7 +86,7 @@ describe("weir demo --once", () => {
     await using machine = bareMachine();
     const { code, out, err } = await machine.run(["demo", "--once"]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toContain("incremental: 37 new rows, 1,240 known");
+    expect(out).toContain("incremental: 37 new rows, 1,240 already loaded");
     expect(out).toContain("WEIR_EGRESS_ALLOW=127.0.0.1:");
     expect(out).not.toContain("\x1b");
     expect(out).not.toContain("svc_pat_");

@@ -117,7 +117,7 @@ describe("the executable looks after an installation", () => {
       const given = { ...env, WAREHOUSE_PASSWORD: "of-ada", WAREHOUSE_USER: "ada" };
       const lacking = await machine.run(["apply", "-f", "-"], { env, stdin: text });
       expect(lacking).toMatchObject({ code: 1, out: "" });
-      expect(lacking.err).toContain("WAREHOUSE_USER is not set");
+      expect(lacking.err).toContain("WAREHOUSE_USER isn't set");
       const applied = await machine.run(["apply", "-f", "-", "--yes", "--json"], { env: given, stdin: text });
       expect(applied.err).toBe("");
       expect(applied.lines()[0].plan).toEqual([
@@ -129,7 +129,10 @@ describe("the executable looks after an installation", () => {
     120_000,
   );
 
-  const sealed = unshared(["--mount"], 'mount --bind "$1" /mnt && mount -o remount,ro,bind / && shift');
+  const sealed = unshared(
+    ["--mount"],
+    `mount --bind "$1" /mnt && mount -o remount,ro,bind / && mount -o remount,ro,bind "$(df --output=target "$1" | tail -1)" && shift`,
+  );
   test.skipIf(sealed === null || !isDeep)(
     "writes to nothing but its data directory",
     async () => {
