@@ -84,6 +84,24 @@ test("SQL is written in its dialect, resolved by it, and run there, reading only
   expect(model.heard.at(-1)?.body.messages[0].content).toContain("Dialect: postgres");
 });
 
+test("rows of a database keep all digits of their numbers", async () => {
+  const sql = `SELECT 9007199254740993::bigint AS id, 12345678901234567.89::numeric AS price, ARRAY[-9007199254740993] AS ids,
+    '{"a": 0.12345678901234567891}'::json AS doc, 1.5::float8 AS share, 7 AS count`;
+  const { result } = await run("generate_query", { question: "?", execute: true }, [
+    { sql, explanation: "" },
+  ]);
+  expect(result.rows).toEqual([
+    {
+      id: "9007199254740993",
+      price: "12345678901234567.89",
+      ids: ["-9007199254740993"],
+      doc: { a: "0.12345678901234567891" },
+      share: 1.5,
+      count: 7,
+    },
+  ]);
+});
+
 test.each([
   ["SELECT nope FROM orders", 'column "nope" does not exist'],
   ["DELETE FROM orders RETURNING *", "syntax error"],

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
+import { parseLossless } from "../../base/json-numbers.ts";
 import { withoutEnd } from "../../sql/text.ts";
 import { sqlState } from "./failure.ts";
 import type { Session } from "./session.ts";
@@ -20,7 +21,7 @@ export async function select(
     const found = await session.rows<{ row: string }>(
       `SELECT row_to_json(weir)::text AS row ${from} LIMIT ${maxRows + 1}`,
     );
-    const rows = found.map(({ row }) => JSON.parse(row)).filter(isObject);
+    const rows = found.map(({ row }): Json => parseLossless(row)).filter(isObject);
     return { rows: rows.slice(0, maxRows), truncated: rows.length > maxRows };
   } catch (error) {
     // Syntax, names and rights; values; what is not supported, and what would write: the SQL is wrong, not the connection.
