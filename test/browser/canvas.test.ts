@@ -487,3 +487,30 @@ deepTest(
   },
   180_000,
 );
+
+deepTest(
+  "edges leave from branches that a step gets while it is open",
+  async () => {
+    const { page } = seen;
+    const route = { ...step("route"), name: "Route", definition: {} };
+    const flow = await makeAutomation(seen.weir.owner, { steps: [{ ...route, definition: branch("a") }] });
+    await open(flow.id, "?step=route");
+    const panel = page.getByRole("region", { name: /^Step / });
+    await panel.getByRole("button", { name: "JSON" }).click();
+    const branches = ["a", "b", "c"].map((key) => ({ key, when: "true" }));
+    await seen.write("Definition", JSON.stringify({ branches }));
+    await page.getByRole("button", { name: "Add a step after Route, branch c" }).click();
+    await page.getByRole("option", { name: /^Branch/ }).click();
+    const edge = page.locator('.react-flow__edge[data-id="route:c>branch"] path').first();
+    await edge.waitFor({ state: "attached" });
+    const apart = () =>
+      edge.evaluate((path: SVGPathElement) => {
+        const chip = document.querySelector('[data-id="route"] [data-handleid="c"]') as Element;
+        const { x, width } = chip.getBoundingClientRect();
+        const from = path.getPointAtLength(0).matrixTransform(path.getScreenCTM() as DOMMatrix);
+        return Math.abs(from.x - (x + width / 2));
+      });
+    await eventually(async () => (await apart()) < 1);
+  },
+  60_000,
+);

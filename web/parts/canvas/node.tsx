@@ -1,6 +1,6 @@
-import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
+import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } from "@xyflow/react";
 import { type LucideIcon, Plus, TriangleAlert } from "lucide-react";
-import { memo, useContext, useEffect, useReducer } from "react";
+import { memo, useContext, useEffect, useReducer, useRef } from "react";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { INK, styleOf } from "../base/status.tsx";
@@ -69,6 +69,7 @@ type CardProps = Pick<NodeProps<StepNodeType>, "id" | "data" | "selected" | "isC
 const Card = memo(function Card({ id, data, selected, isConnectable, isAcross }: CardProps) {
   const { step, branches, hasNext, mayChange, state } = data;
   const actions = useContext(ActionsContext);
+  useBranchPorts(id, data);
   return (
     <div data-card="" className="group/step relative size-full">
       {id !== TRIGGER && (
@@ -112,6 +113,17 @@ const Card = memo(function Card({ id, data, selected, isConnectable, isAcross }:
     </div>
   );
 });
+
+/** The library looks for ports when a card is new; edges from branches that come or move later need another look. */
+function useBranchPorts(id: string, { branches, unused }: StepData) {
+  const look = useUpdateNodeInternals();
+  const ports = [...branches, "", ...unused].join("\n");
+  const known = useRef(ports);
+  useEffect(() => {
+    if (known.current !== ports) look(id);
+    known.current = ports;
+  }, [id, ports, look]);
+}
 
 /** Two more cards behind the one of a step over a list. */
 const Stack = () => (
