@@ -24,6 +24,7 @@ import { dependencyOf, reaches, TRIGGER } from "./config.ts";
 import { useDrag } from "./drag.ts";
 import { FlowEdge, type FlowEdgeType } from "./edge.tsx";
 import { FrameNode, GroupNode, NoteNode } from "./extras.tsx";
+import { useGradual } from "./gradual.ts";
 import { selectedSteps, useHand, useMeasured } from "./hand.ts";
 import type { StepCommands } from "./keyboard.ts";
 import { onCanvasKey } from "./keys.ts";
@@ -130,6 +131,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const { shown } = later;
   const parts = useDrawn(later, chosen);
   const { nodes, edges, scene, nameOf, isAcross } = parts;
+  const drawn = useGradual(nodes, edges, chosen);
   const [message, say] = useState("");
   const [isFinding, setFinding] = useState(false);
   const [wantsMap, setWantsMap] = useState<boolean | null>(null);
@@ -163,8 +165,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const move = (moved: ReadonlyMap<string, { x: number; y: number }>) =>
     now.current.on.onMove(
       Object.fromEntries(
-        flow
-          .getNodes()
+        now.current.nodes
           .filter(({ type }) => type !== "frame")
           .map(({ id, position }) => [id, moved.get(id) ?? position] as const)
           .map(([id, { x, y }]) => [id, [Math.round(x), Math.round(y)] as const]),
@@ -253,8 +254,8 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     >
       <ActionsContext value={cardActions}>
         <ReactFlow<CanvasNode, FlowEdgeType>
-          nodes={nodes}
-          edges={edges}
+          nodes={drawn.nodes}
+          edges={drawn.edges}
           nodeTypes={NODES}
           edgeTypes={EDGES}
           onInit={onInit}

@@ -130,9 +130,8 @@ function isAlike(one: CanvasNode, other: CanvasNode): boolean {
   if (
     one.position.x !== other.position.x ||
     one.position.y !== other.position.y ||
-    one.measured !== other.measured ||
-    one.width !== other.width ||
-    one.height !== other.height ||
+    one.measured?.width !== other.measured?.width ||
+    one.measured?.height !== other.measured?.height ||
     one.sourcePosition !== other.sourcePosition
   )
     return false;
@@ -157,9 +156,10 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
   const by = linksBy(scene.links);
   const around = (key: string) => by.get(key) ?? [];
   const fixed = { deletable: false, focusable: false } as const;
+  // Told as measured: what the library measures itself it forgets together with the ports, if a card changes meanwhile.
   const boxOf = (key: string) => {
     const { x = 0, y = 0, width = WIDTH, height = HEIGHT } = arrangement.boxes.get(key) ?? {};
-    return { position: { x, y }, width, height };
+    return { position: { x, y }, width, height, measured: { width, height } };
   };
   const frames = framesOf(layout, arrangement).map(
     ({ id, title, x, y, width, height }): FrameNodeType => ({
@@ -168,6 +168,7 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
       position: { x, y },
       width,
       height,
+      measured: { width, height },
       data: { group: id, title, mayChange },
       draggable: false,
       selectable: false,
@@ -221,17 +222,22 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
 export function useNodes(drawn: Drawn, { sizes, count }: Measured): CanvasNode[] {
   const kept = useRef(new Map<string, CanvasNode>());
   const { scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange } = drawn;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not; `count` stands for the sizes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not
+  const made = useMemo(
+    () => nodesOf(drawn),
+    [scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange],
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `count` stands for the sizes
   return useMemo(() => {
-    const nodes = nodesOf(drawn).map((node) => {
-      const measured = sizes.get(node.id);
-      const made = measured ? ({ ...node, measured } as CanvasNode) : node;
+    const nodes = made.map((node) => {
+      const measured = node.measured ? undefined : sizes.get(node.id);
+      const own = measured ? ({ ...node, measured } as CanvasNode) : node;
       const old = kept.current.get(node.id);
-      return old && isAlike(old, made) ? old : made;
+      return old && isAlike(old, own) ? old : own;
     });
     kept.current = new Map(nodes.map((node) => [node.id, node]));
     return nodes;
-  }, [scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange, count]);
+  }, [made, count]);
 }
 
 function edgeOf(

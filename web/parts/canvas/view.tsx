@@ -38,6 +38,16 @@ export function useFocusStep(ui: UiStore, box: RefObject<HTMLElement | null>) {
   );
 }
 
+/** Around all nodes, whether they are drawn yet or not. */
+function boundsOf(nodes: readonly CanvasNode[]) {
+  const lefts = nodes.map(({ position }) => position.x);
+  const tops = nodes.map(({ position }) => position.y);
+  const [x, y] = [Math.min(...lefts), Math.min(...tops)];
+  const rights = nodes.map(({ width = 0 }, at) => (lefts[at] ?? 0) + width);
+  const feet = nodes.map(({ height = 0 }, at) => (tops[at] ?? 0) + height);
+  return { x, y, width: Math.max(...rights) - x, height: Math.max(...feet) - y };
+}
+
 /** The whole where that can be read, else its beginning or the step that is chosen. */
 export function useStart(
   {
@@ -51,7 +61,7 @@ export function useStart(
   const flow = useReactFlow<CanvasNode, FlowEdgeType>();
   return useCallback(() => {
     const { width = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
-    const bounds = flow.getNodesBounds(nodes as CanvasNode[]);
+    const bounds = boundsOf(nodes);
     const fitting = Math.min(width / (bounds.width + 80), height / (bounds.height + 80), 1);
     if (fitting >= 0.5 && chosen === null) {
       const [right, below] = [

@@ -1,0 +1,42 @@
+import { useEffect, useMemo, useState } from "react";
+import { TRIGGER } from "./config.ts";
+import type { FlowEdgeType } from "./edge.tsx";
+import type { CanvasNode } from "./nodes.ts";
+
+/** Cards that come within one frame: hundreds at once would keep the page waiting for longer than people notice. */
+const AT_ONCE = 16;
+
+/** Nodes and edges to draw now. Where many are new they come a few in each frame, those near the chosen step first. */
+export function useGradual(nodes: CanvasNode[], edges: FlowEdgeType[], chosen: string | null) {
+  const [known, setKnown] = useState<ReadonlySet<string>>(() => nearest(nodes, chosen));
+  const missing = useMemo(() => nodes.filter(({ id }) => !known.has(id)), [nodes, known]);
+  useEffect(() => {
+    if (missing.length === 0) return;
+    const frame = requestAnimationFrame(() => setKnown(new Set([...known, ...nearest(missing, chosen)])));
+    return () => cancelAnimationFrame(frame);
+  }, [missing, known, chosen]);
+  const isWhole = missing.length <= AT_ONCE;
+  return useMemo(
+    () =>
+      isWhole
+        ? { nodes, edges }
+        : {
+            nodes: nodes.filter(({ id }) => known.has(id)),
+            edges: edges.filter(({ source, target }) => known.has(source) && known.has(target)),
+          },
+    [nodes, edges, known, isWhole],
+  );
+}
+
+function nearest(nodes: readonly CanvasNode[], chosen: string | null): ReadonlySet<string> {
+  const from = (nodes.find(({ id }) => id === chosen) ?? nodes.find(({ id }) => id === TRIGGER) ?? nodes[0])
+    ?.position;
+  const awayOf = ({ position }: CanvasNode) =>
+    from ? Math.abs(position.x - from.x) + Math.abs(position.y - from.y) : 0;
+  return new Set(
+    [...nodes]
+      .sort((a, b) => awayOf(a) - awayOf(b))
+      .slice(0, AT_ONCE)
+      .map(({ id }) => id),
+  );
+}
