@@ -239,13 +239,18 @@ interface Body {
 }
 
 /** Reads a body by its content type; one that is cut off is no JSON any more. */
-export function readBody(bytes: Uint8Array, type: string, truncated: boolean): Body {
+export function readBody(
+  bytes: Uint8Array,
+  type: string,
+  truncated: boolean,
+  parse: (text: string) => unknown = parseLossless,
+): Body {
   if (bytes.length === 0) return { body: null, encoding: "text" };
   const text = readText(bytes, type, truncated);
   if (text === null) return { body: Buffer.from(bytes).toString("base64"), encoding: "base64" };
   if (!truncated && (type === "" || JSON_TYPE.test(type)) && !isTooDeep(text)) {
     try {
-      return { body: parseLossless(text), encoding: "json" };
+      return { body: parse(text) as Json, encoding: "json" };
     } catch {
       // Many a server says JSON and sends a page: its text tells more than an error would.
     }

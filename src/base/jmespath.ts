@@ -1,11 +1,30 @@
 import { compile, type JSONValue, TreeInterpreter } from "@jmespath-community/jmespath";
 import { systemClock } from "./clock.ts";
 import { AppError } from "./errors.ts";
+import {
+  asText,
+  compiled,
+  literal,
+  longWhole,
+  type Node,
+  numberFrom,
+  numericOf,
+  ON_TEXTS,
+  rounded,
+  valueIn,
+  WHOLE_ARITHMETIC,
+} from "./jmespath-numbers.ts";
 import { isObject, type Json } from "./json.ts";
-import { compareNumbers, doubleOf, exactJson, isNumeric, type Numeric } from "./json-numbers.ts";
+import {
+  compareNumbers,
+  exactJson,
+  isBeyondDoubles,
+  isNumeric,
+  type Numeric,
+  parseExact,
+} from "./json-numbers.ts";
 import { measure } from "./measure.ts";
 
-type Node = ReturnType<typeof compile>;
 type Value = Parameters<typeof TreeInterpreter.visit>[1];
 
 /** The longest expression, in characters. */
@@ -65,7 +84,7 @@ export function searchJson(data: Json, text: string, limits = WHOLE_SEARCH): Jso
   interpreter.size = limits.size;
   let found: Json;
   try {
-    found = interpreter.search(compile(text), data as JSONValue) as Json;
+    found = interpreter.search(compiled(text), data as JSONValue) as Json;
   } catch (error) {
     if (error instanceof AppError) throw error;
     const message = `The JMESPath expression ${shown(text)} doesn't match the data: ${reasonOf(error)}.`;
@@ -81,6 +100,7 @@ const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpre
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
 /** Functions that take numbers, and are not right with any that no double holds. */
+const WITHIN_WHOLE = new Set(["abs", "ceil", "floor"]);
 const ON_NUMBERS = new Set(["abs", "avg", "ceil", "floor", "max", "min", "sum", "to_string"]);
 
 const COMPARISONS = {
@@ -91,16 +111,6 @@ const COMPARISONS = {
   LT: (order: number) => order < 0,
   LTE: (order: number) => order <= 0,
 };
-
-const literal = (value: unknown): Node => ({ type: "Literal", value: value as JSONValue });
-const valueIn = (node: Node): unknown => (node.type === "Literal" ? node.value : null);
-
-/** A number, or each of a list, as its double. */
-function rounded(node: Node): Node {
-  const value = valueIn(node);
-  if (Array.isArray(value)) return literal(value.map((each: unknown) => doubleOf(each) ?? each));
-  return literal(doubleOf(value) ?? value);
-}
 
 /** What the library calls a number. */
 const NUMBER_TYPE = 0;
@@ -131,7 +141,7 @@ class BoundedInterpreter extends Interpreter {
 
   /**
    * Visits a node whose operands are known. Comparing numbers, choosing among them and writing them as text keep all of
-   * their digits; what computes new ones takes their doubles, as JMESPath does.
+   * their digits; what computes new ones of others than whole ones takes their doubles, as JMESPath does.
    */
   private visitKnown(node: Node, value: Value): Found | undefined {
     const known = (child: Node): Node => literal(this.visit(child, value));
@@ -139,22 +149,35 @@ class BoundedInterpreter extends Interpreter {
       case "Comparator": {
         const [left, right] = [known(node.left), known(node.right)];
         const [a, b] = [valueIn(left), valueIn(right)];
-        if (isNumeric(a) && isNumeric(b)) return COMPARISONS[node.name](compareNumbers(a, b));
+        const [x, y] = isNumeric(a) || isNumeric(b) ? [numericOf(a), numericOf(b)] : [null, null];
+        if (x !== null && y !== null) return COMPARISONS[node.name](compareNumbers(x, y));
         return super.visit({ ...node, left, right }, value);
       }
-      case "Arithmetic":
-        return super.visit(
-          { ...node, left: rounded(known(node.left)), right: rounded(known(node.right)) },
-          value,
-        );
+      case "Arithmetic": {
+        const [left, right] = [known(node.left), known(node.right)];
+        const [a, b] = longWhole([valueIn(left), valueIn(right)]) ?? [];
+        const exactly = WHOLE_ARITHMETIC[node.operator];
+        if (a !== undefined && b !== undefined && exactly) return numberFrom(exactly(a, b));
+        return super.visit({ ...node, left: rounded(left), right: rounded(right) }, value);
+      }
       case "ValueProjection": {
         const left = known(node.left);
         return isNumeric(valueIn(left)) ? null : super.visit({ ...node, left }, value);
       }
-      case "Unary":
-        return super.visit({ ...node, operand: rounded(known(node.operand)) }, value);
+      case "Unary": {
+        const operand = known(node.operand);
+        const [whole] = longWhole([valueIn(operand)]) ?? [];
+        if (whole !== undefined) return numberFrom(node.operator === "Minus" ? -whole : whole);
+        return super.visit({ ...node, operand: rounded(operand) }, value);
+      }
       case "Function":
         if (node.name === "sort_by") return this.sorted(node.children, value);
+        if (ON_TEXTS.has(node.name))
+          return super.visit(
+            { ...node, children: node.children.map((child) => asText(known(child))) },
+            value,
+          );
+        if (node.name === "to_number" && node.children.length === 1) return this.toNumber(node, value);
         if (!ON_NUMBERS.has(node.name) || node.children.length !== 1) return undefined;
         return this.numbers(node.name, known(node.children[0] as Node), (child) =>
           super.visit({ ...node, children: [child] }, value),
@@ -177,11 +200,24 @@ class BoundedInterpreter extends Interpreter {
   private numbers(name: string, child: Node, compute: (child: Node) => Found): Found {
     const given = valueIn(child);
     if (name === "to_string") return typeof given === "string" ? given : exactJson(given);
+    const whole = longWhole(Array.isArray(given) ? given : [given]);
+    if (whole && name === "sum") return numberFrom(whole.reduce((sum, each) => sum + each, 0n));
+    if (whole && WITHIN_WHOLE.has(name) && !Array.isArray(given)) {
+      const [number = 0n] = whole;
+      return numberFrom(name === "abs" && number < 0n ? -number : number);
+    }
     if (name !== "max" && name !== "min") return compute(rounded(child));
     if (!Array.isArray(given) || given.length === 0 || !given.every(isNumeric)) return compute(child);
     const isBetter = COMPARISONS[name === "max" ? "GT" : "LT"];
     const best = given.reduce((most: Numeric, each) => (isBetter(compareNumbers(each, most)) ? each : most));
     return best as number;
+  }
+
+  private toNumber(node: Extract<Node, { type: "Function" }>, value: Value): Found {
+    const child = literal(this.visit(node.children[0] as Node, value));
+    const text = valueIn(child);
+    if (typeof text === "string" && isBeyondDoubles(text)) return parseExact(text) as number;
+    return super.visit({ ...node, children: [child] }, value);
   }
 
   private checkJoin(children: readonly Node[], value: Value): void {

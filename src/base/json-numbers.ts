@@ -67,6 +67,12 @@ const LONG = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 export const parseLossless = (text: string) =>
   LONG.test(text) ? JSON.parse(text, keptNumber) : JSON.parse(text);
 
+/** Whether JSON text may have numbers that `parseLossless` makes texts of. */
+export const hasLongNumbers = (text: string): boolean => LONG.test(text);
+
+/** What `parseExact` gave, as `parseLossless` gives it. */
+export const lossless = (value: unknown) => parseLossless(exactJson(value));
+
 /** True for the text of a JSON number that no double holds. */
 export const isBeyondDoubles = (text: string): boolean =>
   /^-?(?:0|[1-9]\d*)(?:[.]\d+)?(?:[eE][+-]?\d+)?$/.test(text) && typeof parseLossless(text) === "string";

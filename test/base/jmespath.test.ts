@@ -41,14 +41,38 @@ describe("searchJson", () => {
     expect(texts("[?n == `1.1` || n > `9007199254740992`].n")).toBe(
       "[12345678901234567.89,1.10,9007199254740993]",
     );
-    expect(texts("[?n != to_string(n)] | length(@)")).toBe("4");
+    expect(texts("[?n != to_string(n)].n")).toBe("[1.10,2]"); // the others are texts elsewhere
     expect(texts("max([].n)")).toBe("12345678901234567.89");
     expect(texts("min([].n)")).toBe("1.10");
     expect(texts("sort_by(@, &n)[].n")).toBe("[1.10,2,9007199254740993,12345678901234567.89]");
     expect(texts("[].to_string(n) | [1]")).toBe('"1.10"');
     expect(texts("[1].[type(n), to_number(n)]")).toBe('["number",1.10]');
     expect(texts("[1].[n + `1`, abs(n), sum([n, n])]")).toBe("[2.1,1.1,2.2]");
+    expect(texts("[2].[n + `2`, n - `1`, `2` * n, sum([n, `2`]), abs(n), -n]")).toBe(
+      "[9007199254740995,9007199254740992,18014398509481986,9007199254740995,9007199254740993,-9007199254740993]",
+    );
+    expect(texts("[2].[starts_with(n, '9007'), join('-', [n, 'x']), contains([n], n)]")).toBe(
+      '[true,"9007199254740993-x",true]',
+    );
     expect(texts("[1].n.*")).toBe("null");
+  });
+
+  test("has literals with all of their digits, and compares them with texts of such numbers", () => {
+    const found = (text: string) =>
+      exactJson(searchJson(parseExact('[{"n":9007199254740992},{"n":9007199254740993}]') as Json, text));
+    expect(found("[?n == `9007199254740993`].n")).toBe("[9007199254740993]");
+    expect(found("[?n >= `9007199254740993`].n")).toBe("[9007199254740993]");
+    expect(found("[?n == '9007199254740993'].n")).toBe("[9007199254740993]");
+    expect(found("[?contains(`[9007199254740993]`, n)].n")).toBe("[9007199254740993]");
+    expect(found('`{"a": ["\\`9007199254740993", 9007199254740993]}`')).toBe(
+      '{"a":["`9007199254740993",9007199254740993]}',
+    );
+    expect(found("'`9007199254740993`'")).toBe('"`9007199254740993`"');
+    expect(found("to_number('9007199254740993')")).toBe("9007199254740993");
+    const texts = [{ id: "9007199254740993" }, { id: 3 }, { id: "10" }] as Json;
+    expect(searchJson(texts, "[?id > `2`].id")).toEqual(["9007199254740993", 3]);
+    const far = parseExact("[1e400]") as Json;
+    expect(reason(() => searchJson(far, "sum(@)"))).toContain("1e400 is too large to compute with");
   });
 
   test("reaches nothing but data", () => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { ACTIONS, AUTOMATIONS, created, runToEnd, until } from "../support/work.ts";
+import { ACTIONS, AUTOMATIONS, created, makeAction, runToEnd, until } from "../support/work.ts";
 
 /** Numbers that no double holds, beside two that it does. */
 const LONG =
@@ -37,6 +37,30 @@ test("a number that JSON's numbers can't hold keeps its digits, as text", async 
   const evaluated = `{"text":"{{ [json.parse(input.text), int(input.id) + 1] }}","scope":${scope}}`;
   const { body } = await owner("POST", "/api/v1/expressions/evaluate", evaluated, json);
   expect(body.value).toEqual([KEPT, "9007199254740994"]);
+});
+
+test("an expression over a reply compares and computes with such numbers, and gives them as text", async () => {
+  await using app = await startApp();
+  const rows = '{"rows":[{"id":9007199254740992},{"id":9007199254740993},{"id":7}],"next":9007199254740995}';
+  const last = '{"rows":[],"next":null}';
+  await using system = startReceiver(
+    ({ path }) => new Response(path === "/?after=9007199254740995" ? last : rows, { headers: json }),
+  );
+  const extracted = async (more: object) => {
+    const definition = { url: system.url, ...more };
+    const action = await makeAction(app.owner, { kind: "http_request", definition });
+    const { error, result } = await runToEnd(app.owner, action.id);
+    return error ?? result.extracted;
+  };
+  const long = "9007199254740993";
+  expect(await extracted({ responseExtract: `rows[?id == \`${long}\`].id` })).toEqual([long]);
+  expect(await extracted({ responseExtract: `rows[?id == '${long}'].id` })).toEqual([long]);
+  expect(await extracted({ responseExtract: "rows[?id > `100`].id | [max(@), sum(@)]" })).toEqual([
+    long,
+    "18014398509481985",
+  ]);
+  const pagination = { type: "cursor", cursorPath: "next", cursorParam: "after", itemsPath: "rows" };
+  expect(await extracted({ pagination, responseExtract: "max_by(@, &id)" })).toEqual({ id: long });
 });
 
 test("a webhook's payload and a run's input keep such numbers too, however long they are", async () => {

@@ -3,6 +3,7 @@ import { hideInBytes, hideInCut, hideSecrets } from "../../base/hide.ts";
 import { bytesOf, type Reply, readBody } from "../../base/http-message.ts";
 import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../../base/jmespath.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { hasLongNumbers, lossless, parseExact } from "../../base/json-numbers.ts";
 import { type Summary, summaryOf } from "../../base/summary.ts";
 import type { Compute } from "../../compute/contract.ts";
 import type { RunContext } from "../contract.ts";
@@ -92,6 +93,9 @@ export const byOf = ({
   organizationId: run.organizationId,
 });
 
+const isSearched = ({ responseExtract, itemsPath }: Pick<HttpWork, "responseExtract" | "itemsPath">) =>
+  responseExtract !== null || itemsPath !== null;
+
 /** Returns the result of responses: created here if that is quick, otherwise in a child process. */
 export async function makeResult(
   by: By,
@@ -103,8 +107,7 @@ export async function makeResult(
   const whole: HttpWork = { ...work, truncated, pages };
   const pieces = replies.flatMap((reply) => reply.pieces);
   const bytes = replies.reduce((sum, reply) => sum + reply.bytes, 0);
-  const isSearched = work.responseExtract !== null || work.itemsPath !== null;
-  const here = tryHere(bytes, isSearched, () => resultOf(whole, bytesOf(pieces), SEARCH_HERE));
+  const here = tryHere(bytes, isSearched(work), () => resultOf(whole, bytesOf(pieces), SEARCH_HERE));
   if (here) return { result: here };
   const input = whole as unknown as JsonObject;
   const { output, bytes: json } = await by.compute.run({ name: "http_result", input, pieces, tooMuch }, by);
@@ -180,9 +183,9 @@ function nextPageIn(
   bytes: Buffer,
   limits: SearchLimits,
 ): NextPage {
-  const body = bodyIn(page, bytes);
+  const body = exactIn(page, bytes) ?? bodyIn(page, bytes);
   const items = itemsIn(body, itemsPath, limits);
-  const cursor = cursorPath === null ? null : searchJson(body, cursorPath, limits);
+  const cursor = cursorPath === null ? null : lossless(searchJson(body, cursorPath, limits));
   const next = hasNextPath === null ? null : searchJson(body, hasNextPath, limits);
   const isNone = cursor === null || cursor === "" || cursor === false;
   if (!isNone && typeof cursor !== "string" && typeof cursor !== "number") {
@@ -206,10 +209,14 @@ function itemsIn(body: Json, itemsPath: string | null, limits: SearchLimits): Js
 function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResult {
   const { status, headers, pages, truncated, isPaged, secrets } = work;
   let at = 0;
+  const exact: (Json | null)[] = [];
   const bodies = pages.map((page) => {
     at += page.size;
     const said = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also where these are no text
-    return withoutEchoes(page, bodyIn(page, said), secrets);
+    const body = withoutEchoes(page, bodyIn(page, said), secrets);
+    const found = isSearched(work) ? exactIn(page, said) : null;
+    exact.push(found && withoutEchoes(page, found, secrets));
+    return body;
   });
   const last = bodies.at(-1) ?? null;
   const lists = bodies.every(Array.isArray);
@@ -217,7 +224,15 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
     status,
     headers: hideSecrets(headers, secrets),
     body: isPaged ? (lists ? bodies.flat(1) : bodies) : last,
-    extracted: extract(work, bodies, limits),
+    extracted: exact.every((body) => body === null)
+      ? extract(work, bodies, limits)
+      : lossless(
+          extract(
+            work,
+            bodies.map((body, index) => exact[index] ?? body),
+            limits,
+          ),
+        ),
     pages: pages.length,
     bytes: at,
     truncated,
@@ -246,6 +261,10 @@ function extract(
   if (truncated) throw tooLong("The reply");
   return search(bodies.at(-1) ?? null, responseExtract);
 }
+
+/** The body with numbers of any length as such, for expressions that compare them. Null if it has none that are long. */
+const exactIn = ({ type, isCut }: Page, bytes: Buffer): Json | null =>
+  hasLongNumbers(bytes.toString("latin1")) ? readBody(bytes, type, isCut, parseExact).body : null;
 
 function bodyIn({ type, isCut }: Page, bytes: Buffer): Json {
   if (bytes.length > MAX_PARSED_BYTES) checkValues(bytes);

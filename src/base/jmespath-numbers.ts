@@ -1,0 +1,99 @@
+import { compile, type JSONValue } from "@jmespath-community/jmespath";
+import {
+  doubleOf,
+  exactOf,
+  hasLongNumbers,
+  isBeyondDoubles,
+  isNumeric,
+  NumberText,
+  type Numeric,
+  parseExact,
+} from "./json-numbers.ts";
+
+/** A part of an expression. The library knows doubles alone: what is here gives it numbers of any length. */
+export type Node = ReturnType<typeof compile>;
+
+/** The tree of an expression, with numbers of any length in its literals, which the library reads as doubles. */
+export function compiled(text: string): Node {
+  if (!hasLongNumbers(text)) return compile(text);
+  const literals: unknown[] = [];
+  const marked = text.replaceAll(TOKENS, (token) => {
+    if (!token.startsWith("`") || !hasLongNumbers(token)) return token;
+    return `\`"${LITERAL}${literals.push(exactLiteral(token)) - 1}"\``;
+  });
+  return withLiterals(compile(marked), literals) as Node;
+}
+
+/** Raw texts, quoted names and literals of JSON, none of which begins within another. */
+const TOKENS = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/gs;
+/** What stands for a literal while the library reads the rest. */
+const LITERAL = "\u{f0000}literal ";
+
+const exactLiteral = (token: string): unknown => parseExact(token.slice(1, -1).replaceAll("\\`", "`").trim());
+
+function withLiterals(node: unknown, literals: readonly unknown[]): unknown {
+  if (typeof node !== "object" || node === null) return node;
+  if (Array.isArray(node)) return node.map((each) => withLiterals(each, literals));
+  if ("type" in node && node.type === "Literal") {
+    const mark = "value" in node && typeof node.value === "string" ? node.value : "";
+    const exact = mark.startsWith(LITERAL) ? literals[Number(mark.slice(LITERAL.length))] : undefined;
+    return exact === undefined ? node : { ...node, value: exact };
+  }
+  return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, withLiterals(part, literals)]));
+}
+
+export const literal = (value: unknown): Node => ({ type: "Literal", value: value as JSONValue });
+export const valueIn = (node: Node): unknown => (node.type === "Literal" ? node.value : null);
+
+/** A number, or each of a list, as its double. Throws for one that is beyond all doubles. */
+export function rounded(node: Node): Node {
+  const value = valueIn(node);
+  const double = (each: unknown) => {
+    const found = doubleOf(each);
+    if (found !== null && !Number.isFinite(found))
+      throw new RangeError(`${each} is too large to compute with`);
+    return found ?? each;
+  };
+  return literal(Array.isArray(value) ? value.map(double) : double(value));
+}
+
+/** The numbers, if all are whole and one of them is longer than a double holds; null otherwise. */
+export function longWhole(values: unknown): bigint[] | null {
+  if (!Array.isArray(values) || !values.some((value) => typeof value === "bigint")) return null;
+  if (!values.every((value) => typeof value === "bigint" || Number.isSafeInteger(value))) return null;
+  return values.map(BigInt);
+}
+
+/** A whole number as `parseExact` has it. */
+export const numberFrom = (whole: bigint) => exactOf(String(whole)) as number;
+
+export const WHOLE_ARITHMETIC: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+  Plus: (a, b) => a + b,
+  Minus: (a, b) => a - b,
+  Star: (a, b) => a * b,
+  Multiply: (a, b) => a * b,
+};
+
+/** Functions that take texts: a number that no double holds is one elsewhere in a result, and so here. */
+export const ON_TEXTS = new Set([
+  "contains",
+  "ends_with",
+  "find_first",
+  "find_last",
+  "join",
+  "split",
+  "starts_with",
+]);
+
+export function asText(node: Node): Node {
+  const textOf = (value: unknown) =>
+    isNumeric(value) && isBeyondDoubles(String(value)) ? String(value) : value;
+  const value = valueIn(node);
+  return literal(Array.isArray(value) ? value.map(textOf) : textOf(value));
+}
+
+/** A number, also one that no double holds as the text that it is elsewhere; null for what is none. */
+export function numericOf(value: unknown): Numeric | null {
+  if (isNumeric(value)) return value;
+  return typeof value === "string" && isBeyondDoubles(value) ? new NumberText(value) : null;
+}
