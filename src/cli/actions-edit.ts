@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
-import { isObject, type Json } from "../base/json.ts";
-import { parseLossless } from "../base/json-numbers.ts";
+import { isObject, type Json, parseJson } from "../base/json.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { differencesOf, shortText } from "./differences.ts";
@@ -95,10 +94,11 @@ const wantsMore = async ({ ask }: Host): Promise<boolean> =>
 
 function parse(text: string): Json {
   try {
-    const value: unknown = parseLossless(text);
+    const value = parseJson(text, []);
     if (isObject(value)) return value;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "unreadable";
+    const reason =
+      cause instanceof Error ? cause.message.replace(/^[: ]*(Invalid JSON: )?/, "") : "unreadable";
     throw new AppError("definition_invalid", `The definition isn't valid JSON: ${reason}`, { cause });
   }
   throw new AppError("definition_invalid", "The definition must be a JSON object.");

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
-import { AppError } from "../base/errors.ts";
+import { AppError, InvalidInput } from "../base/errors.ts";
 import { fileReason } from "../base/file-error.ts";
-import type { Json } from "../base/json.ts";
-import { parseLossless } from "../base/json-numbers.ts";
+import { type Json, parseJson } from "../base/json.ts";
 import { plain } from "./client.ts";
 import { type Host, UsageError } from "./host.ts";
 import type { Api } from "./verbs.ts";
@@ -18,7 +17,7 @@ export async function textInput(host: Host, flag: string, word: string): Promise
   }
 }
 
-/** Reads a flag's JSON, with numbers as the server takes them; undefined if the flag is omitted. Throws `UsageError` for invalid JSON. */
+/** Reads a flag's JSON as the server does; undefined if the flag is omitted. Throws `UsageError` for invalid JSON. */
 export async function jsonInput(
   host: Host,
   flag: string,
@@ -27,8 +26,10 @@ export async function jsonInput(
   if (word === undefined) return undefined;
   const text = await textInput(host, flag, word);
   try {
-    return parseLossless(text) as Json;
+    return parseJson(text, [flag]);
   } catch (cause) {
+    const isGrammar = !(cause instanceof InvalidInput) || cause.faults[0]?.msg.startsWith("Invalid JSON");
+    if (!isGrammar) throw new UsageError(cause.message, { cause });
     throw new UsageError(`${flag} requires literal JSON, @FILE, or - for standard input.`, { cause });
   }
 }

@@ -256,6 +256,14 @@ describe("weir actions", () => {
     ];
     const { json } = await shell.run("actions", ...words);
     expect(json.definition.body).toEqual({ id: "9007199254740993", far: "1e400", n: 1.5 });
+    const twice = await shell.run(
+      "actions",
+      ...words.with(-2, '{"url":"https://a.test/","url":"https://b.test/"}'),
+    );
+    expect([twice.code, twice.err]).toEqual([
+      2,
+      expect.stringContaining('--definition: Duplicate key "url".\n'),
+    ]);
   });
 
   test("tells every fault of what it sends, and what is not there", async () => {
