@@ -85,6 +85,47 @@ test("a card of 200 is dragged with no task of 50 ms, its edges follow, and wher
   expect(await seen.troubles()).toEqual([]);
 }, 120_000);
 
+test("an edge is drawn among 200 steps, and saved, with no task of 50 ms", async () => {
+  await using seen = await openSeen({ engine: false });
+  const { page } = seen;
+  const id = await makeMany(seen);
+  await seen.go(`/automations/${id}/edit?step=s8`);
+  await eventually(async () => (await page.locator("[data-card]").count()) === STEPS + 1);
+  const middleOf = async (key: string) => {
+    const {
+      x = 0,
+      y = 0,
+      width = 0,
+      height = 0,
+    } = (await page.locator(`[data-step="${key}"]`).boundingBox()) ?? {};
+    return { x: x + width / 2, top: y, foot: y + height };
+  };
+  const edge = page.locator('.react-flow__edge[data-id="s8>s79"]');
+  const saved = () =>
+    page.waitForResponse((reply) => reply.url().endsWith("/draft") && reply.request().method() === "PATCH");
+  const longest: number[] = [];
+  for (let at = 0; at < 5; at++) {
+    const [from, to] = [await middleOf("s8"), await middleOf("s79")];
+    const isSaved = saved();
+    const tasks = await tasksOf(seen, async () => {
+      await page.mouse.move(from.x, from.foot + 1);
+      await page.mouse.down();
+      await page.mouse.move(to.x, to.top, { steps: MOVES / 2 });
+      await page.mouse.up();
+      await edge.waitFor({ state: "attached" });
+      await isSaved;
+    });
+    longest.push(Math.max(...tasks));
+    const isUndone = saved();
+    await page.keyboard.press("Control+z");
+    await edge.waitFor({ state: "detached" });
+    await isUndone;
+  }
+  console.log(`connect: longest task ${longest.map((ms) => ms.toFixed(1)).join(", ")} ms`);
+  expect(Math.min(...longest)).toBeLessThan(LONG_MS);
+  expect(await seen.troubles()).toEqual([]);
+}, 120_000);
+
 test("200 cards show their names alone from far away, and one is removed and brought back, with no task of 50 ms", async () => {
   await using seen = await openSeen({ engine: false });
   const { page } = seen;

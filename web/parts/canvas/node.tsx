@@ -32,8 +32,9 @@ interface StepData extends Record<string, unknown> {
 }
 export type StepNodeType = Node<StepData, "step">;
 
-const DOT =
-  "size-2.5! border-2! border-raised! bg-strong-line! opacity-0 transition-opacity group-hover/step:opacity-100 [.connecting_&]:opacity-100";
+/** Without a transition: hundreds at once would take longer than a frame. */
+const DOT = "size-2.5! border-2! border-raised! bg-strong-line! opacity-0 group-hover/step:opacity-100";
+const TARGET = `${DOT} [.connecting_&]:opacity-100`;
 const FOOT = { top: HEIGHT, bottom: "auto", transform: "translate(-50%, -50%)" } as const;
 const SIDE = { left: WIDTH, right: "auto", transform: "translate(-50%, -50%)" } as const;
 
@@ -77,7 +78,7 @@ const Card = memo(function Card({ id, data, selected, isConnectable, isAcross }:
           type="target"
           position={isAcross ? Position.Left : Position.Top}
           isConnectable={isConnectable}
-          className={DOT}
+          className={TARGET}
         />
       )}
       <div
