@@ -41,7 +41,8 @@ export async function delayOf(
     until?: Json;
   };
   const now = tx.clock.now().getTime();
-  const ms = until === null ? now + lengthOf(key, seconds) * 1000 : timeOf(key, until);
+  const isLength = (delay.until ?? null) === null; // as it is written: a template may give null
+  const ms = isLength ? now + lengthOf(key, seconds) * 1000 : timeOf(key, until);
   if (ms > now + MAX_DELAY_SECONDS * 1000)
     throw new AppError("template_error", `The delay of step ${key} is longer than a year.`);
   return ms <= now ? null : new Date(ms).toISOString();

@@ -89,6 +89,9 @@ describe("a step with a delay", () => {
         code: "template_error",
         message: expect.stringContaining(why),
       });
+    expect((await run({ until: "{{input.at}}" }, { at: null })).error.message).toStartWith(
+      "Invalid delay.until of step a: null.",
+    );
     expect((await run({ until: "{{input.later}}" }, { at: "soon" })).error).toMatchObject({
       message: 'delay.until: Template {{input.later}} has no value: input has no "later".',
       details: { path: ["delay", "until"], missing: "input.later" },
