@@ -16,9 +16,10 @@ export function storedTypes(column: Column, table: readonly Column[] | null): st
     if (known === text || known === dataType) return [known];
     return [dataType.replace("TIMESTAMP_NS", "TIMESTAMP"), text];
   }
-  const signed = (type: string): string => (table === null ? type : withoutUnsigned(type));
-  const types = WHOLE.map((whole) => signed(storedType(column, whole)));
-  const at = types.indexOf(signed(storedType({ name, dataType: known }, "VARCHAR")));
+  const inParquet = WHOLE.map((whole) => storedType(column, whole));
+  const isOurs = table !== null && !inParquet.some((type) => type === known && type !== inIceberg(type));
+  const types = isOurs ? inParquet.map(inIceberg) : inParquet;
+  const at = types.indexOf(storedType({ name, dataType: known }, "VARCHAR"));
   return [...new Set(types.slice(at < 0 ? 1 : at))];
 }
 
@@ -32,14 +33,19 @@ const WHOLE = ["DOUBLE", "BIGINT", "DECIMAL(38,0)", "VARCHAR"];
 
 const isNanos = (type: string): boolean => type === "TIMESTAMP_NS" || type === "TIMESTAMP_NS[]";
 
-/** The type without unsigned integers that Iceberg lacks, also within others: of 64 bits it would read negative ones. */
-const withoutUnsigned = (type: string): string =>
+/** The type without what Iceberg lacks, also within others: it would read unsigned integers of 64 bits as negative ones. */
+const inIceberg = (type: string): string =>
   type.replaceAll(
-    /"(?:[^"]|"")*"|'(?:[^']|'')*'|\bU(?:INTEGER|BIGINT)\b/g,
-    (found) => SIGNED[found] ?? found,
+    /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(?:UINTEGER|UBIGINT|TIMESTAMP_NS)\b/g,
+    (found) => ICEBERG[found] ?? found,
   );
 
-const SIGNED: Readonly<Record<string, string>> = { UINTEGER: "BIGINT", UBIGINT: "DECIMAL(20,0)" };
+/** Nanoseconds are texts here: those that are not within another type are told apart by their values. */
+const ICEBERG: Readonly<Record<string, string>> = {
+  UINTEGER: "BIGINT",
+  UBIGINT: "DECIMAL(20,0)",
+  TIMESTAMP_NS: "VARCHAR",
+};
 
 /** Returns the types to try after an attempt with the first ones has failed with `message`; null if none help. */
 export function widerTypes(types: readonly string[][], message: string): string[][] | null {

@@ -198,16 +198,17 @@ describe("duckdb_transform with output", () => {
   };
   let olds = 0;
   const OLD = `INTERVAL '1 day' AS every, {'at': '12:34:56+00'::TIMETZ, 'n': 7::HUGEINT} AS one,
-    ['12:34:56+00'::TIMETZ] AS times, [7::HUGEINT] AS whole`;
+    ['12:34:56+00'::TIMETZ] AS times, [7::HUGEINT] AS whole, {'hash': 18446744073709551615::UBIGINT} AS keyed`;
   const OLD_TYPES = {
     id: "INTEGER",
     every: "INTERVAL",
     one: 'STRUCT("at" TIME WITH TIME ZONE, "n" DOUBLE)',
     times: "TIME WITH TIME ZONE[]",
     whole: "DOUBLE[]",
+    keyed: 'STRUCT("hash" UBIGINT)',
   };
   const NEW = `INTERVAL '-1 microsecond' AS every, {'at': '12:34:56+05:30'::TIMETZ, 'n': 8::HUGEINT} AS one,
-    ['12:34:56+05:30'::TIMETZ] AS times, [8::HUGEINT] AS whole`;
+    ['12:34:56+05:30'::TIMETZ] AS times, [8::HUGEINT] AS whole, {'hash': 18446744073709551614::UBIGINT} AS keyed`;
 
   for (const writeDisposition of ["append", "merge"]) {
     test(`keeps every value exact on ${writeDisposition} to a table with types of Parquet's own`, async () => {
@@ -220,16 +221,24 @@ describe("duckdb_transform with output", () => {
       expect(
         await organization.rows(
           `SELECT every::VARCHAR AS every, one.at::VARCHAR AS at, one.n::BIGINT AS n, times::VARCHAR AS times,
-            whole::BIGINT[] AS whole FROM marts.halves ORDER BY id`,
+            whole::BIGINT[] AS whole, keyed.hash::VARCHAR AS hash FROM marts.halves ORDER BY id`,
         ),
       ).toEqual([
-        { every: "1 day", at: "12:34:56+00", n: 7, times: "['12:34:56+00']", whole: [7] },
+        {
+          every: "1 day",
+          at: "12:34:56+00",
+          n: 7,
+          times: "['12:34:56+00']",
+          whole: [7],
+          hash: "18446744073709551615",
+        },
         {
           every: "-00:00:00.000001",
           at: "12:34:56+05:30",
           n: 8,
           times: "['12:34:56+05:30']",
           whole: [8],
+          hash: "18446744073709551614",
         },
       ]);
     });

@@ -137,7 +137,7 @@ describe("what other engines read of the lake", () => {
       expect([run.status, run.error]).toEqual(["completed", null]);
     };
     const select = (id: number) => `SELECT ${id} AS id, {'sku': 'a,"b"', 'price': 1.10::DECIMAL(18,2),
-      'tags': ['x', NULL], 'hash': 18446744073709551615::UBIGINT} AS line, MAP {'k': 9007199254740993} AS counts,
+      'tags': ['x', NULL], 'hash': 18446744073709551615::UBIGINT, 'at': '2026-01-02 03:04:05.123456789'::TIMESTAMP_NS} AS line, MAP {'k': 9007199254740993} AS counts,
       [[1, 2], NULL] AS grid, [{'n': 1}] AS rows, 18446744073709551615::UBIGINT AS hash, 4294967295::UINTEGER AS short`;
     await write(select(1));
     const first = await load("nested");
@@ -165,6 +165,7 @@ describe("what other engines read of the lake", () => {
           field("price", "decimal(18, 2)"),
           field("tags", list("string")),
           field("hash", "decimal(20, 0)"),
+          field("at", "string"),
         ],
       },
       counts: { type: "map", key: "string", value: "long", "value-required": false },
