@@ -20,6 +20,7 @@ export const SENTENCES: readonly string[] = [
   "The list should have at most {most} items",
   "Input should match {pattern}",
   "Input should have more than spaces",
+  "Input should have more than spaces, and a folder one / before each name, such as /finance/eu",
   "Input should be an integer between -2^53 and 2^53. Use the type string for larger ones",
   "Input should be a number of at most 15 digits. Use the type string for more",
   "Unknown argument. Known arguments: {names}",

@@ -65,9 +65,22 @@ export function wrongSize(count: number, least: unknown, most: unknown): ValueFa
   return null;
 }
 
-const BLANK: ValueFaultText = ["Input should have more than spaces", "string_pattern_mismatch"];
-export const notMatching = (pattern: string): ValueFaultText =>
-  pattern === "\\S" ? BLANK : [`Input should match ${pattern}`, "string_pattern_mismatch"];
+/** Text that doesn't begin with a slash, or a path of names, each with one slash before it. */
+export const TAG_PATTERN = "^(?:(?!/)[\\s\\S]*\\S[\\s\\S]*|(?:/[^/\\s](?:[^/]*[^/\\s])?)+)$";
+
+/** Patterns that people are told of in words. */
+const IN_WORDS: ReadonlyMap<string, string> = new Map([
+  ["\\S", "Input should have more than spaces"],
+  [
+    TAG_PATTERN,
+    "Input should have more than spaces, and a folder one / before each name, such as /finance/eu",
+  ],
+]);
+
+export const notMatching = (pattern: string): ValueFaultText => [
+  IN_WORDS.get(pattern) ?? `Input should match ${pattern}`,
+  "string_pattern_mismatch",
+];
 export const notOfFormat = (format: string): ValueFaultText => [
   `Input should be a valid ${format}`,
   `${format}_parsing`,

@@ -71,6 +71,21 @@ test("a tag that begins with a slash is a folder, and a list of one has what lie
   expect(faultsOf(await app.owner("GET", `${AUTOMATIONS}?folder=eu`))).toHaveLength(1);
 });
 
+test("a folder has one slash before each name", async () => {
+  const { id } = await makeAction(app.owner, {
+    name: "Foldered",
+    tags: ["a//b", "/one folder/two", "/a-b/c.d"],
+  });
+  for (const tag of ["/", "//", "/a//b", "/a/", "/a/ /b", "/a /b", "/ a"]) {
+    const { status, body } = await app.owner("PATCH", `${ACTIONS}/${id}`, { tags: ["ok", tag] });
+    expect([status, body.detail[0].loc, body.detail[0].msg]).toEqual([
+      422,
+      ["body", "tags", "1"],
+      "Input should have more than spaces, and a folder one / before each name, such as /finance/eu",
+    ]);
+  }
+});
+
 test("automations are sorted as they are asked for, newest first by default", async () => {
   await makeAutomation(app.owner, { steps }, { name: "Aaa" });
   await makeAutomation(app.owner, { steps }, { name: "Zzz", status: "disabled" });

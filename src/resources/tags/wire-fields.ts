@@ -1,10 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import { described, named } from "../../base/shape.ts";
+import { described } from "../../base/shape.ts";
+import { TAG_PATTERN } from "../../base/value-faults.ts";
 
 /** The tags of a body: words to find things by. */
 export const Tags = described(
   "Labels to group and filter by. One that begins with `/`, such as /finance/eu, is a folder. Duplicates are removed",
-  Type.Array(named(50), { maxItems: 20 }),
+  Type.Array(Type.String({ minLength: 1, maxLength: 50, pattern: TAG_PATTERN }), { maxItems: 20 }),
 );
 
 /** A tag that a list is filtered by. */
