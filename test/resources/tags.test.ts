@@ -71,6 +71,18 @@ test("a tag that begins with a slash is a folder, and a list of one has what lie
   expect(faultsOf(await app.owner("GET", `${AUTOMATIONS}?folder=eu`))).toHaveLength(1);
 });
 
+test("a thing in two folders counts once in the folder above them", async () => {
+  const { call } = await neighbour(app);
+  await makeAutomation(call, { steps }, { name: "Both", tags: ["/shop/ch", "/shop/de/north", "x"] });
+  await makeAction(call, { name: "One", tags: ["/shop/ch"] });
+  expect((await call("GET", "/api/v1/tags")).body.folders).toEqual([
+    { path: "/shop", automations: 1, actions: 1 },
+    { path: "/shop/ch", automations: 1, actions: 1 },
+    { path: "/shop/de", automations: 1, actions: 0 },
+    { path: "/shop/de/north", automations: 1, actions: 0 },
+  ]);
+});
+
 test("a folder has one slash before each name", async () => {
   const { id } = await makeAction(app.owner, {
     name: "Foldered",

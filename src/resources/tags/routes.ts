@@ -9,9 +9,15 @@ export const tagOperations = [
     audience: "viewer",
     tag: "Automations",
     summary: "List tags",
-    description: "The tags of automations and actions, with the number of each.",
+    description: "The tags of automations and actions and the folders among them, with the number of each.",
     response: TagList,
-    example: { tags: [{ tag: "finance", automations: 3, actions: 5 }] },
-    handle: async ({ ctx }) => ({ tags: await listTags(ctx) }),
+    example: {
+      tags: [{ tag: "/finance/eu", automations: 3, actions: 5 }],
+      folders: [
+        { path: "/finance", automations: 3, actions: 5 },
+        { path: "/finance/eu", automations: 3, actions: 5 },
+      ],
+    },
+    handle: ({ ctx }) => listTags(ctx),
   }),
 ];

@@ -3,10 +3,13 @@ import type { Context } from "../../context.ts";
 import { actions } from "../actions/table.ts";
 import { automations } from "../automations/table.ts";
 
-/** All tags of the organization, by name, with how many things have each. */
-export async function listTags(
-  ctx: Context,
-): Promise<{ tag: string; automations: number; actions: number }[]> {
+interface Counts {
+  automations: number;
+  actions: number;
+}
+
+/** All tags of the organization and all folders among them, by name, with how many things have each. */
+export async function listTags(ctx: Context) {
   const tagged = (table: typeof automations | typeof actions) =>
     ctx.db
       .select({ tags: table.tags })
@@ -14,17 +17,33 @@ export async function listTags(
       .where(
         and(eq(table.organizationId, ctx.organizationId), isNull(table.deletedAt), ne(table.tags, sql`'[]'`)),
       );
-  const counts = new Map<string, { automations: number; actions: number }>();
-  const add = (rows: readonly { tags: string[] }[], noun: "automations" | "actions") => {
-    for (const tag of rows.flatMap(({ tags }) => tags)) {
-      const count = counts.get(tag) ?? { automations: 0, actions: 0 };
-      count[noun]++;
-      counts.set(tag, count);
+  const [tags, folders] = [new Map<string, Counts>(), new Map<string, Counts>()];
+  for (const [noun, table] of [
+    ["automations", automations],
+    ["actions", actions],
+  ] as const)
+    for (const row of await tagged(table)) {
+      for (const tag of row.tags) countIn(tags, tag, noun);
+      for (const path of new Set(row.tags.flatMap(pathsTo))) countIn(folders, path, noun);
     }
+  return {
+    tags: byName(tags).map(([tag, counts]) => ({ tag, ...counts })),
+    folders: byName(folders).map(([path, counts]) => ({ path, ...counts })),
   };
-  add(await tagged(automations), "automations");
-  add(await tagged(actions), "actions");
-  return [...counts]
-    .map(([tag, count]) => ({ tag, ...count }))
-    .sort((a, b) => a.tag.localeCompare(b.tag, "en"));
 }
+
+function countIn(into: Map<string, Counts>, name: string, noun: keyof Counts): void {
+  const counts = into.get(name) ?? { automations: 0, actions: 0 };
+  counts[noun]++;
+  into.set(name, counts);
+}
+
+/** A folder and those above it; none of a tag that is no folder. */
+function pathsTo(tag: string): string[] {
+  if (!tag.startsWith("/")) return [];
+  const names = tag.split("/").slice(1);
+  return names.map((_, at) => `/${names.slice(0, at + 1).join("/")}`);
+}
+
+const byName = (counts: ReadonlyMap<string, Counts>) =>
+  [...counts].sort(([a], [b]) => a.localeCompare(b, "en"));

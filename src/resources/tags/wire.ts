@@ -9,4 +9,14 @@ export const TagList = object({
       actions: described("Actions with the tag", Type.Integer()),
     }),
   ),
+  folders: described(
+    "Folders of these tags and those above them",
+    Type.Array(
+      object({
+        path: Type.String(),
+        automations: described("Automations in the folder and below it, each once", Type.Integer()),
+        actions: described("Actions in the folder and below it, each once", Type.Integer()),
+      }),
+    ),
+  ),
 });

@@ -6,28 +6,13 @@ import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { type BulkTexts, useBulk } from "./bulk.ts";
 import type { Filters } from "./table.tsx";
-import { isFolder, pathIn, useTags } from "./tags.tsx";
-
-/** The folders right below a path, by name, with how many things lie in each. */
-function foldersIn(
-  path: string,
-  tags: readonly { tag: string; count: number }[],
-): [name: string, n: number][] {
-  const found = new Map<string, number>();
-  for (const { tag, count } of tags) {
-    const [name] = tag.startsWith(`${path}/`) ? tag.slice(path.length + 1).split("/") : [];
-    if (name) found.set(name, (found.get(name) ?? 0) + count);
-  }
-  return [...found].sort(([a], [b]) => a.localeCompare(b));
-}
+import { isFolder, pathIn, useFolders } from "./tags.tsx";
 
 /** Where in the folders a list is, and the folders below. Nothing where there are none. */
 export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; filters: Filters }) {
   const path = pathIn(filters.get("folder"));
-  const tags = useTags()
-    .filter(({ tag, [noun]: count }) => isFolder(tag) && count > 0)
-    .map(({ tag, [noun]: count }) => ({ tag, count }));
-  if (path === "" && tags.length === 0) return null;
+  const folders = useFolders().filter((each) => each[noun] > 0);
+  if (path === "" && folders.length === 0) return null;
   const names = path.split("/").slice(1);
   const open = (to: string) => filters.set("folder", to);
   return (
@@ -62,18 +47,20 @@ export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; 
           <span className="w-2" />
         </>
       )}
-      {foldersIn(path, tags).map(([name, count]) => (
-        <button
-          key={name}
-          type="button"
-          onClick={() => open(`${path}/${name}`)}
-          className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line px-2 hover:bg-sunken"
-        >
-          <Folder size={14} aria-hidden className="shrink-0 text-soft" />
-          <span dir="auto">{name}</span>
-          <span className="text-xs text-soft">{count}</span>
-        </button>
-      ))}
+      {folders
+        .filter((each) => each.path.slice(0, each.path.lastIndexOf("/")) === path)
+        .map(({ path: own, [noun]: count }) => (
+          <button
+            key={own}
+            type="button"
+            onClick={() => open(own)}
+            className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line px-2 hover:bg-sunken"
+          >
+            <Folder size={14} aria-hidden className="shrink-0 text-soft" />
+            <span dir="auto">{own.slice(path.length + 1)}</span>
+            <span className="text-xs text-soft">{count}</span>
+          </button>
+        ))}
     </nav>
   );
 }
@@ -90,7 +77,7 @@ export function MoveToFolder<T extends { id: string; name: string; tags: string[
   const { chosen, change, texts, touches } = props;
   const list = useId();
   const [text, setText] = useState<string | null>(null);
-  const known = useTags().filter(({ tag }) => isFolder(tag));
+  const known = useFolders();
   const path = pathIn(text ?? "");
   const move = useBulk(
     (item: T) =>
@@ -131,8 +118,8 @@ export function MoveToFolder<T extends { id: string; name: string; tags: string[
             autoFocus
           />
           <datalist id={list}>
-            {known.map(({ tag }) => (
-              <option key={tag} value={tag} />
+            {known.map(({ path: each }) => (
+              <option key={each} value={each} />
             ))}
           </datalist>
         </Dialog>

@@ -49,7 +49,9 @@ export const folderIn = (search: URLSearchParams): string | null =>
 export const folderText = (folder: string | null): string =>
   folder === null ? "" : t("It will be in the folder {folder}.", { folder });
 
-export const useTags = () => useApi("GET /api/v1/tags", {}).data?.tags ?? [];
+const useTags = () => useApi("GET /api/v1/tags", {}).data?.tags ?? [];
+/** All folders, by path, with how many things lie in each and below. */
+export const useFolders = () => useApi("GET /api/v1/tags", {}).data?.folders ?? [];
 
 /** The filter of a list by the tags that its things have; none where they have none. */
 export function useTagChoice(noun: "automations" | "actions") {
