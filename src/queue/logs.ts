@@ -10,6 +10,9 @@ export interface NewLog {
   message: string;
 }
 
+/** A line as text that every reply and store can hold: a NUL is shown by its symbol. */
+const shown = (message: string): string => message.toWellFormed().replaceAll("\0", "\u2400");
+
 /** Number of lines per statement: the largest that fits what is left. */
 const CHUNKS = [128, 16, 4, 1];
 
@@ -49,7 +52,8 @@ export async function appendLogsOf(
   const single: string[][] = [];
   for (const { runId, lines } of logs) {
     const [line] = lines;
-    if (line && lines.length === 1) single.push([runId, runId, line.timestamp, line.level, line.message]);
+    if (line && lines.length === 1)
+      single.push([runId, runId, line.timestamp, line.level, shown(line.message)]);
     else await appendLogs(db, runId, lines);
   }
   for (let at = 0; at < single.length; ) {
@@ -64,7 +68,7 @@ export async function appendLogs(db: WriteDb, runId: string, lines: readonly New
   for (let at = 0; at < lines.length; ) {
     const size = CHUNKS.find((each) => each <= lines.length - at) ?? 1;
     const chunk = lines.slice(at, at + size);
-    const values = chunk.flatMap(({ timestamp, level, message }) => [timestamp, level, message]);
+    const values = chunk.flatMap(({ timestamp, level, message }) => [timestamp, level, shown(message)]);
     await inserts(db).get(size)?.([runId, runId, ...values]);
     at += size;
   }

@@ -10,7 +10,7 @@ export const PRELUDE = `(() => {
   const { parse, stringify } = JSON;
   const { isArray } = Array;
   const { isSafeInteger } = Number;
-  const { slice, charCodeAt } = String.prototype;
+  const { slice, charCodeAt, replaceAll, toWellFormed } = String.prototype;
   const { join, map } = Array.prototype;
   const { then } = Promise.prototype;
 
@@ -58,7 +58,8 @@ export const PRELUDE = `(() => {
     told[level] = (...values) => {
       if (!isHeard) return;
       const line = short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), 4096);
-      if (isHeard) isHeard = say(level, line);
+      // A NUL would end the text on its way out.
+      if (isHeard) isHeard = say(level, apply(replaceAll, apply(toWellFormed, line, []), ["\\0", "\\u2400"]));
     };
   told.log = told.info;
   Object.defineProperty(globalThis, "console", { value: Object.freeze(told), writable: true, configurable: true });

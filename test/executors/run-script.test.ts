@@ -106,6 +106,17 @@ export default function (input: { orders: Order[] }): number {
     expect(body.items).toContainEqual(expect.objectContaining({ level: "error", message: "so far" }));
   });
 
+  test("shows what is no text of its own in the log: a NUL, and half of a character", async () => {
+    const source = `export default () => { console.log("a\\0b", "\\ud800"); throw new Error("c\\0d"); }`;
+    const action = await makeAction(weir.owner, { kind: "run_script", name: "Odd", definition: { source } });
+    const run = await runToEnd(weir.owner, action.id);
+    const { items } = (await weir.owner("GET", `${RUNS}/${run.id}/logs`)).body;
+    expect(items.map(({ message }: { message: string }) => message)).toEqual([
+      "a\u2400b \ufffd",
+      "Line 1: Error: c\u2400d",
+    ]);
+  });
+
   test("may log far more than is kept, and is told where the log is cut", async () => {
     const { status, result } = await run(
       `export default () => { for (let i = 0; i < 200_000; i++) console.log("line", i); return "done" }`,
