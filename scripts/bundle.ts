@@ -83,6 +83,9 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
           }),
       define: {
         "process.env.NODE_ENV": '"production"',
+        // For packages in CommonJS the bundler would write the folders of this machine.
+        __dirname: '"/"',
+        __filename: '"/"',
         WEIR_COMMIT: JSON.stringify(commit) ?? "undefined",
         WEIR_RELEASE_KEY: JSON.stringify(releaseKey) ?? "undefined",
       },
