@@ -299,6 +299,12 @@ function lostOf(error: Error, code: string): AppError {
     return new AppError("unavailable", "The PostgreSQL server has no such database. Create it first.", {
       cause,
     });
+  if (code === "53300")
+    return new AppError(
+      "unavailable",
+      "The database server accepts no more connections. Raise its max_connections, or run fewer processes.",
+      { retryable: true, cause },
+    );
   return new AppError("unavailable", "The database server is unreachable. Try again later.", {
     retryable: true,
     cause,

@@ -25,11 +25,26 @@ const READ_ATTEMPTS = 3;
 const READ_PAUSE_MS = 100;
 const MIGRATION_LOCK = "7300";
 
+/** A server that restarts, or that starts together with Weir, is waited for. */
+const CONNECT_PAUSES_MS = [250, 500, 1_000, 2_000];
+
 /**
- * Connects to a PostgreSQL database and migrates it as needed. Throws `unavailable` if the server doesn't respond,
- * rejects the password or is too old, or if a newer version of Weir created the database.
+ * Connects to a PostgreSQL database and migrates it as needed. Throws `unavailable` if the server doesn't respond for
+ * some seconds, rejects the password or is too old, or if a newer version of Weir created the database.
  */
 export async function connectPostgres(options: RemoteStoreOptions): Promise<Store> {
+  for (const pauseMs of CONNECT_PAUSES_MS) {
+    try {
+      return await connectOnce(options);
+    } catch (error) {
+      if (!isLost(error) || !(error as AppError).retryable) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+  return connectOnce(options);
+}
+
+async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
   const { clock = systemClock } = options;
   const reading = new PostgresClient({ ...options, max: READERS });
   const steady = new PostgresClient({ ...options, max: STEADY_READERS, plansOnce: true });

@@ -108,6 +108,22 @@ test("a work begins while the commit before is unanswered, and both are saved on
   await relay[Symbol.asyncDispose]();
 });
 
+test("a start whose connection is lost tries again, and migrates once", async () => {
+  const { url } = await makeDatabase();
+  const server = await sharedPostgres();
+  const relay = await startRelay(server.port);
+  const through = `${url.replace(`:${server.port}/`, `:${relay.port}/`)}?sslmode=disable`;
+  const isCut = relay.at("COMMIT", "cut");
+  const store = await openRemoteStore({ url: through, migrations: MIGRATIONS });
+  await isCut;
+  await store.write(async (db) => insertNote(db, note("first")));
+
+  const { rows } = await store.db.get<{ rows: number }>(sql`select count(*) as "rows" from migrations`);
+  expect(rows).toBe(MIGRATIONS.length);
+  await store.close();
+  await relay[Symbol.asyncDispose]();
+});
+
 test("a process that stands still in the middle of a statement loses the lock to others, and writes later", async () => {
   const { url } = await makeDatabase();
   const server = await sharedPostgres();
