@@ -125,6 +125,33 @@ test("automations lie in folders, which are opened from their list and moved int
   expect(found.body.automations.map(({ tags }: { tags: string[] }) => tags)).toEqual([["/sales"]]);
 });
 
+test("rows are dragged into a folder, all that are chosen together", async () => {
+  const { page, go, weir, troubles } = seen;
+  const make = (name: string, tags: string[]) =>
+    makeAutomation(weir.owner, { steps }, { name, slug: name, tags });
+  const ids: string[] = [];
+  for (const name of ["drag-one", "drag-two", "drag-three"]) ids.push((await make(name, ["daily"])).id);
+  await make("drag-kept", ["/kept"]);
+  await go("/automations?q=drag-");
+  const folders = page.getByRole("navigation", { name: "Folders" });
+  const row = (name: string) => page.getByRole("row", { name });
+  const tags = () =>
+    Promise.all(ids.map(async (id) => (await weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.tags.join(" ")));
+  await row("drag-one").dragTo(folders.getByRole("button", { name: "kept 1" }));
+  await page.getByText("1 automation moved").waitFor();
+  expect(await tags()).toEqual(["daily /kept", "daily", "daily"]);
+  for (const name of ["drag-two", "drag-three"])
+    await page.getByRole("checkbox", { name: `Select ${name}` }).check();
+  await row("drag-three").dragTo(folders.getByRole("button", { name: "kept 2" }));
+  await page.getByText("2 automations moved").waitFor();
+  expect(await tags()).toEqual(["daily /kept", "daily /kept", "daily /kept"]);
+  await go("/automations?folder=/kept");
+  await row("drag-two").dragTo(folders.getByRole("button", { name: "All" }));
+  await page.getByText("1 automation moved").waitFor();
+  expect(await tags()).toEqual(["daily /kept", "daily", "daily /kept"]);
+  expect(await troubles()).toEqual([]);
+});
+
 deepTest("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {
   const { page, go, weir, troubles } = seen;
   for (const name of ["Split", "Join"]) {

@@ -1,13 +1,13 @@
 import { Zap } from "lucide-react";
 import type { Action } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { BulkActions } from "../parts/actions/bulk.tsx";
+import { ACTIONS_MOVING, BulkActions } from "../parts/actions/bulk.tsx";
 import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { KindTile } from "../parts/base/kind-icons.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
-import { FolderBar } from "../parts/table/folders.tsx";
+import { useFolderBar } from "../parts/table/folders.tsx";
 import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
 import { pathIn, TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
@@ -64,6 +64,12 @@ export default function Actions() {
     },
     { keep: true },
   );
+  const folders = useFolderBar({
+    noun: "actions",
+    filters,
+    rows: actions.data?.actions ?? [],
+    moving: ACTIONS_MOVING,
+  });
   return (
     <ListPage
       title={t("Actions")}
@@ -74,7 +80,7 @@ export default function Actions() {
       path="/actions"
       icon={Zap}
       filters={filters}
-      folders={<FolderBar noun="actions" filters={filters} />}
+      folders={folders}
       choices={[
         {
           label: t("Kind"),

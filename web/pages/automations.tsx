@@ -1,13 +1,13 @@
 import { Workflow } from "lucide-react";
 import type { Automation } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { BulkAutomations } from "../parts/automations/bulk.tsx";
+import { AUTOMATIONS_MOVING, BulkAutomations } from "../parts/automations/bulk.tsx";
 import { TriggerIcon } from "../parts/base/kind-icons.tsx";
 import { named } from "../parts/base/named.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layout/list-page.tsx";
-import { FolderBar } from "../parts/table/folders.tsx";
+import { useFolderBar } from "../parts/table/folders.tsx";
 import { type Column, Named, useFilters, useSort } from "../parts/table/table.tsx";
 import { pathIn, TagChips, useTagChoice } from "../parts/table/tags.tsx";
 import { t } from "../texts/text.ts";
@@ -81,6 +81,12 @@ export default function Automations() {
     },
     { keep: true },
   );
+  const folders = useFolderBar({
+    noun: "automations",
+    filters,
+    rows: automations.data?.automations ?? [],
+    moving: AUTOMATIONS_MOVING,
+  });
   return (
     <ListPage
       title={t("Automations")}
@@ -89,7 +95,7 @@ export default function Automations() {
       path="/automations"
       icon={Workflow}
       filters={filters}
-      folders={<FolderBar noun="automations" filters={filters} />}
+      folders={folders}
       choices={[
         { label: t("Trigger"), name: "trigger", options: TRIGGERS },
         { label: t("Status"), name: "status", options: AUTOMATION_STATUSES },

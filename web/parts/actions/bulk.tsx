@@ -3,11 +3,25 @@ import type { Action } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { cantUndo } from "../base/texts.ts";
-import { BulkButtons } from "../table/bulk-buttons.tsx";
+import { BulkButtons, type Change } from "../table/bulk-buttons.tsx";
+import type { Moving } from "../table/folders.tsx";
 
 const TOUCHES = ["/actions", "/tags", "/overview"] as const;
 
 const pathOf = ({ id }: Action) => ({ path: { action_id: id } });
+
+const change = (each: Action, body: Change) =>
+  call("PATCH /api/v1/actions/{action_id}", { ...pathOf(each), body }, { basedOn: each });
+
+/** How actions are moved into folders. */
+export const ACTIONS_MOVING: Moving<Action> = {
+  change,
+  texts: {
+    done: { one: "# action moved", other: "# actions moved" },
+    failed: { one: "Couldn't move # action", other: "Couldn't move # actions" },
+  },
+  touches: TOUCHES,
+};
 
 /** What can be done with actions that are chosen in their list. */
 export const BulkActions = ({ chosen, onDone }: { chosen: readonly Action[]; onDone: () => void }) => (
@@ -15,9 +29,8 @@ export const BulkActions = ({ chosen, onDone }: { chosen: readonly Action[]; onD
     chosen={chosen}
     onDone={onDone}
     touches={TOUCHES}
-    change={(each, body) =>
-      call("PATCH /api/v1/actions/{action_id}", { ...pathOf(each), body }, { basedOn: each })
-    }
+    moving={ACTIONS_MOVING}
+    change={change}
     remove={(each) => call("DELETE /api/v1/actions/{action_id}", pathOf(each), { basedOn: each })}
     texts={{
       enabled: {
@@ -31,10 +44,6 @@ export const BulkActions = ({ chosen, onDone }: { chosen: readonly Action[]; onD
       tagged: {
         done: { one: "# action tagged", other: "# actions tagged" },
         failed: { one: "Couldn't tag # action", other: "Couldn't tag # actions" },
-      },
-      moved: {
-        done: { one: "# action moved", other: "# actions moved" },
-        failed: { one: "Couldn't move # action", other: "Couldn't move # actions" },
       },
       deleted: {
         done: { one: "# action deleted", other: "# actions deleted" },

@@ -3,12 +3,26 @@ import type { Automation } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { cantUndo } from "../base/texts.ts";
-import { BulkButtons } from "../table/bulk-buttons.tsx";
+import { BulkButtons, type Change } from "../table/bulk-buttons.tsx";
+import type { Moving } from "../table/folders.tsx";
 import { ExportAutomations } from "./export-button.tsx";
 
 const TOUCHES = ["/automations", "/tags", "/overview"] as const;
 
 const pathOf = ({ id }: Automation) => ({ path: { automation_id: id } });
+
+const change = (each: Automation, body: Change) =>
+  call("PATCH /api/v1/automations/{automation_id}", { ...pathOf(each), body }, { basedOn: each });
+
+/** How automations are moved into folders. */
+export const AUTOMATIONS_MOVING: Moving<Automation> = {
+  change,
+  texts: {
+    done: { one: "# automation moved", other: "# automations moved" },
+    failed: { one: "Couldn't move # automation", other: "Couldn't move # automations" },
+  },
+  touches: TOUCHES,
+};
 
 /** What can be done with automations that are chosen in their list. */
 export const BulkAutomations = ({
@@ -22,9 +36,8 @@ export const BulkAutomations = ({
     chosen={chosen}
     onDone={onDone}
     touches={TOUCHES}
-    change={(each, body) =>
-      call("PATCH /api/v1/automations/{automation_id}", { ...pathOf(each), body }, { basedOn: each })
-    }
+    moving={AUTOMATIONS_MOVING}
+    change={change}
     remove={(each) => call("DELETE /api/v1/automations/{automation_id}", pathOf(each), { basedOn: each })}
     texts={{
       enabled: {
@@ -38,10 +51,6 @@ export const BulkAutomations = ({
       tagged: {
         done: { one: "# automation tagged", other: "# automations tagged" },
         failed: { one: "Couldn't tag # automation", other: "Couldn't tag # automations" },
-      },
-      moved: {
-        done: { one: "# automation moved", other: "# automations moved" },
-        failed: { one: "Couldn't move # automation", other: "Couldn't move # automations" },
       },
       deleted: {
         done: { one: "# automation deleted", other: "# automations deleted" },

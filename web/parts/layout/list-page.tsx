@@ -9,6 +9,7 @@ import { named } from "../base/named.ts";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
+import { rowsDragged } from "../table/drag-rows.ts";
 import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
 import { NoMatches } from "../table/no-matches.tsx";
 import { SelectionBar, useSelection } from "../table/selection.tsx";
@@ -61,7 +62,7 @@ interface Props<P extends Page, T> {
     name: string;
     options: readonly (readonly [value: string, name: string])[];
   }[];
-  /** Stands above the filters. */
+  /** Stands above the filters. Rows can be dragged into them. */
   folders?: ReactNode;
   of: UseQueryResult<P, Error>;
   rowsOf: (page: P) => readonly T[];
@@ -156,6 +157,7 @@ function Found<P extends Page, T extends { id: string; name: string }>({
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `${props.path}/${id}`}
         {...(props.sort ? { sort: props.sort } : {})}
+        {...(may && props.folders ? { onDrag: rowsDragged(chosen) } : {})}
       />
       {bulk && chosen.length > 0 && (
         <SelectionBar count={chosen.length} onClear={clear}>

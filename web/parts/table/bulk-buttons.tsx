@@ -5,7 +5,7 @@ import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { type BulkTexts, useBulk } from "./bulk.ts";
-import { MoveToFolder } from "./folders.tsx";
+import { MoveToFolder, type Moving } from "./folders.tsx";
 import { aboutTags, TagProposals, tagsIn } from "./tags.tsx";
 
 export interface Switched {
@@ -15,14 +15,17 @@ export interface Switched {
   tags: string[];
 }
 
+export type Change = { status: "active" | "disabled" } | { tags: string[] };
+
 interface Props<T extends Switched> {
   chosen: readonly T[];
   /** When nothing is to be chosen any more. */
   onDone: () => void;
   touches: Parameters<typeof useBulk>[2];
-  change: (item: T, body: { status: "active" | "disabled" } | { tags: string[] }) => Promise<unknown>;
+  change: (item: T, body: Change) => Promise<unknown>;
+  moving: Moving<T>;
   remove: (item: T) => Promise<unknown>;
-  texts: { enabled: BulkTexts; disabled: BulkTexts; tagged: BulkTexts; moved: BulkTexts; deleted: BulkTexts };
+  texts: { enabled: BulkTexts; disabled: BulkTexts; tagged: BulkTexts; deleted: BulkTexts };
   /** Of the dialog that asks before they are deleted. */
   deleting: { title: string; about: ReactNode };
   children?: ReactNode;
@@ -52,7 +55,7 @@ export function BulkButtons<T extends Switched>(props: Props<T>) {
       <Button icon={Tag} onClick={() => setOpen("tags")}>
         {t("Edit tags")}
       </Button>
-      <MoveToFolder chosen={chosen} change={change} texts={texts.moved} touches={touches} />
+      <MoveToFolder chosen={chosen} moving={props.moving} />
       {props.children}
       <Button kind="bad" icon={Trash2} onClick={() => setOpen("delete")}>
         {t("Delete")}

@@ -1,18 +1,62 @@
 import { Folder, FolderInput } from "lucide-react";
 import { useId, useState } from "react";
+import { useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { type BulkTexts, useBulk } from "./bulk.ts";
+import { useDropTargets } from "./drag-rows.ts";
 import type { Filters } from "./table.tsx";
 import { isFolder, pathIn, useFolders } from "./tags.tsx";
 
-/** Where in the folders a list is, and the folders below. Nothing where there are none. */
-export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; filters: Filters }) {
+interface Filed {
+  id: string;
+  tags: string[];
+}
+
+/** How things of a kind are moved into folders. */
+export interface Moving<T extends Filed> {
+  change: (item: T, body: { tags: string[] }) => Promise<unknown>;
+  texts: BulkTexts;
+  touches: Parameters<typeof useBulk>[2];
+}
+
+/** Moves things into a folder, or with an empty path out of all. */
+function useMove<T extends Filed>({ change, texts, touches }: Moving<T>) {
+  const { isBusy, run } = useBulk(
+    ([item, path]: readonly [T, string]) =>
+      change(item, { tags: [...item.tags.filter((tag) => !isFolder(tag)), ...(path === "" ? [] : [path])] }),
+    texts,
+    touches,
+  );
+  return { isBusy, move: (items: readonly T[], path: string) => run(items.map((item) => [item, path])) };
+}
+
+interface BarProps<T extends Filed> {
+  noun: "automations" | "actions";
+  filters: Filters;
+  /** The rows of the list below, which can be dropped on the folders. */
+  rows: readonly T[];
+  moving: Moving<T>;
+}
+
+/** Where in the folders a list is, and the folders below. Null where there are none. */
+export function useFolderBar<T extends Filed>({ noun, filters, rows, moving }: BarProps<T>) {
   const path = pathIn(filters.get("folder"));
   const folders = useFolders().filter((each) => each[noun] > 0);
+  const may = useMay("member");
+  const { move } = useMove(moving);
+  const { over, on } = useDropTargets(
+    (ids, to) =>
+      void move(
+        rows.filter(({ id }) => ids.has(id)),
+        to,
+      ),
+  );
   if (path === "" && folders.length === 0) return null;
+  const dropOn = (to: string) => (may ? on(to) : {});
+  const lit = (to: string) => (over === to ? "outline-2 outline-accent" : "");
   const names = path.split("/").slice(1);
   const open = (to: string) => filters.set("folder", to);
   return (
@@ -22,7 +66,12 @@ export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; 
     >
       {path !== "" && (
         <>
-          <button type="button" className="text-accent hover:underline" onClick={() => open("")}>
+          <button
+            type="button"
+            className={`text-accent hover:underline ${lit("")}`}
+            onClick={() => open("")}
+            {...dropOn("")}
+          >
             {t("All")}
           </button>
           {names.map((name, at) => {
@@ -37,7 +86,12 @@ export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; 
                     {name}
                   </span>
                 ) : (
-                  <button type="button" className="text-accent hover:underline" onClick={() => open(to)}>
+                  <button
+                    type="button"
+                    className={`text-accent hover:underline ${lit(to)}`}
+                    onClick={() => open(to)}
+                    {...dropOn(to)}
+                  >
                     {name}
                   </button>
                 )}
@@ -54,7 +108,8 @@ export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; 
             key={own}
             type="button"
             onClick={() => open(own)}
-            className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line px-2 hover:bg-sunken"
+            className={`inline-flex h-7 items-center gap-1.5 rounded-md border border-line px-2 hover:bg-sunken ${lit(own)}`}
+            {...dropOn(own)}
           >
             <Folder size={14} aria-hidden className="shrink-0 text-soft" />
             <span dir="auto">{own.slice(path.length + 1)}</span>
@@ -65,26 +120,19 @@ export function FolderBar({ noun, filters }: { noun: "automations" | "actions"; 
   );
 }
 
-interface MoveProps<T> {
-  chosen: readonly T[];
-  change: (item: T, body: { tags: string[] }) => Promise<unknown>;
-  texts: BulkTexts;
-  touches: Parameters<typeof useBulk>[2];
-}
-
 /** Moves what is chosen into a folder, or out of all. */
-export function MoveToFolder<T extends { id: string; name: string; tags: string[] }>(props: MoveProps<T>) {
-  const { chosen, change, texts, touches } = props;
+export function MoveToFolder<T extends Filed>({
+  chosen,
+  moving,
+}: {
+  chosen: readonly T[];
+  moving: Moving<T>;
+}) {
   const list = useId();
   const [text, setText] = useState<string | null>(null);
   const known = useFolders();
   const path = pathIn(text ?? "");
-  const move = useBulk(
-    (item: T) =>
-      change(item, { tags: [...item.tags.filter((tag) => !isFolder(tag)), ...(path === "" ? [] : [path])] }),
-    texts,
-    touches,
-  );
+  const { isBusy, move } = useMove(moving);
   return (
     <>
       <Button icon={FolderInput} onClick={() => setText(chosen[0]?.tags.find(isFolder) ?? "")}>
@@ -99,9 +147,9 @@ export function MoveToFolder<T extends { id: string; name: string; tags: string[
               <Button onClick={() => setText(null)}>{t("Cancel")}</Button>
               <Button
                 kind="main"
-                busy={move.isBusy}
+                busy={isBusy}
                 disabled={path.length > 50}
-                onClick={() => void move.run(chosen).then(() => setText(null))}
+                onClick={() => void move(chosen, path).then(() => setText(null))}
               >
                 {t("Move")}
               </Button>

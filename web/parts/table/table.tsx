@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from "lucide-react";
-import type { ReactNode } from "react";
+import type { DragEvent, ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { base } from "../../base.ts";
 import { t } from "../../texts/text.ts";
@@ -32,6 +32,8 @@ interface Props<T> {
   /** Target of a row. Its first titled cell is the link, and a click anywhere opens it. */
   hrefOf?: (row: T) => string | null;
   sort?: Sort;
+  /** With it, rows can be dragged. */
+  onDrag?: (event: DragEvent, row: T) => void;
 }
 
 export interface Sort {
@@ -40,7 +42,7 @@ export interface Sort {
   onSort: (by: string) => void;
 }
 
-export function Table<T>({ label, columns, rows, keyOf, hrefOf, sort }: Props<T>) {
+export function Table<T>({ label, columns, rows, keyOf, hrefOf, sort, onDrag }: Props<T>) {
   const [, go] = useLocation();
   const linkAt = columns.findIndex(({ isUntitled }) => !isUntitled);
   return (
@@ -72,6 +74,8 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, sort }: Props<T>
               <tr
                 key={keyOf(row)}
                 className={`border-t border-line ${href ? "cursor-pointer hover:bg-sunken/60" : ""}`}
+                draggable={onDrag !== undefined}
+                onDragStart={(event) => onDrag?.(event, row)}
                 onClick={(event) => {
                   if (href === null || (event.target as Element).closest("a, button, input, label")) return;
                   if (event.metaKey || event.ctrlKey) window.open(base + href);
