@@ -214,9 +214,10 @@ function openAnswer(app: App): Answer {
   return async (operation, request, peer, params) => {
     const visit = visitOf(app, request, peer);
     const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
+    const cameMs = app.clock.monotonic();
     try {
       const reply = await fairly(operation, visit, () => serve(app, operation, visit, params, siblings));
-      countRequest(app, operation.method, operation.path, reply.status);
+      countRequest(app, operation.method, operation.path, reply.status, cameMs);
       traceRequest(app, operation, visit, startMs, reply.status);
       return reply;
     } catch (error) {

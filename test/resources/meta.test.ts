@@ -206,6 +206,12 @@ describe("metrics", () => {
     expect(figureOf(text, "weir_database_bytes")).toBeGreaterThan(0);
     expect(figureOf(text, "weir_wal_bytes")).toBeGreaterThan(0);
     expect(figureOf(text, 'weir_http_requests_total{method="GET",route="/health",status="200"}')).toBe(1);
+    const latency = (of: string, more = "") =>
+      figureOf(text, `weir_http_request_duration_seconds_${of}{method="GET",route="/health"${more}}`);
+    expect([latency("count"), latency("bucket", ',le="30"'), latency("bucket", ',le="+Inf"')]).toEqual([
+      1, 1, 1,
+    ]);
+    expect(latency("sum")).toBeLessThan(30);
 
     await write(ctx, (tx) =>
       record(tx, "action.completed", { type: "action", id: "a1" }, { kind: "dlt_extract" }),

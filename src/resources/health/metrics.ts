@@ -5,7 +5,8 @@ import type { App } from "../../context.ts";
 import { version } from "../../version.ts";
 import { tryCounts } from "../webhooks/count.ts";
 import { backupAgeSeconds } from "./backups.ts";
-import { requestCounts } from "./requests.ts";
+import type { Histogram } from "./histogram.ts";
+import { LATENCY_BUCKETS, requestCounts, requestLatencies } from "./requests.ts";
 import { DURATION_BUCKETS, type Tally, tallyOf } from "./tally.ts";
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -53,6 +54,14 @@ export async function renderMetrics(app: App): Promise<string> {
       "Requests served, by route.",
       requestCounts(app).map(({ count, ...labels }) => [count, labels]),
     ),
+    {
+      name: "weir_http_request_duration_seconds",
+      type: "histogram",
+      help: "Time until a response begins, by route.",
+      samples: requestLatencies(app).flatMap(({ times, ...labels }) =>
+        histogram(times, LATENCY_BUCKETS, labels),
+      ),
+    },
     gauge(
       "weir_backup_last_success_seconds",
       "Seconds since the latest scheduled backup, if known since the start.",
@@ -82,6 +91,13 @@ const counter = (name: string, help: string, samples: Sample[]): Family => ({
   samples,
 });
 
+const histogram = ({ sum, count, within }: Histogram, steps: readonly number[], labels: Labels): Sample[] => [
+  ...steps.map((le, index): Sample => [within[index] ?? 0, { ...labels, le }, "_bucket"]),
+  [count, { ...labels, le: "+Inf" }, "_bucket"],
+  [sum, labels, "_sum"],
+  [count, labels, "_count"],
+];
+
 const runFamilies = (tally: Tally): Family[] => [
   counter(
     "weir_runs_total",
@@ -92,12 +108,7 @@ const runFamilies = (tally: Tally): Family[] => [
     name: "weir_run_duration_seconds",
     type: "histogram",
     help: "Run duration, by kind.",
-    samples: [...tally.durations].flatMap(([kind, { sum, count, within }]): Sample[] => [
-      ...DURATION_BUCKETS.map((le, index): Sample => [within[index] ?? 0, { kind, le }, "_bucket"]),
-      [count, { kind, le: "+Inf" }, "_bucket"],
-      [sum, { kind }, "_sum"],
-      [count, { kind }, "_count"],
-    ]),
+    samples: [...tally.durations].flatMap(([kind, times]) => histogram(times, DURATION_BUCKETS, { kind })),
   },
 ];
 

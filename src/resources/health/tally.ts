@@ -2,6 +2,7 @@ import { and, asc, desc, gt, gte, inArray, sql } from "drizzle-orm";
 import type { App } from "../../context.ts";
 import { firstSince } from "../events/position.ts";
 import { events } from "../events/table.ts";
+import { type Histogram, observe } from "./histogram.ts";
 
 /** Seconds; the upper ends of the histogram of durations. */
 export const DURATION_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as const;
@@ -10,7 +11,7 @@ export const DURATION_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as con
 export interface Tally {
   /** Runs that ended, by kind and status. */
   runs: Map<string, { kind: string; status: string; count: number }>;
-  durations: Map<string, { sum: number; count: number; within: number[] }>;
+  durations: Map<string, Histogram>;
   /** Webhook requests that started a run. */
   deliveries: number;
   deadLettered: number;
@@ -121,16 +122,6 @@ function add(tally: Tally, { type, entityId, timestamp, kind, seconds, deliveryI
     const key = `${kind} ${status}`;
     const counted = tally.runs.get(key) ?? { kind, status, count: 0 };
     tally.runs.set(key, { ...counted, count: counted.count + 1 });
-    if (seconds !== null) addDuration(tally, kind, seconds);
-  }
-}
-
-function addDuration({ durations }: Tally, kind: string, seconds: number): void {
-  const times = durations.get(kind) ?? { sum: 0, count: 0, within: DURATION_BUCKETS.map(() => 0) };
-  durations.set(kind, times);
-  times.sum += seconds;
-  times.count++;
-  for (const [index, step] of DURATION_BUCKETS.entries()) {
-    if (seconds <= step) times.within[index] = (times.within[index] ?? 0) + 1;
+    if (seconds !== null) observe(tally.durations, DURATION_BUCKETS, kind, seconds);
   }
 }
