@@ -73,12 +73,19 @@ function itemsIn(value: unknown): unknown[] {
 
 type SealPage = Reply<"GET /api/v1/events/seals">;
 
-/** True where the server lacks one of its organization's seals: it runs on an older copy. */
+/**
+ * True where the server lacks one of its organization's seals: it runs on an older copy. Throws `not_found` where none is
+ * of this organization.
+ */
 export async function lacksSeal(api: Api, kept: readonly StoredSeal[]): Promise<boolean> {
   const { body: own } = await api.call("GET /api/v1/organizations/current", {});
-  const missing = new Set(
-    kept.filter(({ organizationId }) => organizationId === null || organizationId === own.id).map(nameOf),
-  );
+  const ofOwn = kept.filter(({ organizationId }) => organizationId === null || organizationId === own.id);
+  if (ofOwn.length === 0)
+    throw new AppError(
+      "not_found",
+      `The file of --against has no seals of ${own.slug}. Choose another organization with --org, or its own file.`,
+    );
+  const missing = new Set(ofOwn.map(nameOf));
   for (let cursor: string | undefined; ; ) {
     const query = { limit: 200, cursor };
     const page: SealPage = (await api.call("GET /api/v1/events/seals", { query })).body;

@@ -758,6 +758,19 @@ describe("weir status", () => {
     });
   });
 
+  test("verifies no trail against the seals of another organization", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const folder = mkdtempSync(path(tmpdir(), "weir-given-"));
+    const file = path(folder, "seals.json");
+    writeFileSync(file, JSON.stringify([{ organizationId: NOBODY, seq: 1, count: 1, hash: "00" }]));
+    const there = ["verify", "--server", app.origin];
+    expect((await shell.run("events", ...there)).code).toBe(0);
+    const foreign = await shell.run("events", ...there, "--against", file);
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("has no seals of acme.")]);
+    rmSync(folder, { recursive: true });
+  });
+
   test("ends with 1 where the server can't work as it should", async () => {
     const reply = { status: "degraded", checks: { disk: { ok: false, detail: "12 MiB \u001b[2Jfree" } } };
     const server = Bun.serve({
