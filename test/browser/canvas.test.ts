@@ -1,11 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect, localFiles } from "../support/connections.ts";
 import { openAs } from "../support/hands.ts";
 import { eventually } from "../support/outbound.ts";
 import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
+import {
+  AUTOMATIONS,
+  branch,
+  created,
+  flowToEnd,
+  makeAction,
+  makeAutomation,
+  until,
+} from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -513,4 +522,26 @@ deepTest(
     await eventually(async () => (await apart()) < 1);
   },
   60_000,
+);
+
+deepTest(
+  "a step that uses a connection bears the mark of its system, and one without that of its kind",
+  async () => {
+    const { weir, troubles } = seen;
+    const { id } = await connect(weir.owner, localFiles("Shop exports"));
+    const action = await makeAction(weir.owner, {
+      kind: "dlt_extract",
+      name: "Load",
+      connectionId: id,
+      definition: { resources: [{ name: "orders", spec: "orders.csv" }], dataset: "shop" },
+    });
+    const flow = await makeAutomation(weir.owner, {
+      steps: [step("route"), { key: "load", actionId: action.id, dependsOn: ["route"] }],
+    });
+    await open(flow.id);
+    await card("load").getByTitle("Shop exports").getByText("Lf").waitFor();
+    expect(await card("load").textContent()).toContain("Shop exports");
+    expect(await card("route").locator("svg").count()).toBe(1);
+    expect(await troubles()).toEqual([]);
+  },
 );

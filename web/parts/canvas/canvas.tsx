@@ -21,6 +21,7 @@ import { plural } from "../base/plural.ts";
 import { HEIGHT, WIDTH } from "./arrange.ts";
 import { Arrow } from "./arrow.tsx";
 import { dependencyOf, reaches, TRIGGER } from "./config.ts";
+import { useConnections } from "./connections.ts";
 import { useDrag } from "./drag.ts";
 import { FlowEdge, type FlowEdgeType } from "./edge.tsx";
 import { FrameNode, GroupNode, NoteNode } from "./extras.tsx";
@@ -63,18 +64,31 @@ export function Canvas(props: CanvasProps) {
  */
 function useLater(props: CanvasProps) {
   const { steps, layout, actions, trigger, titleOf, mayChange } = props;
+  const connections = useConnections(steps, actions);
   const { states = null, faults = NO_FAULTS, changes = null, shown = null } = props;
   return useDeferredValue(
     useMemo(
-      () => ({ steps, layout, actions, trigger, titleOf, mayChange, states, faults, changes, shown }),
-      [steps, layout, actions, trigger, titleOf, mayChange, states, faults, changes, shown],
+      () => ({
+        steps,
+        layout,
+        actions,
+        connections,
+        trigger,
+        titleOf,
+        mayChange,
+        states,
+        faults,
+        changes,
+        shown,
+      }),
+      [steps, layout, actions, connections, trigger, titleOf, mayChange, states, faults, changes, shown],
     ),
   );
 }
 
 /** Scene, arrangement, nodes and edges of what is to be drawn. */
 function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
-  const { steps, layout, actions, trigger, titleOf, states, faults, changes, mayChange } = later;
+  const { steps, layout, actions, connections, trigger, titleOf, states, faults, changes, mayChange } = later;
   const scene = useMemo(() => sceneOf(steps, actions, layout), [steps, actions, layout]);
   const arrangement = useMemo(() => arrangementOf(scene, layout), [scene, layout]);
   const drawn: Drawn = {
@@ -83,6 +97,7 @@ function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
     layout,
     trigger,
     actions,
+    connections,
     titleOf,
     states,
     faults,

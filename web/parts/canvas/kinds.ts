@@ -3,7 +3,10 @@ import { dependencyOf } from "./config.ts";
 import type { StepValue } from "./steps-config.ts";
 
 /** Actions by their ids, as far as they are known. */
-export type Actions = ReadonlyMap<string, Pick<Action, "name" | "slug" | "kind" | "definition">>;
+export type Actions = ReadonlyMap<
+  string,
+  Pick<Action, "name" | "slug" | "kind" | "definition" | "connectionId">
+>;
 
 export const kindOf = ({ kind, actionId }: StepValue, actions: Actions): string | undefined =>
   kind ?? actions.get(actionId ?? "")?.kind;

@@ -2,11 +2,13 @@ import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } f
 import { type LucideIcon, Plus, TriangleAlert } from "lucide-react";
 import { memo, useContext, useEffect, useReducer, useRef } from "react";
 import { t } from "../../texts/text.ts";
+import { Monogram } from "../base/monogram.tsx";
 import { plural } from "../base/plural.ts";
 import { INK, styleOf } from "../base/status.tsx";
 import { inWords } from "../base/time.tsx";
 import { BRANCHES_ACROSS, HEIGHT, WIDTH } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
+import type { Used } from "./connections.ts";
 import { chipsOf, type StepChange, type StepState } from "./states.ts";
 import type { StepValue } from "./steps-config.ts";
 import { ActionsContext, useUi } from "./ui.ts";
@@ -18,6 +20,8 @@ interface StepData extends Record<string, unknown> {
   summary: string;
   icon: LucideIcon;
   tint: string;
+  /** Its mark stands in place of the kind's. */
+  used: Used | null;
   branches: readonly string[];
   /** Branches that no edge leaves from. */
   unused: readonly string[];
@@ -141,7 +145,7 @@ const Stack = () => (
 );
 
 function Face({ id, data, selected }: Omit<CardProps, "isConnectable" | "isAcross">) {
-  const { name, icon: Icon, tint, state, fault, change, label } = data;
+  const { name, icon: Icon, tint, used, state, fault, change, label } = data;
   const actions = useContext(ActionsContext);
   const isTabStop = useUi(({ tabStop }) => tabStop === id);
   const isFrom = useUi(({ from }) => from?.split(":")[0] === id);
@@ -167,9 +171,10 @@ function Face({ id, data, selected }: Omit<CardProps, "isConnectable" | "isAcros
       style={{ height: HEIGHT }}
     >
       <span
+        title={used?.name}
         className={`grid size-9 shrink-0 place-items-center rounded-lg group-data-far/step:hidden ${tint} ${isOff ? "opacity-60" : ""}`}
       >
-        <Icon size={18} aria-hidden />
+        {used ? <Monogram name={used.title} of={used.provider} /> : <Icon size={18} aria-hidden />}
       </span>
       <span className="min-w-0 grow">
         <span

@@ -7,6 +7,7 @@ import { plural } from "../base/plural.ts";
 import { inText } from "../base/status.tsx";
 import { type Arrangement, HEIGHT, WIDTH } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
+import { connectionOf, type Used } from "./connections.ts";
 import type { FlowEdgeType } from "./edge.tsx";
 import { type FrameNodeType, type GroupNodeType, NOTE_WIDTH, type NoteNodeType } from "./extras.tsx";
 import { type Actions, kindOf, summaryOf } from "./kinds.ts";
@@ -30,6 +31,8 @@ export interface Drawn {
   layout: Layout;
   trigger: TriggerCard;
   actions: Actions;
+  /** By their ids. */
+  connections: ReadonlyMap<string, Used>;
   titleOf: (kind: string) => string;
   states: ReadonlyMap<string, StepState> | null;
   faults: ReadonlyMap<string, string>;
@@ -91,16 +94,18 @@ function dataOf(
   around: readonly SceneLink[],
   nameOf: (key: string) => string,
 ) {
-  const { scene, trigger, actions, titleOf, states, faults, changes, mayChange } = drawn;
+  const { scene, trigger, actions, connections, titleOf, states, faults, changes, mayChange } = drawn;
   const key = step?.key ?? TRIGGER;
   const kind = step ? kindOf(step, actions) : undefined;
   const style = step ? kindStyle(kind) : { icon: trigger.icon, tint: "bg-accent-soft text-accent" };
   const state = states?.get(key) ?? null;
   const fault = faults.get(key) ?? null;
   const change = changes?.get(key) ?? null;
+  const used = (step && connections.get(connectionOf(step, actions))) ?? null;
   const branches = scene.branches.get(key) ?? NONE;
   const words = [
     labelOf(key, step ? titleOf(kind ?? "") : t("Trigger"), around, nameOf),
+    ...(used ? [used.name] : []),
     ...(state ? [inText(state.status)] : []),
     ...(fault ? [t("fault: {fault}", { fault })] : []),
     ...(change ? [changeName(change)] : []),
@@ -110,6 +115,7 @@ function dataOf(
     name: nameOf(key),
     summary: step ? summaryOf(step, actions, titleOf) : trigger.summary,
     ...style,
+    used,
     branches,
     unused: branches.filter(
       (branch) => !around.some((link) => link.source === key && link.branch === branch),
@@ -221,11 +227,12 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
 /** The nodes of the library: a new object only where what it shows has changed. */
 export function useNodes(drawn: Drawn, { sizes, count }: Measured): CanvasNode[] {
   const kept = useRef(new Map<string, CanvasNode>());
-  const { scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange } = drawn;
+  const { scene, arrangement, layout, trigger, actions, connections } = drawn;
+  const { titleOf, states, faults, changes, mayChange } = drawn;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not
   const made = useMemo(
     () => nodesOf(drawn),
-    [scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange],
+    [scene, arrangement, layout, trigger, actions, connections, titleOf, states, faults, changes, mayChange],
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: `count` stands for the sizes
   return useMemo(() => {

@@ -155,7 +155,7 @@ function ConnectionString({ provider, onParts }: StringProps) {
     return parts !== null;
   };
   return (
-    <div className="mt-4">
+    <div className="my-4">
       <Labelled
         label={t("Connection string")}
         about={message ?? t("Paste it to fill in the fields below, or fill them in yourself.")}

@@ -25,8 +25,8 @@ const MINOR = [
 ];
 
 /** Columns of the lake's tables as SQL names them: `raw.shop__orders`, or `raw.orders` where the table bears the dataset's name. */
-export function useTables(): Readonly<Record<string, readonly string[]>> {
-  const datasets = useApi("GET /api/v1/datasets", { query: { limit: 100 } });
+export function useTables(enabled = true): Readonly<Record<string, readonly string[]>> {
+  const datasets = useApi("GET /api/v1/datasets", { query: { limit: 100 } }, { enabled });
   return useMemo(
     () =>
       Object.fromEntries(
@@ -64,7 +64,7 @@ const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitio
 /** A definition by the form of its kind, or as JSON; both show the same value. */
 export function DefinitionEditor(props: Props) {
   const { kind, value, onChange, onProblem, faults, at = DEFINITION_PATH, connectionId = "" } = props;
-  const tables = useTables();
+  const tables = useTables(JSON.stringify(kind.definitionSchema).includes('"sql":'));
   const paths = useContext(TemplatePaths);
   const held = useMemo(() => inputPaths(value.input, paths), [value.input, paths]);
   return (
