@@ -8,6 +8,7 @@ import {
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { bindOne } from "./bind.ts";
 import type { Column } from "./contract.ts";
 import { readExactly } from "./driver.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
@@ -19,7 +20,7 @@ import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
 import { castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
 import { copyInto, distinct, parquet, quoteName, quoteReals, quoteText } from "./text.ts";
-import { bindNamed, bindOne, typeName } from "./values.ts";
+import { bindNamed, typeName } from "./values.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
 

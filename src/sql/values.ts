@@ -18,6 +18,7 @@ import {
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { withTextNumbers } from "../base/json-numbers.ts";
+import { bindOne } from "./bind.ts";
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -119,34 +120,4 @@ export function bindNamed(statement: DuckDBPreparedStatement, values: Readonly<R
     }
     bindOne(statement, index, values[name] ?? null);
   }
-}
-
-export function bindOne(statement: DuckDBPreparedStatement, index: number, value: Json): void {
-  switch (typeof value) {
-    case "string":
-      return statement.bindVarchar(index, value);
-    case "boolean":
-      return statement.bindBoolean(index, value);
-    case "number":
-      return bindNumber(statement, index, value);
-    default:
-      if (value === null) return statement.bindNull(index);
-      if (Array.isArray(value) && value.length > 0 && isPlainList(value))
-        return statement.bindList(index, value);
-      return statement.bindVarchar(index, JSON.stringify(value)); // `$x::JSON` reads it
-  }
-}
-
-function bindNumber(statement: DuckDBPreparedStatement, index: number, value: number): void {
-  if (!Number.isSafeInteger(value)) return statement.bindDouble(index, value);
-  if (value >= -2_147_483_648 && value <= 2_147_483_647) return statement.bindInteger(index, value);
-  return statement.bindBigInt(index, BigInt(value));
-}
-
-/** Texts only, truth values only, or small whole numbers only: what DuckDB takes as a list. */
-function isPlainList(list: Json[]): list is (string | boolean | number)[] {
-  if (list.every((item) => typeof item === "number")) {
-    return list.every((item) => Number.isInteger(item) && Math.abs(item) <= 2_147_483_647);
-  }
-  return ["string", "boolean"].some((type) => list.every((item) => typeof item === type));
 }

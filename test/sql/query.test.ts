@@ -127,6 +127,40 @@ describe("a query", () => {
     ]);
   });
 
+  test.each([
+    [[1, 2], "INTEGER[]", [1, 2]],
+    [[5_000_000_000, null, 1], "BIGINT[]", [5_000_000_000, null, 1]],
+    [["9007199254740993", 1], "BIGINT[]", ["9007199254740993", 1]],
+    [[1, 1.5, null], "DOUBLE[]", [1, 1.5, null]],
+    [["a", null], "VARCHAR[]", ["a", null]],
+    [["9007199254740993", "9007199254740994"], "VARCHAR[]", ["9007199254740993", "9007199254740994"]],
+    [[null, true], "BOOLEAN[]", [null, true]],
+    [["18446744073709551616", 1], "VARCHAR", '["18446744073709551616",1]'],
+    [[1, "a"], "VARCHAR", '[1,"a"]'],
+    [[{ a: 1 }], "VARCHAR", '[{"a":1}]'],
+  ])("binds the list %j as %s", async (list, type, value) => {
+    expect(await duck.rows("SELECT typeof($list) AS type, $list AS value", [], { list })).toEqual([
+      { type, value },
+    ]);
+  });
+
+  test("binds an empty list wherever SQL wants a list", async () => {
+    const empty = { list: [] };
+    const [row] = await duck.rows(
+      "SELECT count(*) AS n, len($list) AS length FROM range(3) t(i) WHERE i IN (SELECT unnest($list))",
+      [],
+      empty,
+    );
+    expect(row).toEqual({ n: 0, length: 0 });
+    expect(
+      await duck.rows(
+        "SELECT 'a' IN (SELECT unnest($list)) AS found, from_json($list, '[{\"id\": \"INTEGER\"}]') AS rows",
+        [],
+        empty,
+      ),
+    ).toEqual([{ found: false, rows: [] }]);
+  });
+
   test("binds parameters by name and by place, whatever they hold", async () => {
     const hostile = "x'; DROP TABLE t; --";
     const rows = await duck.rows(

@@ -1,0 +1,69 @@
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  type DuckDBPreparedStatement,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  SQLNULL,
+  VARCHAR,
+} from "@duckdb/node-api";
+import type { Json } from "../base/json.ts";
+import { isBeyondDoubles } from "../base/json-numbers.ts";
+
+/** Binds a value of JSON: lists of one type as such, what DuckDB has no type for as JSON text. */
+export function bindOne(statement: DuckDBPreparedStatement, index: number, value: Json): void {
+  switch (typeof value) {
+    case "string":
+      return statement.bindVarchar(index, value);
+    case "boolean":
+      return statement.bindBoolean(index, value);
+    case "number":
+      return bindNumber(statement, index, value);
+  }
+  if (value === null) return statement.bindNull(index);
+  const list = Array.isArray(value) ? listOf(value) : null;
+  if (list) return statement.bindList(index, list.items, LIST(list.type));
+  statement.bindVarchar(index, JSON.stringify(value)); // `$x::JSON` reads it
+}
+
+const isShort = (value: number): boolean =>
+  Number.isInteger(value) && value >= -2_147_483_648 && value <= 2_147_483_647;
+
+function bindNumber(statement: DuckDBPreparedStatement, index: number, value: number): void {
+  if (!Number.isSafeInteger(value)) return statement.bindDouble(index, value);
+  if (isShort(value)) return statement.bindInteger(index, value);
+  return statement.bindBigInt(index, BigInt(value));
+}
+
+interface List {
+  items: DuckDBValue[];
+  type: DuckDBType;
+}
+
+/** Null for a list of several types, of lists or of objects. An empty one fits wherever a list does. */
+function listOf(list: readonly Json[]): List | null {
+  const items = list.filter((item) => item !== null);
+  const every = (type: string) => items.every((item) => typeof item === type);
+  if (items.length === 0) return { items: [...list] as null[], type: SQLNULL };
+  if (every("string")) return { items: [...list] as string[], type: VARCHAR };
+  if (every("boolean")) return { items: [...list] as boolean[], type: BOOLEAN };
+  if (!every("number")) return wholeList(list);
+  if (items.every((item) => isShort(item as number))) return { items: [...list] as number[], type: INTEGER };
+  return wholeList(list) ?? { items: [...list] as number[], type: DOUBLE };
+}
+
+/** Whole numbers of 64 bits, of which those that JSON's numbers can't hold are texts beside the others. */
+function wholeList(list: readonly Json[]): List | null {
+  const items: (bigint | null)[] = [];
+  for (const item of list) {
+    const isLong = typeof item === "string" && /^-?\d+$/.test(item) && isBeyondDoubles(item);
+    if (item !== null && !isLong && !Number.isSafeInteger(item)) return null;
+    const whole = item === null ? null : BigInt(item as string | number);
+    if (whole !== null && BigInt.asIntN(64, whole) !== whole) return null;
+    items.push(whole);
+  }
+  return { items, type: BIGINT };
+}
