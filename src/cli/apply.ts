@@ -37,9 +37,13 @@ export const apply = singleCommand(
       const isDry = flags["dry-run"] === true;
       if (!flags.json) showPlan(host, plan, isDry ? "Dry run: " : "");
       if (!isDry && !flags.yes) await confirm(host, plan, flags.json === true);
-      const done = isDry ? { plan, secrets: {} } : await carryOutPlan(api, state, plan, host.status);
-      const { secrets } = done;
-      if (flags.json) host.out(JSON.stringify({ ...planReport(done.plan), applied: !isDry, secrets }));
+      const done = isDry
+        ? { plan, secrets: {}, warnings: [] }
+        : await carryOutPlan(api, state, plan, host.status);
+      const { secrets, warnings } = done;
+      for (const warning of warnings) host.err(plain(`Warning: ${warning}`));
+      if (flags.json)
+        host.out(JSON.stringify({ ...planReport(done.plan), applied: !isDry, secrets, warnings }));
       else if (!isDry) showEnd(host, done.plan, secrets);
     },
   }),

@@ -151,6 +151,7 @@ In credentials and secret, @FILE stands for the contents of a file, relative to 
   -y, --yes          make the changes without asking; required without a terminal
 ${SERVER}
 ${ORG}
-  --json             {plan: [{kind, slug, operation, changes}], unchanged, notes, applied, secrets}; on a terminal, asks only before it deletes`,
+  --json             {plan: [{kind, slug, operation, changes}], unchanged, notes, applied, secrets, warnings}; on a terminal, asks only
+                     before it deletes`,
   },
 } as const satisfies Readonly<Record<string, Usage>>;

@@ -696,6 +696,24 @@ automations:
     expect((await shell.give(exported)).code).toBe(0);
   });
 
+  test("repeat what the server warns of, such as alerts that can't be mailed", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const text = `weir: 1
+automations:
+  - slug: nightly
+    name: Nightly
+    config:
+      alerts: { onFailure: true }
+      action: { kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } }
+`;
+    const reason = "Alerts are not mailed. No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).";
+    const done = await shell.give(text);
+    expect([done.code, done.err]).toEqual([0, `Warning: automation nightly: ${reason}`]);
+    expect((await shell.give(text)).err).toBe("");
+  });
+
   test("show the secret that a server makes for a new webhook, this once", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -11,6 +11,8 @@ export type Secrets = Record<string, string>;
 
 interface Done {
   secrets: Secrets;
+  /** What the server warned of, each once and with the name of what it is about. */
+  warnings: string[];
   /** The plan, with what was sent again and was the same among what is unchanged. */
   plan: Plan;
 }
@@ -30,7 +32,10 @@ export async function carryOutPlan(
   plan: Plan,
   report: (text: string) => void,
 ): Promise<Done> {
-  const requests = openRequests(api, state.things);
+  const warnings = new Set<string>();
+  const requests = openRequests(api, state.things, (message) => {
+    if (current !== null) warnings.add(`${nameOf(current)}: ${message}`);
+  });
   const secrets: Secrets = {};
   const undos: Undo[] = [];
   const lasting: string[] = [];
@@ -48,7 +53,11 @@ export async function carryOutPlan(
       await atEnd();
     }
     const steps = plan.steps.filter((step) => !same.has(step));
-    return { secrets, plan: { ...plan, steps, unchanged: plan.unchanged + same.size } };
+    return {
+      secrets,
+      warnings: [...warnings],
+      plan: { ...plan, steps, unchanged: plan.unchanged + same.size },
+    };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, retryable } = error;

@@ -9,8 +9,11 @@ import { decoded, type Noun, slugOfKey, versionKey } from "./text.ts";
 
 const VERSIONS = 100;
 
-/** Makes, changes and deletes things of a file by the public API. Ids of what was made are known from then on. */
-export function openRequests(api: Api, things: readonly There[]) {
+/**
+ * Makes, changes and deletes things of a file by the public API. Ids of what was made are known from then on. `warn`
+ * hears what the server warns of in its replies.
+ */
+export function openRequests(api: Api, things: readonly There[], warn: (message: string) => void) {
   const ids = new Map<string, string>();
   const keep = (noun: Noun, key: string, id: string) => {
     ids.set(`${noun}:${key}`, id);
@@ -26,8 +29,12 @@ export function openRequests(api: Api, things: readonly There[]) {
     return id;
   };
   const raw = (value: Json | undefined): Json => decoded(value ?? null, idOf);
-  const send = async (method: string, path: string, body?: Json): Promise<JsonObject> =>
-    (await api.send<JsonObject | null>(method, path, body)).body ?? {};
+  const send = async (method: string, path: string, body?: Json): Promise<JsonObject> => {
+    const reply = (await api.send<JsonObject | null>(method, path, body)).body ?? {};
+    if (Array.isArray(reply.warnings))
+      for (const warning of reply.warnings) if (typeof warning === "string") warn(warning);
+    return reply;
+  };
 
   /** For one thing; `made` hears of its id as soon as there is one. */
   const senderFor = (noun: Noun, key: string, made: (id: string) => void): Sender => ({
