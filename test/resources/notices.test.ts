@@ -253,13 +253,25 @@ test("alerts that name nobody go to the person who made the automation, or the k
   await mailsTo(app, "ada@example.com", 2);
 });
 
-test("alerts that reach nobody are told in the log", async () => {
+test("once everyone whom alerts go to has left the organization, they go to its owners", async () => {
   await using app = await startMailing();
   const gone = await join(app, "member");
-  const { id } = await alerting(gone.call, { onFailure: true });
+  const notify = [{ email: gone.user.email }];
+  const unnamed = await alerting(gone.call, { onFailure: true });
+  const named = await alerting(app.owner, { onFailure: true, notify }, "Named");
   await app.app.store.write(
     async (db) => void (await db.delete(memberships).where(eq(memberships.id, gone.membership.id))),
   );
+  await fail(app.owner, unnamed.id);
+  await fail(app.owner, named.id);
+  await mailsTo(app, "ada@example.com", 2);
+  expect(app.peer.received).toHaveLength(2);
+});
+
+test("alerts that reach nobody are told in the log", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, { onFailure: true });
+  await app.owner("PATCH", "/api/v1/users/me/notices", { failures: "none" });
   await fail(app.owner, id);
   await until(app.owner, "/health", () => app.logged.some((line) => line.includes("reach nobody")));
   expect(await rowsOf(app)).toEqual([]);

@@ -66,7 +66,7 @@ export const ALERTS = typed(
           {
             maxItems: 20,
             description:
-              "Recipients, each with one of the fields. If empty, the user who created the automation",
+              "Recipients, each with one of the fields. If empty, the user who created the automation. If they have all left, the owners",
             examples: [[{ email: "ada@example.com" }]],
           },
         ),

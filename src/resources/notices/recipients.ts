@@ -10,7 +10,7 @@ import { noticePreferences, type Recipient } from "./table.ts";
 /**
  * Returns who is currently notified about an automation: the recipients of its alerts, and members who want to hear of
  * all. If its alerts have no recipients, the user who created it, or who created the API key that did. A user who isn't
- * a member gets nothing.
+ * a member gets nothing; if that leaves nobody, the organization's owners are notified.
  */
 export async function recipientsOf(
   db: ReadDb,
@@ -26,17 +26,18 @@ export async function recipientsOf(
   const curious = await peopleIn(db, organizationId).where(
     and(isNotNull(memberships.id), eq(noticePreferences.failures, "all")),
   );
-  const people = [...named, ...curious];
-  const mailed = people
-    .filter(({ isMember, failures }) => isMember !== null && failures !== "none")
-    .map(({ id, email }): Recipient => ({ channel: "mail", target: email, userId: id }));
   const outside = [...new Set(addresses)]
-    .filter((address) => people.every(({ email }) => email !== address))
+    .filter((address) => [...named, ...curious].every(({ email }) => email !== address))
     .map((target): Recipient => ({ channel: "mail", target, userId: null }));
   const posted = notify.flatMap(({ slack, url }): Recipient[] => [
     ...(slack === undefined ? [] : [{ channel: "slack" as const, target: slack, userId: null }]),
     ...(url === undefined ? [] : [{ channel: "url" as const, target: url, userId: null }]),
   ]);
+  const isLeft = named.some(({ isMember }) => isMember !== null) || outside.length + posted.length > 0;
+  const owners = isLeft ? [] : await peopleIn(db, organizationId).where(eq(memberships.role, "owner"));
+  const mailed = [...named, ...curious, ...owners]
+    .filter(({ isMember, failures }) => isMember !== null && failures !== "none")
+    .map(({ id, email }): Recipient => ({ channel: "mail", target: email, userId: id }));
   const all = [...mailed, ...outside, ...posted];
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at);
 }
