@@ -191,9 +191,9 @@ function refuseFaults(logged: readonly string[]): void {
   if (fault !== undefined) throw new Error(`The server met a fault of its own: ${fault}`);
 }
 
-/** Tests that break rows have the database refuse them by this word, or write a schedule that is none. */
+/** Tests that break the database have it refuse by these words, take a table away, or write a schedule that is none. */
 const FAULT =
-  /^\{"time":"[^"]*","level":"error","message":"(?:Type|Reference|Syntax|Range|SQLite|Store|DrizzleQuery)Error: (?!refused|broken|full|CronPattern)/;
+  /^\{"time":"[^"]*","level":"error","message":"(?:Type|Reference|Syntax|Range|SQLite|Store|DrizzleQuery)Error: (?!refused|broken|full|no such table: trail_redactions|CronPattern)/;
 
 /** On a shared store, what a dead process had under way goes on once its lease has ended; on a file, at the start. */
 export function endLeases({ app, clock }: Awaited<ReturnType<typeof startApp>>): void {
