@@ -25,7 +25,7 @@ const LONG = "W".repeat(255);
 
 /** Everything that the page is drawn with; what is not here came from somewhere else. */
 const DRAWN =
-  /^(a|article|aside|body|br|button|canvas|circle|code|dd|defs|del|details|dialog|div|dl|dt|ellipse|em|fieldset|footer|form|g|h[1-4]|head|header|hr|html|input|kbd|label|legend|li|line|link|main|marker|meta|nav|noscript|ol|optgroup|option|p|path|pattern|polygon|polyline|pre|progress|rect|script|search|section|select|small|span|strong|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)$/;
+  /^(a|article|aside|body|br|button|canvas|circle|code|datalist|dd|defs|del|details|dialog|div|dl|dt|ellipse|em|fieldset|footer|form|g|h[1-4]|head|header|hr|html|input|kbd|label|legend|li|line|link|main|marker|meta|nav|noscript|ol|optgroup|option|p|path|pattern|polygon|polyline|pre|progress|rect|script|search|section|select|small|span|strong|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)$/;
 
 let seen: Seen;
 let model: Awaited<ReturnType<typeof startModel>>;
