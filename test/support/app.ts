@@ -193,7 +193,7 @@ function refuseFaults(logged: readonly string[]): void {
 
 /** Tests that break the database have it refuse by these words, take a table away, or write a schedule that is none. */
 const FAULT =
-  /^\{"time":"[^"]*","level":"error","message":"(?:Type|Reference|Syntax|Range|SQLite|Store|DrizzleQuery)Error: (?!refused|broken|full|no such table: trail_redactions|CronPattern)/;
+  /^\{"time":"[^"]*","level":"error","message":"(?:Type|Reference|Syntax|Range|SQLite|Store|DrizzleQuery)Error: (?!refused|broken|full|no events|no such table: trail_redactions|CronPattern)/;
 
 /** On a shared store, what a dead process had under way goes on once its lease has ended; on a file, at the start. */
 export function endLeases({ app, clock }: Awaited<ReturnType<typeof startApp>>): void {
