@@ -116,7 +116,7 @@ describe("a test of an automation", () => {
       "body.upTo unknown_step",
       "body.pinned.c unknown_step",
     ]);
-    expect((await test({ fromRunId: NOBODY })).status).toBe(404);
+    expect(faultsOf(await test({ fromRunId: NOBODY }))).toEqual(["body.fromRunId not_found"]);
     expect(faultsOf(await test({ fromRunId: NOBODY, input: {} }))).toEqual(["body.input value_error"]);
   });
 });

@@ -82,7 +82,10 @@ async function checkedConfig(
 
 /** What the trigger of another run brought. */
 async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
-  const run = await findAutomationRun(tx, runId);
+  const run = await findAutomationRun(tx, runId).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+    throw invalid(["body", "fromRunId"], "Automation run not found", "not_found");
+  });
   refuseOthers(tx, run);
   if (run.automationId !== id) throw invalid(["body", "fromRunId"], "This is a run of another automation");
   const scope = await triggerScope(tx.db, run);
