@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { connect } from "../support/connections.ts";
 import { gate } from "../support/decisions.ts";
 import { openAs } from "../support/hands.ts";
 import { fillRuns } from "../support/many.ts";
+import { freePort } from "../support/postgres.ts";
 import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 /** Words that the page is full of in English, and that no German text has. */
@@ -132,6 +134,16 @@ test("the fields of providers and of kinds of actions are in German, as their fo
   await page.getByRole("textbox", { name: /^Benutzer/ }).fill("weir");
   await page.keyboard.press("Control+Enter");
   await page.getByText("Eingabe darf höchstens 65535 sein").first().waitFor();
+
+  const { id } = await connect(weir.owner, {
+    name: "Lager",
+    provider: "postgres",
+    config: { host: "127.0.0.1", port: await freePort(), database: "lager" },
+    credentials: { user: "weir", password: "geheim" },
+  });
+  await weir.owner("POST", `/api/v1/connections/${id}/verify`);
+  await page.goto(`${weir.origin}/connections/${id}`);
+  await page.getByRole("alert").getByText("hat die Verbindung abgelehnt: Läuft der Server").waitFor();
 
   const wait = await makeAction(weir.owner, {
     kind: "approval_gate",

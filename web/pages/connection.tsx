@@ -15,7 +15,7 @@ import { ConnectionSettings } from "../parts/connections/settings.tsx";
 import { ConnectionSignInWanted } from "../parts/connections/sign-in.tsx";
 import { ConnectionUsers, DeleteConnection } from "../parts/connections/users.tsx";
 import { Detail } from "../parts/layout/detail.tsx";
-import { t } from "../texts/text.ts";
+import { serverSentence, t } from "../texts/text.ts";
 
 export default function ConnectionPage({ id }: { id: string }) {
   const connection = useApi("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });
@@ -72,7 +72,7 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
               role="alert"
               className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm text-bad"
             >
-              {connection.verificationError}{" "}
+              {serverSentence(connection.verificationError)}{" "}
               <Link href="?tab=settings" className="whitespace-nowrap underline">
                 {t("Check settings")}
               </Link>

@@ -8,7 +8,7 @@ import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
-import { t } from "../texts/text.ts";
+import { serverSentence, t } from "../texts/text.ts";
 
 const STATUSES = named<Connection["status"]>({
   active: t("Active"),
@@ -21,7 +21,9 @@ const columnsOf = (titleOf: (provider: string) => string): readonly Column<Conne
   {
     name: t("Name"),
     isWide: true,
-    cell: ({ name, slug, verificationError }) => <Named name={name} below={verificationError ?? slug} />,
+    cell: ({ name, slug, verificationError }) => (
+      <Named name={name} below={verificationError ? serverSentence(verificationError) : slug} />
+    ),
   },
   {
     name: t("Provider"),

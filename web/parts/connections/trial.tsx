@@ -1,7 +1,7 @@
 import { CircleCheck, PlugZap } from "lucide-react";
 import { ApiError, type Fault } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
-import { t } from "../../texts/text.ts";
+import { serverSentence, t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { faultsOf } from "../form/frame.tsx";
 
@@ -15,7 +15,9 @@ interface Test {
 /** What a test found wrong, at its fields. */
 export function trialFaults({ data, error }: Test): readonly Fault[] {
   if (!data?.field) return faultsOf(error);
-  return [{ loc: ["body", ...data.field], msg: data.verificationError ?? "", type: "upstream" }];
+  return [
+    { loc: ["body", ...data.field], msg: serverSentence(data.verificationError ?? ""), type: "upstream" },
+  ];
 }
 
 export function TestButton({ test, onTest }: { test: Test; onTest: () => void }) {
@@ -35,7 +37,7 @@ export function TrialResult({ test: { data, error } }: { test: Test }) {
       <Failed reason={error.message} />
     );
   if (!data) return null;
-  if (data.verificationError !== null) return <Failed reason={data.verificationError} />;
+  if (data.verificationError !== null) return <Failed reason={serverSentence(data.verificationError)} />;
   return (
     <p
       role="status"

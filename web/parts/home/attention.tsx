@@ -1,7 +1,7 @@
 import { CircleCheck } from "lucide-react";
 import { Link } from "wouter";
 import type { Overview } from "../../calls.ts";
-import { t } from "../../texts/text.ts";
+import { serverSentence, t } from "../../texts/text.ts";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { StatusIcon, type StatusWord } from "../base/status.tsx";
@@ -85,7 +85,10 @@ function mattersOf(overview: Overview): Matter[] {
         key: id,
         status: "error",
         text: verificationError
-          ? t("{name}: connection failed ({verificationError})", { name, verificationError })
+          ? t("{name}: connection failed ({verificationError})", {
+              name,
+              verificationError: serverSentence(verificationError),
+            })
           : t("{name}: connection failed", { name }),
         href: `/connections/${id}`,
       }),
