@@ -108,6 +108,12 @@ test("filters are bound into the panels' SQL: their defaults, what the address s
   expect(await count("country=%27+OR+1%3D1+--")).toBe(0);
   expect(await count("period_from=2026-01-02&period_to=2026-01-02")).toBe(2);
   expect(await count("least=")).toBe(0);
+  const least = async (text: string) => (await dataOf(id, `least=${text}`)).filters.least;
+  expect([await least("1.10"), await least("007"), await least("9007199254740993")]).toEqual([
+    1.1,
+    7,
+    "9007199254740993",
+  ]);
   expect(
     faultsOf(await app.owner("GET", `${DASHBOARDS}/${id}/data?least=many&period_to=soon&lest=1`)),
   ).toEqual([

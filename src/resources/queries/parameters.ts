@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { isBeyondDoubles } from "../../base/json-numbers.ts";
 import { read } from "../../base/shape.ts";
 import type { Parameter, ParameterType } from "./table.ts";
 
@@ -20,11 +21,14 @@ const SHAPES = {
 export const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
   value === null ? [] : read(SHAPES[type], value, loc).faults;
 
-/** A text of a query string as the type's value. */
+const NUMBERS: Partial<Record<ParameterType, RegExp>> = { number: /^-?\d+(\.\d+)?$/, integer: /^-?\d+$/ };
+
+/** A text of a query string as the type's value; a number that no double holds stays the text of its digits. */
 export function fromText(type: ParameterType, text: string): Json {
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
-  const number = type === "number" || type === "integer" ? Number(text) : Number.NaN;
-  return String(number) === text ? number : text;
+  if (!NUMBERS[type]?.test(text)) return text;
+  const digits = text.replace(/^(-?)0+(?=\d)/, "$1");
+  return isBeyondDoubles(digits) ? digits : Number(text);
 }
 
 /** Returns what is wrong with the defaults of parameters. */
