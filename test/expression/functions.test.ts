@@ -92,6 +92,7 @@ describe("CSV", () => {
     expect(evaluated('csv.text([{"a": 1}, {"b": {"c": [1]}, "a": null}])')).toBe(
       'a,b\r\n1,\r\n,"{""c"":[1]}"',
     );
+    expect(evaluated('csv.text([{"a": "", "b": null}, {"b": ""}])')).toBe('a,b\r\n"",\r\n,""');
     expect(evaluated('csv.text([{"a": "=1+1"}])')).toBe("a\r\n=1+1");
     expect(evaluated('csv.text([{"a": "=1+1"}], {"safe": true})')).toBe("a\r\n'=1+1");
     expect(evaluated('csv.text([{"a": 1, "b": 2}], {"columns": ["b"], "delimiter": ";"})')).toBe("b\r\n2");

@@ -55,10 +55,11 @@ const columnsOf = (rows: readonly Value[]): string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? entriesOf(row).map(([name]) => String(name)) : []))),
 ];
 
-function cellOf(value: Value | undefined, safe: boolean, { budget }: Tools): string {
+function cellOf(value: Value | undefined, safe: boolean, { budget }: Tools): string | null {
   const json = toJson(value ?? null, budget);
   const text = json === null ? "" : typeof json === "string" ? json : JSON.stringify(json);
   budget.make(text.length + 1);
+  if (json === null) return null;
   return safe && typeof json === "string" && FORMULA.test(text) ? `'${text}` : text;
 }
 
@@ -84,7 +85,7 @@ export const csvFunctions: Definitions = {
   "csv.text": {
     takes: "rows, options?",
     about:
-      'Formats rows as CSV with a header: objects, with all their names or `{"columns": […]}`, or lists. Nested objects are JSON, null is empty. `{"safe": true}` quotes what spreadsheets would read as a formula. Other options: `{"header": false}` and `{"delimiter": ";"}`.',
+      'Formats rows as CSV with a header: objects, with all their names or `{"columns": […]}`, or lists. Nested objects are JSON, null is empty, and an empty text is `""`. `{"safe": true}` quotes what spreadsheets would read as a formula. Other options: `{"header": false}` and `{"delimiter": ";"}`.',
     examples: [
       ['csv.text([{"a": 1, "b": "x,y"}])', '"a,b\\r\\n1,\\"x,y\\""'],
       ["csv.text([[1, 2], [3, null]])", '"1,2\\r\\n3,"'],
@@ -100,7 +101,8 @@ export const csvFunctions: Definitions = {
         return names.map((name) => cellOf(find(fields, name), safe, tools));
       });
       const head = header && names.length > 0 ? [names] : [];
-      return Papa.unparse([...head, ...cells], { delimiter, newline: "\r\n" });
+      const quotes = (cell: unknown) => cell === "";
+      return Papa.unparse([...head, ...cells], { delimiter, newline: "\r\n", quotes });
     },
   },
 };
