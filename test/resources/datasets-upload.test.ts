@@ -419,6 +419,17 @@ describe("values are kept as they are", () => {
     expect(await rows(dataset)).toEqual([{ a: "ä" }]);
   });
 
+  test("in UTF-16 of either order, which its byte order mark shows", async () => {
+    const little = Buffer.from("\ufeffid,name\n1,漢\n", "utf16le");
+    const big = Buffer.from(little).swap16();
+    for (const bytes of [little, big])
+      for (const query of ["format=csv", "format=csv&encoding=utf-16"]) {
+        const dataset = fresh();
+        expect((await upload(bytes, query, dataset)).status).toBe(201);
+        expect(await rows(dataset)).toEqual([{ id: 1, name: "漢" }]);
+      }
+  });
+
   deepTest(
     "in other encodings, with other delimiters, and with names that stand twice or not at all",
     async () => {

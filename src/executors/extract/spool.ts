@@ -28,7 +28,7 @@ export async function* inUtf8(
   for await (const piece of atLeast(bytes, 3)) {
     if (isFirst) {
       isFirst = false;
-      const bom = byteOrderMark(piece);
+      const bom = byteOrderOf(piece);
       const label = encoding ?? bom?.encoding ?? "utf-8";
       const isUtf8 = new TextDecoder(label).encoding === "utf-8";
       if (!isUtf8) decoder = new TextDecoder(label, { fatal: true });
@@ -59,7 +59,8 @@ function decoded(name: string, decoder: TextDecoder, piece: Uint8Array | null): 
   }
 }
 
-function byteOrderMark(bytes: Uint8Array): { encoding: string; length: number } | null {
+/** Returns what bytes are by their byte order mark, and how long that is. */
+export function byteOrderOf(bytes: Uint8Array): { encoding: string; length: number } | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };
@@ -67,7 +68,7 @@ function byteOrderMark(bytes: Uint8Array): { encoding: string; length: number } 
 }
 
 /** The bytes, with a first chunk of at least this size if there are that many. */
-async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
+export async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = new Uint8Array();
   for await (const piece of bytes) {
     if (start === null) {

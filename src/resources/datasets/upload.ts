@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AppError, invalid } from "../../base/errors.ts";
 import { openFairSemaphore, type Semaphore } from "../../base/semaphore.ts";
 import { type Context, write } from "../../context.ts";
+import { atLeast, byteOrderOf } from "../../executors/extract/spool.ts";
 import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
 import { isMixed } from "../../lake/iceberg/fields.ts";
@@ -110,19 +111,20 @@ async function save(
   path: string,
   encoding: UploadQuery["encoding"] | null,
 ): Promise<void> {
-  const decoder = encoding && new TextDecoder(encoding, { fatal: true });
+  let decoder: TextDecoder | null = null;
   const decode = (chunk?: Uint8Array) => {
     try {
       return decoder?.decode(chunk, { stream: chunk !== undefined }) ?? "";
     } catch (cause) {
-      const message = `The file isn't valid ${encoding?.toUpperCase()}. Set its encoding, such as encoding=latin1.`;
+      const message = `The file isn't valid ${decoder?.encoding.toUpperCase()}. Set its encoding, such as encoding=latin1.`;
       throw new AppError("invalid", message, { loc: ["body"], type: "encoding", cause });
     }
   };
   const file = await open(path, "wx", 0o600);
   let size = 0;
   try {
-    for await (const chunk of plain(bytes)) {
+    for await (const chunk of atLeast(plain(bytes), 3)) {
+      if (size === 0 && encoding) decoder = decoderFor(encoding, chunk);
       size += chunk.byteLength;
       if (size > MAX_UPLOAD_BYTES)
         throw new AppError("payload_too_large", "The file is too large. The limit is 1 GiB.");
@@ -132,6 +134,12 @@ async function save(
   } finally {
     await file.close();
   }
+}
+
+/** A byte order mark shows UTF-8 and both orders of UTF-16 for certain; in windows-1252 it would be letters. */
+function decoderFor(encoding: UploadQuery["encoding"], start: Uint8Array): TextDecoder {
+  const marked = encoding === "latin1" ? null : byteOrderOf(start);
+  return new TextDecoder(marked?.encoding ?? encoding, { fatal: true });
 }
 
 interface Landing {

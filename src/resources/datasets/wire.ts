@@ -82,7 +82,8 @@ export const UploadQuery = object({
   }),
   encoding: oneOf(["utf-8", "latin1", "utf-16"], {
     default: "utf-8",
-    description: "Character encoding. `latin1` means windows-1252.",
+    description:
+      "Character encoding. `latin1` means windows-1252. A byte order mark shows UTF-8 and UTF-16 without it.",
   }),
   delimiter: optional(
     oneOf([",", ";", "\t", "|"], {
