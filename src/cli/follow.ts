@@ -140,13 +140,29 @@ export function reportEnd(host: Host, noun: string, run: Run | AutomationRun, is
     throw new AppError("unexpected_status", `${capitalized(noun)} ${run.id} ${end}`);
   }
   if (isSilent) return;
-  for (const { step, message } of ("warnings" in run && run.warnings) || [])
+  for (const { step, message } of "steps" in run ? warningsOf(run) : [])
     host.err(plain(`Warning: step ${step}: ${message}`));
   const seconds = "durationSeconds" in run ? run.durationSeconds : null;
   host.out(
     `${capitalized(noun)} ${run.id} completed${seconds === null ? "" : ` in ${secondsText(seconds)}`}.`,
   );
   if (run.result !== null) host.out(plain(JSON.stringify(run.result, null, 2)));
+}
+
+/** Returns the failed steps of a run that completed, and what the results of the others warn of. */
+function warningsOf({ warnings = [], steps, result }: AutomationRun): { step: string; message: string }[] {
+  const results = steps.map(({ key }) => ({
+    step: key,
+    result: isObject(result) ? (steps.length === 1 ? result : result[key]) : null,
+  }));
+  return [
+    ...warnings,
+    ...results.flatMap(({ step, result }) =>
+      isObject(result) && Array.isArray(result.warnings)
+        ? result.warnings.map((message) => ({ step, message: String(message) }))
+        : [],
+    ),
+  ];
 }
 
 /** Flags of a command that starts an action run. */

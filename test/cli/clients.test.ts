@@ -448,6 +448,19 @@ describe("weir automations", () => {
     expect(done.err).toMatch(/^Warning: step each: 1 of 2 items failed\. Item 0: .+\n$/);
   });
 
+  test("warns of what the steps' results warn of", async () => {
+    await using app = await startApp();
+    using shell = openTerminal(app.origin, app.token);
+    const output = { connectionId: "artifact", title: "Odd", format: "xlsx" };
+    const definition = { sql: "SELECT 'NaN'::DOUBLE AS n", output };
+    await makeAutomation(app.owner, {
+      steps: ["one", "two"].map((key) => ({ key, kind: "duckdb_transform", definition })),
+    });
+    const done = await shell.run("automations", "run", "flow", "--wait");
+    expect(done.code).toBe(0);
+    expect(done.err).toMatch(/^Warning: step one: .*NaN.*\nWarning: step two: .*NaN.*\n$/);
+  });
+
   test("lists, runs and waits, and enables and disables by slug", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
