@@ -18,15 +18,15 @@ import { useClipboard } from "./clipboard.ts";
 import { type Around, canvasEvents, onEditorKey } from "./events.ts";
 import { faultsBySteps } from "./faults.ts";
 import { useInsert } from "./insert.ts";
-import { ConfigJson } from "./json.tsx";
 import { FirstStep, Notices } from "./notices.tsx";
 import { StepPanel } from "./panel.tsx";
 import { panelParts } from "./panel-parts.tsx";
 import { type EditorProps, messageOf, useChosen, useDraft, useFaults, usePublishing } from "./state.ts";
-import { StepList } from "./step-list.tsx";
 import { type TestPlan, useStates, useTesting } from "./testing.ts";
 import { TopBar, type View } from "./top-bar.tsx";
 
+const configJson = part(() => import("./json.tsx"));
+const stepList = part(() => import("./step-list.tsx"));
 const testBar = part(() => import("./test-bar.tsx"));
 const conflicts = part(() => import("./conflicts.tsx"));
 /** Fetched once the canvas stands: nothing of it is seen before something is asked. */
@@ -141,22 +141,26 @@ export default function AutomationEditor(props: EditorProps) {
         <div className="relative flex min-h-0 grow max-sm:flex-col" onFocus={onFocus}>
           <div className="relative min-h-0 min-w-0 grow">
             {drawn === "json" && (
-              <ConfigJson
-                config={config}
-                mayChange={mayChange}
-                canDraw={canDraw}
-                onChange={(next) => store.edit({ label: t("Edit JSON"), config: next, scope: "json" })}
+              <Later
+                of={configJson}
+                given={{
+                  config,
+                  mayChange,
+                  canDraw,
+                  onChange: (next) => store.edit({ label: t("Edit JSON"), config: next, scope: "json" }),
+                }}
               />
             )}
             {drawn === "list" && (
-              <StepList
-                {...shared}
-                onChoose={(key) => choose(key)}
-                onAdd={
-                  mayChange
+              <Later
+                of={stepList}
+                given={{
+                  ...shared,
+                  onChoose: (key) => choose(key),
+                  onAdd: mayChange
                     ? () => on.onAdd({ after: steps.length > 0 ? [steps.at(-1)?.key ?? ""] : [] })
-                    : null
-                }
+                    : null,
+                }}
               />
             )}
             {drawn === "canvas" && (

@@ -13,7 +13,7 @@ interface Props {
 }
 
 /** The whole config as JSON. Invalid text isn't applied yet. */
-export function ConfigJson({ config, mayChange, canDraw, onChange }: Props) {
+export default function ConfigJson({ config, mayChange, canDraw, onChange }: Props) {
   const [typed, setTyped] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const read = (text: string) => {

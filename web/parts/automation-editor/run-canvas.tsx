@@ -13,7 +13,7 @@ import { StepInput } from "./input.tsx";
 import StepOutput from "./output.tsx";
 import { type PanelTab, StepPanel } from "./panel.tsx";
 import { SILENT } from "./silent.ts";
-import { StepList } from "./step-list.tsx";
+import StepList from "./step-list.tsx";
 import { useStates } from "./testing.ts";
 
 interface Props {

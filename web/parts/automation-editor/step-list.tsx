@@ -39,7 +39,7 @@ function inOrder(steps: readonly StepValue[]): { step: StepValue; depth: number 
 const MOST_INDENT = 4;
 
 /** The steps as a list: for small screens, and for those who would rather read. */
-export function StepList({
+export default function StepList({
   steps,
   trigger,
   actions,

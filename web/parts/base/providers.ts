@@ -18,5 +18,5 @@ const translated = ({ providers, ...rest }: Providers): Providers => ({
 });
 
 /** The providers of connections and their fields, in the page's language. */
-export const useProviders = (enabled = true) =>
-  useApi(CALL, {}, { enabled, isFixed: true, ...(language() === "en" ? {} : { select: translated }) });
+export const useProviders = () =>
+  useApi(CALL, {}, { isFixed: true, ...(language() === "en" ? {} : { select: translated }) });

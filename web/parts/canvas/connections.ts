@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { useApi } from "../../data.ts";
-import { useProviders } from "../base/providers.ts";
+import { known } from "../../texts/text.ts";
 import type { Actions } from "./kinds.ts";
 import type { StepValue } from "./steps-config.ts";
 
@@ -20,14 +20,14 @@ export const connectionOf = (step: StepValue, actions: Actions): string =>
 export function useConnections(steps: readonly StepValue[], actions: Actions): ReadonlyMap<string, Used> {
   const enabled = steps.some((step) => connectionOf(step, actions) !== "");
   const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } }, { enabled }).data;
-  const providers = useProviders(enabled).data;
+  const providers = useApi("GET /api/v1/connection-providers", {}, { enabled, isFixed: true }).data;
   return useMemo(() => {
     if (!connections || !providers) return NONE;
     const titles = new Map(providers.providers.map(({ id, title }) => [id, title]));
     return new Map(
       connections.connections.map(({ id, name, provider }) => [
         id,
-        { name, provider, title: titles.get(provider) ?? provider },
+        { name, provider, title: known(titles.get(provider) ?? provider) },
       ]),
     );
   }, [connections, providers]);
