@@ -164,8 +164,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         if (!draining) for (const run of runs) if (run.status === "running") start(run);
       } finally {
         claiming = 0;
-        isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));
         slots.admit();
+        isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));
       }
       if (draining) {
         for (const run of runs) if (run.status === "running") await releaseRun(app, run);

@@ -17,14 +17,14 @@ import {
 import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { mayPass } from "../store/faults.ts";
-import { delayOf, isDelayed, nextDelay } from "./delay.ts";
+import { delayOf } from "./delay.ts";
 import { beginItems } from "./each.ts";
 import { failBroken } from "./fail.ts";
 import { finish, type Known } from "./finish.ts";
 import { openTriggerWithin } from "./long-payload.ts";
 import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep, storedSteps } from "./scope.ts";
-import { hasFailed, isEnded, statusOf } from "./states.ts";
+import { hasFailed, isDelayed, isEnded, nextDelay, statusOf } from "./states.ts";
 import { decisionOf, stepHolds } from "./whens.ts";
 import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 
@@ -66,6 +66,7 @@ async function goOn(
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   let results: Record<string, Json> | null = null;
   const patience: Patience = { whens: openBudgetHere(), decideMs: DECIDE_MS };
+  const decision = decisionOf(tx, run);
 
   for (let moved = true; moved; ) {
     moved = false;
@@ -80,13 +81,13 @@ async function goOn(
         state,
         hasFailed(definitions, [...states.values()])
           ? skipped(tx)
-          : await begin(tx, run, step, { dependencies, states, scope: results, patience }),
+          : await begin(tx, run, step, { dependencies, states, scope: results, patience, decision }),
       );
       if (failedUnbegun(state) && isObject(results.steps)) results.steps[step.key] = seenFailure(state);
       moved = true;
     }
   }
-  tx.afterCommit(() => tx.decidedWhens.delete(decisionOf(tx, run)));
+  tx.afterCommit(() => tx.decidedWhens.delete(decision));
   const steps = [...states.values()];
   if (!steps.every((step) => isEnded(step.status)))
     return save(tx, { ...run, steps, status: statusOf(steps), dueAt: nextDelay(steps) }, starting);
@@ -109,6 +110,7 @@ interface Beginning {
   states: ReadonlyMap<string, StepState>;
   scope: Record<string, Json>;
   patience: Patience;
+  decision: string;
 }
 
 /** Decides about a step whose dependencies have ended: it is skipped, fails, or is queued. */
@@ -116,7 +118,7 @@ async function begin(
   tx: WriteContext,
   run: AutomationRunRow,
   step: Step,
-  { dependencies, states, scope, patience }: Beginning,
+  { dependencies, states, scope, patience, decision }: Beginning,
 ): Promise<Partial<StepState>> {
   const wanted = dependencies.filter(({ key, branch }) => isTaken(states.get(key), branch, scope));
   if (dependencies.length > 0 && wanted.length === 0) return skipped(tx);
@@ -131,7 +133,6 @@ async function begin(
   try {
     const now = run.startedAt ?? timestamp(tx.clock);
     const seen = { ...scope, run: { id: run.id, startedAt: now }, now };
-    const decision = decisionOf(tx, run);
     const isOver = states.get(step.key)?.delayUntil !== undefined; // the condition was checked before the delay
     if (
       !isOver &&

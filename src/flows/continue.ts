@@ -8,9 +8,8 @@ import { mayPass } from "../store/faults.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
-import { isDelayed } from "./delay.ts";
 import { failBroken } from "./fail.ts";
-import { again } from "./states.ts";
+import { again, isDelayed } from "./states.ts";
 
 const BATCH = 50;
 

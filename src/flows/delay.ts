@@ -4,7 +4,6 @@ import { isRealDay } from "../base/real-day.ts";
 import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
-import type { StepState } from "../resources/automations/table.ts";
 import { stepValue } from "./whens.ts";
 
 /** One year. */
@@ -17,14 +16,6 @@ export function instantIn(text: string): number | null {
   const ms = INSTANT.test(text) && isRealDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
-
-/** A step that waits only for a time. */
-export const isDelayed = ({ status, delayUntil }: StepState): boolean =>
-  status === "waiting" && delayUntil !== undefined;
-
-/** Returns the earliest time that a step waits for. Null if none does. */
-export const nextDelay = (steps: readonly StepState[]): string | null =>
-  steps.flatMap((step) => (isDelayed(step) ? [step.delayUntil ?? ""] : [])).sort()[0] ?? null;
 
 /**
  * Returns the time until which a step waits. Null if it has passed. Throws `template_error` if the value is no duration

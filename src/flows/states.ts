@@ -41,3 +41,11 @@ export const again = (state: StepState): StepState => ({
   ...fresh(state.key),
   ...(state.items ? { items: state.items } : {}),
 });
+
+/** A step that waits only for a time. */
+export const isDelayed = ({ status, delayUntil }: StepState): boolean =>
+  status === "waiting" && delayUntil !== undefined;
+
+/** Returns the earliest time that a step waits for. Null if none does. */
+export const nextDelay = (steps: readonly StepState[]): string | null =>
+  steps.flatMap((step) => (isDelayed(step) ? [step.delayUntil ?? ""] : [])).sort()[0] ?? null;

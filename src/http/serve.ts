@@ -45,8 +45,9 @@ export async function serve(
 ): Promise<Response> {
   try {
     refuseBadHost(visit);
-    const reply = await answer(app, operation, visit, rawParams, siblings.readerOf(operation));
-    return await toResponse(app, operation, reply, visit, siblings.isTagged(operation));
+    const [reader, isTagged] = [siblings.readerOf(operation), siblings.isTagged(operation)];
+    const reply = await answer(app, operation, visit, rawParams, reader);
+    return await toResponse(app, operation, reply, visit, isTagged);
   } catch (error) {
     const response = problemResponse(app, error, visit, operation.iceberg !== undefined);
     if (response.status === 401 && operation.challenge)

@@ -17,6 +17,7 @@ import {
 import { insertArtifact, stageArtifact, stageFile, stageJson } from "../resources/artifacts/keep.ts";
 import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { commitLoad } from "../resources/datasets/commit.ts";
+import { ownerOf } from "../resources/datasets/cursors.ts";
 import { recordReads } from "../resources/datasets/lineage.ts";
 import { actionRuns, type RunProgress, type RunRow } from "../resources/runs/table.ts";
 import { changing, prepared } from "../store/prepared.ts";
@@ -267,10 +268,6 @@ function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }:
     completedAt: outcome.status === "waiting" ? null : now,
   };
 }
-
-/** Cursors belong to the action. Those of an inline step belong to its automation. */
-export const ownerOf = (run: Pick<RunRow, "actionId" | "triggerSourceId" | "stepKey">): string =>
-  run.actionId ?? `${run.triggerSourceId}:${run.stepKey}`;
 
 /** Maximum length of a result that expressions read. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;

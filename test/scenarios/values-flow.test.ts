@@ -20,7 +20,7 @@ import {
   until,
 } from "../support/work.ts";
 
-setDefaultTimeout(300_000);
+setDefaultTimeout(900_000);
 
 deepTest(
   "a form is filled in, an approval is told by mail and decided from its link, and a row is in PostgreSQL",

@@ -3,7 +3,12 @@ import { timestamp } from "../../base/clock.ts";
 import type { Json } from "../../base/json.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import type { CursorState } from "../../lake/contract.ts";
+import type { RunRow } from "../runs/table.ts";
 import { type ExtractCursorRow, extractCursors } from "./table.ts";
+
+/** Cursors belong to the action. Those of an inline step belong to its automation. */
+export const ownerOf = (run: Pick<RunRow, "actionId" | "triggerSourceId" | "stepKey">): string =>
+  run.actionId ?? `${run.triggerSourceId}:${run.stepKey}`;
 
 const mine = (ctx: Context, ownerId: string) =>
   and(eq(extractCursors.organizationId, ctx.organizationId), eq(extractCursors.ownerId, ownerId));
