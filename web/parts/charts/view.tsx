@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { type ChartNote, numberOf, shapeChart } from "../../../src/base/chart-shape.ts";
 import {
   type ChartSpec,
@@ -16,6 +16,18 @@ import { formatted } from "./format.ts";
 
 const canvas = part(() => import("./canvas.tsx"));
 const vega = part(() => import("./vega.tsx"));
+
+/** Fetches the code that draws these charts, while their rows are awaited. */
+export function useChartCode(panels: readonly { chart: StoredChart | null }[]): void {
+  useEffect(() => {
+    for (const { chart } of panels) {
+      if (chart === null) continue;
+      const { kind } = specOf(chart) ?? {};
+      if (kind === "table" || kind === "number") continue;
+      void (kind ? canvas : vega).load().catch(() => undefined); // what draws it says when it can't be fetched
+    }
+  }, [panels]);
+}
 
 interface Props {
   /** Null: a table. */

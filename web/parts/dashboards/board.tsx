@@ -5,7 +5,7 @@ import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Loading } from "../base/page.tsx";
 import { exactly } from "../base/time.tsx";
-import { ChartView } from "../charts/view.tsx";
+import { ChartView, useChartCode } from "../charts/view.tsx";
 import type { Picking } from "../table/picks.ts";
 
 export type ShownPanel = SharedDashboard["panels"][number];
@@ -41,6 +41,7 @@ interface Props<P extends ShownPanel> {
 
 /** The panels of a dashboard on its grid of twelve columns. */
 export function Board<P extends ShownPanel>({ panels, data, actionsOf, pickingOf }: Props<P>) {
+  useChartCode(panels);
   const inOrder = panels.toSorted((a, b) => a.y - b.y || a.x - b.x);
   return (
     <div className="board">
