@@ -24,6 +24,7 @@ export const SENTENCES: readonly string[] = [
   "Input should be an integer between -2^53 and 2^53. Use the type string for larger ones",
   "Input should be a number of at most 15 digits. Use the type string for more",
   "Unknown argument. Known arguments: {names}",
+  "Unknown field. Known fields: {names}",
   "Input should be a valid {format}",
   "Unknown time zone {timezone}. Use an IANA name such as Europe/Berlin",
   "Connection not found",

@@ -8,7 +8,7 @@ import {
   MISSING,
   notMatching,
   notOfFormat,
-  UNKNOWN,
+  unknownField,
   WRONG_TYPE,
   wrongCount,
   wrongLength,
@@ -202,7 +202,7 @@ class Check {
       }
       if (!known && additionalProperties === false) {
         this.#spend(1);
-        this.#fail(at, ...UNKNOWN);
+        this.#fail(at, ...unknownField(Object.keys(properties)));
       } else if (!known && additionalProperties !== undefined)
         this.fits(additionalProperties, item, at, level + 1);
       if (propertyNames !== undefined && !this.#would(propertyNames, name, level + 1))

@@ -9,7 +9,7 @@ import {
   MISSING,
   notMatching,
   notOfFormat,
-  UNKNOWN,
+  unknownField,
   WRONG_TYPE,
   wrongCount,
   wrongLength,
@@ -171,7 +171,7 @@ function walkObject(
     if (faults.length >= MAX_FAULTS) break;
     count++;
     if (extra === false) {
-      const [msg, type] = UNKNOWN;
+      const [msg, type] = unknownField(Object.keys(known));
       faults.push({ loc: [...loc, name], msg, type });
     } else {
       const kept =

@@ -13,7 +13,15 @@ export const WRONG_TYPE = {
 } as const satisfies Record<string, ValueFaultText>;
 
 export const MISSING: ValueFaultText = ["Field required", "missing"];
-export const UNKNOWN: ValueFaultText = ["Unknown field", "extra_forbidden"];
+
+/** More names than these would hide what is wrong. */
+const MAX_NAMES = 30;
+
+/** What is said of a field that isn't among the known ones. */
+export const unknownField = (known: readonly string[]): ValueFaultText =>
+  known.length === 0 || known.length > MAX_NAMES
+    ? ["Unknown field", "extra_forbidden"]
+    : [`Unknown field. Known fields: ${known.join(", ")}`, "extra_forbidden"];
 
 interface Bounds {
   minimum?: unknown;

@@ -49,6 +49,18 @@ describe("creating a connection", () => {
     expect([plain.hasCredentials, plain.config]).toEqual([false, {}]);
   });
 
+  test("names the fields there are, where one is unknown", async () => {
+    await using started = await startApp({ engine: false });
+    const invitation = { email: "grace@example.com", role: "viewer" };
+    const { body } = await started.owner("POST", "/api/v1/organizations/invitations", invitation);
+    expect(body.detail).toEqual([
+      { loc: ["body", "role"], msg: "Unknown field. Known fields: email, roleSlug", type: "extra_forbidden" },
+    ]);
+    const { body: other } = await started.owner("POST", CONNECTIONS, database({ config: { hots: 1 } }));
+    const [{ msg }] = other.detail.filter(({ type }: { type: string }) => type === "extra_forbidden");
+    expect(msg).toStartWith("Unknown field. Known fields: host, port, database, sslMode");
+  });
+
   test("tells everything that is wrong at once, shape and provider", async () => {
     await using started = await startApp({ engine: false });
     const wrong = async (body: unknown) => {
