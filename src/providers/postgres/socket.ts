@@ -164,13 +164,14 @@ const unreachable =
   (server: HostAndPort): Translate =>
   (cause) => {
     if (cause.code === "ETIMEDOUT") return late(server);
-    const what =
+    const at = addressOf(server);
+    const message =
       cause.code === "ECONNREFUSED"
-        ? "refused the connection: is the server running, and is the port right?"
+        ? `${at} refused the connection: is the server running, and is the port right?`
         : cause.code === "ECLOSED" || cause.code === "ECONNRESET"
-          ? "closed the connection before it answered as a PostgreSQL server."
-          : "can't be reached.";
-    return new AppError("upstream", `${addressOf(server)} ${what}`, { retryable: true, cause });
+          ? `${at} closed the connection before it answered as a PostgreSQL server.`
+          : `${at} can't be reached.`;
+    return new AppError("upstream", message, { retryable: true, cause });
   };
 
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
