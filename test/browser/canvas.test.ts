@@ -539,7 +539,7 @@ deepTest(
       steps: [step("route"), { key: "load", actionId: action.id, dependsOn: ["route"] }],
     });
     await open(flow.id);
-    await card("load").getByTitle("Shop exports").getByText("Lf").waitFor();
+    await card("load").getByTitle("Shop exports").getByText("LF").waitFor();
     expect(await card("load").textContent()).toContain("Shop exports");
     expect(await card("route").locator("svg").count()).toBe(1);
     expect(await troubles()).toEqual([]);

@@ -30,7 +30,7 @@ const columnsOf = (titleOf: (provider: string) => string): readonly Column<Conne
     isMinor: true,
     cell: ({ provider, isDefault }) => (
       <span className="flex items-center gap-2 text-soft">
-        <Monogram name={titleOf(provider)} of={provider} />
+        <Monogram name={provider} of={provider} />
         <span className="whitespace-nowrap">{titleOf(provider)}</span>
         {isDefault && <Tag>{t("default")}</Tag>}
       </span>

@@ -32,11 +32,13 @@ const showWhole = ({ target }: FocusEvent<HTMLElement>) => {
   if (target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest" });
 };
 
-/** The selected step next to the canvas: input, settings and output. Each keeps its scroll position. */
+/** The selected step next to the canvas: input, settings and output. Each keeps its scroll position, and asks for nothing before it is opened. */
 export function StepPanel(props: Props) {
   const { name, tab, onTab, isWide, onWide, onRunTo, onRemove, onClose, focus, parts } = props;
   const box = useRef<HTMLElement>(null);
   const tabs = TABS.filter(([id]) => parts[id] !== null);
+  const opened = useRef(new Set<PanelTab>()).current;
+  opened.add(tab);
   useEffect(() => {
     if (focus === 0) return;
     const body = box.current?.querySelector("[data-part]:not([hidden])");
@@ -102,7 +104,7 @@ export function StepPanel(props: Props) {
             className={`scroll-py-12 overflow-y-auto p-4 ${isWide ? "border-l border-line first:border-l-0" : "absolute inset-0"}`}
           >
             {isWide && <h3 className="mb-3 text-sm font-semibold">{title}</h3>}
-            {parts[id]}
+            {(isWide || opened.has(id)) && parts[id]}
           </div>
         ))}
       </div>

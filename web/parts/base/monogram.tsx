@@ -4,14 +4,15 @@ export function Monogram({ name, of }: { name: string; of: string }) {
   for (const letter of of) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 3600;
   const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const [first = "?", second = ""] = words;
-  const letters = second === "" ? [...first].slice(0, 2).join("") : `${[...first][0]}${[...second][0]}`;
+  const [one = "", two = ""] = second === "" ? first : [[...first][0], [...second][0]?.toUpperCase()];
   return (
     <span
       aria-hidden
       className="grid size-7 shrink-0 place-items-center rounded-md text-xs font-semibold"
       style={{ backgroundColor: `hsl(${hash % 360} 55% 27%)`, color: "white" }}
     >
-      {letters}
+      {one.toUpperCase()}
+      {two}
     </span>
   );
 }

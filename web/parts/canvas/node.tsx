@@ -174,7 +174,7 @@ function Face({ id, data, selected }: Omit<CardProps, "isConnectable" | "isAcros
         title={used?.name}
         className={`grid size-9 shrink-0 place-items-center rounded-lg group-data-far/step:hidden ${tint} ${isOff ? "opacity-60" : ""}`}
       >
-        {used ? <Monogram name={used.title} of={used.provider} /> : <Icon size={18} aria-hidden />}
+        {used ? <Monogram name={used.provider} of={used.provider} /> : <Icon size={18} aria-hidden />}
       </span>
       <span className="min-w-0 grow">
         <span
