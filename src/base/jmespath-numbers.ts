@@ -1,5 +1,6 @@
 import { compile, type JSONValue } from "@jmespath-community/jmespath";
 import {
+  compareNumbers,
   doubleOf,
   exactOf,
   hasLongNumbers,
@@ -75,21 +76,30 @@ export const WHOLE_ARITHMETIC: Readonly<Record<string, (a: bigint, b: bigint) =>
 };
 
 /** Functions that take texts: a number that no double holds is one elsewhere in a result, and so here. */
-export const ON_TEXTS = new Set([
-  "contains",
-  "ends_with",
-  "find_first",
-  "find_last",
-  "join",
-  "split",
-  "starts_with",
-]);
+export const ON_TEXTS = new Set(["ends_with", "find_first", "find_last", "join", "split", "starts_with"]);
 
 export function asText(node: Node): Node {
   const textOf = (value: unknown) =>
     isNumeric(value) && isBeyondDoubles(String(value)) ? String(value) : value;
   const value = valueIn(node);
   return literal(Array.isArray(value) ? value.map(textOf) : textOf(value));
+}
+
+/** Whether two values are equal, numbers by their digits wherever they are in them. */
+export function isSame(left: unknown, right: unknown): boolean {
+  if (isNumeric(left) || isNumeric(right)) {
+    const [a, b] = [numericOf(left), numericOf(right)];
+    return a !== null && b !== null && compareNumbers(a, b) === 0;
+  }
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null)
+    return left === right;
+  if (Array.isArray(left) !== Array.isArray(right)) return false;
+  const names = Object.keys(left);
+  const field = (value: object, name: string) => (value as Record<string, unknown>)[name];
+  return (
+    names.length === Object.keys(right).length &&
+    names.every((name) => Object.hasOwn(right, name) && isSame(field(left, name), field(right, name)))
+  );
 }
 
 /** A number, also one that no double holds as the text that it is elsewhere; null for what is none. */

@@ -4,6 +4,7 @@ import { AppError } from "./errors.ts";
 import {
   asText,
   compiled,
+  isSame,
   literal,
   longWhole,
   type Node,
@@ -151,6 +152,7 @@ class BoundedInterpreter extends Interpreter {
         const [a, b] = [valueIn(left), valueIn(right)];
         const [x, y] = isNumeric(a) || isNumeric(b) ? [numericOf(a), numericOf(b)] : [null, null];
         if (x !== null && y !== null) return COMPARISONS[node.name](compareNumbers(x, y));
+        if (node.name === "EQ" || node.name === "NE") return isSame(a, b) === (node.name === "EQ");
         return super.visit({ ...node, left, right }, value);
       }
       case "Arithmetic": {
@@ -172,6 +174,13 @@ class BoundedInterpreter extends Interpreter {
       }
       case "Function":
         if (node.name === "sort_by") return this.sorted(node.children, value);
+        if (node.name === "sort" || node.name === "contains") {
+          const children = node.children.map(known);
+          return (
+            inList(node.name, children.map(valueIn)) ??
+            super.visit({ ...node, children: children.map(asText) }, value)
+          );
+        }
         if (ON_TEXTS.has(node.name))
           return super.visit(
             { ...node, children: node.children.map((child) => asText(known(child))) },
@@ -225,6 +234,13 @@ class BoundedInterpreter extends Interpreter {
     if (typeof glue === "string" && Array.isArray(list) && glue.length * list.length > this.size)
       throw new SearchTooMuch();
   }
+}
+
+/** `sort` of numbers, and `contains` of a list: the library sorts them as texts, and knows no equal lists. */
+function inList(name: "sort" | "contains", [list, ...rest]: readonly unknown[]): Found | undefined {
+  if (!Array.isArray(list)) return undefined;
+  if (name === "contains") return rest.length === 1 ? list.some((item) => isSame(item, rest[0])) : undefined;
+  return rest.length === 0 && list.every(isNumeric) ? (list.toSorted(compareNumbers) as Found) : undefined;
 }
 
 /** The first thing in the tree that is not let through, in words. */

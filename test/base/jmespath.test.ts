@@ -75,6 +75,22 @@ describe("searchJson", () => {
     expect(reason(() => searchJson(far, "sum(@)"))).toContain("1e400 is too large to compute with");
   });
 
+  test("sorts numbers by their size, and finds equal lists and objects, whatever their numbers look like", () => {
+    const found = (text: string, json: string) => exactJson(searchJson(parseExact(json) as Json, text));
+    expect(found("sort(@)", "[10,9,1,2.5,-3]")).toBe("[-3,1,2.5,9,10]");
+    expect(found("sort(@)", "[12345678901234567891,12345678901234567890,7]")).toBe(
+      "[7,12345678901234567890,12345678901234567891]",
+    );
+    expect(found("sort(@)", '["b","10","9"]')).toBe('["10","9","b"]');
+    const twice = '{"p":[1.10,12345678901234567890],"q":[1.1,12345678901234567890],"o":{"a":1.10}}';
+    expect(found('[p == q, [p[0]] != [q[0]], o == `{"a":1.1}`, p == `[1.1]`]', twice)).toBe(
+      "[true,false,true,false]",
+    );
+    expect(
+      found("[contains(p, `1.1`), contains([p], q), contains(p, `2`), contains('a1', '1')]", twice),
+    ).toBe("[true,true,false,true]");
+  });
+
   test("reaches nothing but data", () => {
     for (const text of ["constructor", "__proto__", "items.length", "items[0].toString", "items.map"]) {
       expect(searchJson(data, text)).toBeNull();
