@@ -9,6 +9,9 @@ import { withStatuses } from "./statuses.ts";
 /** A run resumes after this many interruptions, and fails at the next. */
 const MAX_INTERRUPTS = 3;
 
+/** Written out: with a value in its place, the index of running runs wouldn't serve it. */
+const IS_RUNNING = sql`${actionRuns.status} = 'running'`;
+
 export type Leased = Pick<RunRow, "id" | "leaseToken">;
 
 /** Extends the leases of these runs. Returns which have a cancellation request, and which another worker has. */
@@ -29,7 +32,7 @@ export async function renewLeases(
             actionRuns.leaseToken,
             [...tokens.values()].filter((token) => token !== null),
           ),
-          eq(actionRuns.status, "running"),
+          IS_RUNNING,
         ),
       )
       .returning({ id: actionRuns.id, cancelRequestedAt: actionRuns.cancelRequestedAt }),
@@ -80,7 +83,7 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
         leaseUntil: timestamp(app.clock, LEASE_MS),
         updatedAt: now,
       })
-      .where(and(eq(actionRuns.status, "running"), isLost(app, lost)))
+      .where(and(IS_RUNNING, isLost(app, lost)))
       .returning(),
   );
   if (rows.length > 0) app.signals.notify(RUNS_TOPIC);

@@ -125,14 +125,17 @@ export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token
   /** Number of connections. */
   max: number;
   /**
-   * Plans each statement once, as SQLite does: by index, whatever the values are, and however small its tables still
-   * are. A new database has no statistics, and a plan made for an empty table would read all of a large one.
+   * Plans statements by index and in nested loops, as SQLite does, however small their tables still are. A new database
+   * has no statistics, and a plan made for an empty table would read all of a large one.
    */
+  byIndex?: boolean;
+  /** Plans each statement once, whatever its values. */
   plansOnce?: boolean;
 }
 
-const STEADY_PLANS = {
-  plan_cache_mode: "force_generic_plan",
+/** Before PostgreSQL 18, a scan that is off makes a plan look so expensive that each execution would be compiled. */
+const BY_INDEX = {
+  jit: "off",
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
@@ -144,7 +147,8 @@ interface Heard {
   onclose(): void;
 }
 
-export function connect({ url, token, ca, max, plansOnce = false }: PostgresOptions, heard?: Heard): Sql {
+export function connect(options: PostgresOptions, heard?: Heard): Sql {
+  const { url, token, ca, max, byIndex = false, plansOnce = false } = options;
   const address = new URL(url);
   const mode = address.searchParams.get("sslmode") ?? "prefer";
   address.searchParams.delete("sslmode");
@@ -160,7 +164,8 @@ export function connect({ url, token, ca, max, plansOnce = false }: PostgresOpti
     statement_timeout: STATEMENT_MS,
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: IDLE_MS,
-    ...(plansOnce ? STEADY_PLANS : {}),
+    ...(byIndex ? BY_INDEX : {}),
+    ...(plansOnce ? { plan_cache_mode: "force_generic_plan" } : {}),
   };
   return postgres(address.href, {
     max,

@@ -47,8 +47,8 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
 async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
   const { clock = systemClock } = options;
   const reading = new PostgresClient({ ...options, max: READERS });
-  const steady = new PostgresClient({ ...options, max: STEADY_READERS, plansOnce: true });
-  const writing = new PostgresClient({ ...options, max: 1, plansOnce: true });
+  const steady = new PostgresClient({ ...options, max: STEADY_READERS, byIndex: true, plansOnce: true });
+  const writing = new PostgresClient({ ...options, max: 1, byIndex: true });
   const close = async () => {
     await Promise.all([reading, steady, writing].map((client) => client.close()));
   };

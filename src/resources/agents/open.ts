@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import type { AgentTool, Heard, OpenAgent } from "../../models/contract.ts";
@@ -104,7 +104,7 @@ async function isSetOffByAgent({ db, organizationId, correlationId }: Context): 
     const isUnderWay = and(
       eq(table.organizationId, organizationId),
       eq(table.correlationId, correlationId),
-      eq(table.triggerMethod, "agent"),
+      sql`${table.triggerMethod} = 'agent'`, // written out, or the index of such runs wouldn't serve it
       isNull(table.completedAt),
     );
     if ((await db.select({ id: table.id }).from(table).where(isUnderWay).limit(1)).length > 0) return true;

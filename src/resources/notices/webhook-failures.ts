@@ -1,4 +1,4 @@
-import { and, count, eq, gt, inArray, isNotNull } from "drizzle-orm";
+import { and, count, eq, gt, isNotNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
 import type { AutomationConfig } from "../automations/config.ts";
@@ -37,7 +37,7 @@ export async function noticeWebhookFailures(
     .where(
       and(
         eq(webhookDeliveries.automationId, automationId),
-        inArray(webhookDeliveries.status, ["failed", "dead_letter"]),
+        sql`${webhookDeliveries.status} in ('failed', 'dead_letter')`, // written out, or their index wouldn't serve it
         gt(webhookDeliveries.updatedAt, since),
         isNotNull(webhookDeliveries.error),
       ),
