@@ -27,6 +27,7 @@ const CLOSED = "http://127.0.0.1:9";
 const SEARCHES = [
   "/automations?q=automation+19",
   "/automations?sort=name",
+  "/automations/AUTOMATION/edit?step=extract",
   "/automations/01900001-0000-7000-8000-000000000007",
   "/automations/01900001-0000-7000-8000-000000000007/edit",
   "/runs?q=warehouse+is+closed",
