@@ -87,7 +87,10 @@ async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
         "Back up a PostgreSQL database with its own tools, such as pg_dump.",
       );
     },
-    stats: async () => ({ databaseBytes: 0, walBytes: 0 }),
+    async stats() {
+      const [row] = await steady.simple("SELECT pg_database_size(current_database()) AS bytes");
+      return { databaseBytes: Number(row?.bytes), walBytes: 0 };
+    },
     async close() {
       await queue.close();
       await endChannel();
