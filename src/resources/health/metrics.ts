@@ -67,9 +67,7 @@ export async function renderMetrics(app: App): Promise<string> {
       "Seconds since the latest scheduled backup, if known since the start.",
       backupSamples(app),
     ),
-    gauge("weir_database_bytes", "Size of the database file; 0 on a database server.", [
-      [store.databaseBytes],
-    ]),
+    gauge("weir_database_bytes", "Size of the database; 0 on a libSQL server.", [[store.databaseBytes]]),
     gauge("weir_wal_bytes", "Size of the write-ahead log; 0 on a database server.", [[store.walBytes]]),
     gauge("weir_event_loop_lag_seconds", "Maximum event loop lag since the last scrape.", [[takeLag()]]),
     gauge("process_resident_memory_bytes", "Resident memory of this process.", [[process.memoryUsage.rss()]]),
