@@ -37,10 +37,20 @@ export async function readHead(
   return { delimiter: best ?? ",", fields: fieldsOf(record, best ?? ",", quote) };
 }
 
-async function beginning(path: string): Promise<string> {
+/** Excel writes a first line that names the delimiter, which isn't a record. Returns the style for what follows it. */
+export async function withSeparator(path: string, style: CsvStyle): Promise<CsvStyle> {
+  if ((style.skipRows ?? 0) > 0) return style;
+  const [, delimiter] = SEPARATOR.exec(await beginning(path, SEPARATOR_BYTES)) ?? [];
+  return delimiter === undefined ? style : { delimiter, ...style, skipRows: 1 };
+}
+
+const SEPARATOR = /^\ufeff?"?sep=(.)"?(?:\r|\n)/i;
+const SEPARATOR_BYTES = 16;
+
+async function beginning(path: string, bytes = MAX_HEAD_BYTES): Promise<string> {
   const file = await open(path, "r");
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
     await file.close();

@@ -2,7 +2,7 @@ import { open, rename, stat, unlink } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
 import type { SqlSession } from "../sql/contract.ts";
 import { quoteList, quoteText } from "../sql/text.ts";
-import { readHead } from "./csv-head.ts";
+import { readHead, withSeparator } from "./csv-head.ts";
 import { oneLineEnd, recordsOf, withoutComments } from "./csv-records.ts";
 import type { CsvStyle } from "./csv-style.ts";
 
@@ -63,7 +63,7 @@ export async function withCsv<T>(
   given: CsvStyle,
   work: (source: CsvSource) => Promise<T>,
 ): Promise<T | null> {
-  const style = await withOwnComments(path, given);
+  const style = await withOwnComments(path, await withSeparator(path, given));
   const source = await csvSource(path, style);
   if (!source) return null;
   try {

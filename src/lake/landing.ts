@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../sql/text.ts";
-import { readHead, refuseLongRecords } from "./csv-head.ts";
+import { readHead, refuseLongRecords, withSeparator } from "./csv-head.ts";
 import { withCsv } from "./csv-source.ts";
 import { type JsonColumn, writeCells } from "./json-cells.ts";
 import { writeRows } from "./merge.ts";
@@ -119,7 +119,7 @@ async function readCsv(
   session: SqlSession,
   { path, folder, header, delimiter }: LandingOptions,
 ): Promise<Source> {
-  const style = { header, ...(delimiter === undefined ? {} : { delimiter }) };
+  const style = await withSeparator(path, { header, ...(delimiter === undefined ? {} : { delimiter }) });
   const head = await readHead(path, style);
   checkCount(head.fields.length);
   if ((await stat(path)).size > MAX_RECORD_BYTES)

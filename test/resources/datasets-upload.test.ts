@@ -419,6 +419,18 @@ describe("values are kept as they are", () => {
     expect(await rows(dataset)).toEqual([{ a: "ä" }]);
   });
 
+  test("of CSV whose first line names its delimiter, as Excel writes it", async () => {
+    for (const [name, text] of [
+      ["sep_plain", "sep=|\r\nid;a|note\r\n1;2|x\r\n"],
+      ["sep_marked", '\ufeff"SEP=|"\nid;a|note\n1;2|x\n'],
+    ] as const) {
+      expect((await upload(text, "format=csv", name)).status).toBe(201);
+      expect(await rows(name)).toEqual([{ "id;a": "1;2", note: "x" }]);
+    }
+    expect((await upload("sep=;,x\n1,2\n", "format=csv", "sep_header")).status).toBe(201);
+    expect(Object.values((await rows("sep_header"))[0])).toEqual([1, 2]);
+  });
+
   test("in UTF-16 of either order, which its byte order mark shows", async () => {
     const little = Buffer.from("\ufeffid,name\n1,漢\n", "utf16le");
     const big = Buffer.from(little).swap16();
