@@ -15,7 +15,6 @@ import { openUse } from "../resources/api-catalog/use.ts";
 import { fileNameOf, openContent } from "../resources/artifacts/content.ts";
 import { findArtifact } from "../resources/artifacts/service.ts";
 import { type Purpose, requireApproval } from "../resources/connections/approval.ts";
-import { secretsIn } from "../resources/connections/credentials.ts";
 import { openLink } from "../resources/connections/link.ts";
 import { findCursor, ownerOf } from "../resources/datasets/cursors.ts";
 import { readPast } from "../resources/datasets/past.ts";
@@ -96,7 +95,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
           purpose,
         }),
     }).then(({ link, ...opened }) => {
-      secrets.push(...secretsIn(opened.provider, link.credentials));
+      secrets.push(...Object.values(link.credentials));
       return { ...opened, link: { ...link, rest: setting.rest } };
     });
     links.set(key, opening);

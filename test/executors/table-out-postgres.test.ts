@@ -223,10 +223,10 @@ test("what is missing is named: the table, the schema, and each privilege", asyn
   const clerk = await connectPostgres(data.owner, { ...pg, user: "clerk", password: "secret" });
   const as = (table: string, more: object = {}) => ({ connectionId: clerk, table, ...more });
   expect((await fails("select 1 as id", as("u"))).message).toBe(
-    'The user "clerk" lacks the privilege INSERT on the table public.u.',
+    'The user "***" lacks the privilege INSERT on the table public.u.',
   );
   expect((await fails("select 1 as id", as("fresh"))).message).toBe(
-    'The user "clerk" lacks the privilege CREATE on the schema public.',
+    'The user "***" lacks the privilege CREATE on the schema public.',
   );
   expect((await fails("select 1 as id", as("t", { writeDisposition: "replace" }))).message).toContain(
     "DELETE",

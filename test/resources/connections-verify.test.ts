@@ -288,7 +288,7 @@ test("a bucket is browsed, and uploaded to", async () => {
   expect(checked.body).toEqual({ valid: true, maxDepth: 2, totalBytes: 7, totalItems: 3, violations: [] });
 });
 
-test("credentials but the name of a user stand in no reply, no line of the log and nowhere in the database", async () => {
+test("credentials stand in no reply, no line of the log and nowhere in the database", async () => {
   await using started = await startApp({ engine: false });
   const canary = "canary-9f8e7d6c5b4a";
   const replies: string[] = [];
@@ -298,7 +298,7 @@ test("credentials but the name of a user stand in no reply, no line of the log a
     return answer.body;
   };
   for (const body of [
-    database({}, { user: "reader", password: `password-${canary}` }),
+    database({}, { user: `user-${canary}`, password: `password-${canary}` }),
     bucket(
       {},
       {
@@ -326,7 +326,6 @@ test("credentials but the name of a user stand in no reply, no line of the log a
   await say("GET", CONNECTIONS);
   await say("GET", `${CONNECTIONS}?q=${canary}`);
   expect(replies.join("\n")).not.toContain(canary);
-  expect(replies.join("\n")).toContain('does not accept the password of the user \\"reader\\"');
   expect(started.logged.join("\n")).not.toContain(canary);
   expect(await isStored(started, canary)).toBe(false);
 });

@@ -3,7 +3,7 @@ import { withoutSecrets } from "../../base/hide.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import type { Purpose } from "./approval.ts";
-import { secretsIn } from "./credentials.ts";
+import { openCredentials } from "./credentials.ts";
 import { linkOf } from "./link.ts";
 import type { ConnectionRow } from "./table.ts";
 
@@ -17,7 +17,7 @@ interface Limits {
 
 /**
  * Does `work` with a connection's system. Throws `timeout` past the limit, `cancelled` if the caller disconnects, and
- * what the provider throws. Secrets are removed from messages.
+ * what the provider throws. Credentials are removed from messages.
  */
 export async function reach<T>(
   ctx: Context,
@@ -38,12 +38,11 @@ export async function reach<T>(
       if (!done.signal.aborted) stop.abort(tooLong(row, limitMs));
     });
   }
-  let secrets: readonly string[] = [];
   try {
     const { provider, link } = await linkOf(ctx, row, { signal: stop.signal, purpose });
-    secrets = secretsIn(provider, link.credentials);
     return await Promise.race([work(provider, link), stopped.promise]);
   } catch (error) {
+    const secrets = Object.values(openCredentials(ctx, row));
     throw withoutSecrets(stop.signal.aborted ? stop.signal.reason : error, secrets);
   } finally {
     done.abort();
