@@ -6,7 +6,17 @@ import { reasonOf } from "../../src/base/expression/reason.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 
 const scope: JsonObject = {
-  input: { amount: 3, list: [1, 2, 3], name: "Ada", nothing: null, "odd-key": 7, long: "9007199254740993" },
+  input: {
+    amount: 3,
+    list: [1, 2, 3],
+    name: "Ada",
+    nothing: null,
+    "odd-key": 7,
+    long: "9007199254740993",
+    safest: 9007199254740991,
+    next: 9007199254740992,
+    far: 1e20,
+  },
   headers: { "x-order": "17" },
   steps: {
     load: {
@@ -64,6 +74,11 @@ describe("an expression", () => {
     ["9007199254740992 != input.long && 9007199254740993 in [input.long]", true],
     ["'5' == 5", false],
     ["int(input.long) + input.amount", "9007199254740996"],
+    ["int(input.long) - input.next", 1],
+    ["[int(input.long), input.next].sum()", "18014398509481985"],
+    ["input.safest + 2", "9007199254740993"],
+    ["input.safest + 2.5", 9007199254740994],
+    ["int(input.long) + input.far > input.far", true],
     ["sum([int(input.long), input.amount])", "9007199254740996"],
     ["int(input.long) / 2.0", 4503599627370496],
     ["uuid() == uuid()", false],

@@ -47,17 +47,24 @@ export function isEqual(a: Value, b: Value, budget: Budget): boolean {
 }
 
 /** Whether a double doesn't hold the whole number. */
-const isLong = (value: bigint): boolean => !Number.isSafeInteger(Number(value));
+const isLong = (value: number | bigint): boolean =>
+  typeof value === "bigint" && !Number.isSafeInteger(Number(value));
 
 /**
  * The numbers as whole ones, if one of them is so long that a double would round it and all others are whole: those that
  * JSON gives are doubles, whole or not. Null otherwise.
  */
 export function wholeNumbers(values: readonly (number | bigint)[]): bigint[] | null {
-  if (!values.some((value) => typeof value === "bigint" && isLong(value))) return null;
-  if (!values.every((value) => typeof value === "bigint" || Number.isSafeInteger(value))) return null;
-  return values.map(BigInt);
+  if (!values.some(isLong)) return null;
+  return areWhole(values) ? values.map(BigInt) : null;
 }
+
+/** Larger doubles have no whole number of 64 bits beside them. */
+const MAX_WHOLE = 2 ** 63;
+const areWhole = (values: readonly (number | bigint)[]): boolean =>
+  values.every(
+    (value) => typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) <= MAX_WHOLE),
+  );
 
 /** A bigint and a double: JavaScript compares these two by value. */
 const isSameNumber = (a: number | bigint, b: number | bigint) =>
@@ -111,8 +118,10 @@ function arithmetic(
     if (divides && (typeof b === "bigint" ? b === 0n : operator === "%" && b === 0))
       throw new ExpressionError("value", "division by zero");
     if (typeof a === "bigint" && typeof b === "bigint") return int(whole(a, b));
-    const [x, y] = (operator !== "/" && wholeNumbers([a, b])) || [];
-    return x === undefined || y === undefined ? double(Number(a), Number(b)) : int(whole(x, y));
+    const result = double(Number(a), Number(b));
+    if (operator === "/" || typeof a === typeof b || !areWhole([a, b])) return result;
+    const isRounded = !Number.isSafeInteger(result) && Math.abs(result) <= MAX_WHOLE;
+    return isRounded || isLong(a) || isLong(b) ? int(whole(BigInt(a), BigInt(b))) : result;
   };
 }
 
