@@ -26,22 +26,24 @@ const READ_PAUSE_MS = 100;
 const MIGRATION_LOCK = "7300";
 
 /** A server that restarts, or that starts together with Weir, is waited for. */
-const CONNECT_PAUSES_MS = [250, 500, 1_000, 2_000];
+const CONNECT_MS = 5_000;
+const CONNECT_PAUSE_MS = 500;
 
 /**
  * Connects to a PostgreSQL database and migrates it as needed. Throws `unavailable` if the server doesn't respond for
  * some seconds, rejects the password or is too old, or if a newer version of Weir created the database.
  */
 export async function connectPostgres(options: RemoteStoreOptions): Promise<Store> {
-  for (const pauseMs of CONNECT_PAUSES_MS) {
+  const untilMs = performance.now() + CONNECT_MS;
+  for (;;) {
     try {
       return await connectOnce(options);
     } catch (error) {
-      if (!isLost(error) || !(error as AppError).retryable) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      // one that doesn't answer at all has had its time by then
+      if (!isLost(error) || !(error as AppError).retryable || performance.now() > untilMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, CONNECT_PAUSE_MS));
     }
   }
-  return connectOnce(options);
 }
 
 async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
