@@ -77,6 +77,7 @@ describe("an expression", () => {
     ["int(input.long) - input.next", 1],
     ["[int(input.long), input.next].sum()", "18014398509481985"],
     ["input.safest + 2", "9007199254740993"],
+    ["[input.safest, 2].sum()", "9007199254740993"],
     ["input.safest + 2.5", 9007199254740994],
     ["int(input.long) + input.far > input.far", true],
     ["sum([int(input.long), input.amount])", "9007199254740996"],

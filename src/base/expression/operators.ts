@@ -51,20 +51,19 @@ const isLong = (value: number | bigint): boolean =>
   typeof value === "bigint" && !Number.isSafeInteger(Number(value));
 
 /**
- * The numbers as whole ones, if one of them is so long that a double would round it and all others are whole: those that
- * JSON gives are doubles, whole or not. Null otherwise.
+ * The numbers as whole ones, if doubles would round one of them or their `result`: those that JSON gives are doubles,
+ * whole or not. Null where none of them is a whole number of its own, or where one isn't whole.
  */
-export function wholeNumbers(values: readonly (number | bigint)[]): bigint[] | null {
-  if (!values.some(isLong)) return null;
-  return areWhole(values) ? values.map(BigInt) : null;
+export function wholeNumbers(values: readonly (number | bigint)[], result: number): bigint[] | null {
+  const isRounded = values.some(isLong) || (!Number.isSafeInteger(result) && isWhole(result));
+  if (!isRounded || !values.some((value) => typeof value === "bigint")) return null;
+  return values.every(isWhole) ? values.map(BigInt) : null;
 }
 
 /** Larger doubles have no whole number of 64 bits beside them. */
 const MAX_WHOLE = 2 ** 63;
-const areWhole = (values: readonly (number | bigint)[]): boolean =>
-  values.every(
-    (value) => typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) <= MAX_WHOLE),
-  );
+const isWhole = (value: number | bigint): boolean =>
+  typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) <= MAX_WHOLE);
 
 /** A bigint and a double: JavaScript compares these two by value. */
 const isSameNumber = (a: number | bigint, b: number | bigint) =>
@@ -119,9 +118,8 @@ function arithmetic(
       throw new ExpressionError("value", "division by zero");
     if (typeof a === "bigint" && typeof b === "bigint") return int(whole(a, b));
     const result = double(Number(a), Number(b));
-    if (operator === "/" || typeof a === typeof b || !areWhole([a, b])) return result;
-    const isRounded = !Number.isSafeInteger(result) && Math.abs(result) <= MAX_WHOLE;
-    return isRounded || isLong(a) || isLong(b) ? int(whole(BigInt(a), BigInt(b))) : result;
+    const [x, y] = (operator !== "/" && wholeNumbers([a, b], result)) || [];
+    return x === undefined || y === undefined ? result : int(whole(x, y));
   };
 }
 

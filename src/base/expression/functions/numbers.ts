@@ -40,9 +40,9 @@ const whole =
 function total(list: readonly Value[]): bigint | number {
   const sum = (whole: readonly bigint[]) => int(whole.reduce((a, b) => a + b, 0n));
   if (list.every((item) => typeof item === "bigint")) return sum(list as bigint[]);
-  const doubles = list.map((item) => numberOf(item));
-  const whole = wholeNumbers(list as (number | bigint)[]);
-  return whole ? sum(whole) : Math.sumPrecise(doubles);
+  const result = Math.sumPrecise(list.map((item) => numberOf(item)));
+  const whole = wholeNumbers(list as (number | bigint)[], result);
+  return whole ? sum(whole) : result;
 }
 
 function shifted(value: Value | undefined, places: Value | undefined, isLeft: boolean): bigint {
