@@ -528,6 +528,7 @@ deepTest(
   "a step that uses a connection bears the mark of its system, and one without that of its kind",
   async () => {
     const { weir, troubles } = seen;
+    for (let n = 0; n < 100; n++) await connect(weir.owner, localFiles(`Another ${n}`)); // more than one reply has
     const { id } = await connect(weir.owner, localFiles("Shop exports"));
     const action = await makeAction(weir.owner, {
       kind: "dlt_extract",

@@ -260,6 +260,7 @@ describe("listing connections", () => {
     const list = (query: string) => started.owner("GET", `${CONNECTIONS}?${query}`);
     expect(names(await list("provider=local_files"))).toEqual(["files"]);
     expect(names(await list("provider=local_files&provider=postgres"))).toEqual(["Shop database", "files"]);
+    expect(names(await list(`ids=${files.id}&ids=${crypto.randomUUID()}`))).toEqual(["files"]);
     const disabled = await list("status=disabled&status=error");
     expect([names(disabled), disabled.body.total]).toEqual([["files"], 1]);
     expect(names(await list("status=error"))).toEqual([]);

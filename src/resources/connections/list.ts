@@ -64,8 +64,9 @@ export async function listConnections(ctx: Context, query: ConnectionQuery): Pro
   return { ...page, total };
 }
 
-function filtersOf({ q, provider, status }: ConnectionQuery): SQL[] {
+function filtersOf({ ids, q, provider, status }: ConnectionQuery): SQL[] {
   return [
+    ids && sql`${connections.id} in (select value from json_each(${JSON.stringify(ids)}))`,
     q ? contains(q, connections.name, connections.slug) : undefined,
     provider && inArray(connections.provider, provider),
     status && inArray(connections.status, status),
@@ -94,6 +95,7 @@ async function byCursor(ctx: Context, query: ConnectionQuery, cursor: string, fi
   const scope = [
     "connections",
     ctx.organizationId,
+    sorted(query.ids),
     query.q ?? "",
     sorted(query.provider),
     sorted(query.status),

@@ -118,6 +118,7 @@ export type TrialResult = Static<typeof TrialResult>;
 const SORTS = ["name", "created_at", "updated_at", "last_verified_at", "status", "provider"] as const;
 
 export const ConnectionQuery = object({
+  ids: optional(Type.Array(uuid(), { maxItems: 100, description: "Only the connections with these IDs" })),
   q: optional(Type.String({ maxLength: 255 })),
   provider: optional(
     Type.Array(oneOf([...providers.keys(), HTTP_PROVIDER]), {

@@ -9,17 +9,38 @@ export interface Used {
   readonly provider: string;
 }
 
-const NONE: readonly [string, Used][] = [];
+/** The most that one reply has. An automation has at most twice as many steps. */
+const MOST = 100;
+const NONE: readonly [] = [];
 
 export const connectionOf = (step: StepValue, actions: Actions): string =>
   step.connectionId ?? actions.get(step.actionId ?? "")?.connectionId ?? "";
 
-/** Connections by their ids. Asks for nothing where no step uses one. */
+/**
+ * Connections by their ids. Asks for nothing where no step uses one, and by id only for those that the editor's list of
+ * connections, which is asked for anyway, lacks.
+ */
 export function useConnections(steps: readonly StepValue[], actions: Actions): ReadonlyMap<string, Used> {
-  const enabled = steps.some((step) => connectionOf(step, actions) !== "");
-  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } }, { enabled }).data;
+  const ids = [...new Set(steps.map((step) => connectionOf(step, actions)).filter(Boolean))].sort();
+  const list = useApi(
+    "GET /api/v1/connections",
+    { query: { limit: MOST } },
+    { enabled: ids.length > 0 },
+  ).data;
+  const listed = list?.connections ?? NONE;
+  const others = list?.hasNext ? ids.filter((id) => !listed.some((each) => each.id === id)) : NONE;
+  const some = useOthers(others.slice(0, MOST));
+  const more = useOthers(others.slice(MOST, 2 * MOST));
   return useMemo(
-    () => new Map(connections?.connections.map((each) => [each.id, each]) ?? NONE),
-    [connections],
+    () => new Map([...listed, ...some, ...more].map((each) => [each.id, each])),
+    [listed, some, more],
+  );
+}
+
+function useOthers(ids: readonly string[]) {
+  const query = { ids: [...ids], limit: MOST };
+  return (
+    useApi("GET /api/v1/connections", { query }, { enabled: ids.length > 0, keep: true }).data?.connections ??
+    NONE
   );
 }
