@@ -91,22 +91,25 @@ function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
   const { steps, layout, actions, connections, trigger, titleOf, states, faults, changes, mayChange } = later;
   const scene = useMemo(() => sceneOf(steps, actions, layout), [steps, actions, layout]);
   const arrangement = useMemo(() => arrangementOf(scene, layout), [scene, layout]);
-  const drawn: Drawn = {
-    scene,
-    arrangement,
-    layout,
-    trigger,
-    actions,
-    connections,
-    titleOf,
-    states,
-    faults,
-    changes,
-    mayChange,
-  };
-  const measured = useMeasured();
-  const wanted = useNodes(drawn, measured);
-  const hand = useHand({ wanted, arrangement, chosen, takeSizes: measured.take });
+  const drawn = useMemo(
+    (): Drawn => ({
+      scene,
+      arrangement,
+      layout,
+      trigger,
+      actions,
+      connections,
+      titleOf,
+      states,
+      faults,
+      changes,
+      mayChange,
+    }),
+    [scene, arrangement, layout, trigger, actions, connections, titleOf, states, faults, changes, mayChange],
+  );
+  const { sizes, take } = useMeasured();
+  const wanted = useNodes(drawn, sizes);
+  const hand = useHand({ wanted, arrangement, chosen, takeSizes: take });
   const edges = useEdges(drawn, hand.moved);
   const names = useMemo(
     () => new Map([[TRIGGER, trigger.name], ...steps.map(({ key, name }) => [key, name ?? key] as const)]),

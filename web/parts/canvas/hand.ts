@@ -2,7 +2,7 @@ import type { NodeChange } from "@xyflow/react";
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { Arrangement } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
-import type { CanvasNode } from "./nodes.ts";
+import type { CanvasNode, Sizes } from "./nodes.ts";
 
 interface Held {
   readonly position?: { x: number; y: number };
@@ -16,23 +16,21 @@ interface Over {
 
 /** Sizes that the library has measured go back to it: without them it would measure again with each drawing. */
 export function useMeasured() {
-  const sizes = useRef(new Map<string, { width: number; height: number }>()).current;
-  const [count, setCount] = useState(0);
-  const take = useCallback(
-    (changes: readonly NodeChange<CanvasNode>[]) => {
-      const found = changes.filter((change) => change.type === "dimensions");
-      let isNew = false;
-      for (const { id, dimensions } of found) {
-        const old = sizes.get(id);
-        if (!dimensions || (old?.width === dimensions.width && old.height === dimensions.height)) continue;
-        sizes.set(id, dimensions);
-        isNew = true;
-      }
-      if (isNew) setCount((before) => before + 1);
-    },
-    [sizes],
-  );
-  return { sizes, count, take };
+  const [sizes, setSizes] = useState<Sizes>(new Map());
+  const take = useCallback((changes: readonly NodeChange<CanvasNode>[]) => {
+    const found = changes.filter((change) => change.type === "dimensions");
+    setSizes((before) => {
+      const isNew = ({ id, dimensions }: (typeof found)[number]) => {
+        const old = before.get(id);
+        return dimensions && (old?.width !== dimensions.width || old.height !== dimensions.height);
+      };
+      const news = found
+        .filter(isNew)
+        .flatMap(({ id, dimensions }) => (dimensions ? [[id, dimensions] as const] : []));
+      return news.length === 0 ? before : new Map([...before, ...news]);
+    });
+  }, []);
+  return { sizes, take };
 }
 
 interface Options {

@@ -40,11 +40,8 @@ export interface Drawn {
   mayChange: boolean;
 }
 
-interface Measured {
-  readonly sizes: ReadonlyMap<string, { width: number; height: number }>;
-  /** Counts what was measured: the map stays the same one. */
-  readonly count: number;
-}
+/** What the library has measured, by node. */
+export type Sizes = ReadonlyMap<string, { width: number; height: number }>;
 
 /** What sighted people see around a card, in words after its text: "Extract, after New order, before 2 steps, completed". */
 function labelOf(
@@ -225,16 +222,9 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
 }
 
 /** The nodes of the library: a new object only where what it shows has changed. */
-export function useNodes(drawn: Drawn, { sizes, count }: Measured): CanvasNode[] {
+export function useNodes(drawn: Drawn, sizes: Sizes): CanvasNode[] {
   const kept = useRef(new Map<string, CanvasNode>());
-  const { scene, arrangement, layout, trigger, actions, connections } = drawn;
-  const { titleOf, states, faults, changes, mayChange } = drawn;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not
-  const made = useMemo(
-    () => nodesOf(drawn),
-    [scene, arrangement, layout, trigger, actions, connections, titleOf, states, faults, changes, mayChange],
-  );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `count` stands for the sizes
+  const made = useMemo(() => nodesOf(drawn), [drawn]);
   return useMemo(() => {
     const nodes = made.map((node) => {
       const measured = node.measured ? undefined : sizes.get(node.id);
@@ -244,7 +234,7 @@ export function useNodes(drawn: Drawn, { sizes, count }: Measured): CanvasNode[]
     });
     kept.current = new Map(nodes.map((node) => [node.id, node]));
     return nodes;
-  }, [made, count]);
+  }, [made, sizes]);
 }
 
 function edgeOf(
@@ -281,20 +271,18 @@ function edgeOf(
 
 /** `moved` are the keys of what the hand is dragging, with spaces between. */
 export function useEdges(drawn: Drawn, moved: string): FlowEdgeType[] {
-  const { scene, arrangement, trigger, states, mayChange } = drawn;
   const kept = useRef(new Map<string, FlowEdgeType>());
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not
   return useMemo(() => {
     const away = new Set(moved.split(" "));
     const nameOf = namesOf(drawn);
-    const edges = scene.links.map((link) => {
+    const edges = drawn.scene.links.map((link) => {
       const edge = edgeOf(link, drawn, away.has(link.source) || away.has(link.target), nameOf);
       const old = kept.current.get(link.id);
       return old && isSameEdge(old, edge) ? old : edge;
     });
     kept.current = new Map(edges.map((edge) => [edge.id, edge]));
     return edges;
-  }, [scene, arrangement, trigger, states, mayChange, moved]);
+  }, [drawn, moved]);
 }
 
 function isSameEdge({ data: one }: FlowEdgeType, { data: other }: FlowEdgeType): boolean {
