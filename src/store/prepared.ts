@@ -20,8 +20,9 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
 }
 
 /**
- * An update of one row, by a placeholder `id`, whose result nobody awaits, built once for each handle. It is sent with
- * the next awaited statement, or with the commit. Its values are placeholders in their stored form. It may match no row.
+ * An update whose result nobody awaits, built once for each handle. It is sent with the next awaited statement, or with
+ * the commit. Drizzle's placeholders take its values in their stored form. It may match no row. One of a single row, which
+ * the placeholder `id` names, may be merged with equal updates of other rows.
  */
 export function changing<T extends SQLiteTable>(
   table: T,

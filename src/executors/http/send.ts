@@ -146,8 +146,8 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     ctx.log(good ? "info" : "warn", message);
     if (reply.isGarbled) {
       const charset = charsetOf(reply.headers["content-type"] ?? "");
-      const told = `The reply isn't valid ${charset}, and its Content-Type names no other charset.`;
-      ctx.log("warn", `${told} Invalid bytes are replaced in \`body\`; saveAs keeps them.`);
+      const fault = `The reply isn't valid ${charset}, and its Content-Type names no other charset.`;
+      ctx.log("warn", `${fault} Invalid bytes are replaced in \`body\`; saveAs keeps them.`);
     }
     if (!good) throw unexpectedStatus(method, reply, ctx.clock.now());
     return reply;
