@@ -22,6 +22,7 @@ import { beginItems } from "./each.ts";
 import { failBroken } from "./fail.ts";
 import { finish, type Known } from "./finish.ts";
 import { openTriggerWithin } from "./long-payload.ts";
+import { stepsIn } from "./names.ts";
 import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep, storedSteps } from "./scope.ts";
 import { hasFailed, isDelayed, isEnded, nextDelay, statusOf } from "./states.ts";
@@ -195,7 +196,7 @@ async function startStep(
   const input = runOfStep(tx, run, { step, work, scope });
   await refuseBusyKey(tx, run.id, input);
   const executor = tx.executors[work.kind];
-  const readsKept = storedSteps(scope.steps, JSON.stringify(input.definition)).length > 0;
+  const readsKept = storedSteps(scope.steps, stepsIn(JSON.stringify(input.definition))).length > 0;
   if (!isDecider(executor) || input.concurrencyKey !== null || readsKept || patience.decideMs <= 0)
     return enqueueRun(tx, input);
   const startedMs = tx.clock.monotonic();

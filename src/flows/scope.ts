@@ -23,7 +23,7 @@ import type { ReadDb } from "../store/store.ts";
 import { itemFailures } from "./item-failures.ts";
 import { itemResults, itemScope } from "./item-results.ts";
 import { openTrigger, type StoredTrigger } from "./long-payload.ts";
-import { ALL_NAMES, type Names, namesIn, stepsIn } from "./names.ts";
+import { ALL_NAMES, type Names, namesIn } from "./names.ts";
 
 type Trigger = Pick<DeliveryRow, "payload" | "headers" | "query">;
 
@@ -148,7 +148,7 @@ export async function stepScope(
   if (!seen) throw new AppError("internal", "The automation run of this step no longer exists.");
   const scope = await automationScope(ctx.db, seen, openTrigger, names);
   const state = seen.steps.find(({ key }) => key === run.stepKey);
-  const { steps, kept } = await wholeSteps(ctx, run, scope.steps);
+  const { steps, kept } = await wholeSteps(ctx, run.organizationId, scope.steps, names);
   if (state?.items?.bulk) return { scope: { ...scope, steps }, kept, bulk: state.items };
   const item = await itemScope(ctx.db, state, run.id);
   return { scope: { ...scope, ...item, steps }, kept };
@@ -162,11 +162,7 @@ export async function seenByAll(
 ): Promise<{ scope: Scope; kept: StoredResult[] }> {
   const names = namesIn(JSON.stringify(definition));
   const scope = await automationScope(ctx.db, run, openTrigger, names);
-  const { steps, kept } = await wholeSteps(
-    ctx,
-    { organizationId: run.organizationId, definition },
-    scope.steps,
-  );
+  const { steps, kept } = await wholeSteps(ctx, run.organizationId, scope.steps, names);
   const { id, startedAt } = run;
   return { scope: { ...scope, steps, run: { id, startedAt }, now: startedAt }, kept };
 }
@@ -176,24 +172,27 @@ const MAX_PARSED_BYTES = 1024 * 1024;
 
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Returns the steps that `text` refers to whose results are stored as artifacts. */
-export function storedSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
-  const isSpokenOf = stepsIn(text);
+/** Returns the named steps whose results are stored as artifacts. */
+export function storedSteps(
+  steps: Json | undefined,
+  isNamed: Names["steps"],
+): { step: string; artifactId: string }[] {
   return Object.entries(isObject(steps) ? steps : {}).flatMap(([step, seen]) => {
     const artifactId = isObject(seen) ? keptAs(seen.result) : null;
-    return artifactId !== null && isSpokenOf(step) ? [{ step, artifactId }] : [];
+    return artifactId !== null && isNamed(step) ? [{ step, artifactId }] : [];
   });
 }
 
 async function wholeSteps(
   ctx: App & { db: ReadDb },
-  run: Pick<RunRow, "organizationId" | "definition">,
+  organizationId: string,
   steps: Json | undefined,
+  names: Names,
 ): Promise<{ steps: JsonObject; kept: StoredResult[] }> {
   const whole: JsonObject = { ...(isObject(steps) ? steps : {}) };
   const long: StoredResult[] = [];
-  for (const { step, artifactId } of storedSteps(steps, JSON.stringify(run.definition))) {
-    const json = await openContent(ctx, await findStored(ctx.db, run.organizationId, { step, artifactId }));
+  for (const { step, artifactId } of storedSteps(steps, names.steps)) {
+    const json = await openContent(ctx, await findStored(ctx.db, organizationId, { step, artifactId }));
     const seen = whole[step];
     if (json.size > MAX_PARSED_BYTES) long.push({ step, json });
     else if (isObject(seen)) whole[step] = { ...seen, result: await json.json() };

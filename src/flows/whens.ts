@@ -11,6 +11,7 @@ import { DoFirst, type WriteContext } from "../context.ts";
 import { decideConditions } from "../executors/branch-choice.ts";
 import { openContent } from "../resources/artifacts/content.ts";
 import type { ArtifactRow } from "../resources/artifacts/table.ts";
+import { stepsIn } from "./names.ts";
 import { findStored, storedSteps } from "./scope.ts";
 
 /** Key of what a transaction decides, the same if it is repeated: a run that it starts then has another ID. */
@@ -80,7 +81,7 @@ async function evaluateFirst<T extends Json>(
   scope: Scope,
   { here, inChild }: Ways<T>,
 ): Promise<T> {
-  const kept = storedSteps(scope.steps, text);
+  const kept = storedSteps(scope.steps, stepsIn(text));
   try {
     if (kept.length === 0) return here();
     throw new ExpressionTooLong("condition_error", `${JSON.stringify(text)} reads too much data.`);

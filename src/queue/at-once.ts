@@ -2,13 +2,12 @@ import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { WriteContext } from "../context.ts";
 import { SYSTEM } from "../context.ts";
-import { record } from "../resources/events/service.ts";
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { changing } from "../store/prepared.ts";
-import { entityOf, startedData } from "./claim.ts";
 import { decideClaimed } from "./decide.ts";
 import { notifyChanged, recordOutcome } from "./end.ts";
 import { appendLogs } from "./logs.ts";
+import { recordStart } from "./run-events.ts";
 import { withStatuses } from "./statuses.ts";
 
 /** Only for a row read in the same transaction. */
@@ -60,7 +59,7 @@ export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow
     lines: left.logs.length,
   });
   const row: RunRow = { ...due, result, status: "completed", startedAt, completedAt };
-  await record(tx, "action.started", entityOf(row), startedData(row));
+  await recordStart(tx, row);
   await appendLogs(tx.db, id, left.logs);
   await recordOutcome({ ...tx, actor: SYSTEM }, row, outcome);
   notifyChanged(tx, row);

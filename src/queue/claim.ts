@@ -1,13 +1,13 @@
 import { type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { type App, contextForRun, type WriteContext, writeFor } from "../context.ts";
-import { type Entity, record } from "../resources/events/service.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { roomToRun } from "../resources/usage/quotas.ts";
 import { changing, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 import { runTopic } from "./enqueue.ts";
+import { recordStart } from "./run-events.ts";
 import { withStatuses } from "./statuses.ts";
 
 /** A worker that hasn't renewed its lease for this long is considered dead. */
@@ -262,7 +262,7 @@ export async function claimRuns(app: App, room: Room, complete: Complete | null 
     for (const row of rows) {
       if (row.status !== "running") continue;
       const tx = inside(contextForRun(app, row));
-      await record(tx, "action.started", entityOf(row), startedData(row));
+      await recordStart(tx, row);
       tx.afterCommit(() => tx.signals.notify(runTopic(row.id)));
     }
     return rows;
@@ -327,18 +327,3 @@ async function leaseAll(claim: Claim, taken: readonly RunRow[]): Promise<RunRow[
     return { ...row, ...leased, status: "running" };
   });
 }
-
-export const startedData = (row: RunRow) => ({
-  runId: row.id,
-  ...(row.privateTo === null ? { actionId: row.actionId } : {}),
-  kind: row.kind,
-  attempt: row.retryCount + 1,
-});
-
-/**
- * Events of a run are about its action, or about the run itself if it has none or is private. `data.runId` is the run.
- */
-export const entityOf = (run: Pick<RunRow, "id" | "actionId" | "privateTo">): Entity =>
-  run.actionId === null || run.privateTo !== null
-    ? { type: "action_run", id: run.id }
-    : { type: "action", id: run.actionId };

@@ -6,13 +6,12 @@ import type { Scope } from "../base/template.ts";
 import type { Context, WriteContext } from "../context.ts";
 import { SYSTEM } from "../context.ts";
 import type { Executor } from "../executors/contract.ts";
-import { record } from "../resources/events/service.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
-import { entityOf, startedData } from "./claim.ts";
 import { checkFilled, fillIn } from "./definition.ts";
 import { recordOutcome } from "./end.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
 import type { SmallEnd } from "./finish.ts";
+import { recordStart } from "./run-events.ts";
 import { openScope } from "./scope.ts";
 
 /** A kind that is decided in the transaction that reaches it. */
@@ -43,7 +42,7 @@ export async function decideRun(
     completedAt,
   };
   await insertRunRow(tx, row);
-  await record(tx, "action.started", entityOf(row), startedData(row), input.actor);
+  await recordStart(tx, row, input.actor);
   const { result, error } = outcome;
   await recordOutcome(
     { ...tx, actor: SYSTEM },

@@ -6,8 +6,8 @@ import type { LakeLoad, LakeRead } from "../lake/contract.ts";
 import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { record } from "../resources/events/service.ts";
 import type { RunError, RunProgress, RunRow } from "../resources/runs/table.ts";
-import { entityOf } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { entityOf } from "./run-events.ts";
 
 /** How an execution ended. */
 export type Outcome =

@@ -4,11 +4,10 @@ import type { Context, WriteContext } from "../../context.ts";
 import type { DecisionRequest } from "../../executors/contract.ts";
 import type { RequestedCall } from "../../models/agent.ts";
 import type { OpenAgent } from "../../models/contract.ts";
-import { entityOf, startedData } from "../../queue/claim.ts";
 import { insertRunRow, newRun } from "../../queue/enqueue.ts";
+import { recordStart } from "../../queue/run-events.ts";
 import { triggerOf } from "../agents/tools/child.ts";
 import { openDecision } from "../decisions/open.ts";
-import { record } from "../events/service.ts";
 import type { RunRow } from "../runs/table.ts";
 import { callContext } from "../runs/wire-calls.ts";
 import type { PendingCall } from "./table.ts";
@@ -80,7 +79,7 @@ export async function askForAll(
       startedAt,
     };
     await insertRunRow(tx, run);
-    await record(tx, "action.started", entityOf(run), startedData(run));
+    await recordStart(tx, run);
     await openDecision(tx, run, request);
   }
 }

@@ -18,7 +18,7 @@ import { version } from "../../version.ts";
 import { DEFAULT_WAIT_SECONDS } from "../automations/config.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
 import type { Webhook } from "./gate.ts";
-import { payloadOf } from "./payload.ts";
+import { payloadOf, queryOf } from "./payload.ts";
 import { type Stamp, secretHeaders } from "./sender.ts";
 import { takeStamp } from "./stamps.ts";
 import { type DeliveryRow, webhookDeliveries } from "./table.ts";
@@ -32,7 +32,7 @@ const MAX_KEY_CHARACTERS = 255;
 /** An accepted request. */
 export interface Arrived {
   headers: Headers;
-  query: JsonObject;
+  url: URL;
   body: Uint8Array;
   /** Its signature, if that is accepted only once. */
   stamp: Stamp | null;
@@ -87,6 +87,7 @@ const contextOf = (app: App, webhook: Webhook, arrived: Arrived): Context =>
 
 /** Stores the delivery and starts its run, in one transaction. A repeated request gets the first one's. */
 export async function accept(app: App, webhook: Webhook, arrived: Arrived): Promise<Answerable> {
+  const query = queryOf(arrived.url);
   const payload = await payloadOf(arrived);
   const stored = arrived.body.length > MAX_SHORT_BYTES ? await asStored(payload) : payload;
   const key = repeatKey(webhook, arrived.headers, payload);
@@ -98,7 +99,7 @@ export async function accept(app: App, webhook: Webhook, arrived: Arrived): Prom
     const delivery = {
       payload: stored,
       headers,
-      query: arrived.query,
+      query,
       repeatKey: key,
       ipAddress: arrived.address,
       isKept: webhook.config.debug === true,
@@ -106,7 +107,7 @@ export async function accept(app: App, webhook: Webhook, arrived: Arrived): Prom
     };
     return storeDelivery(tx, webhook, delivery, payload);
   });
-  return { ...accepted, trigger: { payload, headers, query: arrived.query } };
+  return { ...accepted, trigger: { payload, headers, query } };
 }
 
 /** Base64 and escapes make a body longer. */

@@ -9,7 +9,6 @@ import { type Answer, answerOf } from "./answer.ts";
 import { findDelivery, listDeliveries } from "./deliveries.ts";
 import { checkAddress, checkRate, countRefusal, findWebhook, type Webhook } from "./gate.ts";
 import { type Accepted, accept, waitForRun } from "./intake.ts";
-import { queryOf } from "./payload.ts";
 import { checkSender, type Stamp } from "./sender.ts";
 import { refuseReplayed } from "./stamps.ts";
 import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
@@ -131,7 +130,7 @@ export const inboundOperations = [
       if (challenge !== null) return { challenge };
       const accepted = await accept(app, webhook, {
         headers: visit.request.headers,
-        query: queryOf(visit.url),
+        url: visit.url,
         body,
         stamp,
         address: visit.address,
