@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { drizzleOver } from "./drizzle-over.ts";
@@ -78,8 +79,9 @@ async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
 
   const { channel, close: endChannel } = openChannel({ ...options, max: 1 }, steady);
 
+  const db = readOver(reading, steady);
   return {
-    db: readOver(reading, steady),
+    db,
     remote: true,
     channel,
     write: (work) => queue.write(work),
@@ -90,7 +92,9 @@ async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
       );
     },
     async stats() {
-      const [row] = await steady.simple("SELECT pg_database_size(current_database()) AS bytes");
+      const [row] = await db.all<{ bytes: number }>(
+        sql`select pg_database_size(current_database()) as "bytes"`,
+      );
       return { databaseBytes: Number(row?.bytes), walBytes: 0 };
     },
     async close() {

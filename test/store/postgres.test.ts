@@ -168,6 +168,18 @@ test("what may not be deleted may not be truncated, and a trigger without its co
   expect(await triggers()).not.toContain("trail_no_delete");
 });
 
+test("the size of the database is told, also by a connection that was just cut", async () => {
+  await using place = postgresPlace();
+  const store = await place.open();
+  const { name } = await place.made;
+  const { sql: owner } = await sharedPostgres();
+  for (let round = 0; round < 5; round++) {
+    await owner`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+    expect((await store.stats()).databaseBytes).toBeGreaterThan(1_000_000);
+  }
+  await store.close();
+});
+
 test("what one process tells the others hear, also after their connections were cut, and it hears nothing itself", async () => {
   const { url, name } = await makeDatabase();
   const server = await sharedPostgres();
