@@ -7,7 +7,28 @@ export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The product's logo, as elements: the policy of these pages lets no picture be fetched. */
-export const logo = `<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#2a59c8"/><path d="M6 11c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3M6 18c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
+const logo = `<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#2a59c8"/><path d="M6 11c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3M6 18c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
+
+/** A small page in the style of sign-in: `script` is the address of its module, `content` what stands below its title. */
+export const smallPage = (title: string, script: string, content: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<link rel="stylesheet" href="/sign-in/page.css">
+<script type="module" src="${script}"></script>
+</head>
+<body>
+<main data-untranslated>
+${logo}
+<h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>
+`;
 
 /** A text that the executable carries, or one that depends on the settings, served to browsers without credentials. */
 export const fileOperation = (

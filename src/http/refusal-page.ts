@@ -1,7 +1,7 @@
 import { pageBelow } from "../base/base-path.ts";
 import { AppError } from "../base/errors.ts";
 import { Reply, type Visit } from "./operation.ts";
-import { logo, PAGE_POLICY } from "./page.ts";
+import { PAGE_POLICY, smallPage } from "./page.ts";
 import { problemOf } from "./problem.ts";
 
 /** What a browser reads where something went wrong on its way through. */
@@ -32,30 +32,13 @@ export async function orPage(visit: Visit, page: RefusalPage, work: () => Promis
   }
 }
 
-const refusalPage = (
-  { title, back: [path, name] }: RefusalPage,
-  error: AppError,
-  correlationId: string,
-) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>${title}</title>
-<link rel="stylesheet" href="/sign-in/page.css">
-<script type="module" src="/sign-in/shared.js"></script>
-</head>
-<body>
-<main data-untranslated>
-${logo}
-<h1>${title}</h1>
-<p class="bad">${escaped(error.message)}</p>
+const refusalPage = ({ title, back: [path, name] }: RefusalPage, error: AppError, correlationId: string) =>
+  smallPage(
+    title,
+    "/sign-in/shared.js",
+    `<p class="bad">${escaped(error.message)}</p>
 <p><a class="button" href="${path}">${name}</a></p>
-<p><small>${escaped(correlationId)}</small></p>
-</main>
-</body>
-</html>
-`;
+<p><small>${escaped(correlationId)}</small></p>`,
+  );
 
 const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);

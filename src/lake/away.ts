@@ -3,9 +3,8 @@ import { basename } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
-import { openMemory } from "../base/memory.ts";
 import { listPages } from "../providers/s3/list.ts";
-import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
+import { ownLink, rootOf, type S3Config, type S3Credentials } from "../providers/s3/shape.ts";
 import { upload } from "../providers/s3/upload.ts";
 import { download, removeObject } from "./bucket.ts";
 
@@ -32,16 +31,7 @@ export function openAway(
   { egress, clock, signal }: { egress: Egress; clock: Clock; signal: AbortSignal },
 ): Away {
   const root = rootOf(config);
-  const link: S3Link = {
-    connectionId: "",
-    filesFolder: "",
-    memory: openMemory(),
-    config,
-    credentials,
-    egress,
-    clock,
-    signal,
-  };
+  const link = ownLink({ config, credentials, egress, clock, signal });
   const name = `s3://${config.bucket}/${root}`.replace(/\/$/, "");
   const translated = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

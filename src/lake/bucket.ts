@@ -4,11 +4,10 @@ import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { type Ids, systemIds } from "../base/ids.ts";
-import { openMemory } from "../base/memory.ts";
 import { openSemaphore } from "../base/semaphore.ts";
 import { readReply, send } from "../providers/s3/client.ts";
 import { listPages } from "../providers/s3/list.ts";
-import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
+import { ownLink, rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
 import { upload } from "../providers/s3/upload.ts";
 import { childrenOf, textOf } from "../providers/s3/xml.ts";
 import { openCache } from "./cache.ts";
@@ -65,16 +64,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
   const { config, credentials, folder, cacheBytes, graceMs, egress, clock, signal } = options;
   const ids = options.ids ?? systemIds;
   const root = rootOf(config);
-  const link: S3Link = {
-    connectionId: "",
-    filesFolder: "",
-    memory: openMemory(),
-    config,
-    credentials,
-    egress,
-    clock,
-    signal,
-  };
+  const link = ownLink({ config, credentials, egress, clock, signal });
   const local = openFolderLake(join(folder, "work"), ids);
   const cache = openCache({ folder: join(folder, "files"), maxBytes: cacheBytes, graceMs, clock, ids });
   const semaphore = openSemaphore(TRANSFERS);

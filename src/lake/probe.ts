@@ -1,10 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
-import { openMemory } from "../base/memory.ts";
 import { send } from "../providers/s3/client.ts";
 import { listPages } from "../providers/s3/list.ts";
-import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
+import { ownLink, rootOf, type S3Config, type S3Credentials } from "../providers/s3/shape.ts";
 import { MARKER, readMarker } from "./bucket.ts";
 
 /** The result of checking a lake's bucket. */
@@ -28,8 +27,9 @@ export async function probeBucket(options: {
   ids: Ids;
   signal: AbortSignal;
 }): Promise<Probe> {
-  const { clock, ids, config } = options;
-  const link: S3Link = { connectionId: "", filesFolder: "", memory: openMemory(), ...options };
+  const { ids, ...given } = options;
+  const { clock, config } = given;
+  const link = ownLink(given);
   const root = rootOf(config);
   const key = `${root}${MARKER}-doctor-${ids.uuid()}`;
   const startedMs = clock.monotonic();

@@ -5,24 +5,29 @@ export const PARTS_FOLDER = ".weir-parts";
 
 /** Splits a path below a root. Throws `bad_request` for one that could lead elsewhere. */
 export function splitPath(path: string): string[] {
-  const parts = path.split("/").filter((part) => part !== "");
-  const fault = parts.some((part) => part === "." || part === "..")
-    ? 'may not hold "." or ".." between slashes'
-    : path.includes("\\")
-      ? "may not hold a backslash"
-      : /\p{Cc}/u.test(path)
-        ? "may not hold control characters"
-        : !path.isWellFormed()
-          ? "is not valid Unicode"
-          : Buffer.byteLength(path) > 1_024
-            ? "is longer than 1,024 bytes"
-            : parts.some((part) => Buffer.byteLength(part) > 255)
-              ? "has a name longer than 255 bytes"
-              : parts.includes(PARTS_FOLDER)
-                ? `may not hold the name ${PARTS_FOLDER}`
-                : null;
+  const parts = partsOf(path);
+  const fault = pathFault(path, parts);
   if (fault) throw new AppError("bad_request", `The path ${fault}.`, { details: { rule: "outside_root" } });
   return parts;
+}
+
+/** Says what is wrong with the path of a file to write, or null. */
+export function fileFault(path: string): string | null {
+  if (path.replace(/^\//, "").split("/").includes("")) return "a folder in it has no name";
+  const fault = pathFault(path, partsOf(path));
+  return fault && `its path ${fault}`;
+}
+
+const partsOf = (path: string): string[] => path.split("/").filter((part) => part !== "");
+
+function pathFault(path: string, parts: readonly string[]): string | null {
+  if (parts.some((part) => part === "." || part === "..")) return 'may not hold "." or ".." between slashes';
+  if (path.includes("\\")) return "may not hold a backslash";
+  if (/\p{Cc}/u.test(path)) return "may not hold control characters";
+  if (!path.isWellFormed()) return "is not valid Unicode";
+  if (Buffer.byteLength(path) > 1_024) return "is longer than 1,024 bytes";
+  if (parts.some((part) => Buffer.byteLength(part) > 255)) return "has a name longer than 255 bytes";
+  return parts.includes(PARTS_FOLDER) ? `may not hold the name ${PARTS_FOLDER}` : null;
 }
 
 export const noSuchPath = (path: string): AppError =>

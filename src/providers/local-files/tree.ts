@@ -3,7 +3,7 @@ import { lstat, rm, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { Stamp, Tree, TreeFile } from "../contract.ts";
-import { noSuchPath, splitPath } from "../files/paths.ts";
+import { fileFault, noSuchPath, splitPath } from "../files/paths.ts";
 import { changedFile, exactly, toStream } from "../files/streams.ts";
 import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.ts";
 import { walkFiles } from "./list.ts";
@@ -68,16 +68,7 @@ export const localTree: Tree<LocalLink> = {
   writes: {
     isFolderLike: true,
 
-    fault(_link, path) {
-      if (path.replace(/^\//, "").split("/").includes("")) return "a folder in it has no name";
-      try {
-        splitPath(path);
-        return null;
-      } catch (error) {
-        if (error instanceof AppError) return error.message.replace(/^The path (.*)\.$/, "its path $1");
-        throw error;
-      }
-    },
+    fault: (_link, path) => fileFault(path),
 
     put: (link, path, { bytes }, size) =>
       translated(async (): Promise<Stamp> => {

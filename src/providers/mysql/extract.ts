@@ -1,11 +1,11 @@
 import { AppError } from "../../base/errors.ts";
 import { OddValues } from "../../base/odd-values.ts";
 import type { Extraction, ExtractRequest } from "../contract.ts";
+import type { ServerLink } from "../sql/shape.ts";
 import { SpareSession } from "../sql/spare-session.ts";
 import { errorNumber } from "./failure.ts";
 import { keyField, likenessOf } from "./keys.ts";
 import { openSession, type Session } from "./session.ts";
-import type { MysqlLink } from "./shape.ts";
 import { findTable, type SourceTable } from "./tables.ts";
 import { conditionText, cursorText, quoteName } from "./text.ts";
 import { csvOf, type SentColumn, type SourceColumn } from "./types.ts";
@@ -26,7 +26,7 @@ const FAULTS_OF_TEXT = [
  * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
 export async function extractTable(
-  link: MysqlLink,
+  link: ServerLink,
   request: ExtractRequest,
   spare?: SpareSession<Session>,
 ): Promise<Csv> {
@@ -63,7 +63,7 @@ export async function extractTable(
 export function openExtractor() {
   const spare = new SpareSession<Session>();
   return {
-    extract: (link: MysqlLink, request: ExtractRequest) => extractTable(link, request, spare),
+    extract: (link: ServerLink, request: ExtractRequest) => extractTable(link, request, spare),
     close: () => spare.close(),
   };
 }
@@ -72,7 +72,7 @@ type Csv = Extraction & { kind: "csv" };
 
 /** `done` is called when the rows end, with whether all were read. */
 async function read(
-  link: MysqlLink,
+  link: ServerLink,
   session: Session,
   table: SourceTable,
   request: ExtractRequest,

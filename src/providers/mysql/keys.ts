@@ -1,6 +1,6 @@
 import type { ExtractRequest, KeyField } from "../contract.ts";
+import type { ServerLink } from "../sql/shape.ts";
 import { openSession } from "./session.ts";
-import type { MysqlLink } from "./shape.ts";
 import { quoteName, quoteText } from "./text.ts";
 import { pads, type SentColumn, type SourceColumn } from "./types.ts";
 
@@ -46,7 +46,7 @@ const weightOf = ({ collation }: SourceColumn, value: string): string =>
 const TIMEOUT_MS = 60_000;
 
 /** The field of a SELECT for it, and the same for values that the table need not have any more. */
-export const keyField = (link: MysqlLink, { columns, tag, expression }: Likeness): KeyField => ({
+export const keyField = (link: ServerLink, { columns, tag, expression }: Likeness): KeyField => ({
   columns: columns.map(({ name }) => name),
   tag,
   async *of(batches) {

@@ -1,11 +1,11 @@
 import { defineProvider } from "../contract.ts";
 import { tableSpec } from "../postgres/names.ts";
-import { SSL_MODES } from "../postgres/shape.ts";
 import { ROUTE_DESTINATION } from "../sql/route.ts";
+import { ServerCredentials, type ServerLink, SSL_MODES, serverConfig } from "../sql/shape.ts";
 import { extractTable, openExtractor } from "./extract.ts";
 import { select } from "./select.ts";
 import { openSession, type Session } from "./session.ts";
-import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./shape.ts";
+import { MYSQL } from "./shape.ts";
 import { findTable, listTables, tablesIn } from "./tables.ts";
 import { openTarget } from "./write.ts";
 
@@ -15,10 +15,10 @@ const INTERACTIVE_TIMEOUT_MS = 30_000;
 /** MySQL 5.7 and later, MariaDB 10.4 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */
 export const mysql = defineProvider({
   id: "mysql",
-  title: "MySQL",
+  title: MYSQL.title,
   description: "Tables and views of a MySQL or MariaDB database.",
-  config: MysqlConfig,
-  credentials: MysqlCredentials,
+  config: serverConfig(MYSQL),
+  credentials: ServerCredentials,
   destination: ["host", "port", "baseUrl", ...ROUTE_DESTINATION],
   guard: { field: "sslMode", levels: SSL_MODES },
 
@@ -46,7 +46,7 @@ export const mysql = defineProvider({
   extractor: openExtractor,
 });
 
-async function within<T>(link: MysqlLink, work: (session: Session) => Promise<T>): Promise<T> {
+async function within<T>(link: ServerLink, work: (session: Session) => Promise<T>): Promise<T> {
   const session = await openSession(link, INTERACTIVE_TIMEOUT_MS);
   try {
     return await work(session);

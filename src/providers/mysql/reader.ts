@@ -1,7 +1,7 @@
 import type { Connection } from "mysql2";
 import { AppError } from "../../base/errors.ts";
 import { QUIET_MS } from "../files/streams.ts";
-import type { MysqlLink } from "./shape.ts";
+import type { ServerLink } from "../sql/shape.ts";
 
 /** One cell as the server wrote it. */
 export type Cell = Buffer | null;
@@ -21,7 +21,7 @@ export class BlockReader {
   #wake: () => void = () => undefined;
 
   constructor(
-    readonly link: MysqlLink,
+    readonly link: ServerLink,
     readonly connection: Connection,
     sql: string,
   ) {

@@ -3,9 +3,10 @@ import type { Connection, ConnectionOptions } from "mysql2";
 import { AppError } from "../../base/errors.ts";
 import { openSocket } from "../postgres/socket.ts";
 import { type Route, routeOf, sslModeOf } from "../sql/route.ts";
+import { type ServerLink, serverOf } from "../sql/shape.ts";
 import { failedTls, refusesPlain, toFailure } from "./failure.ts";
 import { BlockReader, type Cell } from "./reader.ts";
-import { type MysqlLink, serverOf } from "./shape.ts";
+import { MYSQL } from "./shape.ts";
 
 /** One connection in one transaction: UTC, UTF-8, standard quoting. */
 export interface Session {
@@ -56,7 +57,7 @@ const DEAD_PEER_SECONDS = 600;
 
 /** Connects, and begins where it only reads: who writes begins when the rows are staged. Throws what `toFailure` makes, and the signal's reason. */
 export async function openSession(
-  link: MysqlLink,
+  link: ServerLink,
   statementTimeoutMs: number,
   { mayWrite } = { mayWrite: false },
 ): Promise<Session> {
@@ -74,16 +75,16 @@ export async function openSession(
   throw new AppError("internal", "No way to connect was tried.");
 }
 
-const failureOf = (link: MysqlLink, error: unknown): unknown =>
+const failureOf = (link: ServerLink, error: unknown): unknown =>
   link.signal.aborted
     ? link.signal.reason
-    : toFailure(error, serverOf(link.config), {
+    : toFailure(error, serverOf(link.config, MYSQL), {
         user: link.credentials.user,
         database: link.config.database,
       });
 
 async function begin(
-  link: MysqlLink,
+  link: ServerLink,
   {
     security,
     statementTimeoutMs,
@@ -111,9 +112,9 @@ async function begin(
 }
 
 /** A connection that is signed in, over a socket to the address that egress checked. */
-async function connect(link: MysqlLink, security: Security, signal: AbortSignal): Promise<Connection> {
+async function connect(link: ServerLink, security: Security, signal: AbortSignal): Promise<Connection> {
   const { createConnection } = await import("mysql2");
-  const server = serverOf(link.config);
+  const server = serverOf(link.config, MYSQL);
   const route = routeOf(link);
   const socket = await openSocket(link.egress, server, "none", signal, route);
   const connection = createConnection(libraryOptions(link, server, security, socket, route));
@@ -135,7 +136,7 @@ async function connect(link: MysqlLink, security: Security, signal: AbortSignal)
 }
 
 const libraryOptions = (
-  { config, credentials }: MysqlLink,
+  { config, credentials }: ServerLink,
   { host, port }: { host: string; port: number },
   security: Security,
   stream: Socket,
@@ -162,7 +163,7 @@ const libraryOptions = (
 });
 
 function sessionOf(
-  link: MysqlLink,
+  link: ServerLink,
   connection: Connection,
   { security, mayWrite }: { security: Security; mayWrite: boolean },
 ): Session {
@@ -229,7 +230,7 @@ function sessionOf(
 }
 
 /** Asks the server, over a connection of its own, to stop what another one does. */
-async function killQuery(link: MysqlLink, security: Security, threadId: number): Promise<void> {
+async function killQuery(link: ServerLink, security: Security, threadId: number): Promise<void> {
   const signal = AbortSignal.timeout(KILL_MS);
   let connection: Connection | null = null;
   try {

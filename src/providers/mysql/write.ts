@@ -3,11 +3,11 @@ import type { Column } from "../../sql/contract.ts";
 import type { TableCounts, TableLoad, TablePlan, TableTarget } from "../contract-tables.ts";
 import { parseSpec } from "../postgres/names.ts";
 import { equalKeys, LOADS_TABLE, matchColumns, refusedRows, type TargetColumn } from "../sql/plan.ts";
+import type { ServerLink } from "../sql/shape.ts";
 import { errorNumber } from "./failure.ts";
 import { statementsOf } from "./inserts.ts";
 import { newType, wayInto } from "./out-types.ts";
 import { openSession, type Session } from "./session.ts";
-import type { MysqlLink } from "./shape.ts";
 import { quoteName, quoteText } from "./text.ts";
 
 /** The server's own limit for one statement: the longest that a run may take. */
@@ -22,7 +22,7 @@ interface Target {
 }
 
 /** As `TableWrites` has it. The staging table is a temporary one, which no end of the session leaves behind. */
-export async function openTarget(link: MysqlLink, load: TableLoad): Promise<TableTarget> {
+export async function openTarget(link: ServerLink, load: TableLoad): Promise<TableTarget> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
     const target = await findTarget(session, link, load);
@@ -46,7 +46,7 @@ export async function openTarget(link: MysqlLink, load: TableLoad): Promise<Tabl
   }
 }
 
-async function findTarget(session: Session, link: MysqlLink, load: TableLoad): Promise<Target> {
+async function findTarget(session: Session, link: ServerLink, load: TableLoad): Promise<Target> {
   const wanted = parseSpec(load.table);
   const schema = wanted.schema ?? link.config.database;
   const tables = await session.rows<"s" | "t" | "kind" | "engine" | "transactions">(
@@ -144,7 +144,7 @@ async function refuseCascade(
 const loadsOf = ({ schema }: Target) => `${quoteName(schema)}.${quoteName(LOADS_TABLE)}`;
 const nameOf = ({ schema, table }: Target) => `${quoteName(schema)}.${quoteName(table)}`;
 
-async function makeLoads(session: Session, link: MysqlLink, target: Target): Promise<void> {
+async function makeLoads(session: Session, link: ServerLink, target: Target): Promise<void> {
   const [found] = await session.rows<"t">(
     `SELECT table_name AS t FROM information_schema.tables
       WHERE table_schema = ${quoteText(target.schema)} AND table_name = ${quoteText(LOADS_TABLE)}`,
@@ -164,7 +164,7 @@ async function makeLoads(session: Session, link: MysqlLink, target: Target): Pro
 const isDenied = (error: unknown) => [1044, 1142, 1227].includes(errorNumber(error));
 
 const lacksPrivilege = (
-  link: MysqlLink,
+  link: ServerLink,
   privilege: string,
   schema: string,
   cause: unknown,
@@ -227,7 +227,7 @@ interface Work {
   columns: readonly Column[];
 }
 
-async function write(link: MysqlLink, work: Work, rows: AsyncIterable<Uint8Array>): Promise<TableCounts> {
+async function write(link: ServerLink, work: Work, rows: AsyncIterable<Uint8Array>): Promise<TableCounts> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   let counts: TableCounts;
   try {
@@ -271,7 +271,7 @@ async function lockedDone(session: Session, { target, load }: Work): Promise<Tab
 }
 
 /** Whether a COMMIT whose reply was lost has come through. */
-async function isCommitted(link: MysqlLink, work: Work): Promise<boolean> {
+async function isCommitted(link: ServerLink, work: Work): Promise<boolean> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
     return (await lockedDone(session, work)) !== null;
@@ -281,7 +281,7 @@ async function isCommitted(link: MysqlLink, work: Work): Promise<boolean> {
 }
 
 /** The rows in a table that nobody else sees; how many they are. A new table is made here: its making is a transaction of its own. */
-async function stage(session: Session, link: MysqlLink, work: Work, rows: AsyncIterable<Uint8Array>) {
+async function stage(session: Session, link: ServerLink, work: Work, rows: AsyncIterable<Uint8Array>) {
   const { target, plan, name } = work;
   const definitionOf = (column: string) =>
     target.columns.find((each) => each.name === column)?.definition ?? "";
@@ -304,7 +304,7 @@ async function stage(session: Session, link: MysqlLink, work: Work, rows: AsyncI
 const EXISTS = 1050;
 
 /** Makes the table, or finds it where another load has made it since this one looked. */
-async function makeTable(session: Session, link: MysqlLink, { target, load, name, plan, columns }: Work) {
+async function makeTable(session: Session, link: ServerLink, { target, load, name, plan, columns }: Work) {
   try {
     await session.change(createText(target, load));
     return;

@@ -2,12 +2,12 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { OddValues } from "../../base/odd-values.ts";
 import type { Extraction, ExtractRequest } from "../contract.ts";
+import type { ServerLink } from "../sql/shape.ts";
 import { SpareSession } from "../sql/spare-session.ts";
 import { sqlState } from "./failure.ts";
 import { keyField, likenessOf } from "./keys.ts";
 import { fillParameters, quoteName, valueExpression } from "./names.ts";
 import { openSession, type Session } from "./session.ts";
-import type { PostgresLink } from "./shape.ts";
 import { findTable, type SourceTable } from "./tables.ts";
 import { oddField, type Passage, passage, type SourceColumn } from "./types.ts";
 
@@ -22,7 +22,7 @@ const COPY_TIMEOUT_MS = 86_400_000;
  * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
 export async function extractTable(
-  link: PostgresLink,
+  link: ServerLink,
   request: ExtractRequest,
   spare?: SpareSession<Session>,
 ): Promise<Csv> {
@@ -59,7 +59,7 @@ export async function extractTable(
 export function openExtractor() {
   const spare = new SpareSession<Session>();
   return {
-    extract: (link: PostgresLink, request: ExtractRequest) => extractTable(link, request, spare),
+    extract: (link: ServerLink, request: ExtractRequest) => extractTable(link, request, spare),
     close: () => spare.close(),
   };
 }
@@ -68,7 +68,7 @@ type Csv = Extraction & { kind: "csv" };
 
 /** `done` is called when the rows end, with whether all were read. */
 async function read(
-  link: PostgresLink,
+  link: ServerLink,
   session: Session,
   table: SourceTable,
   request: ExtractRequest,

@@ -1,7 +1,7 @@
 import type { ExtractRequest, KeyField } from "../contract.ts";
+import type { ServerLink } from "../sql/shape.ts";
 import { valueExpression } from "./names.ts";
 import { openSession } from "./session.ts";
-import type { PostgresLink } from "./shape.ts";
 import type { SourceColumn } from "./types.ts";
 
 /** Key columns whose equal values may have other bytes, and what stands for them. */
@@ -46,7 +46,7 @@ function textOf({ base, collation }: SourceColumn, value: string): string {
 const TIMEOUT_MS = 60_000;
 
 /** The field of a COPY for it, and the same for values that the table need not have any more. */
-export const keyField = (link: PostgresLink, { columns, tag, expression }: Likeness): KeyField => ({
+export const keyField = (link: ServerLink, { columns, tag, expression }: Likeness): KeyField => ({
   columns,
   tag,
   async *of(batches) {

@@ -1,10 +1,11 @@
 import { defineProvider } from "../contract.ts";
 import { ROUTE_DESTINATION } from "../sql/route.ts";
+import { ServerCredentials, type ServerLink, SSL_MODES, serverConfig } from "../sql/shape.ts";
 import { extractTable, openExtractor } from "./extract.ts";
 import { tableSpec } from "./names.ts";
 import { select } from "./select.ts";
 import { openSession, type Session } from "./session.ts";
-import { PostgresConfig, PostgresCredentials, type PostgresLink, SSL_MODES } from "./shape.ts";
+import { POSTGRES } from "./shape.ts";
 import { findTable, listTables, tablesIn } from "./tables.ts";
 import { openTarget } from "./write.ts";
 
@@ -14,10 +15,10 @@ const INTERACTIVE_TIMEOUT_MS = 30_000;
 /** PostgreSQL 11 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */
 export const postgres = defineProvider({
   id: "postgres",
-  title: "PostgreSQL",
+  title: POSTGRES.title,
   description: "Tables and views of a PostgreSQL database.",
-  config: PostgresConfig,
-  credentials: PostgresCredentials,
+  config: serverConfig(POSTGRES),
+  credentials: ServerCredentials,
   destination: ["host", "port", "baseUrl", ...ROUTE_DESTINATION],
   guard: { field: "sslMode", levels: SSL_MODES },
 
@@ -45,7 +46,7 @@ export const postgres = defineProvider({
   extractor: openExtractor,
 });
 
-async function within<T>(link: PostgresLink, work: (session: Session) => Promise<T>): Promise<T> {
+async function within<T>(link: ServerLink, work: (session: Session) => Promise<T>): Promise<T> {
   const session = await openSession(link, INTERACTIVE_TIMEOUT_MS);
   try {
     return await work(session);

@@ -3,10 +3,11 @@ import type { Readable } from "node:stream";
 import postgres from "postgres";
 import { AppError } from "../../base/errors.ts";
 import { type HostAndPort, routeOf, sslModeOf } from "../sql/route.ts";
+import { type ServerLink, serverOf } from "../sql/shape.ts";
 import { copyIn } from "./copy-in.ts";
 import { refusesSecurity, toFailure } from "./failure.ts";
 import { pump } from "./pump.ts";
-import { type PostgresLink, serverOf } from "./shape.ts";
+import { POSTGRES } from "./shape.ts";
 import { addressOf, cancelQuery, openSocket, type Security, TlsFailure } from "./socket.ts";
 
 /** One connection in one transaction: UTC, ISO dates, UTF-8. */
@@ -46,11 +47,11 @@ const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
 
 /** Connects and begins; a transaction that may write only reads what is committed. Throws what `toFailure` makes, and the signal's reason. */
 export async function openSession(
-  link: PostgresLink,
+  link: ServerLink,
   statementTimeoutMs: number,
   { mayWrite } = { mayWrite: false },
 ): Promise<Session> {
-  const server = serverOf(link.config);
+  const server = serverOf(link.config, POSTGRES);
   const attempts = ATTEMPTS[sslModeOf(link.config)] ?? ["offered", "none"];
   for (const [index, security] of attempts.entries()) {
     const session = connect(link, server, { security, statementTimeoutMs, mayWrite });
@@ -86,7 +87,7 @@ const preamble = (statementTimeoutMs: number, mayWrite: boolean) => `
 
 /** A session that connects with its first statement. */
 function connect(
-  link: PostgresLink,
+  link: ServerLink,
   server: HostAndPort,
   {
     security,
@@ -200,7 +201,7 @@ const isStream = (value: unknown): value is Readable =>
   typeof value === "object" && value !== null && "pipe" in value;
 
 /** Every option is given: what is missing the library takes from `PG…` variables of the process. */
-const libraryOptions = ({ config, credentials }: PostgresLink, server: HostAndPort) => ({
+const libraryOptions = ({ config, credentials }: ServerLink, server: HostAndPort) => ({
   host: "pinned",
   port: server.port,
   database: config.database,

@@ -2,11 +2,11 @@ import { AppError } from "../../base/errors.ts";
 import type { Column } from "../../sql/contract.ts";
 import type { TableCounts, TableLoad, TablePlan, TableTarget } from "../contract-tables.ts";
 import { equalKeys, LOADS_TABLE, matchColumns, refusedRows, type TargetColumn } from "../sql/plan.ts";
+import type { ServerLink } from "../sql/shape.ts";
 import { sqlState } from "./failure.ts";
 import { parseSpec, quoteName } from "./names.ts";
 import { newType, wayInto } from "./out-types.ts";
 import { openSession, type Session } from "./session.ts";
-import type { PostgresLink } from "./shape.ts";
 import { columnsOf } from "./tables.ts";
 
 /** The server's own limit for one statement: the longest that a run may take. */
@@ -24,7 +24,7 @@ interface Target {
 }
 
 /** As `TableWrites` has it. The staging table is a temporary one, which no end of the session leaves behind. */
-export async function openTarget(link: PostgresLink, load: TableLoad): Promise<TableTarget> {
+export async function openTarget(link: ServerLink, load: TableLoad): Promise<TableTarget> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
     const target = await findTarget(session, link, load);
@@ -48,7 +48,7 @@ export async function openTarget(link: PostgresLink, load: TableLoad): Promise<T
   }
 }
 
-async function findTarget(session: Session, link: PostgresLink, load: TableLoad): Promise<Target> {
+async function findTarget(session: Session, link: ServerLink, load: TableLoad): Promise<Target> {
   const wanted = parseSpec(load.table);
   const [found] = await session.rows<{
     oid: number;
@@ -92,7 +92,7 @@ async function findTarget(session: Session, link: PostgresLink, load: TableLoad)
 
 const PRIVILEGES = { append: "insert", replace: "insert,delete", merge: "select,insert,update" } as const;
 
-const lacksPrivilege = (link: PostgresLink, privilege: string, on: string, more = "") =>
+const lacksPrivilege = (link: ServerLink, privilege: string, on: string, more = "") =>
   new AppError(
     "upstream",
     `The user "${link.credentials.user}" lacks the privilege ${privilege} on ${on}.${more}`,
@@ -100,7 +100,7 @@ const lacksPrivilege = (link: PostgresLink, privilege: string, on: string, more 
 
 async function newTarget(
   session: Session,
-  link: PostgresLink,
+  link: ServerLink,
   wanted: { schema: string | null; table: string },
   load: TableLoad,
 ): Promise<Target> {
@@ -215,7 +215,7 @@ interface Work {
 
 const STAGING = "pg_temp.weir_rows";
 
-async function write(link: PostgresLink, work: Work, rows: AsyncIterable<Uint8Array>): Promise<TableCounts> {
+async function write(link: ServerLink, work: Work, rows: AsyncIterable<Uint8Array>): Promise<TableCounts> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   let counts: TableCounts;
   try {
@@ -248,7 +248,7 @@ async function write(link: PostgresLink, work: Work, rows: AsyncIterable<Uint8Ar
 }
 
 /** Whether a COMMIT whose reply was lost has come through. */
-async function isCommitted(link: PostgresLink, { target, load }: Work): Promise<boolean> {
+async function isCommitted(link: ServerLink, { target, load }: Work): Promise<boolean> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
     await session.rows(lockOf(load.loadId)); // waits for the end of the session that committed
@@ -259,7 +259,7 @@ async function isCommitted(link: PostgresLink, { target, load }: Work): Promise<
 }
 
 /** Makes the table, or finds it where another load has made it since this one looked. */
-async function makeTable(session: Session, link: PostgresLink, work: Work): Promise<Target> {
+async function makeTable(session: Session, link: ServerLink, work: Work): Promise<Target> {
   const { target, load, name, plan, columns } = work;
   await session.rows(lockOf(`weir ${nameOf(target)}`));
   const found = await findTarget(session, link, load);

@@ -1,5 +1,6 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import { openMemory } from "../../base/memory.ts";
 import type { Link } from "../contract.ts";
 
 export const S3Config = t.Object(
@@ -82,6 +83,11 @@ export const S3Credentials = t.Object(
 export type S3Credentials = Static<typeof S3Credentials>;
 
 export type S3Link = Link<S3Config, S3Credentials>;
+
+/** Weir's own link to a bucket, without a connection. */
+export const ownLink = (
+  options: Pick<S3Link, "config" | "credentials" | "egress" | "clock" | "signal">,
+): S3Link => ({ connectionId: "", filesFolder: "", memory: openMemory(), ...options });
 
 export const regionOf = (config: S3Config): string => config.region ?? "us-east-1";
 

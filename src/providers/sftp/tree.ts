@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { Stamp, Tree } from "../contract.ts";
-import { noSuchPath, splitPath } from "../files/paths.ts";
+import { fileFault, noSuchPath, splitPath } from "../files/paths.ts";
 import { exactly } from "../files/streams.ts";
 import { entryOf, findInside, join, treeFileOf, versionOf, walk } from "./folders.ts";
 import { readFile, writeFile } from "./io.ts";
@@ -48,16 +48,7 @@ export const sftpTree: Tree<SftpLink> = {
   writes: {
     isFolderLike: true,
 
-    fault(_link, path) {
-      if (path.replace(/^\//, "").split("/").includes("")) return "a folder in it has no name";
-      try {
-        splitPath(path);
-        return null;
-      } catch (error) {
-        if (error instanceof AppError) return error.message.replace(/^The path (.*)\.$/, "its path $1");
-        throw error;
-      }
-    },
+    fault: (_link, path) => fileFault(path),
 
     async put(link, path, { bytes }, size): Promise<Stamp> {
       const entry = await writeFile(link, path, exactly(bytes, size, path), Number.MAX_SAFE_INTEGER);

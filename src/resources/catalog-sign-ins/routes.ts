@@ -4,6 +4,7 @@ import { type App, type Context, contextFor } from "../../context.ts";
 import { actorOf, enter, identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { orPage } from "../../http/refusal-page.ts";
+import { SignInAnswer } from "../../oauth/answer.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { addressFaults } from "../api-catalog/faults.ts";
 import { findApi } from "../api-catalog/find.ts";
@@ -17,7 +18,6 @@ import {
   exampleStarted,
   exampleView,
   ServerSignInRequest,
-  SignInAnswer,
   SignInRequest,
   SignInStarted,
   SignInView,

@@ -122,19 +122,6 @@ export const exampleView: Static<typeof SignInView> = {
   problem: null,
 };
 
-const word = (description: string) => optional(Type.String({ maxLength: 4096, description }));
-
-/** Servers add words of their own, which are passed over. */
-export const SignInAnswer = object(
-  {
-    code: word("Authorization code, after a successful sign-in"),
-    state: word("State of the sign-in. Valid for 10 minutes and one use."),
-    error: word("Why the sign-in failed"),
-    iss: word("Issuer of the response (RFC 9207)"),
-  },
-  { additionalProperties: true },
-);
-
 /** What authorization servers read of Weir if they accept a URL as the client ID. */
 export const ClientDocument = object({
   client_id: Type.String(),

@@ -4,6 +4,7 @@ import { type App, type Context, contextFor } from "../../context.ts";
 import { actorOf, enter, type Identity, identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { orPage } from "../../http/refusal-page.ts";
+import { SignInAnswer } from "../../oauth/answer.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { findConnection } from "../connections/service.ts";
 import { findSignIn, SIGN_IN_CALLBACK, signInSettings } from "../connections/sign-in-store.ts";
@@ -12,7 +13,6 @@ import { beginSignIn } from "./begin.ts";
 import { signOut } from "./end.ts";
 import { finishSignIn, takeAttempt } from "./finish.ts";
 import {
-  ConnectionSignInAnswer,
   ConnectionSignInStarted,
   ConnectionSignInState,
   exampleStarted,
@@ -80,7 +80,7 @@ export const connectionSignInOperations = [
     summary: "OAuth callback for connections",
     description:
       "Browsers are redirected here, and then to the page of the connection. Only the user who started the sign-in can complete it, once, in the session that started it. Errors are a page for clients that prefer `text/html`.",
-    query: ConnectionSignInAnswer,
+    query: SignInAnswer,
     status: 302,
     errors: [401, 403, 409, 410, 502, 504],
     replies: { 302: { description: "Signed in. Redirects to the page of the connection." } },

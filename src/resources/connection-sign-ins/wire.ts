@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, nullable, object, oneOf, optional } from "../../base/shape.ts";
+import { instant, nullable, object, oneOf } from "../../base/shape.ts";
 import type { SignInTerms } from "../../oauth/contract.ts";
 import type { ConnectionSignIn } from "../connections/table.ts";
 
@@ -82,16 +82,3 @@ export const exampleView: ConnectionSignInState = {
   signedInBy: "01890a5d-ac96-774b-bcce-b302099a8071",
   problem: null,
 };
-
-const word = (description: string) => optional(Type.String({ maxLength: 4096, description }));
-
-/** Systems add words of their own, which are passed over. */
-export const ConnectionSignInAnswer = object(
-  {
-    code: word("Authorization code, after a successful sign-in"),
-    state: word("State of the sign-in. Valid for 10 minutes and one use."),
-    error: word("Why the sign-in failed"),
-    iss: word("Issuer of the response (RFC 9207)"),
-  },
-  { additionalProperties: true },
-);

@@ -5,13 +5,11 @@ import type { WriteDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
 import type { RunError } from "../runs/table.ts";
 import { type OutboundRow, outboundAttempts } from "../webhooks/table.ts";
+import { letterOf, putBack } from "./letters.ts";
 import { deadLetters } from "./table.ts";
 
 /** A letter names the first delivery of its event, so that every replay finds it. */
 const rootOf = (delivery: Pick<OutboundRow, "id" | "replayOf">) => delivery.replayOf ?? delivery.id;
-
-const letterOf = (rootId: string) =>
-  and(eq(deadLetters.source, "outbound"), eq(deadLetters.deliveryId, rootId));
 
 /**
  * Stores an outgoing delivery that failed permanently as a dead letter. A failed replay goes back to its dead letter.
@@ -42,18 +40,8 @@ export async function putOutboundBack(
   delivery: OutboundRow,
   error: RunError,
 ): Promise<string | null> {
-  if (delivery.replayOf === null) return null;
-  const [letter] = await tx.db
-    .update(deadLetters)
-    .set({
-      status: "dead",
-      lastFailedAt: timestamp(tx.clock),
-      error,
-      attempts: sql`${deadLetters.attempts} + ${delivery.attempts}`,
-    })
-    .where(letterOf(rootOf(delivery)))
-    .returning({ id: deadLetters.id });
-  return letter?.id ?? null;
+  const { replayOf, attempts } = delivery;
+  return replayOf === null ? null : putBack(tx, letterOf("outbound", replayOf), { attempts, error });
 }
 
 async function putNew(tx: WriteContext, delivery: OutboundRow, error: RunError): Promise<string> {
@@ -98,7 +86,7 @@ export async function setReplaying(db: WriteDb, delivery: OutboundRow): Promise<
   const [letter] = await db
     .update(deadLetters)
     .set({ status: "replaying", replayCount: sql`${deadLetters.replayCount} + 1` })
-    .where(letterOf(rootOf(delivery)))
+    .where(letterOf("outbound", rootOf(delivery)))
     .returning({ id: deadLetters.id });
   return letter?.id ?? null;
 }

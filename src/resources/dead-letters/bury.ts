@@ -1,13 +1,11 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { type DeliveryRow, deliveryAttempts, webhookDeliveries } from "../inbound/table.ts";
 import type { RunError } from "../runs/table.ts";
+import { letterOf, putBack } from "./letters.ts";
 import { deadLetters } from "./table.ts";
-
-const letterOf = (deliveryId: string) =>
-  and(eq(deadLetters.source, "inbound"), eq(deadLetters.deliveryId, deliveryId));
 
 /** Stores a webhook delivery that failed permanently as a dead letter. A failed replay goes back to its dead letter. */
 export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<void> {
@@ -31,18 +29,8 @@ export async function putInboundBack(
   delivery: DeliveryRow,
   error: RunError,
 ): Promise<string | null> {
-  if (delivery.replayOf === null) return null;
-  const [letter] = await tx.db
-    .update(deadLetters)
-    .set({
-      status: "dead",
-      lastFailedAt: timestamp(tx.clock),
-      error,
-      attempts: sql`${deadLetters.attempts} + ${delivery.attempts}`,
-    })
-    .where(letterOf(delivery.replayOf))
-    .returning({ id: deadLetters.id });
-  return letter?.id ?? null;
+  const { replayOf, attempts } = delivery;
+  return replayOf === null ? null : putBack(tx, letterOf("inbound", replayOf), { attempts, error });
 }
 
 async function putNew(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<string> {
@@ -72,7 +60,7 @@ async function putNew(tx: WriteContext, delivery: DeliveryRow, error: RunError):
 
 /** Marks a delivery's dead letter as replayed, once its replay was processed, and deletes its content. */
 export async function digUp(tx: WriteContext, deliveryId: string): Promise<void> {
-  await tx.db.update(deadLetters).set({ status: "replayed" }).where(letterOf(deliveryId));
+  await tx.db.update(deadLetters).set({ status: "replayed" }).where(letterOf("inbound", deliveryId));
   await tx.db
     .update(webhookDeliveries)
     .set({ headers: null, query: null, payload: null })

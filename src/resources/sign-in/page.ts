@@ -1,5 +1,5 @@
 import type { App } from "../../context.ts";
-import { fileOperation, logo } from "../../http/page.ts";
+import { fileOperation, smallPage } from "../../http/page.ts";
 import german from "./pages/de.json" with { type: "json" };
 import deviceScript from "./pages/device.page.js" with { type: "text" };
 import loginScript from "./pages/login.page.js" with { type: "text" };
@@ -8,27 +8,14 @@ import setupScript from "./pages/setup.page.js" with { type: "text" };
 import sharedScript from "./pages/shared.page.js" with { type: "text" };
 
 /** A small page in the style of sign-in: `script` is the address of its module. */
-export const page = (title: string, script: string, content: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>${title}</title>
-<link rel="stylesheet" href="/sign-in/page.css">
-<script type="module" src="${script}"></script>
-</head>
-<body>
-<main data-untranslated>
-${logo}
-<h1>${title}</h1>
-${content}
+export const page = (title: string, script: string, content: string) =>
+  smallPage(
+    title,
+    script,
+    `${content}
 <div id="told" role="status"></div>
-<noscript><p>This page requires JavaScript. Without a browser, use the weir command.</p></noscript>
-</main>
-</body>
-</html>
-`;
+<noscript><p>This page requires JavaScript. Without a browser, use the weir command.</p></noscript>`,
+  );
 
 /** Where a page asks who is there. */
 export const signIn = `<section id="sign-in" data-step hidden>
