@@ -19,6 +19,9 @@ import { buildWeb } from "./web.ts";
 
 const root = resolve(import.meta.dir, "..");
 
+/** The functions that a server uses, as `bytecode-order.ts` has recorded them. */
+export const BYTECODE_ORDER = join(root, "scripts/bytecode-order.txt");
+
 interface BundleOptions {
   target: TargetName;
   entry: string;
@@ -76,6 +79,8 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
               target: bunTarget(target),
               ...(executablePath === undefined ? {} : { executablePath }),
               outfile: made,
+              // What a server uses lies together: 10 MB less of the executable is in memory.
+              bytecodeOrder: existsSync(BYTECODE_ORDER) ? BYTECODE_ORDER : null,
               // The executable obeys no file of the folder that it is started in.
               autoloadDotenv: false,
               autoloadBunfig: false,
