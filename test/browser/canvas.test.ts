@@ -180,6 +180,44 @@ deepTest(
 );
 
 deepTest(
+  "a box drawn by mouse selects the steps in it, which stay in sight, take clicks and are what keys are for",
+  async () => {
+    const { page, troubles } = seen;
+    const flow = await makeAutomation(seen.weir.owner, {
+      steps: [step("a"), step("b", "a"), step("c", "b"), step("d", "c")],
+    });
+    await open(flow.id);
+    const [first, last] = [await card("b").boundingBox(), await card("c").boundingBox()];
+    const [from, to] = [first ?? { x: 0, y: 0 }, last ?? { x: 0, y: 0, width: 0, height: 0 }];
+    await page.keyboard.down("Shift");
+    await page.mouse.move(from.x - 30, from.y - 10);
+    await page.mouse.down();
+    await page.mouse.move(to.x + to.width / 2, to.y + to.height / 2, { steps: 5 });
+    const box = page.locator(".react-flow__selection");
+    expect(await box.evaluate((each) => getComputedStyle(each).backgroundColor)).toMatch(/0?\.08\)$/);
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    const selected = page.locator(".react-flow__node.selected");
+    await eventually(async () => (await selected.count()) === 2);
+
+    await page.keyboard.press("Delete");
+    await draftBecomes(flow.id, { a: [], d: ["a"] });
+    await page.keyboard.press("Control+z");
+    await draftBecomes(flow.id, { a: [], b: ["a"], c: ["b"], d: ["c"] });
+    await card("a").click({ modifiers: ["Shift"] });
+    await card("d").click({ modifiers: ["Shift"] });
+    const ids = () => selected.evaluateAll((all) => all.map((each) => each.getAttribute("data-id")));
+    await eventually(async () => {
+      const now = await ids();
+      return now.includes("a") && now.includes("d");
+    });
+    await card("b").click();
+    await page.getByRole("region", { name: "Step b" }).waitFor();
+    expect(await troubles()).toEqual([]);
+  },
+);
+
+deepTest(
   "steps can follow each other to the right: kept with the layout, undone, and in a run for this browser alone",
   async () => {
     const { page, troubles } = seen;

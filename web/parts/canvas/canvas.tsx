@@ -4,6 +4,7 @@ import {
   type Connection,
   ReactFlow,
   ReactFlowProvider,
+  SelectionMode,
   useReactFlow,
 } from "@xyflow/react";
 import {
@@ -44,6 +45,8 @@ const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNo
 const EDGES = { flow: FlowEdge };
 /** Minimum number of steps for a minimap. */
 const LARGE = 30;
+/** With one of these held, a click adds to what is selected. */
+const ADDS = ["Meta", "Control", "Shift"];
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
 export function Canvas(props: CanvasProps) {
@@ -215,6 +218,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
       nodes,
       links: scene.links,
       selected,
+      chosen,
       isAcross,
       mayChange,
       commands,
@@ -322,7 +326,9 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
             });
           }}
           onNodeDragStop={(_, __, dragged) => moveTo(dragged)}
-          onSelectionDragStop={(_, dragged) => moveTo(dragged)}
+          onSelectionEnd={() => box.current?.focus({ preventScroll: true })}
+          multiSelectionKeyCode={ADDS}
+          selectionMode={SelectionMode.Partial}
           nodesDraggable={mayChange}
           nodesConnectable={mayChange}
           nodesFocusable={false}

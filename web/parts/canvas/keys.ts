@@ -18,6 +18,8 @@ export interface KeyContext {
   nodes: readonly CanvasNode[];
   links: readonly SceneLink[];
   selected: ReadonlySet<string>;
+  /** The step whose form is open. */
+  chosen: string | null;
   /** Whether steps follow each other to the right. */
   isAcross: boolean;
   mayChange: boolean;
@@ -144,14 +146,18 @@ function onCanvasItself(event: KeyboardEvent, on: KeyContext): boolean {
   return true;
 }
 
+/** Drawing a box leaves the focus to the canvas: the keys of steps are for those in the box. */
+const ofBox = ({ target, currentTarget }: KeyboardEvent, { selected, chosen }: KeyContext) =>
+  target === currentTarget ? [...selected].find((key) => key !== chosen) : undefined;
+
 /** The keys of the canvas. Those of steps work while a step has the focus, and so never in a form. */
 export function onCanvasKey(event: KeyboardEvent, on: KeyContext): void {
   const target = event.target as HTMLElement;
   if (target.closest("input, textarea, [role=menu]")) return;
-  const key = target.closest<HTMLElement>("[data-step]")?.dataset.step;
+  const key = target.closest<HTMLElement>("[data-step]")?.dataset.step ?? ofBox(event, on);
   const isHandled =
     onAnywhere(event, on) ||
-    onCanvasItself(event, on) ||
+    (key === undefined && onCanvasItself(event, on)) ||
     (key !== undefined &&
       (onArrow(event, key, on) ||
         onDrawing(event, key, on) ||
