@@ -40,6 +40,26 @@ test("an expression shows its value as one types it, from the last run, and then
   expect(await troubles()).toEqual([]);
 });
 
+test("rows within an input are shown as a table, whose columns become expressions", async () => {
+  const { page, go, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
+  });
+  const tags = [{ name: "new" }];
+  await flowToEnd(weir.owner, flow.id, {
+    input: { tags, body: { orders: [{ sku: "tea", count: 3 }] }, items: tags },
+  });
+  await go(`/automations/${flow.id}/edit?step=route`);
+  const when = page.getByRole("textbox", { name: "Condition" });
+  await when.click();
+  await panel().getByRole("button", { name: "Input", exact: true }).click();
+  await panel().getByRole("button", { name: "Table" }).click();
+  await panel().getByRole("region", { name: "Rows of input.items" }).waitFor();
+  await panel().getByRole("button", { name: "name", exact: true }).click();
+  await eventually(async () => (await when.inputValue()) === "input.items[0].name");
+  expect(await troubles()).toEqual([]);
+});
+
 test("what one types in the field that one goes to from a changed key arrives", async () => {
   const { page, go, weir } = seen;
   const flow = await makeAutomation(weir.owner, {

@@ -28,18 +28,42 @@ export interface ValueProps {
 
 type Way = "tree" | "table" | "json";
 
-const rowsOf = (value: unknown): readonly Record<string, unknown>[] | null => {
-  const list = Array.isArray(value) ? value : ((value as { rows?: unknown } | null)?.rows ?? null);
-  if (!Array.isArray(list) || list.length === 0) return null;
-  return list.every((each) => typeof each === "object" && each !== null && !Array.isArray(each))
-    ? list
-    : null;
-};
+/** Where the rows of a result are, before its other lists. */
+const ROWS_AT = ["items", "rows", "output", "body", "data"];
+const DEEPEST = 3;
+
+interface Rows {
+  rows: readonly Record<string, unknown>[];
+  path: string;
+}
+
+/** The list of objects that is the least deep in a value. */
+function rowsIn(value: unknown, path: string): Rows | null {
+  let level: readonly (readonly [unknown, string])[] = [[value, path]];
+  for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
+    for (const [each, at] of level) if (isRows(each)) return { rows: each, path: at };
+    level = level.flatMap(([each, at]) =>
+      typeof each === "object" && each !== null && !Array.isArray(each)
+        ? Object.entries(each)
+            .sort(([a], [b]) => rankOf(a) - rankOf(b))
+            .map(([key, inner]) => [inner, joined(at, key, false)] as const)
+        : [],
+    );
+  }
+  return null;
+}
+
+const rankOf = (key: string) => (ROWS_AT.includes(key) ? ROWS_AT.indexOf(key) : ROWS_AT.length);
+
+const isRows = (value: unknown): value is readonly Record<string, unknown>[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((each) => typeof each === "object" && each !== null && !Array.isArray(each));
 
 /** A value as a tree, a table or JSON; each part of it can be clicked or dragged into a field as an expression. */
 export default function ValueViews(props: ValueProps) {
   const [chosen, setChosen] = useState<Way>("tree");
-  const rows = useMemo(() => rowsOf(props.value), [props.value]);
+  const rows = useMemo(() => rowsIn(props.value, props.path), [props.value, props.path]);
   if (props.value === undefined || props.value === null)
     return <p className="text-sm text-faint">{t("Empty")}</p>;
   const ways: readonly (readonly [Way, string])[] = [
@@ -73,7 +97,7 @@ export default function ValueViews(props: ValueProps) {
           <Children {...props} depth={0} />
         </div>
       )}
-      {way === "table" && rows && <Rows {...props} rows={rows} />}
+      {way === "table" && rows && <Table {...rows} onInsert={props.onInsert} />}
       {way === "json" && (
         <pre className="max-h-96 overflow-auto rounded-md bg-sunken p-2 font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
           {JSON.stringify(props.value, null, 2)}
@@ -190,12 +214,11 @@ function Entry({ name, value, path, onInsert, depth }: ValueProps & { name: stri
 }
 
 /** A list of objects, a row each; a column's name stands for its value in the first row. */
-function Rows({ value, path, onInsert, rows }: ValueProps & { rows: readonly Record<string, unknown>[] }) {
+function Table({ path, onInsert, rows }: Rows & Pick<ValueProps, "onInsert">) {
   const columns = [...new Set(rows.slice(0, MOST_ROWS).flatMap((row) => Object.keys(row)))].slice(
     0,
     MOST_COLUMNS,
   );
-  const own = Array.isArray(value) ? path : `${path}.rows`;
   return (
     <section
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -213,11 +236,11 @@ function Rows({ value, path, onInsert, rows }: ValueProps & { rows: readonly Rec
                     type="button"
                     draggable
                     title={t("Insert {expression}", {
-                      expression: `{{${joined(`${own}[0]`, column, false)}}}`,
+                      expression: `{{${joined(`${path}[0]`, column, false)}}}`,
                     })}
-                    onDragStart={(event) => onDrag(event, joined(`${own}[0]`, column, false))}
+                    onDragStart={(event) => onDrag(event, joined(`${path}[0]`, column, false))}
                     onMouseDown={(event) => event.preventDefault()}
-                    onClick={() => onInsert(joined(`${own}[0]`, column, false))}
+                    onClick={() => onInsert(joined(`${path}[0]`, column, false))}
                     className="min-h-6 rounded text-code-key hover:underline"
                   >
                     {column}
