@@ -49,30 +49,30 @@ export interface Parts {
   config: Config;
   secrets: Secrets;
   log: Log;
-  /** The command that starts this program; its hidden children are subcommands of it. */
+  /** The command that starts this program. Its child processes use hidden subcommands of it. */
   self: readonly string[];
   clock?: Clock;
   ids?: Ids;
-  /** Where the threads of the local store come from and go to; it starts and ends its own by default. */
+  /** Source of the local store's threads. By default, it starts and ends its own. */
   workers?: Workers;
-  /** False starts no DuckDB process before there is a statement for it. */
+  /** If false, no DuckDB process starts before there is a statement for it. */
   isSqlKeptWarm?: boolean;
-  /** Tests put in or leave out what they turn by hand. */
+  /** Replacements for tests. */
   overrides?: Partial<App>;
 }
 
 export interface Opened {
   app: App;
-  /** Tells the app where it listens, once it does. */
+  /** Sets the address on which the server listens. */
   listensOn(address: { host: string; port: number }): void;
-  /** Aborts `app.stopping`, or `app.closing` after it. */
+  /** Aborts `app.stopping`, and later `app.closing`. */
   tell(phase: "stopping" | "closing"): void;
   close(): Promise<void>;
 }
 
 /**
- * Builds the one `App` of this process. The only place where things are newed up. Throws `ConfigError` where the
- * settings are not those that the data directory depends on, unless they are `accepted` in their place.
+ * Builds the only `App` of this process, and all its parts.
+ * Throws `ConfigError` if the settings differ from those that the data directory depends on, unless `accepted`.
  */
 export async function openApp(parts: Parts, { accepted = false } = {}): Promise<Opened> {
   const { config } = parts;
@@ -92,13 +92,13 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
     peers = store.remote ? await openPeers(ground) : null;
     const opened = await build({ ...ground, peers });
     const { lake, ...others } = locationsOf(config);
-    // Where processes share a database alone, the lake may be in another one's data directory.
+    // If processes share only a database, the lake can be in another process's data directory.
     const isElsewhere = isLakeNew && isShared && lake === null && !(await hasFiles(store, hasIn(folder)));
     const facts = { ...others, ...(isElsewhere ? {} : { lake }), keyId: opened.app.secrets.keyId };
     recordInstallation(folder.path, facts);
     return opened;
   } catch (error) {
-    await peers?.leave().catch(() => undefined); // the others see it go in any case
+    await peers?.leave().catch(() => undefined); // the others notice that it left in any case
     await store?.close();
     folder.unlock();
     throw error;
@@ -114,11 +114,11 @@ interface Ground extends Parts {
   peers: Peers | null;
   clock: CorrectableClock;
   ids: Ids;
-  /** Nothing says yet that the data directory's lake is where the settings have it. */
+  /** True if it isn't known yet whether the data directory's lake is where the settings say. */
   isLakeNew: boolean;
 }
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of all parts, in the order in which they need each other
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of all parts, in dependency order
 async function build(parts: Ground): Promise<Opened> {
   const { folder, store, peers, config, secrets, log, self, clock, ids, overrides = {} } = parts;
   const bootId = peers?.id ?? ids.uuid();
@@ -240,7 +240,7 @@ async function build(parts: Ground): Promise<Opened> {
       await tracer.close();
       await sql.close();
       await app.scripts.close();
-      // others notice that it is gone in any case, only later
+      // the others notice it in any case, only later
       await peers
         ?.leave()
         .catch((error: unknown) => log.report(error, { at: "deregister from the other processes" }));
@@ -250,7 +250,7 @@ async function build(parts: Ground): Promise<Opened> {
   };
 }
 
-/** What SQL reaches: the lake's files, or the copies of a bucket's, and the work folders there. */
+/** Paths that SQL can read: the lake's files or the copies of a bucket's files, and the work directories. */
 function lakePaths({ lake, scratch }: DataFolder): ReachablePaths {
   const copies = join(scratch, "lake");
   const write = [join(lake, WORK), join(copies, "work", WORK)];
@@ -258,11 +258,11 @@ function lakePaths({ lake, scratch }: DataFolder): ReachablePaths {
   return { read: [lake, copies], write };
 }
 
-/** Where a lake is, as processes that share one have to agree on it; empty for that of the data directory. */
+/** Location of the lake, which must be the same in all processes that share one. Empty for the data directory. */
 const lakeName = ({ lakeUrl, lakeEndpoint }: Config): string =>
   lakeUrl === null ? "" : `${lakeUrl}${lakeEndpoint === null ? "" : ` at ${withoutSecrets(lakeEndpoint)}`}`;
 
-/** This process, as the others on the store are to know it; its clock is set by theirs from here on. */
+/** Registers this process with its peers on the store, and sets its clock by theirs. */
 async function openPeers({ store, folder, clock, ids, config }: Omit<Ground, "peers">): Promise<Peers> {
   await setClock(store, clock);
   const [host, lake] = [hostname(), lakeName(config)];
@@ -270,7 +270,7 @@ async function openPeers({ store, folder, clock, ids, config }: Omit<Ground, "pe
   return new Peers(store, clock, own);
 }
 
-/** Null if not configured. Its three settings are set together. */
+/** Null if not configured. Its three settings must be set together. */
 function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clock: Clock) {
   const { oidcIssuer: issuer, oidcClientId: clientId } = config;
   const { oidcClientSecret: clientSecret } = secrets;

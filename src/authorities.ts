@@ -6,8 +6,8 @@ import { type Config, ConfigError } from "./config.ts";
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * What outbound TLS trusts with WEIR_CA_CERTS, as PEM: the authorities of the program and those of the file. Undefined
- * without the setting. Throws `ConfigError` for a file that holds none.
+ * Certificate authorities for outbound TLS with WEIR_CA_CERTS, as PEM: the program's own and those of the file.
+ * Undefined without the setting. Throws `ConfigError` if the file contains none.
  */
 export function readAuthorities({ caCerts: path }: Pick<Config, "caCerts">): string | undefined {
   if (path === null) return undefined;
@@ -24,7 +24,7 @@ export function readAuthorities({ caCerts: path }: Pick<Config, "caCerts">): str
   return [...rootCertificates, ...own].join("\n");
 }
 
-/** Lets what speaks TLS by itself trust them too: databases and mail. */
+/** Makes libraries with TLS of their own trust them too: databases and mail. */
 export function trustAuthorities(pem: string | undefined): void {
   if (pem !== undefined) setDefaultCACertificates(pem.match(CERTIFICATE) ?? []);
 }

@@ -1,12 +1,15 @@
-/** Every operation as clients of ours call it, the page and the command line: types alone, derived from the operations. */
+/**
+ * Every operation as Weir's own clients, the page and the command line, call it:
+ * only types, derived from the operations.
+ */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Defaulted } from "./base/shape.ts";
 import type { Served } from "./server.ts";
 
-/** Every operation of the server, by its address: a wrong one, or a field that it doesn't have, is an error of types. */
+/** Every operation by method and path. A wrong one, or a field that it doesn't have, is a type error. */
 type Calls = { [Each in Served as Each["key"]]: Each };
 
-/** What may be sent for a shape: fields with a default may be left out. */
+/** Input for a shape. Fields with a default can be omitted. */
 type Sent<T extends TSchema> =
   T extends TObject<infer P>
     ? Omit<Static<T>, DefaultsOf<P>> & Partial<Pick<Static<T>, DefaultsOf<P> & keyof Static<T>>>
@@ -26,5 +29,5 @@ type WithQuery<K extends Call> = { query?: Partial<Static<Calls[K]["query"]>> };
 type WithBody<K extends Call> =
   undefined extends Static<Calls[K]["body"]> ? unknown : { body: Sent<Calls[K]["body"]> };
 
-/** What one call is given: the names of its path, its query, its body. */
+/** Input of a call: its path parameters, query and body. */
 export type CallInput<K extends Call> = WithPath<K> & WithQuery<K> & WithBody<K>;

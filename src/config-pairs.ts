@@ -1,7 +1,7 @@
 import { ConfigError } from "./base/config-error.ts";
 import type { Config, Secrets } from "./config.ts";
 
-/** Throws `ConfigError` for a setting that has no effect without another, which isn't there. */
+/** Throws `ConfigError` for a setting that has no effect without another, which isn't set. */
 export function refuseHalfSettings(config: Config, secrets: Secrets): void {
   if (secrets.secretKeyPrevious !== null && secrets.secretKey === null) {
     throw new ConfigError(
@@ -34,7 +34,7 @@ export function refuseHalfSettings(config: Config, secrets: Secrets): void {
   }
 }
 
-/** The three settings of the identity provider stand together or not at all. */
+/** The three settings of the identity provider must be set together. */
 function refusePartOfProvider(config: Config, { oidcClientSecret }: Secrets): void {
   const { oidcIssuer, oidcClientId } = config;
   const given = {
@@ -56,7 +56,7 @@ function refusePartOfProvider(config: Config, { oidcClientSecret }: Secrets): vo
   );
 }
 
-/** A bucket needs its keys; and keys or an address without a bucket would be passed over in silence. */
+/** A bucket needs its keys. Keys or an endpoint without a bucket would be ignored silently. */
 function refusePartOfBucket(config: Config, secrets: Secrets): void {
   const keys = {
     WEIR_LAKE_ACCESS_KEY_ID: secrets.lakeAccessKeyId,

@@ -1,7 +1,7 @@
 import { withoutSecrets } from "./base/setting.ts";
 import { type Config, SECRETS, SETTINGS, type Secrets, schemeOf } from "./config.ts";
 
-/** For `weir config`: each setting's name and value, written as one would set it. */
+/** Settings for `weir config`: each name and value, as an operator would set it. */
 export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
   const { host, port, apiRate } = config;
   const shown = {
@@ -21,11 +21,11 @@ export function describeConfig(config: Config, secrets: Secrets): [name: string,
   ];
 }
 
-/** A list has commas, as it is given; an address is shown without what it lets in with. */
+/** Lists are joined with commas, as they are set. URLs are shown without credentials. */
 const shownText = (value: unknown): string =>
   typeof value === "string" ? withoutSecrets(value) : String(value ?? "");
 
-/** Of an address with a password the password alone is hidden. */
+/** In a URL, only the password is masked. */
 const masked = (key: string, secret: string | null): string =>
   secret === null
     ? ""

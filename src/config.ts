@@ -28,130 +28,130 @@ import { refuseHalfSettings } from "./config-pairs.ts";
 import { OWN_NAMES } from "./own-names.ts";
 import { PLANS, type Plan } from "./resources/organizations/table.ts";
 
-/** Everything the operator can set (docs/decisions/one-file.md), checked. Secrets are apart, in `Secrets`. */
+/** Everything the operator can set (docs/decisions/one-file.md), validated. Secrets are separate, in `Secrets`. */
 export interface Config {
   /** Absolute. */
   dataFolder: string;
   host: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   port: number;
-  /** Null: `http://HOST:PORT`, known once the server listens. With a path Weir stands below it: `basePathOf`. */
+  /** Null: `http://HOST:PORT`, known once the server listens. Its path is the base path (`basePathOf`). */
   baseUrl: string | null;
-  /** PEM files of the certificate and its key; null: HTTP is spoken. */
+  /** PEM file with the certificate. Null: HTTP. */
   tlsCert: string | null;
   caCerts: string | null;
   tlsKey: string | null;
   databaseUrl: string | null;
   egressAllow: readonly string[];
   trustedProxies: readonly string[];
-  /** Who may make organizations. */
+  /** Who can create organizations. */
   organizations: "operator" | "anyone";
   defaultPlan: Plan;
-  /** Runs at once in this process. */
+  /** Concurrent runs in this process. */
   concurrency: number;
   maxBodyBytes: number;
-  /** Null: off. */
+  /** Null: no limit. */
   apiRate: Rate | null;
-  /** Seconds before each try of an outbound delivery, each after the one before; the first is 0. */
+  /** Seconds between attempts of an outgoing delivery. The first is 0. */
   webhookSchedule: readonly number[];
-  /** Seconds that a receiver has to answer. */
+  /** Seconds within which a receiver must respond. */
   webhookTimeout: number;
-  /** Seconds of nothing but failures after which a subscription is disabled. */
+  /** Seconds of continuous failures after which a subscription is disabled. */
   webhookDisableAfter: number;
   shutdownGraceSeconds: number;
-  /** DuckDB's notation, such as `1GB`. */
+  /** In DuckDB's notation, such as `1GB`. */
   sqlMemory: string;
   sqlTimeoutSeconds: number;
-  /** What the work folder of one run may hold. */
+  /** Maximum size of a run's work directory. */
   workLimit: string;
   retentionDays: number;
   retentionFailedDays: number;
   /** `s3://BUCKET/PREFIX`; null: in the data directory. */
   lakeUrl: string | null;
-  /** Address of a store that is not Amazon's. */
+  /** Endpoint of an S3-compatible store. Null for Amazon S3. */
   lakeEndpoint: string | null;
   lakeRegion: string | null;
-  /** What copies of the bucket's files may take in the data directory, such as `10GB`. */
+  /** Maximum size of the copies of the bucket's files in the data directory, such as `10GB`. */
   lakeCache: string;
-  /** How long the past states of tables can be queried. */
+  /** How long past states of tables can be queried. */
   lakeHistoryDays: number;
-  /** Hours from one scheduled backup to the next; 0: none is made. */
+  /** Hours between scheduled backups. 0: none. */
   backupEvery: number;
-  /** So many of them are kept. */
+  /** Number of scheduled backups to keep. */
   backupKeep: number;
-  /** `s3://BUCKET/PREFIX` that scheduled backups are put into; null: they stay in the data directory. */
+  /** `s3://BUCKET/PREFIX` for scheduled backups. Null: in the data directory. */
   backupUrl: string | null;
-  /** Address of a store that is not Amazon's. */
-  /** File whose line encrypts backups; null: they stay open. */
+  /** Endpoint of an S3-compatible store. Null for Amazon S3. */
+  /** File with the passphrase that encrypts backups. Null: not encrypted. */
   backupPassphraseFile: string | null;
   backupEndpoint: string | null;
   backupRegion: string | null;
-  /** Who mails come from: an address, also with a name. */
+  /** Sender of mails: an address, optionally with a name. */
   mailFrom: string | null;
   logLevel: Level;
   adminEmail: string | null;
   adminPasswordFile: string | null;
-  /** Holds every reply against its shape; for tests. */
+  /** Validates every response against its shape. For tests. */
   checkReplies: boolean;
-  /** The identity provider, as it writes itself; null where people sign in with passwords alone. */
+  /** Issuer URL of the identity provider, spelled as the provider does. Null: passwords only. */
   oidcIssuer: string | null;
   oidcClientId: string | null;
-  /** True: the provider's address counts though it does not say whether it is verified. */
+  /** True: trusts the provider's email address even if the provider doesn't say whether it is verified. */
   oidcTrustEmail: boolean;
-  /** The claim that lists a person's groups. */
+  /** Claim that lists a user's groups. */
   oidcGroupsClaim: string | null;
-  /** Each `group=organization:role`. */
+  /** Each is `group=organization:role`. */
   oidcGroupRoles: readonly string[];
-  /** An OpenAI-compatible endpoint, without a slash at its end; null where there is none. */
+  /** An OpenAI-compatible endpoint, without a trailing slash. Null if there is none. */
   llmBaseUrl: string | null;
-  /** The model that agents use unless they name another. */
+  /** The model of agents that don't name another. */
   llmModel: string | null;
-  /** Tokens that the model takes; null where its endpoint is asked. */
+  /** Context size of the model in tokens. Null: reported by its endpoint. */
   modelContext: number | null;
-  /** Where Anthropic's protocol is spoken; null: at Anthropic's own address. */
+  /** An endpoint with Anthropic's API. Null: Anthropic's own. */
   anthropicBaseUrl: string | null;
-  /** A SearXNG-compatible search engine, without a slash at its end. */
+  /** A SearXNG-compatible search engine, without a trailing slash. */
   searchUrl: string | null;
-  /** Where Brave's and Tavily's protocols are spoken; null: at their own addresses. */
+  /** An endpoint with Brave's API. Null: Brave's own. */
   braveUrl: string | null;
   tavilyUrl: string | null;
-  /** Where Slack's own API is, for answers in threads. */
+  /** URL of Slack's API, for answers in threads. */
   slackApiUrl: string;
-  /** Seconds that a model may be silent. */
+  /** Seconds that a model can be silent. */
   llmTimeoutSeconds: number;
-  /** Tokens that an organization may use in a day (UTC); 0 for no bound. */
+  /** Tokens that an organization can use per day (UTC). 0: no limit. */
   llmTokensPerDay: number;
-  /** True: `/metrics` answers everybody. */
+  /** True: `/metrics` needs no authentication. */
   metricsPublic: boolean;
-  /** A collector of OpenTelemetry that takes OTLP over HTTP, without a slash at its end; null: no traces are made. */
+  /** An OpenTelemetry collector for OTLP over HTTP, without a trailing slash. Null: no traces. */
   otlpUrl: string | null;
-  /** What the collector knows this installation by. */
+  /** Service name of this installation in traces. */
   otlpService: string;
-  /** So much of all traces is sent, from 0 to 1. */
+  /** Fraction of traces that is sent, from 0 to 1. */
   otlpRatio: number;
-  /** Seconds that one turn of a chat may be at work, waits for people not counted. */
+  /** Seconds that one turn of a chat can take, without waits for people. */
   llmTurnSeconds: number;
-  /** Tokens that one turn of a chat may use; 0 for no bound. */
+  /** Tokens that one turn of a chat can use. 0: no limit. */
   llmTokensPerTurn: number;
 }
 
-/** Kept away from `Config`, so that printing the one never shows the other. */
+/** Separate from `Config`, so that printing the config never shows them. */
 export interface Secrets {
-  /** 32 bytes in base64; null: made and kept in `secret.key`. */
+  /** 32 bytes in base64. Null: generated and stored in `secret.key`. */
   secretKey: string | null;
-  /** The key before `secretKey`, in base64, while what it has sealed is sealed again. */
+  /** The key before `secretKey`, in base64, until everything is encrypted with the new one. */
   secretKeyPrevious: string | null;
   databaseToken: string | null;
   oidcClientSecret: string | null;
-  /** The mail server, with user name and password; null: nothing is mailed. */
+  /** The mail server, with user name and password. Null: no mail is sent. */
   smtpUrl: string | null;
-  /** What outgoing HTTP goes by, with user name and password; null: nothing. */
+  /** Proxy for outgoing HTTP, with user name and password. Null: none. */
   egressProxy: string | null;
-  /** Of the lake's bucket. */
+  /** Access key of the lake's bucket. */
   lakeAccessKeyId: string | null;
   lakeSecretAccessKey: string | null;
   lakeSessionToken: string | null;
-  /** Of the bucket for backups. */
+  /** Access key of the bucket for backups. */
   backupAccessKeyId: string | null;
   backupSecretAccessKey: string | null;
   backupSessionToken: string | null;
@@ -161,7 +161,7 @@ export interface Secrets {
   slackSigningSecret: string | null;
   slackBotToken: string | null;
   tavilyKey: string | null;
-  /** Sent to the collector with each batch, `NAME=VALUE` with commas between. */
+  /** Headers sent to the collector, as `NAME=VALUE`, separated by commas. */
   otlpHeaders: string | null;
 }
 
@@ -169,10 +169,10 @@ export { ConfigError };
 
 type Sources = Readonly<Record<string, string | undefined>>;
 
-/** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (docs/decisions/webhooks-in.md). */
+/** Immediately, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (docs/decisions/webhooks-in.md). */
 const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const;
 
-/** Where each setting comes from, and how it is read. `flag` settings may stand on the command line. */
+/** Name, type and default of each setting. Those with `flag` can be set on the command line. */
 export const SETTINGS = {
   dataFolder: { env: "WEIR_DATA", read: text("./weir-data") },
   host: { env: "WEIR_HOST", read: text("127.0.0.1") },
@@ -267,7 +267,7 @@ export const SECRETS = {
   otlpHeaders: "OTEL_EXPORTER_OTLP_HEADERS",
 } as const;
 
-/** What Amazon's own tools call these in the environment; that counts where the lake is in a bucket, and for backups. */
+/** Environment variables of Amazon's own tools, used as a fallback for the lake's bucket and for backups. */
 const AMAZON_NAMES: Readonly<Record<string, readonly string[]>> = {
   WEIR_LAKE_ENDPOINT: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
   WEIR_LAKE_REGION: ["AWS_REGION", "AWS_DEFAULT_REGION"],
@@ -277,8 +277,8 @@ const AMAZON_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`, keys as in the
- * environment with or without `WEIR_`, in any case, also as `baseUrl`). Throws `ConfigError` naming the first bad one.
+ * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`; keys as in the environment with or
+ * without `WEIR_`, in any case, also as `baseUrl`). Throws `ConfigError` naming the first invalid one.
  */
 export function readConfig(
   flags: Sources,
@@ -325,10 +325,10 @@ export function readConfig(
   return { config, secrets };
 }
 
-/** The path of its host that Weir stands below, such as `/weir`; "" for none. */
+/** Path on the host below which Weir is served, such as `/weir`. "" for none. */
 export const basePathOf = ({ baseUrl }: Pick<Config, "baseUrl">): string => pathOf(baseUrl);
 
-/** What the server itself speaks. */
+/** The scheme that the server itself uses. */
 export const schemeOf = ({ tlsCert }: Pick<Config, "tlsCert">) => (tlsCert === null ? "http" : "https");
 
 const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "host", port: "port" };

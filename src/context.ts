@@ -39,19 +39,19 @@ import { version } from "./version.ts";
 
 /** Slow conditions and lists of a transaction that advances an automation run. */
 interface DecidedWhens {
-  /** What is left of the time that the conditions may take together. */
+  /** Time left for all conditions together. */
   leftMs: number;
-  /** By a hash of the expression and what it sees. */
+  /** By a hash of the expression and its scope. */
   results: Map<string, Json | AppError>;
 }
 
-/** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */
+/** Called by the queue of runs when runs change, in the same transaction. */
 export interface RunFollowers {
-  /** Reads the automation runs of steps without items for `ended`, by id, to share a round trip with other statements. */
+  /** Reads the automation runs of steps without items for `ended`, by ID, in the same round trip as other statements. */
   open(tx: Pick<WriteContext, "db">, runs: readonly RunRow[]): Promise<ReadonlyMap<string, OpenRun>>;
   /** The runs of steps of one automation run have ended. `open` is that automation run if it was read before. */
   ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
-  /** The run of a step waits for something else than a worker or time. */
+  /** The run of a step waits for something other than a worker or time. */
   waits(tx: WriteContext, run: RunRow): Promise<void>;
   /** The run of a step is queued again. */
   resumed(tx: WriteContext, run: RunRow): Promise<void>;
@@ -74,44 +74,44 @@ export interface OpenRun {
   readonly delivery: Pick<DeliveryRow, "id" | "attempts" | "isKept" | "replayOf"> | null;
 }
 
-/** One thing that runs wait for; `run.waitId` is the id that it has to have. */
+/** A kind of thing that runs wait for. `run.waitId` is its ID. */
 interface WaitService<Request> {
-  /** Sets it up. It may end the run at once. An `AppError` fails the run. */
+  /** Creates it. Can end the run immediately. An `AppError` fails the run. */
   begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;
-  /** The run was cancelled, and nothing waits for it any longer. */
+  /** The run was cancelled, and no longer waits for it. */
   abandon(tx: WriteContext, id: string): Promise<void>;
 }
 
-/** What one process has. Built once, in `app.ts`; nothing else is global. */
+/** Everything that one process has. Built once, in `app.ts`. There are no other globals. */
 export interface App {
   readonly config: Config;
-  /** Where links and webhook addresses start, without a slash at the end; known once the server listens. */
+  /** Base of links and webhook URLs, without a trailing slash. Known once the server listens. */
   readonly baseUrl: () => string;
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Where spans of OpenTelemetry go. */
+  /** Receives OpenTelemetry spans. */
   readonly tracer: Tracer;
   readonly secrets: SecretBox;
   readonly egress: Egress;
-  /** The way out of an organization, with the private addresses that an operator allows it. */
+  /** Outgoing requests of an organization, with the private addresses that an operator allows it. */
   readonly egressFor: (organizationId: string) => Egress;
-  /** The operator's language model; most take it by `modelFor` of resources/usage, which counts. */
+  /** The operator's language model. Most callers use `modelFor` of resources/usage, which counts tokens. */
   readonly models: Models;
-  /** What Slack signs its requests with, and what it lets a bot answer with; null where that is not set up. */
+  /** Credentials for Slack: it signs its requests with one, bots answer with the other. Null if not configured. */
   readonly slack: { readonly signingSecret: string | null; readonly botToken: string | null };
-  /** Null where people sign in with passwords alone. */
+  /** Null if users sign in only with passwords. */
   readonly openid: OpenIdProvider | null;
-  /** Null where no mail server is set: then nothing is mailed. */
+  /** Null if no mail server is configured. Then no mail is sent. */
   readonly mailer: Mailer | null;
   readonly sql: Sql;
   readonly compute: Compute;
-  /** What conditions of steps came to that were decided before their transaction, by what that decides. */
+  /** Results of conditions that were evaluated before their transaction, by what it decides. */
   readonly decidedWhens: Map<string, DecidedWhens>;
-  /** Long payloads that were parsed before the transaction that needs them, by their text. */
+  /** Long payloads that were parsed before the transaction that needs them, by their JSON text. */
   readonly openedPayloads: Map<string, Json>;
-  /** MiB of what outside systems have sent and runs still hold, of all runs together. */
+  /** Memory for responses of external systems that runs hold, in MiB, shared by all runs. */
   readonly room: Semaphore;
   readonly charts: Charts;
   readonly reader: Reader;
@@ -121,33 +121,33 @@ export interface App {
   readonly search: Search;
   readonly lake: Lake;
   readonly signals: Signals;
-  /** What parts of the process keep in memory. */
+  /** In-memory state of modules. */
   readonly memory: Memory;
   readonly limiter: Limiter;
   readonly providers: Providers;
   readonly executors: Executors;
   readonly runFollowers: RunFollowers;
-  /** Where scheduled backups go; null: they stay in the data directory. */
+  /** Destination of scheduled backups. Null: the data directory. */
   readonly away: Away | null;
   /** Absolute path, with one directory per organization. */
   readonly filesFolder: string;
-  /** Where large artifacts lie, by organization. */
+  /** Large artifacts, by organization. */
   readonly artifacts: BlobStore;
-  /** Absolute; this process's alone. */
+  /** Absolute path, used by this process only. */
   readonly scratchFolder: string;
-  /** The command that starts this same program. */
+  /** The command that starts this program. */
   readonly self: readonly string[];
-  /** Names this process among those that share or shared the store. */
+  /** Identifies this process among all that use or used the store. */
   readonly bootId: string;
-  /** The other processes on the store; null where no other can have it. */
+  /** The other processes on the store. Null if there can be none. */
   readonly peers: Peers | null;
-  /** Aborts when the process is asked to end: it counts as not ready, and takes in nothing new. */
+  /** Aborts when the process is asked to stop. It is no longer ready, and accepts no new work. */
   readonly stopping: AbortSignal;
-  /** Aborts when the grace period is over: streams and waits end. */
+  /** Aborts when the grace period is over. Streams and waits end. */
   readonly closing: AbortSignal;
 }
 
-/** Who does it. A user carries email, IP and user agent; an API key its IP; system its process and version. */
+/** Who acts. A user has email, IP and user agent, an API key its IP, system its process and version. */
 export interface Actor {
   type: "user" | "system" | "automation" | "api";
   id: string;
@@ -158,59 +158,59 @@ export interface Actor {
   version?: string;
 }
 
-/** What one piece of work has: the process, seen from one organization, on behalf of one actor. */
+/** Context of one piece of work: the process, one organization and one actor. */
 export interface Context extends App {
   readonly db: ReadDb;
   readonly organizationId: string;
   readonly actor: Actor;
-  /** The actor's role at this moment; work without a person has the role of who set it up. */
+  /** The actor's current role. Work without a user has the role of who set it up. */
   readonly role: Role;
-  /** Shared by every event that one outside cause leads to. */
+  /** Shared by all events with the same external cause. */
   readonly correlationId: string;
-  /** True where the credential acts in this organization alone. */
+  /** True if the credential is valid in this organization only. */
   readonly isConfined?: boolean | undefined;
-  /** Of the access token of the request; null or absent: all. */
+  /** Scopes of the request's access token. Null or absent: all. */
   readonly scopes?: readonly Scope[] | null | undefined;
-  /** The user whose private chat this work is for. What it starts is private too. */
+  /** The user whose private chat this work belongs to. What it starts is private too. */
   readonly privateTo?: string | null | undefined;
-  /** What has to hold when the work's first transaction begins; throws otherwise. */
+  /** Checked when the work's first transaction begins. Throws if it doesn't hold. */
   readonly precondition?: ((tx: WriteContext) => Promise<void>) | undefined;
-  /** The chain of the request that cancels something of this chain; absent otherwise. */
+  /** Correlation ID of the request that cancels something of this chain. Absent otherwise. */
   readonly requestCorrelationId?: string | undefined;
 }
 
-/** A context inside a write transaction. Functions that change rows ask for this one. */
+/** A context inside a write transaction, required by functions that change rows. */
 export interface WriteContext extends Context {
   readonly db: WriteDb;
   readonly writing: true;
   /** The store's `group`: values cached by it are valid for this transaction. */
   readonly group: object;
-  /** What this transaction adds to the audit trail: rows that are written together at its end. */
+  /** Audit log entries of this transaction, inserted together at its end. */
   readonly trail: Trail;
-  /** Automation runs that this transaction has ended early, by id: what was read of them before is out of date. */
+  /** IDs of automation runs that this transaction has ended early: what was read of them before is outdated. */
   readonly endedEarly: Set<string>;
-  /** Runs `next` inside the transaction after the current work; only the first of each `key`. */
+  /** Runs `next` inside the transaction after the current work. Only the first of each `key` runs. */
   afterWork(key: string, next: () => Promise<unknown>): void;
-  /** Runs `last` inside the transaction, when all of its work is done. */
+  /** Runs `last` inside the transaction when all of its work is done. */
   beforeCommit(last: () => Promise<void>): void;
-  /** Runs `effect` once the transaction is durable, and never when it is not. */
+  /** Runs `effect` once the transaction is durable. Never if it is rolled back. */
   afterCommit(effect: () => void): void;
 }
 
-/** The newest end of an organization's chain. */
+/** The newest end of an organization's hash chain. */
 export interface TrailHead {
   /** Number of events up to it. */
   readonly count: number;
   readonly hash: string;
-  /** False once the stored head could not be authenticated: nothing that follows is authenticated then. */
+  /** False if the stored head couldn't be authenticated. Then no later head is either. */
   readonly isAuthentic: boolean;
 }
 
-/** Events on their way into the store, and the head of each organization's chain with them. */
+/** Events to be stored, and the head of each organization's chain after them. */
 interface Trail {
   readonly rows: object[];
   readonly heads: Map<string, TrailHead>;
-  /** The heads as the works before this one in the same transaction have left them. */
+  /** The heads after the earlier works in the same transaction. */
   readonly before: ReadonlyMap<string, TrailHead>;
 }
 
@@ -229,12 +229,12 @@ export async function write<T>(ctx: Context, work: (tx: WriteContext) => Promise
   });
 }
 
-/** Preconditions whose work has changed what they are about. */
+/** Preconditions that held, and whose work may have changed what they check. */
 const metBy = new WeakSet<object>();
 
 /**
- * Thrown inside a transaction for `work` that others can't wait for: the transaction is rolled back, and done again once
- * that is done.
+ * Thrown inside a transaction if `work` would make others wait: the transaction is rolled back,
+ * and repeated after `work`.
  */
 export class DoFirst extends Error {
   override readonly name = "DoFirst";
@@ -246,8 +246,8 @@ export class DoFirst extends Error {
 }
 
 /**
- * One transaction for several organizations' work: `inside` moves each context into it. Throws `DoFirst` where they may
- * not wait for what one of them needs first.
+ * One transaction for the work of several organizations. `inside` moves each context into it.
+ * Throws `DoFirst` if they mustn't wait for what one of them needs first.
  */
 export async function writeFor<T>(app: App, work: Work<T>, mayWait: () => boolean = () => true): Promise<T> {
   for (;;) {
@@ -267,7 +267,7 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
   const value = await app.store.write(async (db, group) => {
     const before = headsByGroup.get(group) ?? new Map<string, TrailHead>();
     headsByGroup.set(group, before);
-    effects = []; // a store that tries again starts afresh
+    effects = []; // a store that retries the transaction starts over
     const agenda = new Map<string, () => Promise<unknown>>();
     const lasts: (() => Promise<void>)[] = [];
     const inside = {
@@ -283,7 +283,7 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
       beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
     };
     const done = await work((ctx) => ({ ...ctx, ...inside }), db);
-    for (const next of agenda.values()) await next(); // what these add comes behind them
+    for (const next of agenda.values()) await next(); // works added meanwhile are appended
     for (const last of lasts) await last();
     for (const [organizationId, head] of inside.trail.heads) before.set(organizationId, head);
     return done;
@@ -292,7 +292,7 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
   return value;
 }
 
-/** A context for `organizationId`, outside of any transaction. */
+/** A context for `organizationId`, outside any transaction. */
 export const contextFor = (
   app: App,
   who: {
@@ -319,24 +319,24 @@ export const contextForRun = (
     privateTo: run.privateTo ?? null,
   });
 
-/** The worker itself, for what no person and no automation does. */
+/** The worker itself, for work of no user or automation. */
 export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", version };
 
-/** Work within a context stays on its way out, which may be traced. */
+/** Requests of a context belong to its trace. */
 const egressOf = (app: App & Partial<Context>, organizationId: string): Egress =>
   app.organizationId === organizationId ? app.egress : app.egressFor(organizationId);
 
-/** Moves a context to the chain of a run that its request cancels, and keeps the request's own chain too. */
+/** Moves a context to the chain of a run that its request cancels, and keeps the request's own chain. */
 export const inChainOf = <C extends Context>(ctx: C, { correlationId }: { correlationId: string }): C => ({
   ...ctx,
   correlationId,
   requestCorrelationId: requestChainOf(ctx),
 });
 
-/** Returns the chain of the request that a cancellation goes back to. */
+/** Returns the correlation ID of the request that cancelled. */
 export const requestChainOf = (ctx: Context): string => ctx.requestCorrelationId ?? ctx.correlationId;
 
-/** The columns of a new row that say where it belongs and who made it. */
+/** Columns of a new row: organization, time and creator. */
 export function created(tx: Context) {
   const at = timestamp(tx.clock);
   return {
@@ -348,7 +348,7 @@ export function created(tx: Context) {
   };
 }
 
-/** The columns of a changed row that say when and by whom. */
+/** Columns of a changed row: time and user. */
 export const touched = (tx: WriteContext, before: { readonly updatedAt: string }) => ({
   updatedAt: timestampAfter(tx.clock, before.updatedAt),
   updatedBy: tx.actor.id,

@@ -23,7 +23,7 @@ import { fileReason } from "./base/file-error.ts";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 
-/** Everything that Weir keeps lies below one folder (docs/decisions/one-file.md). */
+/** Everything that Weir stores is below one directory (docs/decisions/one-file.md). */
 export interface DataFolder {
   readonly path: string;
   readonly database: string;
@@ -31,18 +31,18 @@ export interface DataFolder {
   readonly files: string;
   readonly artifacts: string;
   readonly backups: string;
-  /** Scratch space of this process and its children alone; emptied at start. */
+  /** Scratch directory of this process and its children. Emptied at start. */
   readonly scratch: string;
-  /** Names a folder that may be shared, wherever it is mounted; empty for another. */
+  /** Identifies a directory that can be shared, wherever it is mounted. Empty for others. */
   readonly id: string;
-  /** Lets another process have the folder. */
+  /** Releases the directory for other processes. */
   unlock(): void;
 }
 
 /**
- * Makes the folder where it is missing and takes it for this process alone, or together with others where the database
- * is not in it; the lock goes with the process, however that ends. Throws `ConfigError` when somebody else has it or it
- * can't be written.
+ * Creates the directory if it is missing, and locks it for this process alone,
+ * or for several if the database is elsewhere. The lock ends with the process, even if it is killed.
+ * Throws `ConfigError` if another process has it or it isn't writable.
  */
 export function openDataFolder(given: string, { isShared = false, ids = systemIds } = {}): DataFolder {
   const path = resolve(given);
@@ -74,12 +74,12 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
   };
 }
 
-/** What `weir restore` calls a data directory until it is whole. */
+/** Suffix of a data directory that `weir restore` hasn't completed. */
 export const RESTORING = ".restoring-";
-/** And the one that was there before. */
+/** Suffix of the previous data directory. */
 export const BEFORE = ".before-";
 
-/** A restore that was killed between its last two steps has left everything, but nothing by this name. */
+/** A restore that was killed between its last two steps leaves no directory of this name, but loses nothing. */
 function refuseHalfRestored(path: string): void {
   const parent = dirname(path);
   if (existsSync(path) || !existsSync(parent)) return;
@@ -91,17 +91,17 @@ function refuseHalfRestored(path: string): void {
   throw new ConfigError(`A restore of ${path} was interrupted. Run "weir restore" again${back}.`);
 }
 
-/** In a data directory whose database is on a server: its name, wherever it is mounted. */
+/** Contains the ID of a data directory whose database is on a server, wherever it is mounted. */
 export const SHARED_ID_FILE = "folder.id";
 
-/** What is written into the folder when it is made. */
+/** Reads the directory's ID. Creates it the first time. */
 function idOf(path: string, ids: Ids): string {
   const file = join(path, SHARED_ID_FILE);
   if (!existsSync(file)) {
     const temporary = `${file}.new-${process.pid}`;
     writeFileSync(temporary, ids.uuid(), { mode: 0o600 });
     try {
-      linkSync(temporary, file); // where several start at once, the first of them names it
+      linkSync(temporary, file); // if several start at once, the first one's ID is used
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     } finally {
@@ -111,7 +111,7 @@ function idOf(path: string, ids: Ids): string {
   return readFileSync(file, "utf8").trim();
 }
 
-/** Somebody else has the data directory: a server, or another command. */
+/** Another process has the data directory: a server or a command. */
 export class FolderLocked extends ConfigError {}
 
 function lock(path: string): () => void {
@@ -122,10 +122,10 @@ function lock(path: string): () => void {
   }
 }
 
-/** So many processes of one machine may have one data directory. */
+/** Maximum number of processes of one machine that share a data directory. */
 const MOST_TOGETHER = 64;
 
-/** Keeps out who wants the folder alone, and takes the first scratch space that is free. */
+/** Locks out processes that need the directory alone, and takes the first free scratch directory. */
 function lockTogether(path: string): Pick<DataFolder, "scratch" | "unlock"> {
   try {
     const letGo = hold(join(path, "lock"), false);
@@ -157,7 +157,7 @@ function holdIfFree(file: string): (() => void) | null {
   }
 }
 
-/** SQLite's file locks are the operating system's: they end with the process, also at `kill -9`. */
+/** SQLite's file locks belong to the operating system: they end with the process, even after `kill -9`. */
 function hold(file: string, isAlone: boolean): () => void {
   const holder = new Database(file, { create: true });
   try {
@@ -167,7 +167,7 @@ function hold(file: string, isAlone: boolean): () => void {
       holder.run("BEGIN EXCLUSIVE");
     } else {
       holder.run("BEGIN");
-      holder.query("SELECT count(*) FROM sqlite_master").get(); // a lock that others may have as well
+      holder.query("SELECT count(*) FROM sqlite_master").get(); // a shared lock
     }
   } catch (error) {
     holder.close();
@@ -185,7 +185,7 @@ function explained(path: string, error: unknown): ConfigError {
   return new ConfigError(`Couldn't lock the data directory ${path}: ${fileReason(error)}.`);
 }
 
-/** The master key: from the environment, else from `secret.key`, which is made when nothing needs an older one. */
+/** The master key: from the environment, else from `secret.key`, which is generated if no older key is needed. */
 export function masterKey(
   folder: Pick<DataFolder, "path">,
   secret: string | null,
@@ -206,16 +206,16 @@ export function masterKey(
   return key;
 }
 
-/** The key that `weir keys rotate` asks for in place of `secret.key`; null where none is asked for. */
+/** The key that `weir keys rotate` requests as the next `secret.key`. Null if there is no request. */
 export const nextMasterKey = (path: string): Uint8Array | null => readKeyIfThere(nextKeyFile(path));
 
-/** Asks for a new master key, unless one is asked for already; gives back the one that is to be. */
+/** Requests a new master key, unless one is requested already. Returns the requested key. */
 export function askForNextKey(path: string, ids: Ids): Uint8Array {
   const file = nextKeyFile(path);
   const key = ids.bytes(32);
   const temporary = writeBeside(file, keyText(key));
   try {
-    linkSync(temporary, file); // unlike a rename it leaves a file that is there as it is
+    linkSync(temporary, file); // unlike a rename, this doesn't replace an existing file
     flushFolder(file);
     return key;
   } catch (error) {
@@ -223,19 +223,19 @@ export function askForNextKey(path: string, ids: Ids): Uint8Array {
   } finally {
     rmSync(temporary, { force: true });
   }
-  return readKeyIfThere(file) ?? askForNextKey(path, ids); // the one that was asked for may be in place by now
+  return readKeyIfThere(file) ?? askForNextKey(path, ids); // the requested key may have become the current one
 }
 
-/** Lets the next key take the place of `secret.key`; the one before is gone. */
+/** Makes the next key the current `secret.key`. The previous key is gone. */
 export function takeNextKey(path: string): void {
   renameSync(nextKeyFile(path), keyFile(path));
   flushFolder(keyFile(path));
 }
 
-/** Takes back what was asked for, before anything is sealed under it. */
+/** Withdraws the request, before anything is encrypted with the key. */
 export const dropNextKey = (path: string): void => rmSync(nextKeyFile(path), { force: true });
 
-/** The key in `secret.key`; null where there is none. */
+/** The key in `secret.key`. Null if there is none. */
 export const keyInFile = (path: string): Uint8Array | null => readKeyIfThere(keyFile(path));
 
 const keyFile = (path: string) => join(path, "secret.key");
@@ -243,7 +243,7 @@ const nextKeyFile = (path: string) => join(path, "secret.key.next");
 
 const readKey = (file: string) => decodeKey(readFileSync(file, "utf8").trim(), file);
 
-/** A server may let the file take another's place at any moment, so it is not looked for before it is read. */
+/** The server can rename the file at any time, so its existence isn't checked before it is read. */
 function readKeyIfThere(file: string): Uint8Array | null {
   try {
     return readKey(file);
@@ -255,13 +255,13 @@ function readKeyIfThere(file: string): Uint8Array | null {
 
 const keyText = (key: Uint8Array) => `${Buffer.from(key).toString("base64")}\n`;
 
-/** Writes a private file beside `file`, safe on the disk, that is to take its place; returns its path. */
+/** Writes and syncs a private file next to `file`, to be renamed or linked to it. Returns its path. */
 export function writeBeside(file: string, text: string): string {
   const temporary = `${file}.new-${process.pid}`;
   rmSync(temporary, { force: true });
   const handle = openSync(temporary, "wx", 0o600);
   const { uid, gid } = statSync(dirname(file));
-  if (process.getuid?.() === 0) fchownSync(handle, uid, gid); // the server may run as somebody else than who calls
+  if (process.getuid?.() === 0) fchownSync(handle, uid, gid); // the server may run as another user than the caller
   writeFileSync(handle, text);
   fsyncSync(handle);
   closeSync(handle);
@@ -269,7 +269,7 @@ export function writeBeside(file: string, text: string): string {
   return temporary;
 }
 
-/** Waits until the disk has the name of `file`. */
+/** Syncs the directory, so that the name of `file` is on disk. */
 export function flushFolder(file: string): void {
   const folder = openSync(dirname(file), "r");
   try {
@@ -279,10 +279,10 @@ export function flushFolder(file: string): void {
   }
 }
 
-/** The master key that `WEIR_SECRET_KEY` names. */
+/** The master key in `WEIR_SECRET_KEY`. */
 export const parseMasterKey = (text: string): Uint8Array => decodeKey(text, "WEIR_SECRET_KEY");
 
-/** The master key that `WEIR_SECRET_KEY_PREVIOUS` names; null where it is not set. */
+/** The master key in `WEIR_SECRET_KEY_PREVIOUS`. Null if it isn't set. */
 export const previousMasterKey = (text: string | null): Uint8Array | null =>
   text === null ? null : decodeKey(text, "WEIR_SECRET_KEY_PREVIOUS");
 

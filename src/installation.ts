@@ -17,17 +17,17 @@ import {
 } from "./folder.ts";
 
 /**
- * What a data directory depends on beyond itself, as the settings of its last start had it: in `installation.json`. A
- * field is absent while nobody knows, such as after an upgrade from a version that did not keep it.
+ * What a data directory depends on elsewhere, by the settings of its last start. Stored in `installation.json`.
+ * Fields that aren't known are absent, such as after an upgrade from a version that didn't store them.
  */
 const Installation = Type.Object({
-  /** Address of the database's server, without credentials; null for `weir.db`. */
+  /** URL of the database server, without credentials. Null for `weir.db`. */
   database: optional(nullable(Type.String())),
-  /** `s3://BUCKET/PREFIX`; null for the folder `lake`. */
+  /** `s3://BUCKET/PREFIX`. Null for the folder `lake`. */
   lake: optional(nullable(Type.String())),
-  /** Address of a store that is not Amazon's, without credentials. */
+  /** Endpoint of an S3-compatible store, without credentials. Null for Amazon S3. */
   lakeEndpoint: optional(nullable(Type.String())),
-  /** Id of the master key that encrypts. */
+  /** ID of the master key that encrypts. */
   keyId: optional(Type.String()),
 });
 export type Installation = Static<typeof Installation>;
@@ -37,7 +37,7 @@ type Locations = Pick<Config, "dataFolder" | "databaseUrl" | "lakeUrl" | "lakeEn
 
 const fileIn = (dataFolder: string) => join(dataFolder, "installation.json");
 
-/** Returns what is known of a data directory; nothing of one that is not there. Throws `ConfigError`. */
+/** Returns what is known about a data directory. Empty if it doesn't exist. Throws `ConfigError`. */
 export function readInstallation(dataFolder: string): Installation {
   const file = fileIn(dataFolder);
   let kept: unknown;
@@ -58,7 +58,7 @@ const unreadable = (file: string, why: string) =>
     `Couldn't read ${file} (${why}). Run the command as the same user as the server. If the file is damaged, delete it; the next start writes it again.`,
   );
 
-/** Writes down what has become known or has changed, in one step that survives a crash. */
+/** Stores new or changed facts atomically. */
 export function recordInstallation(dataFolder: string, facts: Installation): void {
   const kept = readInstallation(dataFolder);
   const next = { ...kept, ...facts };
@@ -68,7 +68,7 @@ export function recordInstallation(dataFolder: string, facts: Installation): voi
   flushFolder(file);
 }
 
-/** What these settings make a data directory depend on. */
+/** What a data directory depends on with these settings. */
 export const locationsOf = ({ databaseUrl, lakeUrl, lakeEndpoint }: Omit<Locations, "dataFolder">) => ({
   database: withoutCredentials(databaseUrl),
   lake: lakeUrl,
@@ -82,24 +82,27 @@ function withoutCredentials(address: string | null): string | null {
 }
 
 /**
- * Compares settings with what the data directory depends on. Throws `ConfigError` with a sentence that names the first
- * setting that differs, so that nobody takes data for lost that is elsewhere.
+ * Compares the settings with what the data directory depends on.
+ * Throws `ConfigError` that names the first setting that differs, so that nobody believes that data elsewhere is lost.
  */
 export function checkInstallation({ config, secrets }: Settings): void {
   const { dataFolder } = config;
-  // A server that changes its key may do so between the reads of a first look.
+  // A server that rotates its key may do so between the reads, so a mismatch is checked again.
   const hasWrongKey = wrongKey(dataFolder, secrets) !== null;
   refuse(wrongLocation(config) ?? (hasWrongKey ? wrongKey(dataFolder, secrets) : null));
 }
 
-/** Compares the locations of database and lake alone. Throws `ConfigError`. */
+/** Compares only the locations of database and lake. Throws `ConfigError`. */
 export const checkLocations = (settings: Locations): void => refuse(wrongLocation(settings));
 
 function refuse(sentence: string | null): void {
   if (sentence !== null) throw new ConfigError(sentence);
 }
 
-/** The sentence for a database or lake elsewhere than the settings say; null where they agree, or nobody knows. */
+/**
+ * Returns the message for a database or lake that isn't where the settings say.
+ * Null if they agree, or if it isn't known.
+ */
 export function wrongLocation(settings: Locations): string | null {
   const configured = locationsOf(settings);
   const kept = readInstallation(settings.dataFolder);
@@ -111,7 +114,7 @@ export function wrongLocation(settings: Locations): string | null {
   );
 }
 
-/** What the files say of the database where `installation.json` says nothing. */
+/** Checks the files if `installation.json` doesn't name the database. */
 function signOfDatabase({ dataFolder, databaseUrl }: Locations): string | null {
   const hasOwn = existsSync(join(dataFolder, "weir.db"));
   const wasShared = existsSync(join(dataFolder, SHARED_ID_FILE));
@@ -137,12 +140,12 @@ function difference(
   return `This data directory's ${what} is ${location}, but ${message}. ${remedy} If you moved it on purpose, run "weir config accept".`;
 }
 
-/** The sentence for a master key that is not the one; null where it is, or where nobody knows. */
+/** Returns the message for a wrong master key. Null if it is right, or if it isn't known. */
 function wrongKey(dataFolder: string, { secretKey, secretKeyPrevious }: Settings["secrets"]): string | null {
   const { keyId } = readInstallation(dataFolder);
   if (keyId === undefined) return null;
   const isFromFile = secretKey === null;
-  // The next key takes the place of the other one, so it is read first.
+  // The next key can replace the current one at any time, so it is read first.
   const other = isFromFile ? nextMasterKey(dataFolder) : previousMasterKey(secretKeyPrevious);
   const own = isFromFile ? keyInFile(dataFolder) : parseMasterKey(secretKey);
   const ids = [own, other].filter((key) => key !== null).map(keyIdOf);

@@ -56,19 +56,19 @@ const ALIASES: Readonly<Record<string, string>> = {
   "-v": "version",
 };
 
-/** True in the compiled executable, whose files are in a virtual directory. */
+/** True in the compiled executable, whose files are in a virtual file system. */
 const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.includes("~BUN");
 const LONG_MS = 2 ** 30;
 
-/** Linux's own name for the file that runs: after an upgrade a server's children are still those of its own version. */
+/** Linux's path of the running executable: after an upgrade, children of a running server still have its version. */
 const OWN_FILE = "/proc/self/exe";
 const program = isCompiled && existsSync(OWN_FILE) ? OWN_FILE : process.execPath;
 const self = isCompiled ? [program] : [program, Bun.main];
 
-/** What a child of a source tree reads of it. */
+/** Files of a source tree that its child processes read. */
 const SOURCES = ["src", "web", "node_modules", "package.json", "tsconfig.json"];
 
-/** Returns what commands see of this process. */
+/** What commands see of this process. */
 async function openHost(): Promise<Host> {
   const { personOf } = await import("./cli/credentials.ts");
   const { askPerson, openOutput } = await import("./cli/terminal.ts");
@@ -105,10 +105,11 @@ async function openHost(): Promise<Host> {
   };
 }
 
-/** Child processes for tenants' input; each is a command of its own. */
+/** Child processes that handle tenants' input. Each is a hidden command. */
 const children: Readonly<Record<string, (walls: readonly Wall[]) => Promise<number | null>>> = {
   __sql: async () => {
-    // The driver asks for it as it loads. In this child it is UTC's; to work that out takes an eighth of the start.
+    // DuckDB's driver calls it on load.
+    // This child runs in UTC, and computing the offset takes an eighth of its start time.
     Date.prototype.getTimezoneOffset = () => 0;
     return (await import("./sql/child.ts")).sqlChild();
   },
@@ -124,7 +125,7 @@ const children: Readonly<Record<string, (walls: readonly Wall[]) => Promise<numb
   },
 };
 
-/** The exit code; null for a child that lives as long as its parent wants it. */
+/** Returns the exit code. Null for a child that lives until its parent ends it. */
 async function main(): Promise<number | null> {
   const [name, ...rest] = process.argv.slice(2);
   if (name === undefined || (name.startsWith("-") && !Object.hasOwn(ALIASES, name)))
@@ -143,13 +144,13 @@ async function main(): Promise<number | null> {
     process.stderr.write(`weir: ${unknownCommand(name)}\n`);
     return 2;
   }
-  // What a command waits for, such as a child that is let go, may keep no process going: it would end with 0 midway.
+  // A pending wait alone doesn't keep the process alive: without a timer, it would end midway with code 0.
   setInterval(() => undefined, LONG_MS);
   const command = await load();
   return command(wantsHelp ? [asked] : rest, await openHost());
 }
 
-/** `weir` without a command. */
+/** Runs `weir` without a command. */
 async function alone(args: readonly string[]): Promise<number> {
   const isAsked = args.some((word) => ALIASES[word] === "help");
   const { start } = await import("./cli/start.ts");

@@ -20,7 +20,7 @@ import type { Peers } from "./store/peers.ts";
 import { installationId } from "./store/settings.ts";
 import type { Store } from "./store/store.ts";
 
-/** After the statement's own time a copy of a file is kept for the work around it. */
+/** How much longer than a statement's time limit a file's copy is kept for the work around it. */
 const COPY_GRACE_MS = 10 * 60 * 1000;
 
 interface LakeParts {
@@ -37,8 +37,8 @@ interface LakeParts {
 }
 
 /**
- * The lake and the blob store of large artifacts: of the data directory, or of the bucket that is set; artifacts lie there
- * where the database is elsewhere, too. Throws `ConfigError` where the bucket can't be used.
+ * Opens the lake and the blob store of large artifacts: in the data directory, or in the configured bucket.
+ * Artifacts are in the bucket if the database is elsewhere too. Throws `ConfigError` if the bucket can't be used.
  */
 export async function openLake(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
   const { folder, store, peers, isLakeNew } = parts;
@@ -51,7 +51,7 @@ export async function openLake(parts: LakeParts): Promise<Pick<App, "lake" | "ar
   return { lake: lakeTogether(lake, peers), artifacts: blobsTogether(artifacts, peers) };
 }
 
-/** The bucket that is set for the lake, and what may be reached to get there; null where none is. */
+/** The bucket configured for the lake, and the egress policy to reach it. Null if there is none. */
 export function bucketSettings({ lakeUrl, lakeEndpoint, lakeRegion }: Config, secrets: Secrets) {
   const { lakeAccessKeyId: accessKeyId, lakeSecretAccessKey: secretAccessKey, lakeSessionToken } = secrets;
   if (lakeUrl === null || accessKeyId === null || secretAccessKey === null) return null;
@@ -101,12 +101,12 @@ async function bucketOf({
   return lake;
 }
 
-/** So many of the newest files tell whether this is their lake. */
+/** Number of newest files that are looked for to recognize the lake. */
 const FILES_LOOKED_FOR = 20;
 
 type HasFile = (path: string) => boolean | Promise<boolean>;
 
-/** False where the database names files and none of the newest is in the lake, which is another one then. */
+/** False if the database lists files, but none of the newest is in the lake. Then it is another database's lake. */
 export async function hasFiles({ db }: Store, has: HasFile): Promise<boolean> {
   const { id, path, removedAt } = lakeFiles;
   const files = await db

@@ -2,9 +2,9 @@ import type { OwnService } from "./base/egress-own.ts";
 import type { Config, Secrets } from "./config.ts";
 
 /**
- * The hosts and ports that the settings name for Weir itself. The database and the mail server are refused to
- * organizations at every address, since some let in whoever comes from here; the others where they are private: a
- * public store, model or provider is everybody's, and what opens ours are keys that no organization gets.
+ * Hosts and ports in the settings that Weir itself uses. The database and the mail server are blocked for organizations
+ * at any address, since some trust every connection from this host. Others are blocked only at private addresses:
+ * a public store, model or provider is open to everyone, and organizations don't get Weir's keys for it.
  */
 export function ownServices(config: Config, secrets: Secrets): OwnService[] {
   const services: [setting: string, address: string | null, isAlways?: boolean][] = [
@@ -37,7 +37,7 @@ const PORTS: Readonly<Record<string, number>> = {
   "smtps:": 465,
 };
 
-/** As `URL` writes a host of http: a name in lower case, an address in its plain form. */
+/** Host in the form of an http URL: a name in lowercase, an address in canonical form. */
 function hostOf({ hostname }: URL): string {
   const bare = URL.parse(`http://${hostname}/`)?.hostname ?? hostname;
   return bare.replace(/^\[|\]$|\.$/g, "");

@@ -8,8 +8,8 @@ import { oneOf, read } from "./base/shape.ts";
 import { flushFolder, writeBeside } from "./folder.ts";
 
 /**
- * What `weir reset-password` asks of the server that has the data directory, in the folder `resets`: `ID.json`, until
- * the server answers with `ID.reply`. Only a hash of the password is written down.
+ * Requests of `weir reset-password` to the server that has the data directory, in the folder `resets`:
+ * `ID.json`, until the server answers with `ID.reply`. Only a hash of the password is stored.
  */
 const Reset = Type.Object({
   email: Type.String(),
@@ -18,10 +18,10 @@ const Reset = Type.Object({
 });
 export type Reset = Static<typeof Reset>;
 
-/** What becomes of a second factor at a reset. */
+/** What happens to a second factor at a reset. */
 const SECOND_FACTOR_ENDS = ["none", "kept", "ended"] as const;
 
-/** `error` is a sentence, null where it was done; the counts are of what ended. */
+/** `error` is a sentence, or null on success. The counts are of what was ended. */
 const ResetReply = Type.Object({
   error: Type.Union([Type.String(), Type.Null()]),
   sessions: Type.Integer(),
@@ -34,7 +34,7 @@ const folderIn = (dataFolder: string) => join(dataFolder, "resets");
 const requestIn = (dataFolder: string, id: string) => join(folderIn(dataFolder), `${id}.json`);
 const replyIn = (dataFolder: string, id: string) => join(folderIn(dataFolder), `${id}.reply`);
 
-/** Asks for a reset; gives back its id. */
+/** Requests a reset. Returns its ID. */
 export function askForReset(dataFolder: string, ids: Ids, reset: Reset): string {
   mkdirSync(folderIn(dataFolder), { recursive: true, mode: 0o700 });
   const id = ids.uuid();
@@ -42,13 +42,13 @@ export function askForReset(dataFolder: string, ids: Ids, reset: Reset): string 
   return id;
 }
 
-/** The ids of the resets that nobody has answered yet. */
+/** IDs of the resets that aren't answered yet. */
 export const resetRequests = (dataFolder: string): string[] =>
   existsSync(folderIn(dataFolder))
     ? readdirSync(folderIn(dataFolder)).flatMap((name) => /^([\w-]+)\.json$/.exec(name)?.[1] ?? [])
     : [];
 
-/** Null for one that was taken back, and for a file that is no such thing. */
+/** Null if it was withdrawn, or if the file is invalid. */
 export function readReset(dataFolder: string, id: string): Reset | null {
   const { value, faults } = read(Reset, contentOf(requestIn(dataFolder, id)), []);
   return faults.length > 0 ? null : value;
@@ -59,7 +59,7 @@ export function answerReset(dataFolder: string, id: string, reply: ResetReply): 
   dropReset(dataFolder, id);
 }
 
-/** Takes the server's answer; null where there is none yet. */
+/** Reads and deletes the server's answer. Null if there is none yet. */
 export function takeResetReply(dataFolder: string, id: string): ResetReply | null {
   const { value, faults } = read(ResetReply, contentOf(replyIn(dataFolder, id)), []);
   if (faults.length > 0) return null;
@@ -67,7 +67,7 @@ export function takeResetReply(dataFolder: string, id: string): ResetReply | nul
   return value;
 }
 
-/** Takes back what was asked for. */
+/** Withdraws the request. */
 export const dropReset = (dataFolder: string, id: string): void =>
   rmSync(requestIn(dataFolder, id), { force: true });
 

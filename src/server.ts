@@ -130,7 +130,7 @@ const described = [
   ...eventOperations,
 ];
 
-/** The HTTP face: every operation that exists. */
+/** All HTTP operations. */
 export const operations: readonly Operation[] = [
   ...described,
   ...signInPageOperations,
@@ -141,19 +141,19 @@ export const operations: readonly Operation[] = [
   ...openApiOperations(() => operations),
 ];
 
-/** Address, input and reply of every operation, for clients: types alone. */
+/** Path, input and response types of every operation, for clients. */
 export type Served = NonNullable<(typeof described)[number]["~types"]>;
 
-/** `{method, path}` of every operation, paths as the interface writes them. */
+/** `{method, path}` of every operation, with paths as in the interface. */
 export const mountedRoutes = (): { method: string; path: string }[] =>
   operations.map(({ method, path }) => ({ method, path }));
 
-/** Uploads are the largest bodies; every other operation has its own, smaller limit. */
+/** Uploads are the largest bodies. Other operations have lower limits of their own. */
 const MAX_REQUEST_BYTES = 1024 ** 3 + 1024 ** 2;
-/** Seconds that a connection may be silent; streams ask for more. */
+/** Seconds that a connection can be silent. Streams request more. */
 const IDLE_SECONDS = 60;
 
-/** A server over `app` with these operations, not yet listening. */
+/** A server for `app` with these operations, not listening yet. */
 export function server(app: App, served: readonly Operation[] = operations) {
   const base = basePathOf(app.config);
   const router = routerBelow(base);
@@ -161,7 +161,7 @@ export function server(app: App, served: readonly Operation[] = operations) {
   const routes: Record<string, Record<string, Bun.Serve.Handler<Bun.BunRequest, Peer, Response>>> = {};
   for (const operation of served) {
     for (const pattern of patternsOf(operation, base)) {
-      if (pattern.endsWith("*")) continue; // Bun tells nothing of what stands there
+      if (pattern.endsWith("*")) continue; // Bun doesn't pass the part that `*` matches
       routes[pattern] = {
         ...routes[pattern],
         [operation.method]: (request, peer) => answer(operation, request, peer, request.params),
@@ -192,7 +192,7 @@ interface Arrival {
   answer: Answer;
 }
 
-/** Where a request has come to that the router answers, which is one for all servers of the process. */
+/** The server that received a request for the router, which all servers of the process share. */
 const arrivals = new WeakMap<Request, Arrival>();
 
 function arrivalOf(request: Request): Arrival {
@@ -229,12 +229,12 @@ function openAnswer(app: App): Answer {
 /** By base path. */
 const routers = new Map<string, Pick<Elysia, "fetch">>();
 
-/** Answers what Bun's own routes don't: the rest of a path, HEAD, a slash too many, and what no operation is for. */
+/** Handles what Bun's own routes don't: wildcard paths, HEAD, trailing slashes and unknown paths. */
 function routerBelow(base: string): Pick<Elysia, "fetch"> {
   const made = routers.get(base);
   if (made) return made;
   const router = new Elysia({
-    handler: { standardHostname: false }, // else the path of http://api/… is looked for behind its first segment
+    handler: { standardHostname: false }, // otherwise the router looks up http://api/… without its first segment
   });
   for (const operation of operations) {
     const handler = ({ request, params }: { request: Request; params: Record<string, string> }) => {
@@ -250,13 +250,13 @@ function routerBelow(base: string): Pick<Elysia, "fetch"> {
   return router;
 }
 
-/** Also below the base path: a proxy takes it off, or passes it on. */
+/** With and without the base path: a proxy can strip it or pass it on. */
 const patternsOf = ({ path }: Operation, base: string): string[] =>
   (base === "" ? [""] : ["", base]).map((before) => before + toPattern(path));
 
 const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
 
-/** What answers a request that failed, or that no operation is for. */
+/** Response to a request that failed or matches no operation. */
 async function refused(request: Request, error: unknown): Promise<Response> {
   const { app, peer } = arrivalOf(request);
   const visit = visitOf(app, request, peer);
@@ -264,7 +264,7 @@ async function refused(request: Request, error: unknown): Promise<Response> {
   const { pathname } = visit.url;
   if (pathname.startsWith("/iceberg/")) return noCatalog(app, visit);
   const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
-  const isForm = pathname.startsWith("/f/"); // it is sent to where its page is
+  const isForm = pathname.startsWith("/f/"); // a form is posted to the URL of its page
   if (methods.length === 0 || isForm) {
     const page = await webReply(app, visit).catch((fault) => problemResponse(app, fault, visit));
     if (page) return page;
@@ -282,7 +282,7 @@ async function refused(request: Request, error: unknown): Promise<Response> {
   return reply;
 }
 
-/** Iceberg's catalog has no pages, and nothing in it can be changed. */
+/** The Iceberg catalog has no pages and is read-only. */
 function noCatalog(app: App, visit: Visit): Response {
   const isRead = ["GET", "HEAD"].includes(visit.request.method);
   const error = isRead
@@ -291,7 +291,7 @@ function noCatalog(app: App, visit: Visit): Response {
   return problemResponse(app, error, visit, true);
 }
 
-/** `{id}` → `:id`; a last `{path}` takes the rest with its slashes. */
+/** `{id}` → `:id`. A final `{path}` matches the rest, including slashes. */
 const toPattern = (path: string) => path.replace(/\{path\}$/, "*").replace(/\{(\w+)\}/g, ":$1");
 
 function toMatcher(path: string): RegExp {

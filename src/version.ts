@@ -1,16 +1,16 @@
 import { version as packageVersion } from "../package.json";
 
-/** The build writes the commit in; from source there is none. */
+/** Set by the build. Undefined when run from source. */
 declare const WEIR_COMMIT: string | undefined;
 
-/** Likewise: the public key that `weir upgrade` checks a release with, where the builder had one. */
+/** Set by the build: the public key that `weir upgrade` verifies releases with. Undefined without one. */
 declare const WEIR_RELEASE_KEY: string | undefined;
 
-/** Of package.json; in the executable as it stood when it was built. */
+/** From package.json. In the executable, from the time of the build. */
 export const version: string = packageVersion;
 
-/** The commit that the executable was built from, null when run from source or built outside git. */
+/** The commit of the executable. Null when run from source or built outside git. */
 export const commit: string | null = typeof WEIR_COMMIT === "string" ? WEIR_COMMIT : null;
 
-/** SPKI in base64; null in a build without one, and from source. */
+/** SPKI in base64. Null in a build without a key, and when run from source. */
 export const releaseKey: string | null = typeof WEIR_RELEASE_KEY === "string" ? WEIR_RELEASE_KEY : null;

@@ -3,12 +3,12 @@ import { ConfigError } from "../base/config-error.ts";
 import { AppError } from "../base/errors.ts";
 import { fileReason } from "../base/file-error.ts";
 
-/** How every age file begins: https://age-encryption.org/v1, not armored. */
+/** First bytes of a binary (not armored) age file: https://age-encryption.org/v1 */
 export const AGE_MAGIC = "age-encryption.org/v1";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** A stage of a pipeline that encrypts under a passphrase (scrypt), as `age -p` does. */
+/** Pipeline stage that encrypts with a passphrase (scrypt), as `age -p` does. */
 export function ageEncrypt(passphrase: string) {
   return async function* (source: Chunks): AsyncGenerator<Uint8Array> {
     const { Encrypter } = await import("age-encryption");
@@ -18,7 +18,7 @@ export function ageEncrypt(passphrase: string) {
   };
 }
 
-/** A stage of a pipeline that decrypts; `path` names the file in errors. Throws `invalid_state` for a wrong passphrase. */
+/** Pipeline stage that decrypts. `path` names the file in errors. Throws `invalid_state` for a wrong passphrase. */
 export function ageDecrypt(passphrase: string, path: string) {
   return async function* (source: Chunks): AsyncGenerator<Uint8Array> {
     const { Decrypter } = await import("age-encryption");
@@ -39,7 +39,7 @@ const wrongPassphrase = (path: string, cause: unknown) =>
     { cause },
   );
 
-/** The passphrase in a file, without the line break at its end. Throws `ConfigError`. */
+/** Reads a passphrase from a file, without the trailing line break. Throws `ConfigError`. */
 export function readPassphrase(file: string): string {
   let text: string;
   try {
@@ -77,6 +77,6 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value;
     }
   } finally {
-    await reader.cancel().catch(() => undefined); // it has failed already, and said so
+    await reader.cancel().catch(() => undefined); // already failed, and the error was reported
   }
 }

@@ -13,10 +13,10 @@ interface Signer {
   clock: Clock;
 }
 
-/** Position, instant of its end in milliseconds since the epoch, and the id of the key that signed it. */
+/** The position, the expiry in milliseconds since the epoch, and the ID of the signing key. */
 type Body = readonly [position: Json, until: number, keyId: string];
 
-/** An opaque, signed text for `position`, good for 24 hours and for `scope` alone. */
+/** Returns an opaque, signed cursor for `position`, valid for 24 hours and for `scope` only. */
 export function makeCursor({ secrets, clock }: Signer, scope: CursorScope, position: Json): string {
   const content: Body = [position, clock.now().getTime() + LIFETIME_MS, secrets.keyId];
   const body = Buffer.from(JSON.stringify(content)).toString("base64url");
@@ -24,8 +24,8 @@ export function makeCursor({ secrets, clock }: Signer, scope: CursorScope, posit
 }
 
 /**
- * The position that `makeCursor` was given. Throws `invalid` for an altered or foreign one, `cursor_expired`
- * for one that is too old or was signed under a master key that is no more. `name` is the query's field.
+ * Returns the position in a cursor from `makeCursor`. Throws `invalid` if it was altered or belongs to another list,
+ * and `cursor_expired` if it is too old or was signed with a retired master key. `name` is the query field.
  */
 export function readCursor(
   { secrets, clock }: Signer,
@@ -45,7 +45,7 @@ export function readCursor(
   return content[0];
 }
 
-/** The page of `limit` that begins `rows`, of which one more was read: that one tells that there is a next page. */
+/** Returns the first `limit` of `rows`. The caller reads one row more, which shows that there is a next page. */
 export function pageOf<T extends { id: string }>(
   signer: Signer,
   scope: CursorScope,
@@ -58,5 +58,5 @@ export function pageOf<T extends { id: string }>(
 
 const textOf = (body: string) => Buffer.from(body, "base64url").toString("utf8");
 
-/** The id of the key that a cursor says it was signed under, on its word alone. */
+/** Returns the ID of the key that a cursor claims to be signed with. Not verified. */
 const signerOf = (body: string): string => /"([0-9a-f]{16})"\]$/.exec(textOf(body))?.[1] ?? "";

@@ -12,7 +12,7 @@ export const SIGNATURE_PRESETS = [
 ] as const;
 export type SignaturePreset = (typeof SIGNATURE_PRESETS)[number];
 
-/** What a sender signed and how, as it came. */
+/** What a sender signed, and the headers it sent. */
 interface Signed {
   headers: Headers;
   body: Uint8Array;
@@ -22,32 +22,32 @@ interface Signed {
 }
 
 /**
- * How one common sender proves what it sends, and by what it names a message that it sends again. Those that sign use
- * SHA-256; GitLab and Telegram send the secret itself.
+ * How a well-known sender authenticates its requests, and which ID a redelivered message keeps. Signatures use SHA-256.
+ * GitLab and Telegram send the secret itself.
  */
 export interface Preset {
   /** The header with the signature or the secret. */
   readonly header: string;
-  /** True where the header holds the secret itself, which nobody may see afterwards. */
+  /** True if the header contains the secret itself, which must not be shown. */
   readonly sendsSecret?: boolean;
-  /** What a secret of this sender looks like, where it takes fewer characters than others. */
+  /** Format of this sender's secrets, if they can be shorter than others. */
   readonly secret?: { readonly pattern: RegExp; readonly message: string };
-  /** What is wrong with the signature, as a sentence; null where it fits. */
+  /** Returns what is wrong with the signature, as a sentence. Null if it is valid. */
   fault(signed: Signed): string | null;
-  /** Where the sender's own id of the message stands, which stays the same when it is sent again. */
+  /** Location of the sender's message ID, which stays the same when the message is redelivered. */
   readonly repeatKey: readonly ["header" | "body", string];
 }
 
-/** All senders with a timestamp recommend this tolerance. */
+/** The tolerance that all senders with a timestamp recommend. */
 const TOLERANCE_SECONDS = 300;
-/** More signatures than a rotation of secrets needs are not looked at. */
+/** More than a rotation of secrets needs. Further signatures are ignored. */
 const MAX_SIGNATURES = 8;
 
 const HEX = /^[0-9a-f]{64}$/i;
 /** 32 bytes in base64. */
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 
-/** The bytes of each signature in `texts` that has the right form; `strip` is what stands before it. */
+/** Decodes each well-formed signature in `texts`, without its prefix `strip`. */
 function read(texts: readonly string[], strip: string, encoding: "hex" | "base64"): Buffer[] {
   const form = encoding === "hex" ? HEX : BASE64;
   return texts
@@ -58,7 +58,7 @@ function read(texts: readonly string[], strip: string, encoding: "hex" | "base64
     .map((text) => Buffer.from(text, encoding));
 }
 
-/** A sentence unless one of `given` is the HMAC of `parts`. */
+/** Returns a sentence unless one of `given` is the HMAC of `parts`. */
 function compare(
   signatures: readonly Buffer[],
   header: string,
@@ -74,7 +74,7 @@ function compare(
 
 const missing = (header: string) => `Missing signature: the request has no ${header} header.`;
 
-/** A sentence unless `text` is a time in Unix seconds near `now`. */
+/** Returns a sentence unless `text` is a time in Unix seconds near `now`. */
 const staleness = (text: string | undefined, now: number, name: string): string | null =>
   text !== undefined && /^\d{1,12}$/.test(text) && Math.abs(now - Number(text)) <= TOLERANCE_SECONDS
     ? null

@@ -4,29 +4,28 @@ import type { Ids } from "../base/ids.ts";
 import { equalBytes } from "./signature.ts";
 
 /**
- * Seals and opens secrets under the master key, which lives in its closure and nowhere else.
+ * Encrypts and decrypts secrets with the master key, which exists only in its closure.
  *
- * The label (`connection:<id>:<organization>`) is bound into the ciphertext, so that a sealed text
- * pasted on another row does not open. While the master key is being changed there are two: the new one
- * seals and signs, both open.
+ * The label (`connection:<id>:<organization>`) is bound into the ciphertext, so that text copied to another row can't
+ * be decrypted. While the master key is rotated there are two: the new one encrypts and signs, both decrypt.
  */
 export interface SecretBox {
   seal(plain: string, label: string): string;
-  /** Throws `internal` when the text was sealed under another key or label, or was altered. */
+  /** Throws `internal` if the text was encrypted with another key or label, or was altered. */
   open(sealed: string, label: string): string;
-  /** HMAC-SHA256 in base64url under a key that serves `purpose` alone; for cursors and the like. */
+  /** Returns an HMAC-SHA256 in base64url, with a key used only for `purpose`, such as cursors. */
   sign(text: string, purpose: string): string;
-  /** Whether `signature` is one that `sign` gave for this text and purpose. */
+  /** Returns whether `signature` is what `sign` returns for this text and purpose. */
   verify(text: string, purpose: string, signature: string): boolean;
-  /** Names the master key without telling anything of it; kept in the store to notice a wrong key. */
+  /** Identifies the master key without revealing it. Stored to detect a wrong key. */
   readonly keyId: string;
-  /** Names the keys that open and do not seal any more. */
+  /** Keys that only decrypt. */
   readonly formerKeyIds: readonly string[];
-  /** From now on seals and signs with `masterKey`; opens what the one before has sealed as well. */
+  /** Switches to `masterKey` for encrypting and signing. Still decrypts what the previous key encrypted. */
   adopt(masterKey: Uint8Array): void;
-  /** Forgets every key but the one that seals; what they signed is told to be out of date from then on. */
+  /** Discards every key except the current one. What they signed is reported as expired. */
   retire(): void;
-  /** True for the id of a key that was in use here once. */
+  /** Returns whether this is the ID of a key that was used before. */
   isRetired(keyId: string): boolean;
 }
 
@@ -43,16 +42,16 @@ const TAG_BYTES = 16;
 const derive = (masterKey: Uint8Array, purpose: string) =>
   new Uint8Array(hkdfSync("sha256", masterKey, "weir", purpose, 32));
 
-/** The id of a master key: 16 hexadecimal digits that tell nothing of it. */
+/** Returns the ID of a master key: 16 hexadecimal digits that reveal nothing about it. */
 export const keyIdOf = (masterKey: Uint8Array): string =>
   Buffer.from(derive(masterKey, "id")).toString("hex").slice(0, 16);
 
-/** The id of the key that `text` was sealed under; null for a text that is not sealed. */
+/** Returns the ID of the key that encrypted `text`. Null if the text isn't encrypted. */
 export const keyIdIn = (text: string): string | null => /^v1\.([0-9a-f]{16})\./.exec(text)?.[1] ?? null;
 
 /**
- * `masterKey` and `former` have 32 bytes each. Texts sealed under `former` open too; `retired` names keys
- * that were in use before.
+ * `masterKey` and `former` have 32 bytes each. Texts encrypted with `former` can be decrypted too.
+ * `retired` lists keys that were used before.
  */
 export function openSecretBox(
   masterKey: Uint8Array,

@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 export const SIGNATURE_ALGORITHMS = ["sha256", "sha1", "sha512"] as const;
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
-/** HMAC of `parts`, one after the other. */
+/** HMAC of the concatenated `parts`. */
 export function hmac(
   algorithm: SignatureAlgorithm,
   secret: string | Uint8Array,
@@ -15,8 +15,8 @@ export function hmac(
 }
 
 /**
- * True where `given` is the HMAC in hex or base64, with or without `sha256=` before it; several may
- * stand in one header, parted by commas or spaces. Takes the same time wherever they differ.
+ * Returns whether `given` is the HMAC in hex or base64, with or without the prefix `sha256=`.
+ * A header can have several, separated by commas or spaces. Takes constant time.
  */
 export function matchesSignature(
   signature: string,
@@ -36,11 +36,11 @@ function decode(text: string, length: number, algorithm: SignatureAlgorithm): Bu
     : Buffer.from(bare, "base64");
 }
 
-/** Compares without telling where they differ. */
+/** Compares in constant time. */
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && timingSafeEqual(a, b);
 
-/** Compares texts of any length without telling where they differ, nor their lengths. */
+/** Compares texts of any length without leaking their lengths or where they differ. */
 export const equalTexts = (a: string, b: string): boolean => equalBytes(sha256(a), sha256(b));
 
 const sha256 = (text: string): Uint8Array => new Bun.CryptoHasher("sha256").update(text).digest();
@@ -54,12 +54,12 @@ export const signDelivery = (secret: string, timestamp: number, payload: string)
 const digest = (key: string | Uint8Array, text: string, encoding: "hex" | "base64"): string =>
   new Bun.CryptoHasher("sha256", key).update(text).digest(encoding);
 
-/** The newest first, then the one before it while that signs too. */
+/** The newest secret first, then the previous one while it still signs. */
 export type Secrets = readonly [secret: string] | readonly [secret: string, previous: string];
 
 /**
- * Headers of Standard Webhooks and those of the interface, by the newest of `secrets`. While there is one before it,
- * `webhook-signature` has a second entry, and `X-SVC-Signature-Previous` the signature by that one.
+ * Headers of Standard Webhooks and of Weir's interface, signed with the newest of `secrets`. With a previous secret,
+ * `webhook-signature` has a second entry, and `X-SVC-Signature-Previous` has the signature by that secret.
  */
 export function signMessage([secret, previous]: Secrets, id: string, timestamp: number, payload: string) {
   const text = `${id}.${timestamp}.${payload}`;
@@ -78,7 +78,10 @@ export function signMessage([secret, previous]: Secrets, id: string, timestamp: 
   };
 }
 
-/** As the libraries of Standard Webhooks read a secret: base64, with or without `whsec_` before it; else its bytes. */
+/**
+ * Decodes a secret as the Standard Webhooks libraries do: base64, with or without `whsec_`.
+ * Otherwise, the text's bytes.
+ */
 export function standardKey(secret: string): Uint8Array | string {
   const text = secret.startsWith("whsec_") ? secret.slice("whsec_".length) : secret;
   const isBase64 =

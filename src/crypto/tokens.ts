@@ -1,6 +1,6 @@
 import type { Ids } from "../base/ids.ts";
 
-/** Prefixes of what Weir hands out (docs/decisions/sign-in.md). */
+/** Prefixes of the tokens that Weir issues (docs/decisions/sign-in.md). */
 export const TOKEN_PREFIX = {
   pat: "svc_pat_",
   session: "svc_at_",
@@ -11,7 +11,7 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_CHARACTERS = 43;
 const CHECKSUM_CHARACTERS = 6;
 
-/** `prefix`, 43 random base62 characters (256 bits) and their CRC-32 as six base62 characters. */
+/** Returns `prefix`, 43 random base62 characters (256 bits) and their CRC-32 as six base62 characters. */
 export function makeToken(prefix: string, ids: Ids): string {
   let random = "";
   while (random.length < RANDOM_CHARACTERS) {
@@ -22,7 +22,7 @@ export function makeToken(prefix: string, ids: Ids): string {
   return prefix + random + checksum(random);
 }
 
-/** False for a text that no `makeToken` made, so that typos never reach the store. */
+/** Returns false for text that `makeToken` can't have made, so that typos never reach the store. */
 export function isWellFormed(token: string, prefix: string): boolean {
   if (!token.startsWith(prefix) || token.length !== prefix.length + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS)
     return false;
@@ -30,7 +30,7 @@ export function isWellFormed(token: string, prefix: string): boolean {
   return checksum(random) === token.slice(-CHECKSUM_CHARACTERS);
 }
 
-/** What is stored of a token: its SHA-256 in lower-case hex. */
+/** What is stored of a token: its SHA-256 in lowercase hex. */
 export const hashToken = (token: string): string =>
   new Bun.CryptoHasher("sha256").update(token).digest("hex");
 

@@ -4,7 +4,7 @@ const STEP_MS = 30_000;
 const DIGITS = 6;
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** RFC 4226: the code of a counter, by HMAC-SHA-1. */
+/** The code of a counter, by HMAC-SHA-1 (RFC 4226). */
 export function codeAt(secret: Uint8Array, counter: number, digits = DIGITS): string {
   const message = Buffer.alloc(8);
   message.writeBigUInt64BE(BigInt(counter));
@@ -13,10 +13,10 @@ export function codeAt(secret: Uint8Array, counter: number, digits = DIGITS): st
   return String(number % 10 ** digits).padStart(digits, "0");
 }
 
-/** RFC 6238: the counter at an instant in milliseconds. */
+/** The counter at a time in milliseconds (RFC 6238). */
 export const counterAt = (ms: number): number => Math.floor(ms / STEP_MS);
 
-/** The counter that `code` belongs to: that of the instant, the one before or the one after; null where none fits. */
+/** Returns the counter that `code` belongs to: that of `ms`, the previous or the next one. Null if none matches. */
 export function counterOf(secret: Uint8Array, code: string, ms: number): number | null {
   const now = counterAt(ms);
   const digits = Buffer.from(code);
@@ -27,7 +27,7 @@ export function counterOf(secret: Uint8Array, code: string, ms: number): number 
   return fits[0] ?? null;
 }
 
-/** RFC 4648, without padding, as authenticator apps take it. */
+/** RFC 4648, without padding, as authenticator apps expect it. */
 export function base32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   return (bits.match(/.{1,5}/g) ?? [])

@@ -45,7 +45,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
     },
     input: call.input,
     cause,
-    called: { id: call.wait ? id : tx.ids.uuid(), by: run.id }, // a failure on the spot is no failure of who goes on
+    called: { id: call.wait ? id : tx.ids.uuid(), by: run.id }, // without a wait, the run must not end with the called one's error
   });
   if (call.wait) return;
   const result = { automationRunId: called.id, status: called.status, result: null };

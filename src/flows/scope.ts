@@ -48,7 +48,7 @@ const seenByIds = prepared((db: ReadDb) =>
     .select({
       ...inputFields,
       delivery: {
-        id: webhookDeliveries.id, // first: where it is null there is none
+        id: webhookDeliveries.id, // first: if it is null, there is no delivery
         payload: webhookDeliveries.payload,
         headers: webhookDeliveries.headers,
         query: webhookDeliveries.query,
@@ -131,9 +131,9 @@ const stepResults = prepared((db: ReadDb) =>
 );
 
 /**
- * Returns the names that templates of a step's run see, as far as its definition refers to them: the run of one of many
- * items must not read what all of them got. A result stored as an artifact is included whole. Throws `gone` if the
- * artifact was deleted. A result that is too long to parse here is in `kept` instead.
+ * Returns the names that templates of a step's run see, limited to those in its definition,
+ * so that an item's run doesn't read the results of all items. A result stored as an artifact is included whole.
+ * Throws `gone` if the artifact was deleted. A result that is too long to parse here is in `kept` instead.
  */
 export async function stepScope(
   ctx: App & { db: ReadDb },

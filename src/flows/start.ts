@@ -44,8 +44,8 @@ type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
   Partial<Pick<AutomationRow, "triggerType">>;
 
 /**
- * The scheduled time, the event, the answers of a form or the body of a webhook, also if a person or another automation
- * passes it as the input.
+ * The payload that templates see: the scheduled time, the event, a form's answers or a webhook's body.
+ * The same if a person or another automation passes it as the input.
  */
 const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject => {
   if (triggerType === "webhook") return input === null ? {} : { payload: input, headers: {}, query: {} };

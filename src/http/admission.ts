@@ -2,7 +2,7 @@ import { AppError } from "../base/errors.ts";
 import { slot } from "../base/memory.ts";
 import type { App } from "../context.ts";
 
-/** Streams outlast what let them in: credentials end, and people leave. Looked up at most this often. */
+/** Streams outlast credentials and memberships. Access is checked at most this often. */
 const ADMISSION_MS = 1_000;
 
 interface Answer {
@@ -10,12 +10,12 @@ interface Answer {
   readonly isAdmitted: Promise<boolean>;
 }
 
-/** The latest answers, oldest first: many streams of one credential look it up once. */
+/** The latest results, oldest first. Streams with the same credential share one check. */
 const LATEST = slot(() => new Map<string, Answer>());
 
 /**
- * Whether what was let in may go on, from an answer that is at most a second old. Those with the same `key` share it.
- * `isIn` looks it up, and may throw `unauthenticated` and `forbidden` instead.
+ * Returns a check whether a stream may continue, from a result that is at most a second old.
+ * Checks with the same `key` share it. `isIn` reads it, and can throw `unauthenticated` and `forbidden` instead.
  */
 export function admission(app: App, key: string, isIn: () => Promise<boolean>): () => Promise<boolean> {
   let checkedAt = app.clock.monotonic();
@@ -34,7 +34,7 @@ export function admission(app: App, key: string, isIn: () => Promise<boolean>): 
   };
 }
 
-/** Where the database is away nobody knows, and what goes on may go on until the next look. */
+/** If the database is unavailable, streams continue until the next check. */
 function withoutAnswer(error: unknown): boolean {
   const code = error instanceof AppError ? error.code : null;
   if (code === "unauthenticated" || code === "forbidden") return false;

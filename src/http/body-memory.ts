@@ -18,7 +18,7 @@ class BodyMemory {
   readonly #bySource = new Map<string, number>();
   readonly #byRequest = new Map<Request, number>();
 
-  /** Counts bytes of a request's body. One address gets half of the memory. Throws `unavailable` if there is no room. */
+  /** Counts bytes of a request's body. An address gets half of the memory. Throws `unavailable` if there is no room. */
   take({ request, address }: Caller, bytes: number, maxBodyBytes: number): void {
     if (!Number.isFinite(bytes) || bytes < 0) throw new RangeError(`A body can't have ${bytes} bytes.`);
     const limit = Math.max(LIMIT_BYTES, LARGEST_BODIES * maxBodyBytes);
@@ -30,7 +30,7 @@ class BodyMemory {
     this.#byRequest.set(request, (this.#byRequest.get(request) ?? 0) + bytes);
   }
 
-  /** Frees the memory of a request that has its reply. */
+  /** Frees the memory of a request that was answered. */
   release({ request, address }: Caller): void {
     const bytes = this.#byRequest.get(request);
     if (bytes === undefined) return;

@@ -5,12 +5,12 @@ import type { App } from "../context.ts";
 import { BODY_MEMORY } from "./body-memory.ts";
 import type { Visit } from "./operation.ts";
 
-/** A body must be here within this time (docs/decisions/http-conventions.md). */
+/** Time limit for receiving a body (docs/decisions/http-conventions.md). */
 const BODY_DEADLINE_MS = 30_000;
-/** Larger bodies are counted as they come: their senders may announce more than they send. */
+/** Larger bodies are counted as they arrive, since senders can announce more than they send. */
 const SMALL_BYTES = 64 * 1024;
 
-/** The raw bytes of a body, at most `WEIR_MAX_BODY_BYTES`; past that nothing more is read. */
+/** Reads the raw bytes of a body, at most `WEIR_MAX_BODY_BYTES`. Stops reading there. */
 export async function readBytes(app: App, visit: Visit): Promise<Uint8Array> {
   const { request } = visit;
   const { maxBodyBytes } = app.config;
@@ -32,7 +32,7 @@ export async function readBytes(app: App, visit: Visit): Promise<Uint8Array> {
 
 const tooSlow = () => new AppError("request_timeout", "The request body didn't arrive within 30 seconds.");
 
-/** The sender went before its body was here; it won't read this. */
+/** The sender disconnected before its body was complete, and won't read this. */
 function brokenOff(cause: unknown): never {
   throw new AppError("bad_request", "The request body ended unexpectedly.", { cause });
 }
@@ -45,8 +45,8 @@ async function inOnePiece(request: Request, maxBytes: number, late: Promise<null
 }
 
 /**
- * Refuses what the headers tell beforehand. Returns the length they announce; null if they don't. Throws
- * `unsupported_media_type`, `bad_request`, `payload_too_large`.
+ * Checks the headers before the body is read. Returns the announced length, or null if there is none.
+ * Throws `unsupported_media_type`, `bad_request`, `payload_too_large`.
  */
 export function checkAnnounced(request: Request, maxBytes: number): number | null {
   const encoding = request.headers.get("content-encoding");
@@ -61,7 +61,7 @@ export function checkAnnounced(request: Request, maxBytes: number): number | nul
   return announced;
 }
 
-/** Two equal Content-Length headers reach us joined by a comma. */
+/** Bun joins two equal Content-Length headers with a comma. */
 function announcedLength({ headers }: Request): number | null {
   const length = headers.get("content-length");
   if (length === null) return null;
@@ -90,7 +90,7 @@ async function gather(
       chunks.push(step.value);
     }
   } catch (error) {
-    reader.cancel().catch(() => undefined); // the sender is told by the reply
+    reader.cancel().catch(() => undefined); // the response tells the sender
     throw error;
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length);
@@ -101,22 +101,22 @@ const tooLarge = (maxBytes: number) =>
 
 /** Bodies are validated value by value, stored and shown. More values would block other requests. */
 export const MAX_VALUES = 25_000;
-/** The most values of data, which is passed on as it is, and of long lists such as the endpoints of an API. */
+/** Maximum number of values in data, which is passed on unchanged, and in long lists such as an API's endpoints. */
 const MAX_LONG_VALUES = 100_000;
 
-/** What a body may have more of than others. */
+/** Larger limits for some bodies. */
 export interface BodyKind {
-  /** Data, in which nothing is a template. */
+  /** True for data, in which nothing is a template. */
   readonly takesData?: boolean;
   readonly takesLists?: boolean;
 }
 
-/** The JSON body; undefined for an empty one. Throws `unsupported_media_type`, `invalid`. */
+/** Returns the JSON body, or undefined if it is empty. Throws `unsupported_media_type`, `invalid`. */
 export async function readJson(app: App, visit: Visit, kind: BodyKind = {}): Promise<Json | undefined> {
   return parseBody(visit.request, await readBytes(app, visit), kind);
 }
 
-/** As `readJson`, of bytes that are there already. */
+/** Like `readJson`, for bytes that were already read. */
 export function parseBody(
   request: Request,
   bytes: Uint8Array,
@@ -144,7 +144,10 @@ export function parseBody(
 
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 
-/** Half of a surrogate pair is no character: a database can't keep it in a text. Data is kept as JSON, which can. */
+/**
+ * A lone surrogate isn't a character, and databases can't store it as text.
+ * Data is stored as JSON, which can contain it.
+ */
 function refuseHalves(value: Json, loc: readonly string[]): void {
   if (typeof value === "string" && !value.isWellFormed())
     throw invalid(loc, "Input should be valid Unicode text", "string_unicode");
@@ -156,7 +159,7 @@ function refuseHalves(value: Json, loc: readonly string[]): void {
   }
 }
 
-/** Expressions are read wherever they are; one takes as long as a value, and many fit into one. */
+/** Every expression is parsed. One takes as long as a value, and a string can contain many. */
 const MAX_TEMPLATES = 10_000;
 
 function refuseTemplates(text: string): void {
@@ -172,7 +175,7 @@ function refuseTemplates(text: string): void {
   }
 }
 
-/** Throws `invalid` for bytes that are not UTF-8. */
+/** Throws `invalid` if the bytes aren't UTF-8. */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -2,14 +2,14 @@ import { SESSION_COOKIE, SESSION_MAX_MS } from "../resources/sessions/service.ts
 import { BROWSER_KNOWN_MS } from "../resources/sign-in/browsers.ts";
 import type { Visit } from "./operation.ts";
 
-/** Under https no other host of the same domain can set it. */
+/** With the prefix `__Host-`, no other host of the domain can set it over HTTPS. */
 const browserCookieName = (isSecure: boolean) => (isSecure ? "__Host-svc_browser" : "svc_browser");
 
-/** What a browser is known by to accounts that signed in there; null where nobody did. */
+/** Identifies a browser to the accounts that signed in there. Null if none did. */
 export const browserOf = ({ request, isSecure }: Visit): string | null =>
   cookieOf(request.headers.get("cookie"), browserCookieName(isSecure));
 
-/** Holds the session, and what the browser is known by. */
+/** Cookies with the session and the browser's identifier. */
 export const signedInCookies = (
   { token, browser }: { token: string; browser: string },
   isSecure: boolean,
@@ -20,7 +20,7 @@ export const signedInCookies = (
   ],
 });
 
-/** Holds the session for as long as one can last; the server alone decides when it ends. */
+/** Lasts as long as a session can. Only the server decides when the session ends. */
 export const sessionCookie = (token: string, isSecure: boolean) => ({
   "set-cookie": cookie(token, SESSION_MAX_MS / 1000, isSecure),
 });
@@ -30,7 +30,7 @@ export const clearedCookie = (isSecure: boolean) => ({ "set-cookie": cookie("", 
 const cookie = (value: string, maxAgeSeconds: number, isSecure: boolean) =>
   `${SESSION_COOKIE}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
 
-/** The value of cookie `name`; null where it is not there or empty. */
+/** Returns the value of the cookie `name`. Null if it is missing or empty. */
 export function cookieOf(header: string | null, name: string): string | null {
   for (const part of header?.split(";") ?? []) {
     const [key, ...rest] = part.split("=");

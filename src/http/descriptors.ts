@@ -5,16 +5,16 @@ import { devNull } from "node:os";
 const SPARE = 64;
 const CHECK_MS = 50;
 
-/** What opens and closes the way in. */
+/** Opens and closes the listening socket. */
 export interface Door {
   open(): void;
   close(): void;
 }
 
 /**
- * Keeps descriptors back from connections: where the process has no other left, the door is closed, so that new
- * connections are refused, and those that were kept back are there for the work under way. It opens again when there
- * are twice as many. Returns what ends that.
+ * Reserves descriptors for running work. When the process has no others left, the door closes:
+ * new connections are refused, and the reserve is released. The door reopens when twice as many are available.
+ * Returns a function that stops this.
  */
 export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): () => void {
   let kept = take(SPARE);
@@ -45,7 +45,7 @@ export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): ()
   };
 }
 
-/** At most `count` descriptors of nothing; fewer where there are no more. */
+/** Opens up to `count` descriptors of the null device, fewer if there are no more. */
 function take(count: number): number[] {
   const taken: number[] = [];
   try {

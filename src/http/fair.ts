@@ -6,17 +6,16 @@ import { BODY_MEMORY } from "./body-memory.ts";
 import type { Operation, Visit } from "./operation.ts";
 import { problemResponse } from "./serve.ts";
 
-/** Requests of one kind in work at once. Fewer make commits of fewer writes, more make the other kinds wait longer. */
+/** Concurrent requests per kind. Fewer make commits of fewer writes, more make the other kinds wait longer. */
 const SLOTS = 32;
-/** Requests of one lane that may wait. They hold a connection and their head; bodies are not read yet. */
+/** Maximum number of waiting requests per lane. They hold a connection and their headers. Bodies aren't read yet. */
 const WAIT_LIMIT = 8_192;
 const SWEEP_MS = 25;
 
 /**
- * Outside systems, people in the page and programs have slots of their own, so that none waits for a flood of the
- * others. Requests beyond the slots are taken in turn by address, then by credential. When too many wait, the newest
- * of the caller with the most waiting gets 503. Requests that the sender has given up are not begun. Health checks
- * don't wait.
+ * External systems, people and programs each have slots of their own, so that a flood of one doesn't delay the others.
+ * Requests beyond the slots take turns by address, then by credential. When too many wait, the newest one of the caller
+ * with the most gets 503. Requests abandoned by their sender aren't started. Health checks don't wait.
  */
 export function openFairness(app: App) {
   const lane = () => openFairSlots(SLOTS, WAIT_LIMIT, SWEEP_MS);

@@ -2,10 +2,10 @@ import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import type { Identity } from "./identity.ts";
 
-/** How long after a sign-in a browser's session may make ways in. */
+/** How long after a sign-in a browser's session can create credentials. */
 const FRESH_MS = 60 * 60 * 1000;
 
-/** Throws `sign_in_again` for a browser's session whose last sign-in is over an hour ago. */
+/** Throws `sign_in_again` if a browser's session signed in over an hour ago. */
 export function requireFreshSignIn({ clock }: App, { clientType, signedInAt }: Identity): void {
   if (clientType !== "web" || signedInAt === null) return;
   if (clock.now().getTime() - Date.parse(signedInAt) <= FRESH_MS) return;

@@ -23,7 +23,7 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.actorId, t.key] })],
 );
 
-/** A key is remembered for this long (docs/decisions/http-conventions.md). */
+/** How long a key is stored (docs/decisions/http-conventions.md). */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 /** Label for encrypting a response with a secret. */
@@ -34,22 +34,22 @@ interface Request {
   method: string;
   path: string;
   body: unknown;
-  /** Of an access token that has not all of them. */
+  /** Scopes of a restricted access token. */
   scopes?: readonly string[];
 }
 
-/** Of the reply. */
+/** How the reply is stored. */
 interface Kind {
   status: number;
   isSealed: boolean;
 }
 
-/** The last request under way for each key. */
+/** The running request of each key. */
 const UNDER_WAY = slot(() => new Map<string, Promise<unknown>>());
 
 /**
- * Runs work that has transactions of its own once for each key: its reply is kept at its end, so that what a kill has
- * cut short is taken up again by a request with that key. Requests that come meanwhile wait for that reply.
+ * Does work with its own transactions once for each key. Its reply is stored at the end,
+ * so that a request with the same key resumes what a kill interrupted. Concurrent requests wait for that reply.
  */
 export async function onceAtEnd(
   ctx: Context,
@@ -88,9 +88,8 @@ async function keepAtEnd(
 }
 
 /**
- * Does `work` and keeps its reply under `key`, in one transaction; the same request again gets the kept
- * reply. A reply that holds a secret is kept sealed. Throws `idempotency_mismatch` when the key came with
- * another request before.
+ * Does `work` and stores its reply under `key`, in one transaction. A repeated request gets the stored reply.
+ * A reply with a secret is stored encrypted. Throws `idempotency_mismatch` if the key was used for another request.
  */
 export async function once(
   ctx: Context,
@@ -110,7 +109,7 @@ export async function once(
   const label = replyLabel({ organizationId: ctx.organizationId, actorId: ctx.actor.id, key });
   const ofActor = and(eq(idempotencyKeys.actorId, ctx.actor.id), eq(idempotencyKeys.key, key));
   const mine = and(eq(idempotencyKeys.organizationId, ctx.organizationId), ofActor);
-  // who makes their first organization has none at the first request, and that one at the next
+  // a user's first request may create the organization that the repeated request then has
   const known = and(inArray(idempotencyKeys.organizationId, [ctx.organizationId, ""]), ofActor);
   return write(ctx, async (tx) => {
     const [kept] = await tx.db
@@ -131,7 +130,7 @@ export async function once(
     }
     const body = await work(tx);
     const text = await writeJson(body);
-    await tx.db.delete(idempotencyKeys).where(mine); // one past its lifetime
+    await tx.db.delete(idempotencyKeys).where(mine); // expired
     await tx.db.insert(idempotencyKeys).values({
       organizationId: tx.organizationId,
       actorId: tx.actor.id,

@@ -16,32 +16,32 @@ import { prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 import { cookieOf } from "./cookie.ts";
 
-/** Who is calling, and by which credential. */
+/** The caller and the credential used. */
 export interface Identity {
   readonly carrier: "authorization" | "x-api-key" | "cookie";
   readonly kind: "pat" | "session" | "api_key";
-  /** Of the token, session or key. */
+  /** ID of the token, session or key. */
   readonly credentialId: string;
-  /** The key's own id where it is an API key, which is nobody. */
+  /** The user, or the API key's own ID. */
   readonly userId: string;
-  /** Null of an API key. */
+  /** Null for an API key. */
   readonly email: string | null;
   readonly clientType: ClientType;
-  /** Of a session: when the person last proved who they are. */
+  /** When the session's user last authenticated. */
   readonly signedInAt: string | null;
-  /** Of an access token, and of a client's session at the latest. */
+  /** Expiry of an access token, and the latest expiry of a client's session. */
   readonly expiresAt: string | null;
-  /** The organization that the credential itself is bound to; null where it isn't. */
+  /** The organization that the credential is bound to. Null if none. */
   readonly organizationId: string | null;
-  /** True where the credential acts in that organization alone. */
+  /** True if the credential is valid in that organization only. */
   readonly isConfined: boolean;
-  /** Of an access token; null: all. */
+  /** Scopes of an access token. Null means all. */
   readonly scopes: readonly Scope[] | null;
-  /** An API key's own; a person's is that of the membership. */
+  /** Role of an API key. A user's role depends on the membership. */
   readonly role?: Role;
 }
 
-/** Times of use are written at most this often. */
+/** The time of last use is stored at most this often. */
 const USE_NOTED_MS = 60_000;
 
 const patByHash = prepared((db: ReadDb) =>
@@ -106,8 +106,9 @@ const sessionByHash = prepared((db: ReadDb) =>
 );
 
 /**
- * The caller, by the first carrier that is present: authorization, X-API-Key, cookie. Null where none is. An API key is
- * a bearer token only `withKeys`. Throws `unauthenticated` for one that is present and not valid; the next is not tried.
+ * Identifies the caller by the first credential present: Authorization, X-API-Key, cookie.
+ * Null if there is none. API keys are accepted as bearer tokens only `withKeys`.
+ * Throws `unauthenticated` if that credential is invalid, without trying the next.
  */
 export async function identify(app: App, headers: Headers, withKeys = false): Promise<Identity | null> {
   const authorization = headers.get("authorization");
@@ -187,7 +188,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
   const now = timestamp(app.clock);
   if (!row || row.revokedAt !== null || row.expiresAt <= now) throw wrong();
   if (row.isConfined && row.goneAt !== null) throw wrong();
-  // a browser's session is good in its cookie alone, a client's in its header
+  // browser sessions are valid only in cookies, client sessions only in headers
   if ((row.clientType === "web") !== (carrier === "cookie")) throw wrong();
   if (isStale(app, row.lastActiveAt)) {
     const expiresAt = slideFrom(row, app.clock);
@@ -213,7 +214,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
 const isStale = (app: App, at: string | null) =>
   at === null || app.clock.now().getTime() - Date.parse(at) > USE_NOTED_MS;
 
-/** Uses being written, so that a burst of requests writes one. */
+/** Uses being stored, so that a burst of requests writes once. */
 const NOTING = slot(() => new Set<string>());
 
 function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown>): void {
@@ -240,8 +241,8 @@ const roleById = prepared((db: ReadDb) =>
 );
 
 /**
- * The organization of a request and the caller's role there: by `X-Organization-Id` (id or slug), else
- * the token's own, else the default membership. Throws `forbidden` for one that the caller is not in.
+ * Returns the organization of a request and the caller's role there: `X-Organization-Id` (ID or slug),
+ * else the token's own organization, else the default membership. Throws `forbidden` if the caller isn't a member.
  */
 export async function enter(
   app: App,
@@ -264,8 +265,9 @@ export async function enter(
 }
 
 /**
- * Throws `unauthenticated` if the credential was revoked since it was read, and `forbidden` if its user has left the
- * organization or lost the role. In the transaction of the change, so that no credential is made by one that has ended.
+ * Throws `unauthenticated` if the credential was revoked since it was read,
+ * and `forbidden` if its user has left the organization or lost the role.
+ * Runs in the transaction of the change, so that a revoked credential can't create another.
  */
 export async function refuseEnded(tx: WriteContext, identity: Identity): Promise<void> {
   if (await isRevoked(tx.db, identity)) throw refused("This credential has been revoked. Sign in again.");
@@ -299,7 +301,7 @@ async function roleIn(app: App, identity: Identity, organizationId: string): Pro
   return row?.role ?? null;
 }
 
-/** Who does what the request asks for: a person with email and user agent, or an API key with its address alone. */
+/** The actor of a request: a user with email and user agent, or an API key with its address only. */
 export const actorOf = (identity: Identity, address: string, userAgent: string | null): Actor =>
   identity.kind === "api_key"
     ? { type: "api", id: identity.credentialId, ip: address }

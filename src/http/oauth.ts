@@ -6,14 +6,14 @@ import type { App } from "../context.ts";
 import { decodeText, parseBody, readBytes } from "./body.ts";
 import type { Visit } from "./operation.ts";
 
-/** OAuth requests aren't longer, and anyone can send one. */
+/** Enough for any OAuth request. Anyone can send one. */
 const MAX_BYTES = 64 * 1024;
 
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 
 /**
- * The parameters of an OAuth request, as a form or as JSON. Those that `shape` doesn't know are passed over, and empty
- * ones are as good as absent (RFC 6749, section 3.2). Throws `OAuthError` for what doesn't fit.
+ * Reads the parameters of an OAuth request, from a form or JSON. Ignores parameters that `shape` doesn't have,
+ * and treats empty ones as absent (RFC 6749, section 3.2). Throws `OAuthError` for invalid ones.
  */
 export async function readOAuth<T extends TSchema>(app: App, visit: Visit, shape: T): Promise<Static<T>> {
   const names = Object.keys(shape.properties ?? {});
@@ -42,5 +42,5 @@ function fieldsOf(text: string, names: readonly string[]): { [name: string]: Jso
   return fields;
 }
 
-/** A description may hold neither quotation marks nor backslashes (RFC 6749, section 5.2). */
+/** Descriptions must not contain quotation marks or backslashes (RFC 6749, section 5.2). */
 const refused = (message: string) => new OAuthError("invalid_request", message.replace(/["\\]/g, "'"));

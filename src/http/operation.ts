@@ -5,15 +5,12 @@ import type { App, Context, WriteContext } from "../context.ts";
 import type { Role } from "../resources/organizations/table.ts";
 import type { Identity } from "./identity.ts";
 
-/**
- * `any`: whoever is signed in, whatever the role; `operator`: who stands above organizations. Named in the document as
- * `x-role`.
- */
+/** `any`: any signed-in user, whatever the role. `operator`: administers the installation. Documented as `x-role`. */
 type Audience = "public" | "signature" | "any" | "operator" | Role;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** Where a request comes from, as far as the operator's proxies can be trusted. */
+/** Origin of a request, as far as the operator's proxies can be trusted. */
 export interface Visit {
   readonly request: Request;
   /** Without the base path. */
@@ -24,25 +21,25 @@ export interface Visit {
   readonly isSecure: boolean;
   readonly userAgent: string | null;
   readonly correlationId: string;
-  /** Lets a stream stay silent longer than the server's idle limit. */
+  /** Allows a stream to be silent longer than the server's idle limit. */
   keepOpen(): void;
-  /** Aborts when the process has no more time for those who follow something. */
+  /** Aborts when streams must end because the process stops. */
   readonly closing: AbortSignal;
-  /** Whether the credentials still open what they opened at first; set once they did. */
+  /** Whether the credentials still grant access. Set once they did. */
   isStillAdmitted?: () => Promise<boolean>;
-  /** What is left of the limit that the request counts against; set once it was counted. */
+  /** What is left of the rate limit that the request counts against. Set once it was counted. */
   quota?: { limit: number; remaining: number; resetSeconds: number };
 }
 
-/** A reply with more than a JSON body. */
+/** A response with more than a JSON body. */
 export class Reply {
   readonly status: number;
   readonly body: unknown;
-  /** A list where a name stands several times. */
+  /** A header that is repeated has a list of values. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** The failure that the body is about, if it is an error page. */
+  /** The error that an error page shows. */
   readonly error: AppError | null;
-  /** `body` is JSON unless it is a stream, a Blob, or null for none. */
+  /** `body` is JSON, a stream, a Blob, or null. */
   constructor(
     status: number,
     body: unknown,
@@ -76,82 +73,86 @@ interface Given<P extends TObject, Q extends TObject, B extends TSchema> {
 /** Description and handler of an HTTP operation. The OpenAPI document is generated from these. */
 export interface Operation {
   readonly method: Method;
-  /** As in the interface: `/api/v1/connections/{connection_id}`. */
+  /** As in the interface, for example `/api/v1/connections/{connection_id}`. */
   readonly path: string;
   readonly audience: Audience;
   readonly tag: string;
   readonly summary: string;
-  /** What the summary can't say in one line, for the document. */
+  /** Details that the summary has no room for, for the OpenAPI document. */
   readonly description?: string;
   readonly params?: TObject;
   readonly query?: TObject;
-  /** Absent: a JSON body has no fields, unless the operation `consumes` it. */
+  /** If absent, a JSON body has no fields, unless the operation `consumes` it. */
   readonly body?: TSchema;
-  /** Speaks as RFC 6749 does: takes `body` as a form too, passes over fields it doesn't know, and fails as `OAuthError`. */
+  /** Follows RFC 6749: accepts `body` as a form too, ignores unknown fields, and returns errors as `OAuthError`. */
   readonly oauth?: boolean;
   /**
-   * Speaks as Iceberg's REST catalog does: fails in its shape, takes API keys as bearer tokens, and answers for the
-   * organization that its address names, if any.
+   * Follows Iceberg's REST catalog: uses its error format, accepts API keys as bearer tokens,
+   * and serves the organization that the URL names, if any.
    */
   readonly iceberg?: {
     readonly organizationOf: (visit: Visit) => string | null;
   };
-  /** The path of the thing that `If-Match` is about, where it is not the operation's own. */
+  /** Path of the resource that `If-Match` applies to, if it isn't the operation's own. */
   readonly guards?: string;
-  /** True where the JSON body may be absent altogether. */
+  /** True if the JSON body can be omitted. */
   readonly bodyOptional?: boolean;
-  /** True where the body is mostly data, which may have more values than others, and no templates. */
+  /** True if the body is mostly data, which can have more values than other bodies, and no templates. */
   readonly takesData?: boolean;
-  /** True where the body may hold long lists, and so more values than others. */
+  /** True if the body can contain long lists, and so more values than other bodies. */
   readonly takesLists?: boolean;
-  /** What is wrong with the raw body beyond its shape, told together with the faults of the shape. */
+  /** Returns errors in the raw body beyond its shape. Reported together with those of the shape. */
   readonly faults?: (app: App, raw: Json, ctx: Context | null) => Fault[] | Promise<Fault[]>;
-  /** The shape of the success body; absent for none or for streams. */
+  /** Shape of the success body. Absent for streams and responses without a body. */
   readonly response?: TSchema;
-  /** Media type of a success body that is not JSON, such as `text/event-stream`. */
+  /** Media type of a success body other than JSON, such as `text/event-stream`. */
   readonly produces?: string;
-  /** Media types that the success body may have besides JSON. */
+  /** Further media types of the success body. */
   readonly alsoProduces?: readonly string[];
   /** Media type of a request body that the handler reads itself, such as `application/octet-stream`. */
   readonly consumes?: string;
-  /** Of success; 200 where absent. */
+  /** Status of success. Default: 200. */
   readonly status?: number;
   /**
-   * Takes `Idempotency-Key`: the work and its reply, sealed where it holds a secret, are stored in one transaction.
-   * `batched` work has transactions of its own, and its reply is stored after them; `batched-sealed` is both.
+   * Accepts `Idempotency-Key`: the work and its reply, encrypted if it contains a secret,
+   * are stored in one transaction. `batched` work has transactions of its own, and its reply is stored after them.
+   * `batched-sealed` combines both.
    */
   readonly idempotent?: boolean | "sealed" | "batched" | "batched-sealed";
-  /** Is about a person; API keys can't use it. */
+  /** Concerns a user. API keys can't use it. */
   readonly personal?: boolean;
-  /** True for what a person decides: API keys are refused. */
+  /** True for decisions of people. API keys are rejected. */
   readonly byPeople?: boolean;
-  /** Refuses what another site's page sends, whatever credentials come with it. By default, public ones that change something. */
+  /**
+   * Rejects requests from other sites' pages, whatever their credentials.
+   * Default: public operations that change something.
+   */
   readonly ownPagesOnly?: boolean;
-  /** Counts against the limit for each address, besides the one for each credential where there is one. */
+  /** Counts against the rate limit per address, in addition to the one per credential. */
   readonly limited?: "address";
-  /** Lets a visit be that the limit for each address is not for; its own limit is then the handler's. */
+  /** Returns whether a visit is exempt from the rate limit per address. The handler then enforces its own limit. */
   readonly unlimitedFor?: (app: App, visit: Visit) => Promise<boolean>;
-  /** What a 401 says of how to sign in, besides `Bearer`. */
+  /** Further authentication challenges of a 401, besides `Bearer`. */
   readonly challenge?: (app: App) => string;
-  /** Refuses a browser's session whose last sign-in is over an hour ago: 401 `sign_in_again`. */
+  /** Rejects a browser's session that signed in over an hour ago, with 401 `sign_in_again`. */
   readonly freshSignIn?: boolean;
-  /** Error codes beyond those that every operation may give, for the document. */
+  /** Error statuses in addition to those of every operation, for the OpenAPI document. */
   readonly errors?: readonly number[];
-  /** Replies whose body is neither `response` nor a problem, by status, for the document. */
+  /** Responses whose body is neither `response` nor a problem, by status, for the OpenAPI document. */
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
-  /** Of the success body; one that fits the shape is made up where absent. */
+  /** Example of the success body. Generated from the shape if absent. */
   readonly example?: unknown;
-  /** Of the request body; its required fields are made up where absent. */
+  /** Example of the request body. Generated from the required fields if absent. */
   readonly bodyExample?: unknown;
   readonly handle: (input: never) => Promise<unknown>;
 }
 
-/** What a client may know of an operation, as types alone: its address, what it takes and what it replies. */
+/** What clients know about an operation, as types only: its path, input and response. */
 interface Typed<Key extends string, P, Q, B, R> {
   readonly "~types"?: { key: Key; path: P; query: Q; body: B; reply: R };
 }
 
-/** An operation as defined in its routes: the handler gets the types of its input. */
+/** An operation as defined in its routes, with the types of its handler's input. */
 type Described<
   M extends Method,
   A extends string,
@@ -165,7 +166,7 @@ type Described<
 > &
   Partial<Shapes<P, Q, B>> & { method: M; path: A; response?: R };
 
-/** An operation for members of an organization: only with a role is there a `ctx`. */
+/** An operation for members of an organization. Only operations with a role get a `ctx`. */
 export function operation<
   const M extends Method,
   const A extends string,
@@ -180,7 +181,7 @@ export function operation<
     handle(input: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
   },
 ): Operation & Typed<`${M} ${A}`, P, Q, B, R>;
-/** One that takes an idempotency key runs in a transaction: no network calls in it. */
+/** An operation that accepts an idempotency key runs in a transaction, without network calls. */
 export function operation<
   const M extends Method,
   const A extends string,
@@ -199,7 +200,7 @@ export function operation(described: object): Operation {
   return described as Operation;
 }
 
-/** An operation that needs no credentials: it has no `ctx`, and so no way to an organization's data. */
+/** An operation without credentials. It has no `ctx`, and so no access to an organization's data. */
 export const openOperation = <
   const M extends Method,
   const A extends string,

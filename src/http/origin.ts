@@ -1,7 +1,7 @@
 import type { App } from "../context.ts";
 import type { Visit } from "./operation.ts";
 
-/** True where a browser says that the request comes from Weir's own pages, or was typed by its user. */
+/** Returns whether the browser reports that the request comes from Weir's own pages or was entered by the user. */
 export function isSameOrigin(app: App, visit: Visit): boolean {
   const site = visit.request.headers.get("sec-fetch-site");
   if (site !== null) return site === "same-origin" || site === "none";
@@ -9,7 +9,7 @@ export function isSameOrigin(app: App, visit: Visit): boolean {
   return origin !== null && (origin === new URL(app.baseUrl()).origin || origin === visit.url.origin);
 }
 
-/** True where a browser says that another site's page sent the request; a program says neither. */
+/** Returns whether the browser reports that the request comes from another site's page. Programs report neither. */
 export function isForeign(app: App, visit: Visit): boolean {
   const { headers } = visit.request;
   return (headers.has("sec-fetch-site") || headers.has("origin")) && !isSameOrigin(app, visit);

@@ -2,14 +2,14 @@ import { pageBelow } from "../base/base-path.ts";
 import type { App } from "../context.ts";
 import { type Operation, openOperation, Reply } from "./operation.ts";
 
-/** What a small page of ours may load: its own files and the API, nothing from elsewhere. */
+/** CSP of small pages such as sign-in: their own files and the API only. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The product's logo, as elements: the policy of these pages lets no picture be fetched. */
+/** The logo as inline elements, since the CSP of these pages allows no images. */
 const logo = `<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#2a59c8"/><path d="M6 11c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3M6 18c3.3 0 3.3 3 6.6 3s3.4-3 6.7-3 3.3 3 6.7 3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
 
-/** A small page in the style of sign-in: `script` is the address of its module, `content` what stands below its title. */
+/** A small page in the style of sign-in. `script` is the URL of its module, `content` goes below the title. */
 export const smallPage = (title: string, script: string, content: string) => `<!doctype html>
 <html lang="en">
 <head>
@@ -30,7 +30,7 @@ ${content}
 </html>
 `;
 
-/** A text that the executable carries, or one that depends on the settings, served to browsers without credentials. */
+/** Serves an embedded text, or one that depends on the settings, without credentials. */
 export const fileOperation = (
   path: string,
   summary: string,

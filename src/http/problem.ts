@@ -2,7 +2,7 @@ import { diskFull } from "../base/disk.ts";
 import { AppError, type ErrorCode, InvalidInput, OAuthError } from "../base/errors.ts";
 import { isUniqueViolation } from "../store/store.ts";
 
-/** The only place that knows HTTP status codes of errors (docs/decisions/http-conventions.md). */
+/** The only place that maps errors to HTTP status codes (docs/decisions/http-conventions.md). */
 export const STATUS: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   invalid: 422,
@@ -83,11 +83,11 @@ export interface Problem {
   status: number;
   body: Record<string, unknown>;
   headers: Record<string, string>;
-  /** True for what nobody foresaw: worth a line in the log. */
+  /** True for unexpected errors, which are logged. */
   isBug: boolean;
 }
 
-/** What the caller hears of `error`. Anything but an `AppError` is a bug of ours: 500 and no more. */
+/** Returns what the caller sees of `error`. Anything but an `AppError` is a bug, shown as a 500 without details. */
 export function problemOf(error: unknown, correlationId: string): Problem {
   if (error instanceof InvalidInput) {
     return { status: 422, body: { detail: error.faults }, headers: {}, isBug: false };
@@ -127,7 +127,7 @@ function unforeseen(error: unknown): AppError {
   );
 }
 
-/** What Iceberg's REST catalog calls failures, by status, where the error has no type of its own. */
+/** Error types of Iceberg's REST catalog by status, for errors without a type of their own. */
 const ICEBERG_TYPES: Readonly<Record<number, string>> = {
   400: "BadRequestException",
   401: "NotAuthorizedException",
@@ -140,10 +140,10 @@ const ICEBERG_TYPES: Readonly<Record<number, string>> = {
   503: "ServiceUnavailableException",
 };
 
-/** Statuses that the catalog's specification doesn't have, as those that it has. */
+/** Maps statuses that the catalog's specification doesn't have to those that it has. */
 const ICEBERG_STATUS: Readonly<Record<number, number>> = { 405: 406, 409: 503, 412: 400, 422: 400 };
 
-/** The same failure as Iceberg's REST catalog tells it. */
+/** Returns the error in the format of Iceberg's REST catalog. */
 export function icebergProblemOf(error: unknown, problem: Problem): Problem {
   const isLasting = error instanceof AppError && error.code === "invalid_state";
   const status = isLasting ? 400 : (ICEBERG_STATUS[problem.status] ?? problem.status);

@@ -4,14 +4,14 @@ import { Reply, type Visit } from "./operation.ts";
 import { PAGE_POLICY, smallPage } from "./page.ts";
 import { problemOf } from "./problem.ts";
 
-/** What a browser reads where something went wrong on its way through. */
+/** Error page for a browser. */
 interface RefusalPage {
   title: string;
-  /** A way on: its path and what it is called. */
+  /** Link to continue: its path and label. */
   back: readonly [path: string, name: string];
 }
 
-/** A browser that was sent here shows what it gets: it gets a page that says what went wrong. */
+/** A browser that was redirected here shows the response, so errors become a page. */
 export async function orPage(visit: Visit, page: RefusalPage, work: () => Promise<Reply>): Promise<Reply> {
   try {
     return await work();

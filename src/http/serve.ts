@@ -23,10 +23,10 @@ import { isForeign, isSameOrigin } from "./origin.ts";
 import { icebergProblemOf, problemOf } from "./problem.ts";
 import { guarded, isListed, NO_SIBLINGS, type Siblings, tagOf } from "./versions.ts";
 
-/** Of what is data, never a page: a browser that shows it nevertheless loads, sends and frames nothing. */
+/** CSP for data, which is never a page: a browser that shows it anyway loads, sends and frames nothing. */
 export const DATA_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** On every reply of the API. */
+/** Headers of every API response. */
 const HEADERS = {
   "cache-control": "no-store",
   "content-security-policy": DATA_POLICY,
@@ -72,7 +72,7 @@ async function answer(
   }
   const identity = open ? null : await admit(app, operation, visit);
 
-  // the role comes before the input: who may not do it hears that, whatever was sent
+  // before the input: a caller without the role gets 403, whatever it sent
   const own = identity && holding(await contextOf(app, operation, identity, visit), operation, identity);
   const input = await readInput(app, operation, visit, rawParams, own);
   const wanted = operation.method === "GET" ? null : visit.request.headers.get("if-match");
@@ -96,7 +96,7 @@ async function answer(
     method: operation.method,
     path: visit.url.pathname + visit.url.search,
     body: input.body ?? null,
-    // what a token was given is not for one with other scopes
+    // a token with other scopes must not get this token's reply
     ...(identity?.scopes ? { scopes: identity.scopes } : {}),
   };
   const kind = { status: operation.status ?? 200, isSealed: /sealed$/.test(String(operation.idempotent)) };
@@ -104,7 +104,7 @@ async function answer(
   return once(ctx, key, request, kind, (tx) => handle({ ...given, ctx: tx }));
 }
 
-/** What gives access is changed only while the access of the caller lasts. */
+/** For changes to credentials and access: checks in the same transaction that the caller still has access. */
 function holding(ctx: Context, operation: Operation, identity: Identity): Context {
   if (operation.method === "GET" || scopeOf(operation) !== "admin") return ctx;
   return { ...ctx, precondition: (tx) => refuseEnded(tx, identity) };
@@ -113,7 +113,7 @@ function holding(ctx: Context, operation: Operation, identity: Identity): Contex
 const PEOPLE_DECIDE =
   "API keys can't make decisions. Sign in, or use the access token of the user who decides.";
 
-/** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
+/** Identifies the caller. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
 async function admit(app: App, operation: Operation, visit: Visit): Promise<Identity> {
   const identity = await identify(app, visit.request.headers, operation.iceberg !== undefined);
   if (!identity)
@@ -143,7 +143,9 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
   return identity;
 }
 
-/** Counts the request; gives the seconds to wait, 0 where there is room. Of two limits the reply tells the tighter. */
+/**
+ * Counts the request. Returns the seconds to wait, or 0. If two limits apply, the response reports the tighter one.
+ */
 function count(app: App, visit: Visit, key: string, rate: Rate): number {
   const { retryAfterSeconds, remaining, resetSeconds } = app.limiter.take(key, rate);
   if (!visit.quota || remaining <= visit.quota.remaining)
@@ -151,7 +153,7 @@ function count(app: App, visit: Visit, key: string, rate: Rate): number {
   return retryAfterSeconds;
 }
 
-/** Looks up again whether the caller may use the operation, for what goes on after the reply has begun. */
+/** Returns a check whether the caller still may use the operation, for streams. */
 function admissionOf(app: App, operation: Operation, visit: Visit, { credentialId }: Identity) {
   const { method, path, iceberg } = operation;
   const organization = visit.request.headers.get("x-organization-id");
@@ -175,7 +177,7 @@ export function limitAddress(app: App, visit: Visit): void {
   }
 }
 
-/** Where the caller is: what an address names and the caller may not enter is not there. */
+/** Returns the caller's membership. If a URL names an organization that the caller isn't in, it doesn't exist. */
 async function memberOf(app: App, { iceberg }: Operation, identity: Identity, visit: Visit) {
   const inHeader = visit.request.headers.get("x-organization-id");
   const inAddress = iceberg?.organizationOf(visit) ?? null;
@@ -192,7 +194,7 @@ async function memberOf(app: App, { iceberg }: Operation, identity: Identity, vi
 
 async function contextOf(app: App, operation: Operation, identity: Identity, visit: Visit): Promise<Context> {
   const scope = scopeOf(operation);
-  // first: a token that may not look hears the same of whatever the address names
+  // first, so that a token without the scope gets the same error for any URL
   if (operation.iceberg && scope !== null) requireScope(identity, scope);
   const member = await memberOf(app, operation, identity, visit);
   if (operation.audience === "operator") {
@@ -216,10 +218,10 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
   });
 }
 
-/** The body of an operation that takes none: no bytes, `null` or `{}`. */
+/** Body of an operation without fields: no bytes, `null` or `{}`. */
 const NO_FIELDS = object({});
 
-/** Validates path, query and body, and reports all faults together. */
+/** Validates path, query and body, and reports all errors together. */
 async function readInput(
   app: App,
   operation: Operation,
@@ -260,7 +262,7 @@ async function readInput(
   return { params, query, body };
 }
 
-/** A name that stands once is a text, one that is repeated a list. */
+/** A parameter is a string, or a list if it is repeated. */
 function queryOf(url: URL): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   if (url.search === "") return query;
@@ -271,7 +273,7 @@ function queryOf(url: URL): Record<string, string | string[]> {
   return query;
 }
 
-/** Two Host headers reach us joined by a comma; no real host has one. */
+/** Bun joins two Host headers with a comma, which no real host contains. */
 function refuseBadHost({ request }: Visit): void {
   if (request.headers.get("host")?.includes(","))
     throw new AppError("bad_request", "A request must have exactly one Host header.");
@@ -279,8 +281,9 @@ function refuseBadHost({ request }: Visit): void {
 }
 
 /**
- * Asks browsers for https alone, for a year; null where people come by http. Subdomains are included where the host is
- * Weir's own: neither shared by port or path, nor a whole domain such as `example.com`, whose other hosts are not ours.
+ * Returns the HSTS header, valid for a year. Null if the server is reached by HTTP.
+ * Includes subdomains if the host is Weir's own: not shared by port or path,
+ * and not a registrable domain such as `example.com`, which can have other hosts.
  */
 function transportPolicy(baseUrl: string): string | null {
   if (!baseUrl.startsWith("https:")) return null;
@@ -289,7 +292,7 @@ function transportPolicy(baseUrl: string): string | null {
   return `max-age=31536000${isOwn ? "; includeSubDomains" : ""}`;
 }
 
-/** What every reply carries. */
+/** Headers of every response. */
 export function headersFor(app: App, { correlationId, quota }: Visit): Record<string, string> {
   const headers: Record<string, string> = { ...HEADERS, "x-correlation-id": correlationId };
   const transport = transportPolicy(app.baseUrl());
@@ -336,7 +339,9 @@ async function toResponse(
   return new Response(text, { status: reply.status, headers });
 }
 
-/** In tests every reply is held against its shape; in service that would cost a fifth of a list. */
+/**
+ * In tests, every response is validated against its shape. In production, that would add a fifth to the time of a list.
+ */
 function checkReply(operation: Operation, body: unknown): void {
   if (!operation.response) return;
   const { faults } = read(operation.response, JSON.parse(JSON.stringify(body)), ["reply"]);
@@ -347,7 +352,7 @@ function checkReply(operation: Operation, body: unknown): void {
   }
 }
 
-/** One line for each request that was turned away for who sent it: wrong credentials, signatures, roles. */
+/** Logs one line for each request that was rejected because of its sender: wrong credentials, signatures or roles. */
 function logRefusal(app: App, visit: Visit, status: number, { code, message }: AppError): void {
   if (status !== 401 && status !== 403) return;
   app.log.write("info", "request refused", {
@@ -361,7 +366,7 @@ function logRefusal(app: App, visit: Visit, status: number, { code, message }: A
   });
 }
 
-/** The reply for an error, wherever it came from. Bugs are logged with all that is known of them. */
+/** Returns the response for any error. Bugs are logged in full. */
 export function problemResponse(app: App, error: unknown, visit: Visit, isIceberg = false): Response {
   const problem = problemOf(error, visit.correlationId);
   const { status, body, headers, isBug } = isIceberg ? icebergProblemOf(error, problem) : problem;

@@ -1,6 +1,6 @@
 import { Reply, type Visit } from "./operation.ts";
 
-/** A quiet stream says so at least this often, so that no proxy or server cuts it. */
+/** Interval of comments in a quiet stream, so that no proxy or server closes it. */
 const HEARTBEAT_MS = 8_000;
 
 export interface ServerEvent {
@@ -11,18 +11,18 @@ export interface ServerEvent {
 
 interface Writing<T> {
   headers: Readonly<Record<string, string>>;
-  /** Comments, which clients pass over: at the start, and whenever it is quiet. */
+  /** Comments, which clients ignore: at the start, and when the stream is quiet. */
   opening: string;
   heartbeat: string;
-  /** As it goes over the wire. */
+  /** Encodes an event. */
   write(each: T): string;
 }
 
 type Source<T> = (signal: AbortSignal) => AsyncIterable<T>;
 
 /**
- * Server-sent events from `source`, with a comment line whenever it is quiet for 8 s. When the client
- * goes or may not follow any more, something throws, or the process ends, `signal` aborts and the source's `finally` runs.
+ * Server-sent events from `source`, with a comment whenever it is quiet for 8 s. When the client disconnects or loses
+ * access, something throws, or the process ends, `signal` aborts and the source's `finally` runs.
  */
 export const eventStream = (visit: Visit, source: Source<ServerEvent>): Reply =>
   textStream(visit, source, {
@@ -33,7 +33,7 @@ export const eventStream = (visit: Visit, source: Source<ServerEvent>): Reply =>
       `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
   });
 
-/** A UI message stream of the AI SDK, with its headers: `source` gives its events as they go over the wire. */
+/** A UI message stream of the AI SDK, with its headers. `source` yields encoded events. */
 export const chunkStream = (visit: Visit, source: Source<string>): Reply =>
   textStream(visit, source, {
     headers: {
@@ -95,7 +95,7 @@ function textStream<T>(
         }
         controller.enqueue(encoder.encode(write(step.value)));
       } catch (error) {
-        await leave(); // Bun then tells neither the stream nor the request that it is over
+        await leave(); // Bun doesn't cancel the stream or abort the request after an error
         throw error;
       }
     },

@@ -3,7 +3,7 @@ import type { App } from "../context.ts";
 import { requestSpanOf } from "../queue/trace.ts";
 import type { Operation, Visit } from "./operation.ts";
 
-/** The caller's own trace, which what follows then belongs to; null where it has none, or nobody listens. */
+/** Returns the caller's trace to continue. Null if it has none, or tracing is off. */
 export const tracedBy = (app: App, headers: Headers): string | null =>
   app.tracer.isOn ? (readTraceparent(headers.get("traceparent"))?.traceId ?? null) : null;
 

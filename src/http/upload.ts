@@ -3,16 +3,16 @@ import type { App } from "../context.ts";
 import { checkAnnounced } from "./body.ts";
 import type { Visit } from "./operation.ts";
 
-/** An upload may take its time, but not be silent for longer. */
+/** An upload has no time limit, but a limit on silence. */
 const IDLE_MS = 30_000;
 
 /**
- * The raw body as it comes. Throws `bad_request`, `payload_too_large` and `unsupported_media_type` for what
- * the headers tell; the stream fails with `request_timeout` after 30 s without a byte, and when the sender goes.
+ * Returns the raw body as a stream. Throws `bad_request`, `payload_too_large` and `unsupported_media_type` because of
+ * the headers. The stream fails with `request_timeout` after 30 s without a byte, and when the sender disconnects.
  */
 export function readUpload(app: App, visit: Visit, maxBytes: number): ReadableStream<Uint8Array> {
   checkAnnounced(visit.request, maxBytes);
-  visit.keepOpen(); // the limit here is told to the sender; the server's own would only cut the line
+  visit.keepOpen(); // this limit is reported to the sender, while the server's own would only close the connection
   const reader = visit.request.body?.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -34,8 +34,8 @@ async function nextChunk(app: App, reader: Bytes) {
   try {
     const first = await Promise.race([chunk, idle]);
     if (first !== null) return first;
-    chunk.catch(() => undefined); // it ends with the cancelling below
-    reader.cancel().catch(() => undefined); // the sender is told by the reply
+    chunk.catch(() => undefined); // rejects when the reader is cancelled below
+    reader.cancel().catch(() => undefined); // the response tells the sender
     throw new AppError("request_timeout", "No data arrived for 30 seconds. Nothing was stored.");
   } finally {
     arrived.abort();

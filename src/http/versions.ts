@@ -5,9 +5,11 @@ import type { App, Context, WriteContext } from "../context.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 
 export interface Siblings {
-  /** Reads the thing that an operation changes; undefined where it is none that can be read by itself. */
+  /**
+   * Returns the operation that reads the resource that `operation` changes. Undefined if it can't be read by itself.
+   */
   readerOf(operation: Operation): Operation | undefined;
-  /** True where the reply is a thing as its reader shows it. */
+  /** True if the response is the resource as its reader returns it. */
   isTagged(operation: Operation): boolean;
 }
 
@@ -34,9 +36,8 @@ const HALF = 16;
 const half = (text: string) => Bun.SHA256.hash(text, "hex").slice(0, HALF);
 
 /**
- * The first half of a thing's tag: of the instant at which people last changed it where it tells that, so that what only
- * the server changes in it, such as its latest run, keeps nobody from changing it. No two changes of a thing have the
- * same instant (`timestampAfter`).
+ * First half of an ETag: identifies the last change by people, where the resource has `updatedAt`. Changes by the
+ * server alone, such as its latest run, don't cause conflicts. Two changes never have the same time (`timestampAfter`).
  */
 function stateOf(body: unknown): string | null {
   if (!isObject(body)) return null;
@@ -45,7 +46,7 @@ function stateOf(body: unknown): string | null {
   return half(isDated ? `${id} ${updatedAt} ${status}` : canonicalJson(body as Json));
 }
 
-/** The tag of a thing, and of what its reply says of it. */
+/** Returns the ETag of a resource, and of what its response contains. */
 export function tagOf(body: unknown, text: string): string | null {
   const state = stateOf(body);
   return state === null ? null : `"${state}${half(text)}"`;
@@ -68,8 +69,8 @@ interface Request {
 }
 
 /**
- * Checks `If-Match` of a change: at once, and again in the transaction that makes it, so that of two changes of the same
- * state one is made. Throws `changed_meanwhile`.
+ * Checks `If-Match` of a change: immediately, and again in its transaction,
+ * so that only one of two changes of the same state succeeds. Throws `changed_meanwhile`.
  */
 export async function guarded(
   app: App,

@@ -6,7 +6,7 @@ import type { Visitor } from "../resources/sign-in/setup.ts";
 import type { Visit } from "./operation.ts";
 import { tracedBy } from "./trace.ts";
 
-/** Who knocks, for services that know no requests. */
+/** The visitor, for services that don't know requests. */
 export const visitorOf = ({ address, userAgent, correlationId }: Visit): Visitor => ({
   ip: address,
   userAgent,
@@ -20,7 +20,7 @@ interface Peer {
   timeout(request: Request, seconds: number): void;
 }
 
-/** What is known of a request before its credentials are looked at. */
+/** Reads a request before its credentials are checked. */
 export function visitOf(app: App, request: Request, server: Peer | null): Visit {
   const header = request.headers.get("x-correlation-id");
   const peer = server?.requestIP(request)?.address ?? "unknown";
@@ -63,7 +63,7 @@ function urlOf(text: string): URL {
   return new URL(URL.canParse(`http://localhost${path}`) ? `http://localhost${path}` : "http://localhost/");
 }
 
-/** The right-most address that no trusted proxy has (docs/decisions/http-conventions.md). */
+/** Returns the right-most address that isn't a trusted proxy's (docs/decisions/http-conventions.md). */
 function forwardedFor(request: Request, proxies: readonly Cidr[], peer: string): string {
   const hops = (request.headers.get("x-forwarded-for") ?? "")
     .split(",")
@@ -76,7 +76,7 @@ function forwardedFor(request: Request, proxies: readonly Cidr[], peer: string):
 const isTrusted = (proxies: readonly Cidr[], address: string) =>
   proxies.some((range) => contains(range, address));
 
-/** An IPv4 address that came over an IPv6 socket, as people write it. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 const plain = (address: string) => address.replace(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i, "$1");
 
 const parsed = new WeakMap<readonly string[], readonly Cidr[]>();

@@ -7,12 +7,12 @@ const compress = promisify(brotliCompress);
 /** The best level takes a second for the largest file, while a client waits. */
 const FAIR = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
-/** The files of the admin page name each other by such addresses. */
+/** How the files of the admin page refer to each other. */
 const ADDRESS = /(["'`(=])\/assets\//g;
 
 const files = new Map<string, Promise<WebFile>>();
 
-/** A file of the admin page as it is below `base`: made once, when it is first asked for. */
+/** Returns a file of the admin page rewritten for `base`. Created on first use. */
 export function fileBelow(file: WebFile, base: string): WebFile | Promise<WebFile> {
   if (base === "" || !file.type.startsWith("text/")) return file;
   const key = `${base}/${file.path}`;

@@ -1,17 +1,17 @@
-/** One file of the admin page or of the documents, as it is served. */
+/** A file of the admin page or of the documents. */
 export interface WebFile {
   /** Without a leading slash. */
   path: string;
   type: string;
-  /** Its name changes with its content. */
+  /** True if its name changes with its content. */
   isHashed: boolean;
   etag: string;
   body: Blob;
-  /** The body, compressed; null where that gains nothing. */
+  /** The compressed body. Null if compression doesn't help. */
   brotli: Blob | null;
 }
 
-/** A file that was just built. */
+/** A newly built file. */
 interface Built {
   path: string;
   type: string;

@@ -6,16 +6,16 @@ import { openWebFiles } from "./web.embed.ts";
 import { fileBelow } from "./web-base.ts";
 import type { WebFile } from "./web-file.ts";
 
-/** What the admin page may load: its own files and the API, nothing inline and nothing from elsewhere. */
+/** CSP of the admin page: its own files and the API, nothing inline and nothing external. */
 const WEB_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Programs speak here; what isn't there is said in JSON. */
+/** Paths for programs. Not found is JSON there. */
 const NOT_PAGES = /^\/(api|webhooks\/[^/]+\/.)(\/|$)/;
 
 type Files = ReadonlyMap<string, WebFile>;
 
-/** Opened when first asked for. */
+/** Opened on first use. */
 function filesOf(open: () => Promise<WebFile[]>): () => Promise<Files> {
   let opened: Promise<Files> | null = null;
   return () => {
@@ -28,8 +28,9 @@ const webFiles = filesOf(openWebFiles);
 const manualFiles = filesOf(openManualFiles);
 
 /**
- * The admin page or a document, for an address that no operation has: `/`, a file of either, or where a browser goes to
- * (it asks for HTML), since the page knows its own addresses. Null for all else, which is not found.
+ * Returns the admin page or a document for a URL without an operation:
+ * `/`, a file of either, or any page that a browser navigates to (it requests HTML), since the page has its own routes.
+ * Null for anything else, which is not found.
  */
 export async function webReply(app: App, visit: Visit): Promise<Response | null> {
   const { request, url } = visit;

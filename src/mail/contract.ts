@@ -1,16 +1,15 @@
-/** One mail. */
 export interface Letter {
-  /** An address, or several. */
+  /** One or several addresses. */
   to: string | readonly string[];
   subject: string;
   /** Lines end with a line feed. */
   text: string;
   html?: string;
   replyTo?: string;
-  /** The same for all tries; made by the sender where absent. */
+  /** The same for all attempts. If omitted, the sender creates one. */
   messageId?: string;
   attachments?: readonly Attachment[];
-  /** What ends mails of this kind, for the mail program's own button (RFC 8058). */
+  /** Unsubscribes from mails of this kind with the mail program's own button (RFC 8058). */
   unsubscribeUrl?: string;
 }
 
@@ -20,20 +19,20 @@ export interface Attachment {
   bytes: Uint8Array;
 }
 
-/** What became of a mail that the server has accepted for at least one address. */
+/** Result for a mail that the server accepted for at least one address. */
 export interface Sent {
   messageId: string;
   accepted: string[];
-  /** The addresses that the server refused, and its words. */
+  /** Addresses that the server rejected, with its reasons. */
   rejected: { address: string; reason: string }[];
 }
 
-/** A mail server, as a connection or the operator names it. */
+/** A mail server, as configured in a connection or by the operator. */
 export interface MailServer {
   host: string;
   port: number;
   security: "starttls" | "tls" | "none";
-  /** An address, also with a name: `Weir <weir@example.com>`. */
+  /** An address, optionally with a name: `Weir <weir@example.com>`. */
   from: string;
   user?: string;
   password?: string;
@@ -42,8 +41,8 @@ export interface MailServer {
 /** The operator's mail server. */
 export interface Mailer {
   /**
-   * Resolves once the server has accepted the mail. Throws `upstream` where it refused it or can't be reached, and
-   * `timeout`; the message names the server and never the password. `signal` hangs up.
+   * Resolves when the server has accepted the mail. Throws `timeout`, and `upstream` if the server rejects it or is
+   * unreachable. Messages name the server, never the password. `signal` disconnects.
    */
   send(letter: Letter, signal?: AbortSignal): Promise<Sent>;
 }

@@ -1,4 +1,4 @@
-/** What others chose as a name or a message takes one line, and no link in it works. */
+/** Text that others chose, such as a name: on one line, and without working links. */
 export function oneLine(text: string, maxCharacters = 100): string {
   const line = text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
@@ -10,7 +10,7 @@ export function oneLine(text: string, maxCharacters = 100): string {
 
 const MAX_LINE_CHARACTERS = 1_000;
 
-/** What a line of a mail may be. */
+/** A line of a mail, at its maximum length. */
 export const plain = (text: string) => oneLine(text, MAX_LINE_CHARACTERS);
 
 /** The same in HTML. */

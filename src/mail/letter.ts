@@ -4,26 +4,26 @@ import { type Section, sectionHtml, sectionText } from "./sections.ts";
 
 export { oneLine } from "./escape.ts";
 
-/** What one mail says; `letterOf` writes it as plain text and as HTML. Texts may come from anyone. */
+/** Content of one mail. `letterOf` renders it as plain text and as HTML. Texts can come from anyone. */
 export interface LetterContent {
   subject: string;
-  /** Paragraphs; each takes one line. */
+  /** Paragraphs, each on one line. */
   lines: readonly string[];
-  /** Names and values, as a table. */
+  /** Names and values, shown as a table. */
   facts?: readonly (readonly [name: string, value: string])[];
   /** Tables and numbers, above the link. */
   sections?: readonly Section[];
-  /** The one link; an address of our own. */
+  /** The only link, to a URL of this server. */
   link: { label: string; url: string };
   /** Paragraphs below the link. */
   foot: readonly string[];
-  /** Ends mails of this kind. Absent for mails that come once. */
+  /** Unsubscribes from mails of this kind. Absent for one-time mails. */
   unsubscribe?: { label: string; url: string };
 }
 
 const MAX_SUBJECT_CHARACTERS = 150;
 
-/** Writes a mail. Nothing in it is fetched from anywhere, and nothing but `link` and `unsubscribe` leads anywhere. */
+/** Renders a mail. It loads no remote content, and its only links are `link` and `unsubscribe`. */
 export function letterOf(to: string, content: LetterContent): Letter {
   return {
     to,

@@ -6,15 +6,15 @@ interface Column {
   isNumber: boolean;
 }
 
-/** A part of a mail with a title: a number, a table, or why there is neither. Its texts may come from anybody. */
+/** A titled part of a mail: a number, a table, or why there is neither. Its texts can come from anyone. */
 export interface Section {
   title: string;
-  /** Large, on a line of its own. */
+  /** Shown large, on a line of its own. */
   number?: string;
   table?: {
     columns: readonly Column[];
     rows: readonly (readonly string[])[];
-    /** Drawn beside each row, from 0 to 1: mail programs show no charts, but all of them show a colored box. */
+    /** Bars next to the rows, from 0 to 1. Mail programs show no charts, but all of them show a colored box. */
     bars?: readonly number[];
   };
   note?: string;

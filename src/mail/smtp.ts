@@ -4,19 +4,19 @@ import type { Mailer, MailServer } from "./contract.ts";
 import { sendLetter } from "./transport.ts";
 
 export interface SmtpOptions {
-  /** `smtp://` or `smtps://user:password@host:port`; `?tls=off` of the first leaves the connection unencrypted. */
+  /** `smtp://` or `smtps://user:password@host:port`. With `smtp://`, `?tls=off` turns off encryption. */
   url: string;
-  /** An address, also with a name: `Weir <weir@example.com>`. */
+  /** An address, optionally with a name: `Weir <weir@example.com>`. */
   from: string;
-  /** Of all other hosts; the mail server is reached without being allowed, as the operator has named it. */
+  /** Policy for all other hosts. The mail server needs no permission, since the operator configured it. */
   egress: EgressOptions;
-  /** PEM; replaces the authorities that are trusted. */
+  /** PEM. Replaces the trusted certificate authorities. */
   ca?: string;
 }
 
 const WORDS = { account: "WEIR_SMTP_URL", unencrypted: "?tls=off in WEIR_SMTP_URL" };
 
-/** Speaks to the operator's mail server. Each mail is one connection. */
+/** Client of the operator's mail server. Each mail uses its own connection. */
 export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
   const { hostname, port: urlPort, protocol, username, password, searchParams } = new URL(url);
   const isTls = protocol === "smtps:";

@@ -1,13 +1,13 @@
 import german from "./de.json" with { type: "json" };
 
-/** Gives a text of a mail in the language of its reader, with its values filled in. */
+/** Returns a text of a mail in the reader's language, with values filled in. */
 export type Translate = (english: string, values?: Readonly<Record<string, string | number>>) => string;
 
 const CATALOGUES: Readonly<Record<string, ReadonlyMap<string, string>>> = {
   de: new Map(Object.entries(german)),
 };
 
-/** The texts for a reader's locale, such as `de-CH`; English for one that mails aren't translated to. */
+/** Returns the texts for a locale such as `de-CH`. English for locales without a translation. */
 export function textsFor(locale: string | null): Translate {
   const texts = CATALOGUES[locale?.split("-")[0] ?? ""];
   return (english, values = {}) =>

@@ -8,14 +8,14 @@ const SILENCE_MS = 20_000;
 
 interface Route {
   pin: Egress["pin"];
-  /** PEM; replaces the authorities that are trusted. */
+  /** PEM. Replaces the trusted certificate authorities. */
   ca?: string;
   signal?: AbortSignal;
-  /** Where user and password come from, and what allows an unencrypted connection, as sentences name them. */
+  /** How error messages name the source of the credentials, and the setting that allows unencrypted connections. */
   words: { account: string; unencrypted: string };
 }
 
-/** Connects to a mail server at an address that was checked, does `work`, and hangs up. Throws `upstream`, `timeout`. */
+/** Connects to a mail server at a checked address, does `work`, and disconnects. Throws `upstream`, `timeout`. */
 async function connected<T>(
   { host, port, security, user, password }: MailServer,
   { pin, ca, signal, words }: Route,
@@ -50,7 +50,7 @@ async function connected<T>(
   }
 }
 
-/** Sends one mail over a connection of its own. */
+/** Sends one mail over its own connection. */
 export const sendLetter = (server: MailServer, route: Route, letter: Letter): Promise<Sent> =>
   connected(server, route, async (transport) => {
     const { to, subject, text, html, replyTo, messageId, unsubscribeUrl, attachments = [] } = letter;
@@ -60,7 +60,7 @@ export const sendLetter = (server: MailServer, route: Route, letter: Letter): Pr
       subject,
       text,
       headers: {
-        "Auto-Submitted": "auto-generated", // so that no mailbox answers it (RFC 3834)
+        "Auto-Submitted": "auto-generated", // keeps mailboxes from sending automatic replies (RFC 3834)
         ...(unsubscribeUrl === undefined
           ? {}
           : {
@@ -93,7 +93,7 @@ export const sendLetter = (server: MailServer, route: Route, letter: Letter): Pr
     };
   });
 
-/** Connects and signs in, and sends nothing. */
+/** Connects and signs in without sending anything. */
 export const checkServer = (server: MailServer, route: Route): Promise<void> =>
   connected(server, route, async (transport) => {
     await transport.verify();
@@ -102,7 +102,7 @@ export const checkServer = (server: MailServer, route: Route): Promise<void> =>
 const addressOf = (given: string | { address: string }) =>
   typeof given === "string" ? given : given.address;
 
-/** A refusal for good begins with 5; with 4 it may be taken later. */
+/** Codes that begin with 5 are permanent, with 4 temporary. */
 function failure(error: unknown, server: string, words: Route["words"]): AppError {
   const {
     code = "",

@@ -11,35 +11,35 @@ import { type McpServer, type McpWire, OtherEra } from "./wire.ts";
 
 export type { McpServer };
 
-/** An MCP server that is spoken with, of any revision. */
+/** A client of an MCP server of any revision. */
 export interface McpClient {
   readonly era: McpWire["era"];
-  /** What the server asked of the person or of a model meanwhile, and was not given; in sentences. */
+  /** Requests to the person or a model that were declined during calls, as sentences. */
   readonly declined: readonly string[];
-  /** All of its tools, cleaned; what can't be used is told in `warnings`. */
+  /** Returns all tools, sanitized. `warnings` lists what can't be used. */
   listTools(): Promise<{ tools: ToolDefinition[]; warnings: string[] }>;
-  /** Throws `upstream` where the server refuses; a tool that fails says so in its result. */
+  /** Throws `upstream` if the server rejects the call. A tool that fails says so in its result. */
   callTool(
     tool: Pick<ToolDefinition, "upstreamName" | "inputSchema">,
     input: JsonObject,
   ): Promise<JsonObject>;
-  /** Ends the session where there is one. Does not throw. */
+  /** Ends the session, if any. Never throws. */
   close(): Promise<void>;
 }
 
-/** Which revision a server was last spoken with in, by address; kept as long as its way out is. */
+/** Revision last used with each server, by URL. Kept as long as its egress policy. */
 const eras = new WeakMap<object, Map<string, "modern" | "legacy">>();
 const MAX_ERAS = 1_000;
 
 /**
- * Finds out which revision the server speaks, the newest first: 2026-07-28, then a session, then HTTP+SSE. Throws
- * `upstream`, `timeout`, `egress_blocked`, and the signal's reason.
+ * Detects the server's revision, newest first: 2026-07-28, then a session, then HTTP+SSE.
+ * Throws `upstream`, `timeout`, `egress_blocked`, and the signal's reason.
  */
 export async function openMcp(server: McpServer, patience: Patience = CALL_PATIENCE): Promise<McpClient> {
   return clientOf(await connect(server), patience, server);
 }
 
-/** Shorter ones may be words that tools are described by. */
+/** Shorter secrets could be ordinary words in a tool's description. */
 const LEAST_SECRET_CHARACTERS = 16;
 
 async function connect(server: McpServer): Promise<McpWire> {
@@ -68,7 +68,7 @@ async function legacyFirst(server: McpServer): Promise<McpWire> {
     return await legacyWire(server);
   } catch (error) {
     if (!(error instanceof OtherEra)) throw error;
-    return modernFirst(server); // it was renewed meanwhile
+    return modernFirst(server); // upgraded in the meantime
   }
 }
 

@@ -5,10 +5,10 @@ export const ELICIT = "elicitation/create";
 export const SAMPLE = "sampling/createMessage";
 export const ROOTS = "roots/list";
 
-/** The protocol's word for a person who says no. */
+/** The protocol's value for a person who declines. */
 export const DECLINE = { action: "decline" };
 
-/** Questions that are told one by one. */
+/** Maximum number of requests that are reported individually. */
 const MAX_TOLD = 10;
 
 const WANTED: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const WANTED: Readonly<Record<string, string>> = {
   [ROOTS]: "folders of this machine",
 };
 
-/** A call has nobody at its other end: what the server wanted of one is told as a sentence. */
+/** Nobody is present during a call: reports what the server wanted from a person, as a sentence. */
 export function noteDecline(declined: string[], host: string, { method, message }: ServerRequest): void {
   if (declined.length >= MAX_TOLD) return;
   const wanted = WANTED[method] ?? `something else (${method || "unnamed"})`;

@@ -10,7 +10,7 @@ import { hostOf, type McpServer, type McpWire, noAnswer, send } from "./wire.ts"
 
 type Settled = Extract<RpcMessage, { kind: "result" | "error" }>;
 
-/** HTTP+SSE of 2024-11-05: one stream from the server, and an address that requests are posted to. */
+/** HTTP+SSE of 2024-11-05: a stream from the server, and a URL for posting requests. */
 export async function sseWire(server: McpServer): Promise<McpWire> {
   const host = hostOf(server);
   const life = new AbortController();
@@ -105,7 +105,7 @@ export async function sseWire(server: McpServer): Promise<McpWire> {
   return { era: "sse", declined, request: ask, close };
 }
 
-/** The address that requests go to, which the stream begins with; at the same server, or it is not followed. */
+/** Reads the URL for requests, which the stream starts with. It must be on the same server. */
 async function open(
   server: McpServer,
   life: AbortController,
@@ -140,5 +140,5 @@ async function open(
   }
 }
 
-/** Whoever waits for it hears of it there; alone it is nobody's. */
+/** Awaited elsewhere, where errors are handled. Keeps the rejection from counting as unhandled. */
 const waitedForBelow = () => undefined;

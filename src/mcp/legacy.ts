@@ -21,10 +21,10 @@ import {
 
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
-/** A stream that goes on ending before its answer is taken up so often. */
+/** Maximum number of times that a stream is resumed when it ends before its answer. */
 const MAX_RESUMES = 20;
 
-/** What a server asks meanwhile is answered so often: each answer is a request of ours. */
+/** Maximum number of server requests that are answered, since each answer is a request. */
 export const MAX_REPLIES = 100;
 
 export const initializeParams = (server: McpServer): JsonObject => ({
@@ -33,7 +33,7 @@ export const initializeParams = (server: McpServer): JsonObject => ({
   clientInfo: CLIENT,
 });
 
-/** The version that both sides speak; throws `upstream` where there is none. */
+/** Returns the version that both sides support. Throws `upstream` if there is none. */
 export function agreedVersion(host: string, { protocolVersion }: JsonObject): string {
   if (LEGACY_VERSIONS.some((each) => each === protocolVersion)) return String(protocolVersion);
   throw new AppError("upstream", `${host} speaks a version of MCP that Weir does not know.`);
@@ -41,7 +41,7 @@ export function agreedVersion(host: string, { protocolVersion }: JsonObject): st
 
 type ServerMessage = Extract<RpcMessage, { kind: "request" }>;
 
-/** What we say to a server that asks us something: we are there, and a person answers its forms, or nobody. */
+/** Returns the answer to a server's request: pings are answered, and forms if a person fills them in. */
 export function replyTo(
   server: McpServer,
   { id, ...request }: ServerMessage,
@@ -53,7 +53,7 @@ export function replyTo(
   if (method === ELICIT)
     return { jsonrpc: "2.0", id, result: elicited(server, request, declined, unanswered) };
   noteDecline(declined, hostOf(server), request);
-  const isSampling = method === SAMPLE; // the code that the revision of 2025-11-25 gives for a no
+  const isSampling = method === SAMPLE; // the code for a rejection in revision 2025-11-25
   const error = isSampling
     ? { code: -1, message: "User rejected sampling request" }
     : { code: -32_601, message: "Method not found" };
@@ -61,8 +61,8 @@ export function replyTo(
 }
 
 /**
- * Streamable HTTP of 2025-03-26 to 2025-11-25: a session that begins with `initialize`. Throws `OtherEra` where the
- * server does not know that either.
+ * Streamable HTTP of 2025-03-26 to 2025-11-25: a session that starts with `initialize`.
+ * Throws `OtherEra` if the server doesn't support it.
  */
 export async function legacyWire(server: McpServer): Promise<McpWire> {
   const host = hostOf(server);
@@ -137,7 +137,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
       }
       let answer = await ask(method, params, patience);
       if (answer.status === 404 && session?.id) {
-        await initialize(); // the server has forgotten the session
+        await initialize(); // the server no longer knows the session
         answer = await ask(method, params, patience);
       }
       const { status, message } = answer;
@@ -160,7 +160,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
   };
 }
 
-/** Hears what the server asks beside the answers to our requests, where it has a stream for that. */
+/** Receives server requests that aren't part of a response, if the server has a stream for them. */
 async function listen(
   server: McpServer,
   headers: Record<string, string>,
@@ -178,5 +178,5 @@ async function listen(
     for (const message of await readMessages(data)) if (message.kind === "request") asked(message);
 }
 
-/** The server may do without: it forgets sessions by itself, and whoever waits for it has heard of its end. */
+/** The stream is optional and the session ends without it. Callers get errors from their own requests. */
 const notHeard = (_: unknown) => undefined;

@@ -1,14 +1,14 @@
-/** Of one answer on the wire; what is longer is not read further. */
+/** Maximum size of one answer on the wire. Reading stops there. */
 export const MAX_WIRE_BYTES = 16 * 1024 * 1024;
-/** Of what a tool gives back, as JSON; what is longer is cut and says so. */
+/** Maximum size of a tool's result as JSON. Longer ones are truncated, with a note. */
 export const MAX_RESULT_BYTES = 1024 * 1024;
-/** Of a refusal. */
+/** Maximum size of an error response. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 export const MAX_PAGES = 50;
 export const MAX_TOOLS = 2_000;
 
-/** A server may be silent for so long, and take so long in all. */
+/** How long a server can be silent, and how long it can take in total. */
 export interface Patience {
   idleMs: number;
   totalMs: number;

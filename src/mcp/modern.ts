@@ -32,11 +32,13 @@ const metaOf = (server: McpServer): JsonObject => ({
   "io.modelcontextprotocol/clientCapabilities": capabilitiesOf(server),
 });
 
-/** A request is sent so often at most: a server that still asks after a no is left, or after many answers. */
+/**
+ * Maximum number of times that a request is sent: for a server that asks again after a rejection, or after answers.
+ */
 const MAX_ROUNDS = 3;
 const MAX_ANSWERED_ROUNDS = 12;
 
-/** The revision of 2026-07-28: no session, each request says all about itself. */
+/** Revision 2026-07-28: no session, each request is self-contained. */
 export function modernWire(server: McpServer): McpWire {
   const host = hostOf(server);
   const declined: string[] = [];
@@ -65,13 +67,13 @@ export function modernWire(server: McpServer): McpWire {
   };
 }
 
-/** Asks the server what it is. Throws `OtherEra` for one of before, `upstream` for one that can't be spoken with. */
+/** Asks the server for its revision. Throws `OtherEra` for an older one, `upstream` if it can't be used. */
 export async function probeModern(server: McpServer, patience: Patience = LIST_PATIENCE): Promise<void> {
   const { status, headers, message } = await exchange(server, 0, "server/discover", {}, patience, {});
   if (message?.kind === "result") {
     const { supportedVersions: versions } = message.result;
     if (Array.isArray(versions) && versions.includes(MODERN_VERSION)) return;
-    throw new OtherEra(); // some of before answer whatever they are asked
+    throw new OtherEra(); // some older servers answer any request
   }
   const host = hostOf(server);
   const code = message?.kind === "error" ? message.error.code : null;
@@ -79,7 +81,7 @@ export async function probeModern(server: McpServer, patience: Patience = LIST_P
     if (code === UNSUPPORTED_VERSION) throw new OtherEra(supportedIn(message.error));
     if (code === HEADER_MISMATCH || code === MISSING_CAPABILITY)
       throw rpcFailure(host, "server/discover", message.error);
-    if (code === METHOD_NOT_FOUND && status === 404) return; // of this revision, and does not tell about itself
+    if (code === METHOD_NOT_FOUND && status === 404) return; // of this revision, but without `server/discover`
   }
   if (status === 401 || status === 403 || status >= 500 || status === 429)
     throw statusFailure(host, status, headers.get("www-authenticate"));

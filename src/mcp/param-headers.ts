@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
-/** Which argument goes into which header too: the names that lead to it, and the header's own. */
+/** An argument that is also sent as a header: its path and the header's name. */
 export interface ParamHeader {
   path: readonly string[];
   header: string;
@@ -10,8 +10,8 @@ const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const TYPES = new Set(["string", "integer", "boolean"]);
 
 /**
- * The arguments that a schema wants to have in headers too (`x-mcp-header` of 2026-07-28), or why its annotations
- * can't be followed: then the tool is not to be used.
+ * Returns the arguments that a schema wants in headers too (`x-mcp-header` of 2026-07-28),
+ * or why its annotations are invalid. Then the tool must not be used.
  */
 export function paramHeaders(schema: JsonObject | null): ParamHeader[] | { fault: string } {
   const found: ParamHeader[] = [];
@@ -32,7 +32,7 @@ type Take = (path: readonly string[], annotation: Json, type: Json | undefined) 
 
 const MAX_DEPTH = 40;
 
-/** `isPlain`: only `properties` lead here, so that the argument is one and its place is known. */
+/** `isPlain`: reached through `properties` only, so that there is exactly one argument, at a known path. */
 function walk(value: Json, path: readonly string[], isPlain: boolean, take: Take): string | null {
   if (path.length > MAX_DEPTH) return null;
   if (Array.isArray(value)) return firstFault(value, (item) => walk(item, [...path, ""], false, take));
@@ -63,7 +63,7 @@ function firstFault<T>(items: readonly T[], check: (item: T) => string | null): 
   return null;
 }
 
-/** The headers for these arguments; one that is not given has none. */
+/** Returns the headers for these arguments. Missing arguments have none. */
 export function headersFor(wanted: readonly ParamHeader[], input: JsonObject): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { path, header } of wanted) {
@@ -75,7 +75,7 @@ export function headersFor(wanted: readonly ParamHeader[], input: JsonObject): R
   return headers;
 }
 
-/** As it is where a header can carry it, else in the protocol's own wrapping of base64. */
+/** Returns the text unchanged if a header can contain it, else in the protocol's base64 form. */
 export function headerText(text: string): string {
   const isPlain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text);
   return isPlain ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;

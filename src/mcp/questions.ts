@@ -5,16 +5,16 @@ import { asksForMore, DECLINE, ELICIT, noteDecline, ROOTS } from "./declined.ts"
 import { type ServerRequest, serverRequest } from "./rpc.ts";
 import { hostOf, type McpServer } from "./wire.ts";
 
-/** A form that a server wants a person to fill in, during a call. */
+/** A form that a server asks a person to fill in during a call. */
 export interface Question {
   message: string;
-  /** JSON Schema of an object with plain fields. */
+  /** JSON Schema of an object with scalar fields. */
   schema: JsonObject;
-  /** The same for the same question. */
+  /** Equal for equal questions. */
   hash: string;
 }
 
-/** Thrown by a call that can't go on before a person has answered; made again with the answer, it can. */
+/** Thrown by a call that needs a person's answer. It can be repeated with the answer. */
 export class Unanswered extends Error {
   readonly question: Question;
   constructor(question: Question) {
@@ -24,16 +24,16 @@ export class Unanswered extends Error {
 }
 
 const MAX_FORM_CHARACTERS = 65_536;
-/** The protocol's word for a person who goes away without an answer. */
+/** The protocol's value for a person who leaves without answering. */
 const CANCEL = { action: "cancel" };
 
-/** What we say that we can do for a server: fill in forms, where someone is there who answers. */
+/** Declares that Weir can fill in forms, if someone is there to answer. */
 export const capabilitiesOf = ({ answer }: McpServer): JsonObject =>
   answer === undefined ? {} : { elicitation: { form: {} } };
 
 /**
- * The result of a server's `elicitation/create`: the person's answer, with the form's defaults for what they left out.
- * Where there is none yet, `unanswered` hears of the question. A question that can't be shown as a form is declined.
+ * Result of a server's `elicitation/create`: the person's answer, with the form's defaults for omitted fields.
+ * Without an answer, `unanswered` gets the question. Questions that can't be shown as a form are declined.
  */
 export function elicited(
   server: McpServer,
@@ -53,7 +53,7 @@ export function elicited(
   return CANCEL;
 }
 
-/** For those who call without anyone to ask: servers offer the same tools to them, and are told no. */
+/** For callers with nobody to ask. Servers offer them the same tools, but their requests are declined. */
 export const declineAll = (): "declined" => "declined";
 
 function questionOf({ method, message, form }: ServerRequest): Question | null {
@@ -74,9 +74,9 @@ function defaultsOf({ properties }: JsonObject): JsonObject {
 }
 
 /**
- * What a request is sent again with, after an answer of 2026-07-28 that asks back: what a person answered, a no to
- * every other question, and the server's own state as it came. Throws `Unanswered`, and `upstream` for a question that
- * the protocol has no no for.
+ * What to send a request again with after a 2026-07-28 answer that asks for input:
+ * a person's answer, rejections of all other questions, and the server's state unchanged.
+ * Throws `Unanswered`, and `upstream` for a question that the protocol can't decline.
  */
 export function answerTo(
   server: McpServer,

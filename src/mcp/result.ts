@@ -5,11 +5,11 @@ import { measure } from "../base/measure.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
 import { MAX_RESULT_BYTES } from "./limits.ts";
 
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ToolResult {
-  /** What it gave as data; else its one text, as JSON where it is JSON; else its parts. */
+  /** Structured content, else its single text (parsed if it is JSON), else its parts. */
   body: Json;
-  /** All of its texts, one after the other. */
+  /** All texts, concatenated. */
   text: string;
   isError: boolean;
   /** As JSON. */
@@ -17,7 +17,7 @@ export interface ToolResult {
   truncated: boolean;
 }
 
-/** Reads the result of `tools/call`. What is longer than a result may be is cut, and says so. */
+/** Reads the result of `tools/call`. Truncates results over the limit, with a note. */
 export function readResult(result: JsonObject): ToolResult {
   const content = Array.isArray(result.content) ? result.content : [];
   const texts = content.flatMap((part) =>
@@ -55,10 +55,10 @@ function valueIn(text: string): Json {
   try {
     return parseLossless(text);
   } catch {
-    return text; // no JSON after all
+    return text; // not JSON
   }
 }
 
-/** What a failed tool says of it, in one line. */
+/** Error message of a failed tool, on one line. */
 export const failureText = ({ text }: ToolResult) =>
   withoutUnseen(text.slice(0, 4_000)).replace(/\s+/g, " ").trim().slice(0, 500) || "it gives no reason";

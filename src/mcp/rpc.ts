@@ -5,7 +5,7 @@ import { JsonRefused, parseLong } from "../base/json-parse.ts";
 import { isTooDeep, MAX_DEPTH } from "../catalog/document.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
 
-/** Error codes of the protocol of 2026-07-28. */
+/** Error codes of protocol revision 2026-07-28. */
 export const HEADER_MISMATCH = -32_020;
 export const MISSING_CAPABILITY = -32_021;
 export const UNSUPPORTED_VERSION = -32_022;
@@ -17,32 +17,32 @@ export interface RpcError {
   data: Json;
 }
 
-/** What a server asks of us: a method, what it says to the person where it does, and the form that it wants filled in. */
+/** A request from the server: its method, its message to the person and the form to fill in, if any. */
 export interface ServerRequest {
   method: string;
   message: string | null;
   form: JsonObject | null;
 }
 
-/** One message of JSON-RPC, as far as it is one. */
+/** A JSON-RPC message. */
 export type RpcMessage =
   | { kind: "result"; id: string | number; result: JsonObject }
   | { kind: "error"; id: string | number | null; error: RpcError }
   | ({ kind: "request"; id: string | number } & ServerRequest)
   | { kind: "notification"; method: string };
 
-/** The messages of a text: one, or a batch as the revision of 2025-03-26 has them. Empty where it is no JSON-RPC. */
+/** Parses a text: one message, or a batch as in revision 2025-03-26. Empty if it isn't JSON-RPC. */
 export async function readMessages(text: string): Promise<RpcMessage[]> {
   let value: Json;
   try {
     value = await valueIn(text);
   } catch {
-    return []; // a page, half a message, or one that is nested deeper than anybody means
+    return []; // an HTML page, a truncated message, or one nested too deep
   }
   return [value].flat().flatMap((each) => readMessage(each as Json) ?? []);
 }
 
-/** Throws for what is no JSON, or is nested too deep. */
+/** Throws if it isn't JSON or is nested too deep. */
 function valueIn(text: string): Json | Promise<Json> {
   if (text.length > SHORT_CHARACTERS) return parseLong(text, RULES);
   if (isTooDeep(text)) throw new JsonRefused("depth");
@@ -73,7 +73,7 @@ function readMessage(value: Json): RpcMessage | null {
     : { kind: "request", id, ...serverRequest(value) };
 }
 
-/** As far as it is a request at all; its text is for people to read, and nothing more. */
+/** Reads what is needed of a request. Its message is only shown to people. */
 export function serverRequest({ method, params }: JsonObject): ServerRequest {
   const message = isObject(params) ? params.message : null;
   const text =
@@ -86,13 +86,13 @@ export function serverRequest({ method, params }: JsonObject): ServerRequest {
   };
 }
 
-/** The failure that an error of the server is; what it says is its own text. */
+/** The error for a JSON-RPC error. Its message is the server's own text. */
 export const rpcFailure = (host: string, method: string, { code, message }: RpcError) =>
   new AppError("upstream", `${host} refused ${method} (${code}): ${message || "no reason given"}`, {
     details: { rpcCode: code },
   });
 
-/** The failure that an HTTP status is. `challenge` is kept for who wants to know how to authorise. */
+/** The error for an HTTP status. `challenge` is kept for callers that need to authorize. */
 export const statusFailure = (host: string, status: number, challenge: string | null) =>
   new AppError(
     "upstream",

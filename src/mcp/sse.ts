@@ -2,7 +2,7 @@ import { AppError } from "../base/errors.ts";
 import { readEvents, type SseEvent } from "../base/sse.ts";
 import { MAX_WIRE_BYTES } from "./limits.ts";
 
-/** The events of an MCP server; `heard` is called for whatever comes. Throws `response_too_large`. */
+/** Yields the events of an MCP server. `heard` is called whenever data arrives. Throws `response_too_large`. */
 export const eventsOf = (
   body: ReadableStream<Uint8Array>,
   heard: () => void,

@@ -1,16 +1,16 @@
 import { AppError } from "../base/errors.ts";
 import type { Patience } from "./limits.ts";
 
-/** The end of one exchange with a server: the caller's signal, its silence, or its time in all. */
+/** Time limits of one exchange with a server: the caller's signal, silence, and total time. */
 export interface Watch {
   readonly signal: AbortSignal;
-  /** The server gave a sign of life. */
+  /** Called when the server sends something. */
   heard(): void;
-  /** Lets go of timers and listeners. */
+  /** Releases timers and listeners. */
   close(): void;
 }
 
-/** The network takes real time, so these are real timers. */
+/** Real timers, since the network takes real time. */
 export function watchOver(signal: AbortSignal, { idleMs, totalMs }: Patience, host: string): Watch {
   const controller = new AbortController();
   const late = (message: string) => () =>

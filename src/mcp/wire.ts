@@ -12,31 +12,31 @@ import { type RpcError, type RpcMessage, readMessages } from "./rpc.ts";
 import { eventsOf, tooLarge } from "./sse.ts";
 import type { Watch } from "./watch.ts";
 
-/** An MCP server, and what to reach it with. */
+/** An MCP server and how to reach it. */
 export interface McpServer {
   url: string;
   transport: Transport;
   egress: Egress;
-  /** What carries the credentials; null for none. Asked before each request. */
+  /** Supplies the credentials before each request. Null for none. */
   authority: Authority | null;
   signal: AbortSignal;
-  /** What a person has answered to a form of the server. Absent: the server is told that nobody fills in forms. */
+  /** Returns a person's answer to a form of the server. If absent, the server is told that nobody fills in forms. */
   answer?: ((question: Question) => JsonObject | "unanswered" | "declined") | undefined;
 }
 
-/** A way of speaking with one server. */
+/** A protocol connection with one server. */
 export interface McpWire {
   readonly era: "modern" | "legacy" | "sse";
-  /** What the server asked of the person or of a model meanwhile, and was not given; in sentences. */
+  /** Requests to the person or a model that were declined during calls, as sentences. */
   readonly declined: string[];
-  /** The result of one request. `headers` go with it where the protocol has a place for them. */
+  /** Returns the result of one request. `headers` are sent if the protocol has a place for them. */
   request(
     method: string,
     params: JsonObject,
     patience: Patience,
     headers?: Record<string, string>,
   ): Promise<JsonObject>;
-  /** Ends the session where there is one. Does not throw. */
+  /** Ends the session, if any. Never throws. */
   close(): Promise<void>;
 }
 
@@ -44,12 +44,12 @@ export const CLIENT = { name: "weir", version };
 
 export const hostOf = (server: McpServer) => new URL(server.url).host;
 
-/** What came back of one POST. */
+/** The response to one POST. */
 export interface Answer {
   status: number;
   headers: Headers;
   message: Extract<RpcMessage, { kind: "result" | "error" }> | null;
-  /** Of a stream that ended before its answer: where to take it up again, and when. */
+  /** Where and when to resume a stream that ended before its answer. */
   resume: { id: string; retryMs: number } | null;
 }
 
@@ -58,7 +58,7 @@ interface Post {
   body: JsonObject;
   headers: Record<string, string>;
   watch: Watch;
-  /** What the server asks of us meanwhile. */
+  /** Called for requests from the server. */
   asked?: (message: Extract<RpcMessage, { kind: "request" }>) => void;
 }
 
@@ -69,12 +69,12 @@ interface Sent {
   signal: AbortSignal;
 }
 
-/** Once for a token that has ended, once for one that may too little. */
+/** One retry for an expired token, one for a token with too few scopes. */
 const MAX_TRIES = 3;
 
 /**
- * Sends one request as the caller's, with its credentials; redirects go through the same gate. A refusal is told to the
- * server's authority, which may have the request sent again.
+ * Sends one request with the caller's credentials. Redirects go through the same egress policy.
+ * The server's authority is notified of a rejection, and can have the request sent again.
  */
 export async function send(server: McpServer, url: string, request: Sent): Promise<EgressResponse> {
   const { authority } = server;
@@ -105,7 +105,7 @@ async function sendOnce(server: McpServer, url: string, request: Sent): Promise<
   });
 }
 
-/** Posts one message and reads until it is answered, from JSON or from a stream. */
+/** Posts one message and reads until its answer, from JSON or a stream. */
 export async function post(server: McpServer, { url, body, headers, watch, asked }: Post): Promise<Answer> {
   const response = await send(server, url, {
     method: "POST",
@@ -132,14 +132,14 @@ export async function post(server: McpServer, { url, body, headers, watch, asked
   return { status, headers: response.headers, message: (found as Answer["message"]) ?? null, resume: null };
 }
 
-/** Takes up a stream that ended before it gave the answer to `body` (2025-11-25); null where the server does not. */
+/** Resumes a stream that ended before the answer to `body` (2025-11-25). Null if the server can't. */
 export async function resume(
   server: McpServer,
   { url, body, headers, watch, asked }: Post,
   { id, retryMs }: NonNullable<Answer["resume"]>,
 ): Promise<Answer | null> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, retryMs); // as real as the network that it waits for
+    const timer = setTimeout(resolve, retryMs); // a real timer, since the network takes real time
     watch.signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
   });
   const response = await send(server, url, {
@@ -157,7 +157,7 @@ export async function resume(
   return null;
 }
 
-/** Where a stream does not say when it may be taken up again, and at most. */
+/** Delay before resuming a stream that doesn't specify one, and the maximum. */
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
@@ -192,7 +192,7 @@ export const noAnswer = (server: McpServer, method: string) =>
     retryable: true,
   });
 
-/** Thrown where a server speaks another revision than was tried. */
+/** Thrown if a server speaks another revision than the one tried. */
 export class OtherEra extends Error {
   readonly supported: readonly string[];
   constructor(supported: readonly string[] = []) {

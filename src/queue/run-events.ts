@@ -2,7 +2,7 @@ import type { Actor, WriteContext } from "../context.ts";
 import { type Entity, record } from "../resources/events/service.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 
-/** Records that the run was started, by `actor` where that isn't who acts in `tx`. */
+/** Records that the run was started, by `actor` if that isn't the actor of `tx`. */
 export function recordStart(tx: WriteContext, run: RunRow, actor?: Actor): Promise<void> {
   const { id, actionId, kind, privateTo, retryCount } = run;
   const data = { runId: id, ...(privateTo === null && { actionId }), kind, attempt: retryCount + 1 };
