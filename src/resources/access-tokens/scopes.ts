@@ -39,7 +39,7 @@ const EXPORTS = ["/api/v1/organizations/current/export"];
 const ADMINISTERS =
   /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations)|users\/me$)(\/|$)/;
 
-/** They send what they are given anywhere, as what they test would once it is saved. */
+/** Tests send their arguments to any system, as runs would once the configuration is saved. */
 const WRITES = ["/api/v1/connections/test", "/api/v1/connections/{connection_id}/test"];
 
 const RUNS = /\/(run|cancel|retry|test|replay|stream)$/;

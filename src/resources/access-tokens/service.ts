@@ -11,8 +11,8 @@ import { type AccessTokenRow, accessTokens, SCOPES, type Scope, type TokenOrgani
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Makes a personal access token of the acting user, bound to the organization of the request; `token` is
- * shown this once. Throws `forbidden` for someone who belongs to no organization.
+ * Creates a personal access token for the current user, bound to the request's organization.
+ * `token` is returned only once. Throws `forbidden` for a user without an organization.
  */
 export async function createAccessToken(
   ctx: Context,
@@ -20,9 +20,9 @@ export async function createAccessToken(
     name: string;
     expiresInDays: number;
     organizations?: TokenOrganizations;
-    /** Absent: all that the credential of the request has. */
+    /** If omitted, all scopes of the request's credential. */
     scopes?: readonly Scope[] | undefined;
-    /** It expires no later than this; null for no bound. */
+    /** Latest time of expiry; null for no limit. */
     latest?: string | null;
   },
 ): Promise<{ row: AccessTokenRow; token: string; warnings?: string[] }> {
@@ -73,7 +73,7 @@ export async function createAccessToken(
 const endsEarly = ({ expiresAt }: AccessTokenRow) =>
   `This token expires at ${expiresAt}, with the token that created it. Sign in to create one that is valid longer.`;
 
-/** Of the acting person in this organization, and not revoked. */
+/** The current user's tokens in this organization that aren't revoked. */
 const mine = (ctx: Context) =>
   and(
     eq(accessTokens.organizationId, ctx.organizationId),
@@ -81,7 +81,7 @@ const mine = (ctx: Context) =>
     isNull(accessTokens.revokedAt),
   );
 
-/** The acting person's tokens in this organization, newest first; also expired ones, but no revoked ones. */
+/** The current user's tokens in this organization, newest first. Includes expired tokens, but not revoked ones. */
 export async function listAccessTokens(
   ctx: Context,
   { limit, cursor }: { limit: number; cursor?: string },
@@ -98,7 +98,7 @@ export async function listAccessTokens(
   return pageOf(ctx, scope, rows, limit);
 }
 
-/** From the next request on the token is refused. Throws `not_found`, also for one revoked before. */
+/** Takes effect immediately. Throws `not_found`, also if the token is already revoked. */
 export function revokeAccessToken(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const [row] = await tx.db

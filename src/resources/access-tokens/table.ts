@@ -17,19 +17,19 @@ const ROLE_SCOPES: Readonly<Record<Role, readonly Scope[]>> = {
   owner: SCOPES,
 };
 
-/** The scopes of a token as lists show them: those it was made with, else all that the role allows. */
+/** A token's scopes as lists show them: its own, or all that the role allows if it has none. */
 export const effectiveScopes = (scopes: readonly Scope[] | null, role: Role): Scope[] => [
   ...(scopes ?? ROLE_SCOPES[role]),
 ];
 
-/** A personal access token: acts in its organization, with its owner's role of the moment. */
+/** A personal access token. It acts in its organization with its owner's current role. */
 export const accessTokens = sqliteTable("access_tokens", {
   id: text().primaryKey(),
   userId: text().notNull(),
   organizationId: text().notNull(),
   organizations: text().$type<TokenOrganizations>().notNull(),
   name: text().notNull(),
-  /** Null: all that the owner's role allows. */
+  /** Null: everything that the owner's role allows. */
   scopes: json<Scope[] | null>(),
   /** SHA-256 of the token, hex. */
   tokenHash: text().notNull(),

@@ -29,7 +29,6 @@ export const AccessTokenList = object({
   nextCursor: optional(Type.String()),
 });
 
-/** Days; at most a year. */
 export const MAX_TOKEN_DAYS = 365;
 
 export const NewAccessToken = requestObject({

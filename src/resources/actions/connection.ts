@@ -7,7 +7,10 @@ import type { Provider } from "../../providers/contract.ts";
 import { httpTemplateProvider } from "../../providers/http-template/http-template.ts";
 import { connections } from "../connections/table.ts";
 
-/** Why work of `kind` can't use this connection: it must be of this organization and of a provider that the kind takes. */
+/**
+ * Returns why `kind` can't use this connection:
+ * it must belong to the organization, and its provider must be supported by the kind.
+ */
 export async function connectionFault(
   tx: WriteContext,
   id: string,
@@ -38,7 +41,7 @@ export async function namedConnectionFaults(
   loc: readonly string[],
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
-  // for a kind without a connection of its own, each named connection checks itself whether it is suitable
+  // A kind without a connection of its own checks each named connection itself.
   const isOwn = kind !== undefined && tx.executors[kind]?.providers?.length !== 0;
   for (const { path, id, refusal } of (kind && definition && tx.executors[kind]?.connections?.(definition)) ||
     []) {
@@ -74,7 +77,7 @@ export async function sourceFaults(
   }));
 }
 
-/** Null where this version has no such provider. */
+/** Null if this version has no such provider. */
 async function settingsFor(
   tx: WriteContext,
   id: string,

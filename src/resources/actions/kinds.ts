@@ -19,7 +19,7 @@ export const KindPage = object({
   ),
 });
 
-/** The kinds that this version carries out; schemas are JSON Schema. */
+/** The kinds that this version can run. Schemas are JSON Schema. */
 export const describeKinds = (app: Pick<App, "executors" | "providers">) =>
   Object.values(app.executors).map((executor) => ({
     kind: executor.kind,
@@ -31,7 +31,7 @@ export const describeKinds = (app: Pick<App, "executors" | "providers">) =>
       executor.providers === null ? [...app.providers.keys(), HTTP_PROVIDER] : [...executor.providers],
   }));
 
-/** Without the marks that only TypeBox reads. */
+/** Removes the symbols that only TypeBox reads. */
 const plain = (schema: object): JsonObject => JSON.parse(JSON.stringify(schema));
 
 /** Input schema: fields with a default can be omitted. */

@@ -28,7 +28,7 @@ const liveById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Selects nothing, and fails if the action was deleted or disabled since it was read: a row without columns. */
+/** Selects a row without columns. Fails if the action was deleted or disabled since it was read. */
 const insist = prepared((db: WriteDb) =>
   db.statement(
     "insert into action_runs (id) select null where not exists " +
@@ -37,9 +37,9 @@ const insist = prepared((db: WriteDb) =>
 );
 
 /**
- * Returns the action for a new run, in a transaction that hasn't changed it. If only this process writes, it is read as
- * of the last commit, which needs no wait for the writing thread. If it changes in the meantime, the transaction is
- * repeated.
+ * Returns the action for a new run, in a transaction that hasn't changed it.
+ * If only this process writes, the action is read from the last commit, without waiting for the writing thread.
+ * If it changes in the meantime, the transaction is repeated.
  *
  * Throws `not_found`, and `invalid_state` for a disabled action.
  */

@@ -22,7 +22,7 @@ import { type ActionRow, actions } from "./table.ts";
 import { fillAction, templateFor } from "./template.ts";
 import type { ActionCreate, ActionPatch, ActionQuery, ActionWithRun, RunCreate } from "./wire.ts";
 
-/** Every query here passes through this: another organization's action does not exist, nor does a deleted one. */
+/** Every query here uses this condition: actions of other organizations and deleted actions don't exist. */
 const mine = (ctx: Context, id: string) =>
   and(eq(actions.organizationId, ctx.organizationId), eq(actions.id, id), isNull(actions.deletedAt));
 
@@ -84,10 +84,10 @@ export async function findActionBySlug(ctx: Context, slug: string): Promise<Acti
 }
 
 /**
- * An action of a template without a definition of its own gets the template's, filled in with its defaults.
+ * An action created from a template without its own definition gets the template's, filled in with its defaults.
  *
- * Throws `InvalidInput` for a definition that its kind does not take, `slug_taken`, `invalid_state` for a template
- * that is not published.
+ * Throws `InvalidInput` for a definition that its kind rejects, `slug_taken`,
+ * and `invalid_state` for a template that isn't published.
  */
 export async function createAction(ctx: Context, input: ActionCreate): Promise<ActionWithRun> {
   const template = input.templateId ? await templateFor(ctx, input.kind, input.templateId) : null;
@@ -95,7 +95,7 @@ export async function createAction(ctx: Context, input: ActionCreate): Promise<A
   return insertAction(ctx, { ...input, definition: input.definition ?? ofTemplate() }, template?.id ?? null);
 }
 
-/** Stores an action created from a template, or from none with null. Throws as `createAction` does. */
+/** Stores an action, created from a template unless that is null. Throws as `createAction` does. */
 export async function insertAction(
   ctx: Context,
   input: ActionCreate,
@@ -176,7 +176,7 @@ async function checkNamed(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** Throws `InvalidInput` for a definition that does not fit its connection. */
+/** Throws `InvalidInput` for a definition that doesn't suit its connection. */
 async function checkSource(
   tx: WriteContext,
   work: Pick<ActionRow, "kind" | "definition"> & { connectionId?: string | null },
@@ -203,7 +203,7 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
       await checkSource(tx, { ...action, ...patch });
     const changes = changesBetween(action, patch);
     if (changes.length === 0) return found;
-    // tags are nothing that a restore sets
+    // A restore doesn't change tags.
     const isVersion = changes.some(({ field }) => field !== "tags");
     const [row] = await tx.db
       .update(actions)
@@ -221,7 +221,7 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
   });
 }
 
-/** What restoring a version sets. */
+/** The fields that restoring a version sets. */
 const contentOf = ({ name, slug, connectionId, definition }: ActionRow): JsonObject => ({
   name,
   slug,
@@ -236,7 +236,7 @@ export async function restoreAction(ctx: Context, id: string, version: number): 
   return updateAction(ctx, id, content as ActionPatch);
 }
 
-/** One with runs is kept for their sake, out of sight. */
+/** An action with runs is kept for them, but hidden. */
 export async function deleteAction(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { action, run } = await findAction(tx, id);

@@ -16,7 +16,7 @@ export const actions = sqliteTable("actions", {
   templateId: text(),
   tags: json<string[]>().notNull(),
   definition: json<JsonObject>().notNull(),
-  /** Grows with each change; `versions` has how it was. */
+  /** Incremented with each change; `versions` has the earlier versions. */
   version: integer().notNull(),
   latestRunId: text(),
   /** Set if the action had runs: it is no longer in the API, but its runs are. */

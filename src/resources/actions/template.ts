@@ -8,7 +8,7 @@ import { namedTemplate, refuseUnpublished } from "../template-library/find.ts";
 import { valueIn, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
 
-/** The published action template of this id, as one of this kind. Throws `InvalidInput`, `invalid_state`. */
+/** Returns the published action template with this ID and kind. Throws `InvalidInput`, `invalid_state`. */
 export async function templateFor(ctx: Context, kind: ActionKind, templateId: string): Promise<TemplateRow> {
   const template = await namedTemplate(ctx, { templateId }, "action");
   if (!template) throw invalid(["body", "templateId"], "Action template not found", "not_found");

@@ -159,7 +159,7 @@ export const StateReset = object({
   ),
 });
 
-/** An action with its latest run, as lists and single reads return it. */
+/** An action with its latest run, as returned by lists and single reads. */
 export interface ActionWithRun {
   action: ActionRow;
   run: RunRow | null;

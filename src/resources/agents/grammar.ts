@@ -1,6 +1,6 @@
 import { SLUG_PATTERN } from "../../base/slug.ts";
 
-/** Tools without an argument, and those that name something (docs/decisions/agents.md). */
+/** Tools without an argument, and tools that name a resource (docs/decisions/agents.md). */
 const PLAIN_TOOLS = ["query", "datasets", "web_search", "fetch_page"] as const;
 const NAMING_TOOLS = ["api", "action", "automation", "connection"] as const;
 export type ToolKind = (typeof PLAIN_TOOLS)[number] | (typeof NAMING_TOOLS)[number];

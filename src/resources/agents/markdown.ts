@@ -9,7 +9,7 @@ import { FrontMatter } from "./wire.ts";
 export interface Spec {
   /** The front matter, unchanged. */
   frontmatter: JsonObject;
-  /** With its defaults. */
+  /** The front matter with its defaults. */
   fields: FrontMatter;
   /** The system prompt. */
   prompt: string;
@@ -61,7 +61,7 @@ export async function renameSpec(markdown: string, name: string): Promise<string
 
 const fail = (msg: string, type: string) => ({ spec: null, faults: [{ loc: LOC, msg, type }] });
 
-/** A fault also names its field in words, since the field is inside a text. */
+/** The message names the field too, since the field is inside a text. */
 const named = (fault: Fault): Fault => {
   const field = fault.loc.slice(LOC.length).join(".");
   return field === "" ? fault : { ...fault, msg: `${field}: ${fault.msg}` };
@@ -113,13 +113,13 @@ async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault:
   }
 }
 
-/** Replaces messages of the parser that aren't for people. */
+/** Replaces parser messages that users wouldn't understand. */
 const SAID: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: "Duplicate field",
   MULTIPLE_DOCS: "YAML ends here (a line of ...), but text follows",
 };
 
-/** What YAML can say and JSON can't, and so would get lost; null for nothing. */
+/** Finds YAML features that JSON lacks and that would be lost. Null if there are none. */
 function lostIn(yaml: typeof Yaml, document: Yaml.Document): { why: string; at: number } | null {
   let lost: { why: string; at: number } | null = null;
   const anchors = new Set<string>();
@@ -145,5 +145,5 @@ function lostBy(yaml: typeof Yaml, node: unknown, anchors: Set<string>): string 
   return isLost ? `${node.source ?? "This"} is not a valid number` : null;
 }
 
-/** Lines count from the top of the text, the fence included. */
+/** Lines are counted from the top of the text, including the front matter's fence. */
 const lineNote = (text: string, at: number): string => ` (line ${text.slice(0, at).split("\n").length + 1})`;

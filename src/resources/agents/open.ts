@@ -104,7 +104,8 @@ async function isSetOffByAgent({ db, organizationId, correlationId }: Context): 
     const isUnderWay = and(
       eq(table.organizationId, organizationId),
       eq(table.correlationId, correlationId),
-      sql`${table.triggerMethod} = 'agent'`, // written out, or the index of such runs wouldn't serve it
+      // A literal, so that SQLite uses the partial index.
+      sql`${table.triggerMethod} = 'agent'`,
       isNull(table.completedAt),
     );
     if ((await db.select({ id: table.id }).from(table).where(isUnderWay).limit(1)).length > 0) return true;

@@ -11,10 +11,10 @@ import { readSpec, requireSpec } from "./markdown.ts";
 import { type AgentSpecRow, agentSpecs } from "./table.ts";
 import type { AgentSpecQuery } from "./wire.ts";
 
-/** For a longer text, an event has only its hash. */
+/** For longer text, an event contains only its hash. */
 const MAX_TOLD_CHARACTERS = 2_000;
 
-/** Every query here passes through this: another organization's agent does not exist. */
+/** Every query here uses this condition: agents of other organizations don't exist. */
 const mine = (ctx: Context, id: string) =>
   and(eq(agentSpecs.organizationId, ctx.organizationId), eq(agentSpecs.id, id));
 
@@ -61,7 +61,7 @@ export const markdownFaults = async (raw: Json): Promise<Fault[]> => {
   return typeof markdown === "string" && markdown !== "" ? (await readSpec(markdown)).faults : [];
 };
 
-/** Throws `InvalidInput` for a spec that is not right, `slug_taken`. */
+/** Throws `InvalidInput` for an invalid spec, and `slug_taken`. */
 export async function createAgentSpec(ctx: Context, markdown: string): Promise<AgentSpecRow> {
   const { fields, frontmatter } = await requireSpec(markdown);
   return write(ctx, async (tx) => {
@@ -93,7 +93,8 @@ export async function updateAgentSpec(ctx: Context, id: string, markdown: string
     const patch = { name: fields.name, slug, description: fields.description ?? null, frontmatter, markdown };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const change = { ...patch, version: before.version + 1, ...touched(tx, before) }; // only once: the response has the stored time
+    // Once only, since the response has the stored time.
+    const change = { ...patch, version: before.version + 1, ...touched(tx, before) };
     const row: AgentSpecRow = { ...before, ...change };
     await tx.db.update(agentSpecs).set(change).where(mine(tx, id));
     const shown = changes.map(({ field, from, to }) => ({ field, from: plain(from), to: plain(to) }));
@@ -110,7 +111,7 @@ export async function restoreAgentSpec(ctx: Context, id: string, version: number
   return updateAgentSpec(ctx, id, String(content.markdown));
 }
 
-/** Threads with it stay readable; they take another agent before they go on. */
+/** Its threads stay readable. To continue one, assign it another agent. */
 export async function deleteAgentSpec(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { name, slug } = await findAgentSpec(tx, id);

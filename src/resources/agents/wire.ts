@@ -29,10 +29,8 @@ export const AgentSpec = object({
   updatedBy: nullable(uuid()),
 });
 
-/** Default number of steps of an agent (docs/decisions/agents.md). */
 export const DEFAULT_MAX_STEPS = 10;
 
-/** What the front matter of a spec may hold. */
 export const FrontMatter = typed(
   "AgentFrontMatter",
   object({

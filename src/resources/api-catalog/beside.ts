@@ -9,7 +9,7 @@ import type { WholeApi } from "./wire.ts";
 
 type Entry = Pick<ApiRow, "id" | "type" | "url" | "baseUrl" | "approvalRequired">;
 
-/** Who answers there, however the address is written; of http and https alike. */
+/** Returns the host that answers, regardless of how the URL is written and whether it uses http or https. */
 function hostOf({ url, baseUrl }: Pick<Entry, "url" | "baseUrl">): string {
   const { hostname, port } = new URL(baseUrl ?? url ?? "");
   return hostname.replace(/\.$/, "") + (port === "" ? "" : `:${port}`);
@@ -51,9 +51,9 @@ export async function refuseUnprotecting(tx: WriteContext, { row, items }: Whole
 }
 
 /**
- * Returns which items of `rows` another entry for the same server has under approval, as a whole or one by one, if that
- * was set after they were added. An admin who protects a call in one entry means the call, also in an entry that nobody
- * thought of. An item that an admin adds later keeps its own setting.
+ * Returns which items of `rows` need approval through another entry for the same server, as a whole or one by one,
+ * if that was set after they were added. An admin who protects a call in one entry means the call itself,
+ * also in other entries. An item that an admin adds later keeps its own setting.
  */
 export async function approvedBeside(
   ctx: Context,
@@ -99,7 +99,7 @@ export async function approvedBeside(
   };
 }
 
-/** A call of an entry; without a name any below its address. */
+/** A call of an entry. Without a name, any call below its URL. */
 interface Call {
   type: ApiType;
   name: string | null;
@@ -107,7 +107,7 @@ interface Call {
   path: readonly (string | null)[];
 }
 
-/** Returns what is under approval for the same server: whole entries, and items of others. */
+/** Returns what needs approval for the same server: whole entries, and items of other entries. */
 async function heldAt(tx: WriteContext, entry: Entry): Promise<Call[]> {
   const host = hostOf(entry);
   const [name = ""] = host.split(":");
@@ -144,7 +144,7 @@ function isLike(held: Call, { type, name, method, path }: Call): boolean {
   return held.name === null || (held.method === method && held.path.length === path.length);
 }
 
-/** One tool of one server, or one method at one path. */
+/** Returns whether both are the same tool of the same server, or the same method and path. */
 const isSame = (held: Call, call: Call): boolean =>
   held.type === call.type &&
   held.path.length === call.path.length &&
@@ -175,7 +175,7 @@ function plain(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // a broken percent sign is a sign like others
+    return part; // An invalid percent sign is treated as a literal character.
   }
 }
 

@@ -7,7 +7,10 @@ import { refuseUnprotecting } from "./beside.ts";
 import { entity, findWhole, mine } from "./find.ts";
 import { apiCatalog, apiCatalogItems } from "./table.ts";
 
-/** With all that belongs to it. Throws `not_found`, `forbidden` for what only an admin takes away. */
+/**
+ * Deletes an entry with everything that belongs to it.
+ * Throws `not_found`, and `forbidden` if only an admin may remove it.
+ */
 export function deleteApi(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const whole = await findWhole(tx, id);

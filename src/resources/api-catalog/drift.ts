@@ -8,7 +8,7 @@ import { record } from "../events/service.ts";
 import { entity, itemsOf } from "./find.ts";
 import { apiCatalogItems, type ItemRow } from "./table.ts";
 
-/** When a tool was last seen is written at most this often, where nothing else has changed. */
+/** Minimum interval between updates of the time a tool was last seen, if nothing else changed. */
 const SEEN_NOTED_MS = 60 * 60 * 1000;
 
 /**
@@ -24,7 +24,7 @@ export async function holdTools(
 ): Promise<void> {
   const now = new Map(tools.map((tool) => [tool.upstreamName, tool]));
   const at = timestamp(ctx.clock);
-  if (differing(await itemsOf(ctx, apiId), now, at).length === 0) return; // so it is nearly always
+  if (differing(await itemsOf(ctx, apiId), now, at).length === 0) return; // The usual case.
   await write({ ...ctx, actor: SYSTEM }, async (tx) => {
     const changes: JsonObject[] = [];
     for (const { item, next } of differing(await itemsOf(tx, apiId), now, at)) {

@@ -7,7 +7,7 @@ import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } 
 import type { CatalogQuery, WholeApi } from "./wire.ts";
 import type { CatalogItemQuery } from "./wire-items.ts";
 
-/** Every query here passes through this: an entry of another organization does not exist. */
+/** Every query here uses this condition: entries of other organizations don't exist. */
 export const mine = (ctx: Context, id: string) =>
   and(eq(apiCatalog.organizationId, ctx.organizationId), eq(apiCatalog.id, id));
 
@@ -20,7 +20,7 @@ export async function findApi(ctx: Context, id: string): Promise<ApiRow> {
   return row;
 }
 
-/** With its endpoints or tools, in their order. Throws `not_found`. */
+/** Returns an entry with its endpoints or tools, in order. Throws `not_found`. */
 export async function findWhole(ctx: Context, id: string): Promise<WholeApi> {
   const row = await findApi(ctx, id);
   return { row, items: await itemsOf(ctx, row.id) };

@@ -40,7 +40,7 @@ async function readApi(
   return read ?? readProse(ctx, content, baseUrl, signal);
 }
 
-/** Endpoints that are compared without a pause. */
+/** Number of endpoints compared without yielding. */
 const TOGETHER = 20;
 
 /**
@@ -66,7 +66,7 @@ export async function importInto(
   const added: EndpointDefinition[] = [];
   const changed: EndpointDefinition[] = [];
   for (const [at, endpoint] of read.endpoints.entries()) {
-    if (at % TOGETHER === 0) await Bun.sleep(0); // schemas are long, and others wait
+    if (at % TOGETHER === 0) await Bun.sleep(0); // Schemas are long: other requests get their turn.
     const key = routeKey(endpoint);
     found.add(key);
     const own = byRoute.get(key);
@@ -81,7 +81,7 @@ export async function importInto(
   };
 }
 
-/** What placeholders are called does not matter. */
+/** Names of placeholders don't matter. */
 const routeKey = ({ method, path }: EndpointDefinition) => `${method} ${path.replace(/\{[^{}/]*\}/g, "{}")}`;
 
 const routeOf = ({ name, method, path }: EndpointDefinition) => ({ name, method, path });

@@ -7,13 +7,13 @@ import { insertInto } from "../../store/prepared.ts";
 import { apiCatalogItems, type ItemRow } from "./table.ts";
 import type { EndpointInput, ToolInput } from "./wire.ts";
 
-/** Where an item belongs. */
+/** The entry that an item belongs to. */
 export interface ItemOwner {
   apiId: string;
   organizationId: string;
 }
 
-/** Merges a given endpoint with its previous definition. A new one has method and path. */
+/** Merges an endpoint from a request with its previous definition. A new one needs method and path. */
 export function endpointOf(input: EndpointInput, before: EndpointDefinition | null): EndpointDefinition {
   const listing = kept(input.listing, before?.listing, null);
   return {
@@ -63,7 +63,10 @@ export const newEndpoint = (owner: ItemOwner, input: EndpointInput, position: nu
   lastSeenAt: null,
 });
 
-/** A tool must match its definition from the start if that was given, otherwise from the first query of its server. */
+/**
+ * Returns a new tool. If the request has a definition, the server's must match it from the start,
+ * otherwise from the first query of the server on.
+ */
 export function newTool(tx: WriteContext, owner: ItemOwner, input: ToolInput, position: number): ItemRow {
   const definition = toolOf(input, null);
   const isKnown = definition.inputSchema !== null;
@@ -101,7 +104,7 @@ export function refuseIncomplete(inputs: readonly EndpointInput[], isNew: (name:
 }
 
 const insertRows = insertInto(apiCatalogItems);
-/** Rows that go in one statement. */
+/** Number of rows per statement. */
 const BATCH = 20;
 
 export async function insertItems(tx: WriteContext, items: readonly ItemRow[]): Promise<void> {

@@ -17,7 +17,6 @@ import { addInput, fitted, type Inputs, noInputs } from "../../catalog/openapi-i
 import type { Context } from "../../context.ts";
 import { modelFor } from "../usage/model.ts";
 
-/** Maximum length of text for the model. */
 const MAX_CHARACTERS = 200_000;
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 const MAX_FOUND = 300;
@@ -144,7 +143,7 @@ function takeParameters(inputs: Inputs, parameters: NonNullable<Found["parameter
   return { type: "object", properties, ...(needed.length > 0 ? { required: needed } : {}) };
 }
 
-/** Placeholders are written in many ways: `{id}`, `:id`, `<id>`, `$ID`. */
+/** Placeholder styles vary: `{id}`, `:id`, `<id>`, `$ID`. */
 const unnamed = (text: string) =>
   text
     .replace(/\{[\w.-]+\}|<[\w-]+>|\$\{?\w+\}?/g, "{}")
@@ -170,7 +169,7 @@ function answerIn(text: string): { baseUrl?: string; endpoints: unknown[] } {
   try {
     value = JSON.parse(text.slice(start, end + 1));
   } catch {
-    // told below, as any other answer that does not fit
+    // Reported below, like any other invalid answer.
   }
   const { value: answer, faults } = read(ANSWER, value, []);
   if (!isObject(value) || faults.length > 0)

@@ -7,7 +7,7 @@ import type { ItemRow } from "./table.ts";
 export const isAdmin = ({ role }: Pick<Context, "role">): boolean =>
   ROLES.indexOf(role) >= ROLES.indexOf("admin");
 
-/** True for what an admin has put under approval, and for a tool that is held back. */
+/** Returns whether an admin requires approval for the item, or it is a tool held back. */
 export const isProtected = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
 
 /**
@@ -20,7 +20,7 @@ export function mayChange({ definition, trusted }: ItemRow): boolean {
   return !(trusted && (definition as ToolDefinition).annotations?.readOnlyHint === true);
 }
 
-/** What an endpoint or tool calls, whatever it is named here. */
+/** Returns what an endpoint or tool calls, independent of its name here. */
 export function calledBy({ name, definition }: ItemRow): string {
   const { method, path } = definition as Partial<EndpointDefinition>;
   if (method === undefined || path === undefined) return name;

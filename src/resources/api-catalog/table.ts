@@ -6,7 +6,7 @@ export const API_TYPES = ["http", "mcp"] as const;
 export type ApiType = (typeof API_TYPES)[number];
 
 export const API_STATUSES = ["active", "disabled"] as const;
-/** active ⇄ disabled, by PATCH. Nothing of a disabled entry is called. */
+/** active ⇄ disabled, by PATCH. No calls are made through a disabled entry. */
 export type ApiStatus = (typeof API_STATUSES)[number];
 
 export const ITEM_STATUSES = ["active", "changed", "missing"] as const;
@@ -19,16 +19,16 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number];
 export const apiCatalog = sqliteTable("api_catalog", {
   ...owned(),
   name: text().notNull(),
-  /** Made once from the first name; what models call its tools begins with it. */
+  /** Derived once from the first name. Tool names for models begin with it. */
   slug: text().notNull(),
   description: text().notNull(),
   type: text().$type<ApiType>().notNull(),
   status: text().$type<ApiStatus>().notNull(),
-  /** Of an MCP server. */
+  /** Only for an MCP server. */
   url: text(),
-  /** Of an HTTP API. */
+  /** Only for an HTTP API. */
   baseUrl: text(),
-  /** The address in one spelling, to find an entry by. */
+  /** The normalized URL, for lookups. */
   addressKey: text().notNull(),
   transport: text().$type<Transport>(),
   connectionId: text(),
@@ -46,14 +46,14 @@ export const apiCatalogItems = sqliteTable(
   "api_catalog_items",
   {
     apiId: text().notNull(),
-    /** Of a tool, the server's name for it. */
+    /** For a tool, the server's name for it. */
     name: text().notNull(),
     organizationId: text().notNull(),
-    /** In the list, from 0. */
+    /** Position in the list, from 0. */
     position: integer().notNull(),
     enabled: integer({ mode: "boolean" }).notNull(),
     approvalRequired: integer({ mode: "boolean" }).notNull(),
-    /** Of a tool: an admin believes its server that it only reads. */
+    /** For a tool: whether an admin trusts the server's claim that it only reads. */
     trusted: integer({ mode: "boolean" }).notNull(),
     status: text().$type<ItemStatus>().notNull(),
     definition: json<EndpointDefinition | ToolDefinition>().notNull(),

@@ -14,7 +14,7 @@ import { fingerprintOf, openUseFor, outboxOf } from "./use.ts";
 
 /** An endpoint or tool of the catalog, as a model sees it. */
 export interface CatalogTool {
-  /** What models call it: `[A-Za-z0-9_-]`, at most 64 characters, once in an organization. */
+  /** Its name for models: `[A-Za-z0-9_-]`, at most 64 characters, unique in an organization. */
   name: string;
   description: string;
   inputSchema: JsonObject;
@@ -28,13 +28,13 @@ export interface CatalogTool {
   /** `definition.api` of a `http_request` run, without the arguments. */
   reference: { apiId: string; endpoint: string } | { apiId: string; tool: string };
   apiName: string;
-  /** Changes if what a call does changes. An approval is for this fingerprint and the arguments. */
+  /** Changes when the effect of a call changes. An approval is for this fingerprint and the arguments. */
   fingerprint: string;
 }
 
 /**
- * Returns what can be called now, of one API by name or of all: enabled items with their approved definition.
- * Descriptions are other people's text: data, never instructions.
+ * Returns the tools that can be called now, of one API by name or of all: enabled items with their approved definition.
+ * Descriptions are third-party text: data, never instructions.
  */
 export async function listCatalogTools(ctx: Context, apiName?: string): Promise<CatalogTool[]> {
   const rows = await ctx.db
@@ -69,7 +69,7 @@ export async function listCatalogTools(ctx: Context, apiName?: string): Promise<
   });
 }
 
-/** Of the connections that these entries are called with. */
+/** Rules of the connections that these entries are called with. */
 async function rulesOf(ctx: Context, rows: readonly ApiRow[]): Promise<Map<string | null, ApprovalRule>> {
   const ids = rows.flatMap(({ connectionId }) => connectionId ?? []);
   const found = await ctx.db
@@ -103,7 +103,7 @@ export interface CatalogCall {
   id: string;
   input: JsonObject;
   signal: AbortSignal;
-  /** Fingerprint that a person approved with these arguments. Null if nobody was asked. */
+  /** Fingerprint that a user approved with these arguments. Null if no approval was requested. */
   approvedFingerprint: string | null;
 }
 

@@ -18,7 +18,7 @@ import { mayChange } from "./protect.ts";
 import { openConnection } from "./reach.ts";
 import type { ApiRow, ItemRow } from "./table.ts";
 
-/** The item must exist, be enabled, and match its approved definition. Throws `not_found`, `invalid_state`. */
+/** Finds an item that exists, is enabled and matches its approved definition. Throws `not_found`, `invalid_state`. */
 async function findCallable(
   ctx: Context,
   { apiId, endpoint, tool }: ApiReference,
@@ -46,7 +46,7 @@ function refuseDrifted(row: ApiRow, item: ItemRow): void {
   throw new AppError("invalid_state", message);
 }
 
-/** Returns a text that changes if what a call does changes. An approval is for this text and the arguments. */
+/** Returns a text that changes when the effect of a call changes. An approval is for this text and the arguments. */
 export function fingerprintOf(row: ApiRow, { definition }: ItemRow): string {
   const { type, url, baseUrl, transport, connectionId } = row;
   const text = canonicalJson({ type, url, baseUrl, transport, connectionId, definition });
@@ -115,7 +115,7 @@ async function verified(
   return item;
 }
 
-/** For a call that no run makes. */
+/** Opens an item for a call outside of a run. */
 export const openUseFor = (ctx: Context, reference: ApiReference, signal: AbortSignal): Promise<CatalogUse> =>
   openUse(ctx, reference, async (id) =>
     id === null ? null : openConnection(ctx, id, { signal, purpose: "approved" }),

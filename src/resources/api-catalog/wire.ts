@@ -262,7 +262,7 @@ export type ToolInput = Static<typeof ToolPatch>;
 
 const many = { minItems: 1, maxItems: MAX_ENDPOINTS };
 
-/** How an API says that it wants to know its callers. */
+/** An authentication method that an API declares. */
 export const AuthHint = object({
   label: Type.String({ maxLength: 255, description: "Name that people read" }),
   name: Type.String({ maxLength: 255, description: "Name of the header, query parameter or cookie" }),
@@ -345,7 +345,7 @@ export const toSummary = (row: ApiRow): Static<typeof CatalogSummary> => ({
   updatedAt: row.updatedAt,
 });
 
-/** An entry with its items, in their order. */
+/** An entry with its items, in order. */
 export interface WholeApi {
   row: ApiRow;
   items: readonly ItemRow[];

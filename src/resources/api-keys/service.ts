@@ -58,7 +58,7 @@ export async function listApiKeys(
   return pageOf(ctx, scope, rows, limit);
 }
 
-/** From the next request on the key is refused. Throws `not_found`, also for one revoked before. */
+/** Takes effect immediately. Throws `not_found`, also if the key is already revoked. */
 export function revokeApiKey(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const [row] = await tx.db

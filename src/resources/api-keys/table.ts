@@ -1,7 +1,7 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Role } from "../organizations/table.ts";
 
-/** A key of a program: acts in its organization, with its own role, until it is revoked. */
+/** A key for a program. It acts in its organization, with its own role, until it is revoked. */
 export const apiKeys = sqliteTable("api_keys", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -11,7 +11,7 @@ export const apiKeys = sqliteTable("api_keys", {
   tokenHash: text().notNull(),
   lastFour: text().notNull(),
   createdAt: text().notNull(),
-  /** A person, or another key. */
+  /** A user, or another key. */
   createdBy: text().notNull(),
   /** Written at most once a minute. */
   lastUsedAt: text(),

@@ -27,7 +27,7 @@ export async function listApprovals(
   return { rows, total: await totalOf(page, rows, () => ctx.db.$count(decisions, where)) };
 }
 
-/** Decides the decision of the same id; throws as `decide` does. */
+/** Records the decision with the same ID. Throws as `decide` does. */
 export async function decideApproval(
   ctx: Context,
   id: string,

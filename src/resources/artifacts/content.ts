@@ -15,10 +15,10 @@ export async function openContent(ctx: Pick<Context, "artifacts" | "log">, row: 
 
 const ENDINGS = { json: "json", text: "txt", file: "bin" } as const;
 
-/** Its own name, or one of ours. */
+/** Its own filename, or a default. */
 export function fileNameOf(row: ArtifactRow): string {
   const own = row.kind === "file" && isObject(row.data) ? row.data.fileName : null;
   return typeof own === "string" ? own : `${row.id}.${ENDINGS[row.kind]}`;
 }
 
-/** As RFC 8187 has it: more signs are encoded than in addresses. */
+/** Encodes as in RFC 8187, which allows fewer characters than URLs. */

@@ -46,7 +46,7 @@ export async function stageArtifact(ctx: Context, runId: string, input: Artifact
   return { ...row, storageType: "file", data: null, path };
 }
 
-/** Stages an artifact of JSON that is written already, and long. */
+/** Stages a long artifact that is already JSON text. */
 export async function stageJson(
   ctx: Context,
   runId: string,
@@ -84,7 +84,6 @@ function newRow(ctx: Context, actionRunId: string, facts: Facts) {
   return { organizationId, privateTo, createdAt: at, updatedAt: at, actionRunId, ...facts };
 }
 
-/** Stores a staged artifact, with its event. */
 /** Throws `quota_exceeded`. */
 export async function insertArtifact(tx: WriteContext, row: ArtifactRow): Promise<void> {
   await withinStorage(tx, async () => void (await tx.db.insert(artifacts).values(row)));

@@ -11,7 +11,7 @@ import { insertArtifact, stageArtifact, stageFile } from "./keep.ts";
 import { type ArtifactRow, artifacts } from "./table.ts";
 import { type ArtifactCreate, type ArtifactQuery, FileContent } from "./wire.ts";
 
-/** Every query here passes through this: an artifact of another organization does not exist. */
+/** Every query here uses this condition: artifacts of other organizations don't exist. */
 const mine = (ctx: Context, id: string) =>
   and(eq(artifacts.organizationId, ctx.organizationId), eq(artifacts.id, id));
 
@@ -45,8 +45,8 @@ export async function findArtifact(ctx: Context, id: string): Promise<ArtifactRo
 }
 
 /**
- * Adds an artifact to a run of the organization. Throws `invalid` for a run that is not there and for
- * content that is not what its kind says, `disk_full`.
+ * Adds an artifact to a run of the organization.
+ * Throws `invalid` for a run that doesn't exist or for content that doesn't match its kind, and `disk_full`.
  */
 export async function createArtifact(ctx: Context, input: ArtifactCreate): Promise<ArtifactRow> {
   const stage = stagerOf(ctx, input);
@@ -86,7 +86,7 @@ function bare(kind: ArtifactCreate["kind"], content: Json): Json {
 /** Default filename. */
 const UNNAMED = "file";
 
-/** A text is a file of that text; without content the file is empty. */
+/** A text becomes a file with that text. Without content, the file is empty. */
 function readFile(content: Json): { fileName: string; mimeType: string; bytes: Uint8Array } {
   if (content === null)
     return { fileName: UNNAMED, mimeType: "application/octet-stream", bytes: new Uint8Array() };
@@ -114,7 +114,8 @@ export async function deleteArtifact(ctx: Context, id: string): Promise<void> {
     if (path === null) return;
     tx.afterCommit(() => {
       tx.artifacts.remove(path).catch(
-        (error) => tx.log.report(error, { at: "remove the file of an artifact", artifactId: id }), // the sweeper tries again
+        // The sweeper tries again.
+        (error) => tx.log.report(error, { at: "remove the file of an artifact", artifactId: id }),
       );
     });
   });

@@ -12,7 +12,7 @@ export const artifacts = sqliteTable("artifacts", {
   updatedAt: text().notNull(),
   actionRunId: text().notNull(),
   kind: text().$type<ArtifactKind>().notNull(),
-  /** `inline`: in `data`; `file`: below the data directory's `files/`, at `path`. */
+  /** `inline`: in `data`. `file`: at `path` below `files/` in the data directory. */
   storageType: text().$type<"inline" | "file">().notNull(),
   title: text(),
   data: json<Json>(),
@@ -20,7 +20,7 @@ export const artifacts = sqliteTable("artifacts", {
   path: text(),
   mimeType: text(),
   bytes: integer().notNull(),
-  /** As its run has it. */
+  /** As in its run. */
   privateTo: text(),
 });
 export type ArtifactRow = typeof artifacts.$inferSelect;

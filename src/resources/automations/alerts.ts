@@ -3,11 +3,11 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { TriggerType } from "./table.ts";
 
 const CHANNELS = ["email", "slack", "url"] as const;
-/** Fields that go together. */
+/** Fields that require each other. */
 const THRESHOLD = ["failureThreshold", "failureWindow", "notifyUrl"] as const;
 const CAUSES = ["onFailure", "onRecovery", "lateAfterSeconds", ...THRESHOLD] as const;
 
-/** Fields of `alerts` that exclude or need one another. Their shapes are already valid. */
+/** Returns conflicts between fields of `alerts`, and missing required ones. Each field's shape is already valid. */
 export function alertFaults(trigger: TriggerType, alerts: Json | undefined, loc: readonly string[]): Fault[] {
   if (!isObject(alerts ?? null)) return [];
   const { notify, ...given } = alerts as JsonObject;

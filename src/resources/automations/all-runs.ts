@@ -35,26 +35,29 @@ async function pageOf(ctx: Context, query: AllRunsQuery, filters: readonly SQL[]
   return { rows, total: await totalOf(query, rows, count) };
 }
 
-/** Whether only the automation and the status are asked for, and completed runs are among them. */
+/** Returns whether the query filters only by automation and status, and includes completed runs. */
 const isPlain = ({ statuses, step, trigger_method, since, until }: AllRunsQuery): boolean =>
   [step, trigger_method, since, until].every((filter) => filter === undefined) &&
   (statuses === undefined || statuses.includes("completed"));
 
-/** Counts without reading completed runs: all, less those of other statuses. The automation is the organization's. */
+/**
+ * Counts without reading completed runs: all runs minus those of other statuses.
+ * The automation must belong to the organization.
+ */
 async function countPlain(ctx: Context, { automation_id: automationId, statuses }: AllRunsQuery) {
   const all =
     automationId === undefined
       ? await countOf(ctx.db, ctx.organizationId, "automation_runs")
       : await ctx.db.$count(automationRuns, eq(automationRuns.automationId, automationId));
   if (statuses === undefined) return all;
-  // as an expression, or SQLite might read all runs of the automation
+  // An expression, since SQLite might otherwise read all runs of the automation.
   const ofAutomation =
     automationId === undefined ? undefined : sql`${automationRuns.automationId} || '' = ${automationId}`;
   const others = and(mineAll(ctx), uncompleted, ofAutomation, notInArray(automationRuns.status, statuses));
   return all - (await ctx.db.$count(automationRuns, others));
 }
 
-/** The names of automations by id, those of deleted ones too: their runs stay readable. */
+/** Returns names of automations by ID, including deleted ones, whose runs stay readable. */
 export async function automationNames(ctx: Context, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await ctx.db
     .select({ id: automations.id, name: automations.name })

@@ -16,7 +16,7 @@ import {
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { MAX_DELAY_SECONDS } from "../../flows/delay.ts";
 
-/** What carries a step out: a stored action, or a kind with its definition. */
+/** What a step runs: a stored action, or a kind with its definition. */
 export const Work = {
   actionId: optional(described("ID of the stored action to run", uuid())),
   kind: optional(oneOf(ACTION_KINDS, { description: "Kind of the step, instead of actionId" })),

@@ -88,5 +88,5 @@ export const CONFIGS = {
   event: object({ ...COMMON, ...EVENT }),
 } as const satisfies Record<TriggerType, unknown>;
 
-/** What the config of each trigger holds. */
+/** The config of each trigger. */
 export type TriggerConfigs = { [T in TriggerType]: Static<(typeof CONFIGS)[T]> };

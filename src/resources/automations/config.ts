@@ -12,29 +12,29 @@ export interface Step {
   connectionId?: string | null;
   /** Keys of steps, or `KEY:BRANCH` for one branch of a `conditional_branch`. */
   dependsOn?: string[];
-  /** CEL; a step whose condition does not hold is skipped. */
+  /** CEL condition. If it is false, the step is skipped. */
   when?: string;
-  /** A template that gives a list, or the rows of a table; the step is carried out for each of its items. */
+  /** A template for a list, or the rows of a table. The step runs once for each item. */
   forEach?: string | TableRows;
   /** Number of items that run at once. Default: 10. */
   maxParallel?: number;
   onError?: "fail" | "continue";
-  /** How long the step waits before it begins, or until when. */
+  /** How long, or until when, the step waits before it begins. */
   delay?: { seconds?: number | string; until?: string };
   /** Result to use in test runs instead of running the step. */
   pinned?: Json;
 }
 
-/** The rows of a table of the lake, as they are when the step begins. */
+/** The rows of a table in the lake, as of the start of the step. */
 export interface TableRows {
-  /** As SQL names it, such as `marts.orders`. */
+  /** Its name in SQL, such as `marts.orders`. */
   table: string;
-  /** SQL; templates in it become parameters. */
+  /** SQL. Templates in it become parameters. */
   where?: string;
   orderBy?: string;
   /** Values for `$name` in the SQL, such as a bundle's inputs. */
   parameters?: JsonObject;
-  /** Number of rows in one item, which is then a list. */
+  /** Number of rows per item. If set, an item is a list. */
   batch?: number;
 }
 
@@ -42,22 +42,22 @@ export interface Schedule {
   cron: string;
   /** An IANA name; UTC by default. */
   timezone?: string;
-  /** What to do with times that were missed while no server was running. Default: `none`. */
+  /** What to do about runs that were missed while no server was running. Default: `none`. */
   catchUp?: "none" | "last";
 }
 
-/** What people fill in to start a run; their answers are the `payload`. */
+/** The form for starting a run. The answers are the `payload`. */
 export interface FormTrigger {
   title: string;
   description?: string;
   /** JSON Schema of the answers. */
   schema: JsonObject;
   submitLabel?: string;
-  /** `signed_in` by default: the members of the organization. */
+  /** Default: `signed_in`, the members of the organization. */
   access?: "signed_in" | "public";
 }
 
-/** How many runs of an automation execute at once, and what to do with one beyond that. */
+/** Maximum number of runs of an automation at once, and what happens to runs beyond it. */
 export interface Concurrency {
   max: number;
   policy?: "queue" | "skip" | "cancel_previous";
@@ -67,7 +67,7 @@ export interface Concurrency {
 export interface Expectation {
   /** Seconds since a run last completed. */
   maxSilenceSeconds?: number;
-  /** Rows that a run makes, all of its steps together. */
+  /** Minimum number of rows that a run produces, in all of its steps together. */
   minRows?: number;
   notifyUrl?: string;
 }
@@ -77,11 +77,14 @@ interface Alerts {
   onFailure?: boolean;
   /** The first success after a reported failure. */
   onRecovery?: boolean;
-  /** Seconds since a run last completed, or was to start. */
+  /** Seconds since a run last completed, or was due to start. */
   lateAfterSeconds?: number;
-  /** Each with one field. */
+  /** Each entry has one field. */
   notify?: NotifyEntry[];
-  /** Only for webhooks, with the next two: this many failures in the window, in seconds, are reported to the URL. */
+  /**
+   * Only for webhooks, as are the next two: this many failures within the window are reported to the URL.
+   * The window is in seconds.
+   */
   failureThreshold?: number;
   failureWindow?: number;
   notifyUrl?: string;
@@ -89,7 +92,7 @@ interface Alerts {
 
 interface NotifyEntry {
   email?: string;
-  /** Of an incoming webhook of Slack; stored without its last part, which is sealed apart. */
+  /** URL of a Slack incoming webhook. Stored without its last part, which is encrypted separately. */
   slack?: string;
   url?: string;
 }
@@ -105,51 +108,51 @@ export type SenderAuth =
   | { type: "header"; name: string; value?: string }
   | { type: "ed25519"; publicKey: string; signatureHeader: string; timestampHeader?: string };
 
-/** What an automation's `config` holds, as far as the engine reads it. */
+/** The fields of an automation's `config` that the engine reads. */
 export interface AutomationConfig {
   action?: { kind?: ActionKind; definition?: JsonObject; connectionId?: string | null; actionId?: string };
   steps?: Step[];
   input?: Json;
   concurrency?: Concurrency;
   expect?: Expectation;
-  /** JSON Schema of the input of runs by hand and of calls. */
+  /** JSON Schema of the input of manual runs and of calls. */
   inputSchema?: JsonObject;
   /** Only in requests: it is encrypted separately, and never stored here. */
   secret?: string;
   schedule?: Schedule;
   /** Types of events, wildcards allowed. */
   event?: { types: string[] };
-  /** Of a webhook or a form. */
+  /** For a webhook or a form. */
   path?: string;
   form?: FormTrigger;
-  /** A common sender, instead of `signatureHeader` and `signatureAlgorithm`. */
+  /** Preset for a known sender, instead of `signatureHeader` and `signatureAlgorithm`. */
   signaturePreset?: SignaturePreset;
   signatureHeader?: string;
   signatureAlgorithm?: "sha256" | "sha1" | "sha512";
   /** Whether a request needs `X-SVC-Timestamp`. */
   requireTimestamp?: boolean;
-  /** A signature by default. */
+  /** Default: a signature. */
   auth?: SenderAuth;
   allowedIps?: string[];
   debug?: boolean;
   waitSeconds?: number;
-  /** What the sender gets when the run has completed in time; templates over trigger and steps. */
+  /** Response to the sender if the run completes in time, with templates over trigger and steps. */
   response?: { status?: number | string; headers?: Record<string, string>; body?: Json };
   retries?: { enabled?: boolean; maxAttempts?: number; backoffSeconds?: number[] };
   alerts?: Alerts;
 }
 
-/** For how long a webhook's or form's sender waits for the run if the config doesn't say. */
+/** Default number of seconds that the sender of a webhook or form waits for the run. */
 export const DEFAULT_WAIT_SECONDS = 10;
 
 /** Key of the only step, which `action` defines. */
 const ACTION_STEP = "action";
 
-/** The work as steps, in the definition's order. */
+/** Returns the steps, in the definition's order. */
 export const stepsOf = (config: AutomationConfig): Step[] =>
   config.steps ?? (config.action ? [{ key: ACTION_STEP, ...config.action }] : []);
 
-/** `route:big` → the step `route` and its branch `big`. */
+/** Parses `route:big` into the step `route` and its branch `big`. */
 export function readDependency(text: string): { key: string; branch: string | null } {
   const colon = text.indexOf(":");
   return colon < 0

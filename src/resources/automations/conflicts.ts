@@ -4,7 +4,7 @@ import type { AutomationConfig } from "./config.ts";
 import { isPublicKey, isSigned } from "./sender.ts";
 import type { TriggerType } from "./table.ts";
 
-/** Fields of a config that exclude or need one another. Their shapes are already valid. */
+/** Returns conflicts between fields of a config, and missing required ones. Each field's shape is already valid. */
 export function conflictFaults(
   trigger: TriggerType,
   config: AutomationConfig,
@@ -49,7 +49,7 @@ export function conflictFaults(
   return faults;
 }
 
-/** Headers with another meaning: as proof of the sender, they would make all requests the same, or nobody's. */
+/** Headers with another meaning. As proof of the sender, they would accept all requests or none. */
 const TAKEN =
   /^(?:host|content-type|content-length|transfer-encoding|connection|idempotency-key|webhook-id)$/i;
 

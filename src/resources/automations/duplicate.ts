@@ -10,8 +10,8 @@ import { automationLayouts, automations } from "./table.ts";
 import type { AutomationWithRun } from "./wire.ts";
 
 /**
- * Creates a draft as a copy of an automation, with the positions of its steps. What senders prove themselves with
- * isn't copied. If a signing secret is needed, a new one is returned, only once. Throws what `createAutomation` throws.
+ * Creates a draft as a copy of an automation, with the positions of its steps. The sender's credentials aren't copied.
+ * If a signing secret is needed, a new one is returned, only once. Throws what `createAutomation` throws.
  */
 export async function duplicateAutomation(
   tx: WriteContext,

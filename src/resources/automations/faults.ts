@@ -93,7 +93,7 @@ export function configFaults(
   return faults;
 }
 
-/** Faults that a draft can have, since it is unfinished. */
+/** Faults that a draft may have, since it is unfinished. */
 const UNFINISHED = [
   "missing",
   "value_error",
@@ -104,11 +104,11 @@ const UNFINISHED = [
   "too_short",
 ];
 
-/** Returns what is wrong with a draft's config: values of the wrong type, and secrets that are written out. */
+/** Returns what is wrong with a draft's config: values of the wrong type, and plain-text secrets. */
 export const draftFaults = (...given: Parameters<typeof configFaults>): Fault[] =>
   configFaults(...given).filter(({ type }) => !UNFINISHED.includes(type));
 
-/** Faults of the config in the raw body of a create, as far as it can be read. */
+/** Returns faults of the config in the raw body of a create request, as far as it can be read. */
 export function creationFaults(app: App, raw: Json): Fault[] {
   if (!isObject(raw) || !isObject(raw.config)) return [];
   const trigger = TRIGGER_TYPES.find((type) => type === (raw.triggerType ?? "manual"));
@@ -116,7 +116,7 @@ export function creationFaults(app: App, raw: Json): Fault[] {
   return trigger ? faultsOf(app, trigger, withoutNulls(raw.config), ["body", "config"]) : [];
 }
 
-/** A new config without the fields that are null: they are as good as absent, as in a change. */
+/** Removes null fields from a new config: null means omitted, as in an update. */
 export const withoutNulls = (config: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
 
@@ -159,10 +159,10 @@ function forEachFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
 }
 
-/** Rows of a table have no runs of their own. */
+/** Rows of a table don't get their own runs. */
 function rowFaults({ executors }: App, { kind, definition = {} }: Step, loc: readonly string[]): Fault[] {
   const executor = Object.entries(executors).find(([known]) => known === kind)?.[1];
-  if (!executor || !isObject(definition)) return []; // an action is looked at when it runs
+  if (!executor || !isObject(definition)) return []; // An action's definition is checked when it runs.
   const isFit = executor.inBulk?.(definition, "table") === true && definition.concurrencyKey === undefined;
   const msg = `A step of ${kind} as defined here needs a run per row. Read the rows with a duckdb_transform, and pass them to forEach as a list`;
   return isFit ? [] : [{ loc: [...loc, "forEach", "table"], msg, type: "value_error" }];

@@ -1,7 +1,7 @@
 import type { Fault } from "../../base/errors.ts";
 import { readDependency, type Step } from "./config.ts";
 
-/** Keys must be unique, dependencies must exist, and no step may wait for itself. */
+/** Keys must be unique, dependencies must exist, and no step may depend on itself. */
 export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fault[] {
   const faults: Fault[] = [];
   const byKey = new Map<string, Step>();
@@ -33,7 +33,7 @@ function branchFaults(target: Step, branch: string, loc: readonly string[]): Fau
     const msg = `The step ${target.key} goes over a list, so it takes no branch`;
     return [{ loc, msg, type: "value_error" }];
   }
-  if (target.actionId !== undefined) return []; // its branches are the action's own
+  if (target.actionId !== undefined) return []; // The branches are defined by the action.
   if (target.kind !== "conditional_branch") {
     return [
       {

@@ -17,8 +17,8 @@ interface Saved {
 }
 
 /**
- * What a config names must belong to the organization, and must not lead back to the automation itself through calls
- * that definitions name. Throws `InvalidInput` naming each fault.
+ * Checks that the resources that a config names belong to the organization,
+ * and that calls don't lead back to the automation itself. Throws `InvalidInput` naming each fault.
  */
 export async function checkReferences(tx: WriteContext, saved: Saved): Promise<void> {
   const { action, steps } = saved.config as AutomationConfig;
@@ -64,12 +64,12 @@ async function callFaults(
     const msg = `This automation would call itself without end: ${circle.join(" → ")}`;
     return [{ loc: path, msg, type: "value_error" }];
   }
-  // A slug may be another's later on; an id never is.
+  // A slug can be reassigned later, an ID can't.
   if (call.by === "slug" || step.actionId !== undefined || (await findCalled(tx, call))) return [];
   return [{ loc: path, msg: "Automation not found", type: "not_found" }];
 }
 
-/** An automation that a definition names, not by a template. */
+/** An automation that a definition names without a template. */
 interface Call {
   by: "automationId" | "slug";
   name: string;
@@ -115,7 +115,7 @@ async function circleFrom(
   { trail, seen }: { trail: readonly string[]; seen: Set<string> },
 ): Promise<string[] | null> {
   if (call.name === (call.by === "slug" ? saved.slug : saved.id)) return [...trail, saved.name];
-  if (trail.length > MAX_DEPTH) return null; // deeper levels are refused at run time
+  if (trail.length > MAX_DEPTH) return null; // Deeper levels are rejected at run time.
   const called = await findCalled(tx, call);
   if (!called || seen.has(called.id)) return null;
   seen.add(called.id);

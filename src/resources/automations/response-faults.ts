@@ -5,7 +5,7 @@ import type { App } from "../../context.ts";
 import type { AutomationConfig, Step } from "./config.ts";
 import { readFaults } from "./step-reads.ts";
 
-/** Headers that the server sets itself, or that would reach beyond the answer. */
+/** Headers that the server sets itself, or that affect more than this response. */
 const OWN_HEADERS = [
   "clear-site-data",
   "connection",

@@ -13,8 +13,8 @@ const deleted = () =>
   new AppError("invalid_state", "This run can't be retried because its automation was deleted.");
 
 /**
- * Sets a run that has ended off again, as a new run. With `fromFailed` the steps that completed keep
- * their results, and only the rest is done again.
+ * Starts a finished run again, as a new run.
+ * With `fromFailed`, completed steps keep their results and only the others run.
  */
 export async function retryAutomationRun(
   tx: WriteContext,
@@ -43,7 +43,7 @@ export async function retryAutomationRun(
   );
   const before = new Map(run.steps.map((step) => [step.key, step]));
   const steps = stepsOf(automation.config as AutomationConfig).map(({ key, forEach }) => {
-    const begun = fromFailed && forEach !== undefined ? before.get(key) : undefined; // it may have had no list then
+    const begun = fromFailed && forEach !== undefined ? before.get(key) : undefined; // It may not have had a list then.
     return kept.get(key) ?? (begun ? again(begun) : fresh(key));
   });
   const scope = await triggerScope(tx.db, run);

@@ -11,14 +11,14 @@ export interface Found {
 
 export const mineAll = (ctx: Context) => eq(automationRuns.organizationId, ctx.organizationId);
 
-/** In these words, by which SQLite knows that an index of such runs serves. */
+/** Worded so that SQLite uses the partial index of such runs. */
 export const uncompleted = sql`${automationRuns.status} <> 'completed'`;
 export const errorMessage = sql`json_extract(${automationRuns.error}, '$.message')`;
 const failedStep = sql`json_extract(${automationRuns.error}, '$.details.step')`;
-/** A run of one step alone does not name it in its error. */
+/** A run with only one step doesn't name it in its error. */
 const onlyStep = sql`case when json_array_length(${automationRuns.steps}) = 1 then json_extract(${automationRuns.steps}, '$[0].key') end`;
 
-/** A time in the format of rows, so that it compares as text. */
+/** A time in the format of the database, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
 export function filtersOf(ctx: Context, query: AllRunsQuery): SQL[] {
@@ -35,7 +35,7 @@ export function filtersOf(ctx: Context, query: AllRunsQuery): SQL[] {
   return filters.filter((filter) => filter !== undefined);
 }
 
-/** Others' private runs show no steps, and so are not found by them. */
+/** Private runs of other users show no steps, so filtering by step doesn't find them. */
 const failedAt = (ctx: Context, step: string) =>
   and(
     isNotNull(automationRuns.error),
@@ -47,7 +47,7 @@ const failedAt = (ctx: Context, step: string) =>
 export const isNarrow = ({ statuses, step }: AllRunsQuery): boolean =>
   step !== undefined || (statuses !== undefined && !statuses.includes("completed"));
 
-/** Whether an index leads to the runs that these filters keep. */
+/** Whether these filters can use an index. */
 export const isIndexed = (query: AllRunsQuery): boolean =>
   isNarrow(query) ||
   (query.trigger_method === undefined && query.since === undefined && query.until === undefined);

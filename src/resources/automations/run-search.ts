@@ -29,10 +29,10 @@ export async function searchRuns(
   return { rows: await runsOf(ctx, ids), total };
 }
 
-/** Maximum number of runs that are looked for by a list of IDs. */
+/** Maximum number of runs that are searched by a list of IDs. */
 const MAX_LISTED = 5_000;
 
-/** The runs of automations with `q` in their name, and those with it in their ID. Null if there can be none. */
+/** Finds runs of automations with `q` in their name, and runs with it in their ID. Null if there can be none. */
 async function byNameOrId(ctx: Context, q: string): Promise<Way | null> {
   const named = await namedBy(ctx, q);
   const runs = sql`from automation_runs r where r.automation_id in ${among(named)}`;

@@ -14,7 +14,7 @@ const headerName = (description: string) =>
     description,
     Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME, examples: ["X-Signature"] }),
   );
-/** Printable, as headers carry it. */
+/** Only printable characters, since it is sent in a header. */
 const proof = (description: string) =>
   described(
     description,
@@ -26,7 +26,7 @@ const proof = (description: string) =>
     }),
   );
 
-/** `config.auth`: how the sender of a webhook proves who it is. */
+/** `config.auth`: how the sender of a webhook authenticates. */
 export const SENDER_AUTH = Type.Union([
   object({
     type: Type.Literal("signature", { description: "HMAC of the body with the automation's secret" }),
@@ -95,7 +95,7 @@ export function readPublicKey(text: string): KeyObject | null {
       : createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: base64url(bare) }, format: "jwk" });
     return key.asymmetricKeyType === "ed25519" ? key : null;
   } catch {
-    return null; // whatever it is, it is no key
+    return null; // Not a key.
   }
 }
 
@@ -109,7 +109,7 @@ export const isPublicKey = (text: string): boolean =>
 const base64url = (text: string) =>
   Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64").toString("base64url");
 
-/** The label that the sender's proof is sealed under. */
+/** Label for encrypting the sender's secret. */
 export const authLabel = (row: { id: string; organizationId: string }) =>
   `automation-auth:${row.id}:${row.organizationId}`;
 

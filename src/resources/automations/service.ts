@@ -35,7 +35,7 @@ const once = (tags: readonly string[]) => [...new Set(tags)];
 
 const SECRET_BYTES = 32;
 
-/** Ids are in the order of creation. */
+/** IDs are in order of creation. */
 const SORTS = { name: automations.name, updated_at: automations.updatedAt, status: automations.status };
 
 function orderOf({ sort_by, order }: AutomationQuery): SQL[] {
@@ -138,7 +138,7 @@ function makeSecret(ctx: Context, { signaturePreset }: AutomationConfig): string
   return `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString(encoding)}`;
 }
 
-/** For runs, which go on with the version that they began with, and for people. */
+/** Stores a version, for runs that started with it and for users. */
 async function keep(tx: WriteContext, row: AutomationRow, changes: readonly Change[] = []): Promise<void> {
   const { id, version, name, description, config } = row;
   await tx.db
@@ -181,7 +181,7 @@ async function slugFor(tx: WriteContext, slug: string | undefined, name: string)
   return freeSlug(wanted, taken);
 }
 
-/** The path of a webhook or form; null for a draft without one. */
+/** Returns the path of a webhook or form. Null for a draft without one. */
 async function freePath(
   tx: WriteContext,
   { id, slug, config, triggerType }: Pick<AutomationRow, "id" | "slug" | "config" | "triggerType">,
@@ -237,7 +237,7 @@ export async function updateAutomation(
       changes.push({ field: "config.requireTimestamp", from: true, to: false });
     const statusChanges = patch.status !== undefined && patch.status !== before.status;
     if (changes.length === 0 && !statusChanges) return found;
-    // tags are neither used by runs nor restored
+    // Tags are neither used by runs nor restored.
     const isVersion = changes.some(({ field }) => field !== "tags");
     const configChanges = changes.some(({ field }) => field === "config");
     if (configChanges) await checkReferences(tx, { ...before, config });
@@ -273,7 +273,7 @@ export async function updateAutomation(
 const isOtherSchedule = (before: JsonObject, after: JsonObject) =>
   canonicalJson(before.schedule ?? null) !== canonicalJson(after.schedule ?? null);
 
-/** Returns the results of changing the config, and of what is stored next to it. */
+/** Applies the patch to the config, and to what is stored next to it. */
 function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
   const { sealedSecret, sealedAuth, sealedNotify, timestampRule } = before;
   if (patch === undefined)
@@ -306,7 +306,7 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   };
 }
 
-/** Returns a config with the given fields; `null` removes one. */
+/** Applies the patch to a config; `null` removes a field. */
 export function mergedConfig(before: JsonObject, patch: JsonObject): JsonObject {
   const merged: JsonObject = { ...before };
   for (const [name, value] of Object.entries(patch)) {
@@ -319,7 +319,7 @@ export function mergedConfig(before: JsonObject, patch: JsonObject): JsonObject 
   return keepDefinitions(merged, before);
 }
 
-/** The change that makes `to` of a config. */
+/** Returns the patch that turns `from` into `to`. */
 export const configChange = (from: JsonObject, to: JsonObject): JsonObject => ({
   ...Object.fromEntries(
     Object.keys(from)
@@ -343,7 +343,7 @@ function refuseUnfinished(tx: WriteContext, { triggerType }: AutomationRow, conf
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** Returns the encrypted secret of a changed config: the existing one, unless another is given. */
+/** Returns the encrypted secret of a changed config: the existing one, unless the request has another. */
 function secretAfter(
   tx: WriteContext,
   before: AutomationRow,

@@ -10,7 +10,7 @@ import { forEachTemplate, type Step } from "./config.ts";
 
 type Executors = Pick<App, "executors">["executors"];
 
-/** Fields of a step that later steps see. `failures` is that of a step with `forEach`. */
+/** Fields of a step that later steps see. Only a step with `forEach` has `failures`. */
 const STEP_FIELDS = ["status", "actionRunId", "result", "error", "failures"];
 
 /**
@@ -42,7 +42,7 @@ export function stepReadFaults(
   });
 }
 
-/** The same for a value that is evaluated after all steps. */
+/** Returns the same faults for a value that is evaluated after all steps. */
 export const readFaults = (
   { executors }: Pick<App, "executors">,
   value: Json,

@@ -4,7 +4,7 @@ import type { WaitKind } from "../../executors/contract.ts";
 import { json, longValues, owned } from "../../store/columns.ts";
 import type { RunError, RunStatus, TriggerMethod, TriggerSourceType } from "../runs/table.ts";
 
-/** A draft may be incomplete; nothing triggers it. */
+/** A draft may be incomplete, and nothing triggers it. */
 export const AUTOMATION_STATUSES = ["active", "disabled", "draft"] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
 export const TRIGGER_TYPES = ["manual", "webhook", "form", "schedule", "event"] as const;
@@ -18,22 +18,28 @@ export const automations = sqliteTable("automations", {
   name: text().notNull(),
   slug: text().notNull(),
   description: text(),
-  /** Without the webhook's secret, which is sealed apart. */
+  /** Without the webhook's secret, which is encrypted separately. */
   config: json<JsonObject>().notNull(),
   /** Increases with each change of `config`. A run keeps the version it started with. */
   version: integer().notNull(),
-  /** `SecretBox` text under the label `automation:<id>:<organization>`; null without a webhook. */
+  /** `SecretBox` text with the label `automation:<id>:<organization>`. Null without a webhook. */
   sealedSecret: text(),
-  /** What the sender of a webhook sends along, by its `config.auth`; sealed under `automation-auth:<id>:<organization>`. */
+  /**
+   * Secret that a webhook's sender sends, as set in `config.auth`.
+   * Encrypted with the label `automation-auth:<id>:<organization>`.
+   */
   sealedAuth: text(),
-  /** The Slack addresses of `config.alerts.notify`, as a JSON list; sealed under `automation-notify:<id>:<organization>`. */
+  /**
+   * Slack URLs of `config.alerts.notify`, a JSON list.
+   * Encrypted with the label `automation-notify:<id>:<organization>`.
+   */
   sealedNotify: text(),
   /**
-   * Why signed requests need a timestamp: `new`, the automation was created since that is the rule, or `seen`, one has
-   * arrived. Null for neither.
+   * Why signed requests need a timestamp. `new`: the automation is newer than the rule. `seen`:
+   * a request with one has arrived. Null if they don't.
    */
   timestampRule: text().$type<"new" | "seen">(),
-  /** Of a webhook or a form. */
+  /** For a webhook or a form. */
   webhookPath: text(),
   orchestratorType: text().$type<"local">().notNull(),
   status: text().$type<AutomationStatus>().notNull(),
@@ -42,7 +48,7 @@ export const automations = sqliteTable("automations", {
   tags: json<string[]>().notNull(),
   /** Only for an active schedule: the next time that a run is due. Null if there is none. */
   nextRunAt: text(),
-  /** Of an active event trigger: only events after this position in the log start runs. */
+  /** For an active event trigger: only events after this position in the log start runs. */
   eventAfterSeq: integer(),
   deletedAt: text(),
 });
@@ -59,13 +65,13 @@ export const automationVersions = sqliteTable(
   (t) => [primaryKey({ columns: [t.automationId, t.version] })],
 );
 
-/** The configs of test runs, which are no versions of their automations. */
+/** Configs of test runs, which aren't versions of their automations. */
 export const automationRunConfigs = sqliteTable("automation_run_configs", {
   automationRunId: text().primaryKey(),
   config: json<JsonObject>().notNull(),
 });
 
-/** What a test run has instead of a version. */
+/** Marks a test run, whose config isn't a version. */
 export const TEST_VERSION = 0;
 
 /** pending → running (or waiting) → completed | failed | cancelled | skipped. */
@@ -78,9 +84,9 @@ export interface StepState {
   startedAt: string | null;
   completedAt: string | null;
   error: RunError | null;
-  /** While it waits: for what. */
+  /** What the step waits for, while it waits. */
   waitKind?: WaitKind;
-  /** Of a step with `forEach`, once it has begun. */
+  /** For a step with `forEach`, once it has begun. */
   items?: ItemsState;
   /** For a step with `delay`: while it only waits for this time. */
   delayUntil?: string;
@@ -93,18 +99,18 @@ export interface ItemsState {
   /** The automation run that the rows of the items belong to. */
   runId: string;
   total: number;
-  /** In line, under way or waiting. */
+  /** Queued, running or waiting. */
   running: number;
-  /** Those of them that wait for something other than a worker or a time. */
+  /** Of these, the number that wait for something other than a worker or a time. */
   waiting?: number;
   completed: number;
   /** Failed or cancelled. */
   failed: number;
-  /** If one action run processes all of them: what they are. */
+  /** The items, if one action run processes all of them. */
   bulk?: BulkItems;
 }
 
-/** The items of a list, stored with the run, or the rows of a table. */
+/** The items of a list, stored with the run, or rows of a table. */
 export type BulkItems = ({ of: "list" } | ({ of: "table" } & RowsOfTable)) & {
   /** Number of items that run at once. */
   parallel?: number;
@@ -112,19 +118,19 @@ export type BulkItems = ({ of: "list" } | ({ of: "table" } & RowsOfTable)) & {
   goesOn?: boolean;
 };
 
-/** Which rows of the lake; `where` with `parameters` for its `$name`. */
+/** Rows of a table in the lake. `parameters` has the values for `$name` in `where`. */
 export interface RowsOfTable {
   table: string;
   where?: string;
   orderBy?: string;
-  /** Number of rows in one item, which is then a list. */
+  /** Number of rows per item. If set, an item is a list. */
   batch?: number;
   parameters?: JsonObject;
-  /** The artifact that has the rows as they were when the step began. */
+  /** Artifact with the rows as of the start of the step. */
   snapshotId?: string;
 }
 
-/** An item of a `forEach` that did not complete. */
+/** An item of a `forEach` that didn't complete. */
 export interface ItemFailure {
   index: number;
   error: RunError;
@@ -167,11 +173,11 @@ export const automationRuns = sqliteTable("automation_runs", {
   input: json<Json>(),
   /** What templates see of the trigger: payload, headers, query. */
   scope: longValues().notNull(),
-  /** One for each step, in the definition's order. */
+  /** One per step, in the definition's order. */
   steps: json<StepState[]>().notNull(),
   result: json<Json>(),
   error: json<RunError | null>(),
-  /** On whose behalf it runs; an `Actor`. */
+  /** An `Actor`: on whose behalf it runs. */
   actor: json<JsonObject>().notNull(),
   correlationId: text().notNull(),
   /** As in `actionRuns`. */
@@ -183,15 +189,15 @@ export const automationRuns = sqliteTable("automation_runs", {
 });
 export type AutomationRunRow = typeof automationRuns.$inferSelect;
 
-/** An active automation with `expect` or `alerts.lateAfterSeconds`, and what was reported about it. */
+/** An active automation with `expect` or `alerts.lateAfterSeconds`, and what has been reported about it. */
 export const automationWatches = sqliteTable("automation_watches", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
-  /** From when on it is looked after: no silence begins before. */
+  /** Start of monitoring: earlier silence isn't counted. */
   since: text().notNull(),
   /** Start of the last silence that was reported. */
   silentSince: text(),
-  /** The first of the runs in a row that made too few rows; null once one made enough. */
+  /** The first of consecutive runs that produced too few rows. Null after one that produced enough. */
   emptyRunId: text(),
   /** When lateness was last reported. */
   lateAt: text(),
@@ -204,7 +210,7 @@ export const automationRunItems = sqliteTable(
   {
     automationRunId: text().notNull(),
     stepKey: text().notNull(),
-    /** The index in the list, from 0. */
+    /** Index in the list, from 0. */
     itemIndex: integer().notNull(),
     /** JSON text, also if the item is `null`. */
     item: text().notNull(),
@@ -220,11 +226,11 @@ export const automationRunItems = sqliteTable(
 export const automationDrafts = sqliteTable("automation_drafts", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
-  /** Without secrets, as the automation's own. */
+  /** Without secrets, like the automation's own config. */
   config: json<JsonObject>().notNull(),
   /** The version that the draft is based on, or that was last merged. */
   basedOn: integer().notNull(),
-  /** Who changed or removed a step last, by the step's key; who a setting, by its name after `$`. */
+  /** Who last changed or removed each step, by its key, and each setting, by `$` and its name. */
   changedBy: json<Record<string, string>>().notNull(),
   updatedAt: text().notNull(),
 });
@@ -249,16 +255,16 @@ export const automationRunResults = sqliteTable(
     /** Ranges of indexes, such as `0-4,7`. */
     completed: text().notNull(),
     failed: text().notNull(),
-    /** A line for each item, in their order (`flows/bulk-results`). */
+    /** One line per item, in order (`flows/bulk-results`). */
     body: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.seq] })],
 );
 
-/** The label that a webhook's secret is sealed under. */
+/** Label for encrypting a webhook's secret. */
 export const secretLabel = (row: { id: string; organizationId: string }) =>
   `automation:${row.id}:${row.organizationId}`;
 
-/** The label that the Slack addresses of its alerts are sealed under. */
+/** Label for encrypting the Slack URLs of alerts. */
 export const notifyLabel = (row: { id: string; organizationId: string }) =>
   `automation-notify:${row.id}:${row.organizationId}`;

@@ -48,7 +48,7 @@ export async function testAutomation(
   const start = from ?? { input: own, scope: scopeOf(automation, own) };
   const faults = from ? [] : inputFaults({ config: config as JsonObject }, start.input);
   if (faults.length > 0) throw new InvalidInput(faults);
-  // None of these counts among the automation's own runs.
+  // These settings don't apply to test runs.
   const { concurrency: _, expect: __, alerts: ___, ...rest } = config;
   const runId = tx.ids.uuid();
   await tx.db.insert(automationRunConfigs).values({ automationRunId: runId, config: rest as JsonObject });
@@ -80,7 +80,7 @@ async function checkedConfig(
   return config as AutomationConfig;
 }
 
-/** What the trigger of another run brought. */
+/** Returns the trigger data of another run. */
 async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
   const run = await findAutomationRun(tx, runId).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== "not_found") throw error;

@@ -3,9 +3,8 @@ import { keepTyped, maskTyped } from "../../base/typed-secrets.ts";
 
 interface StepDefinition {
   definition: JsonObject;
-  /** Path in the config. */
   path: string[];
-  /** What the step of the same key had before. */
+  /** What the step with the same key had before. */
   earlier: JsonObject | undefined;
 }
 
@@ -17,7 +16,7 @@ const definitionOf = (work: Json | undefined): JsonObject | undefined => {
 const stepsIn = ({ steps }: JsonObject): JsonObject[] =>
   Array.isArray(steps) ? steps.filter((step): step is JsonObject => isObject(step)) : [];
 
-/** The definitions that a config's steps hold. */
+/** Returns the definitions in a config's steps. */
 export function definitionsIn(config: JsonObject, before: JsonObject): StepDefinition[] {
   const at = (work: Json, path: string[], earlier: Json | undefined): StepDefinition[] => {
     const definition = definitionOf(work);
@@ -58,7 +57,7 @@ function mapDefinitions(
   };
 }
 
-/** As everybody may see it: secrets that are written out in definitions are masked. */
+/** Returns the config that everyone may see: plain-text secrets in definitions are masked. */
 export const maskConfig = (config: JsonObject): JsonObject => mapDefinitions(config, {}, maskTyped);
 
 /** Values that are still masked keep their previous value. */

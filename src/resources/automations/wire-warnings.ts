@@ -27,7 +27,7 @@ function messageOf({ failed, total }: ItemsState, error: RunError | null, messag
 
 export const NO_MAIL_SERVER = "No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).";
 
-/** Why mails of an automation's alerts would not be sent. */
+/** Returns why an automation's alert emails would not be sent. */
 export function mailWarnings({ mailer }: App, { alerts }: AutomationConfig): string[] {
   if (mailer !== null || !alerts) return [];
   const { onFailure, onRecovery, lateAfterSeconds, notify = [] } = alerts;

@@ -133,7 +133,7 @@ const warned = (warnings: string[]) => (warnings.length > 0 ? { warnings } : {})
 const addressOf = (app: App, place: "f" | "webhooks", row: AutomationRow): string | null =>
   row.webhookPath === null ? null : `${app.baseUrl()}/${place}/${row.organizationId}/${row.webhookPath}`;
 
-/** `secret` only in the reply of a create that made or took one. */
+/** `secret` is only in the response to a create request that sent or generated one. */
 export const toAutomation = (
   app: App,
   { automation: row, run }: AutomationWithRun,
@@ -267,7 +267,7 @@ const toItems = (
     : {}),
 });
 
-/** What the run waits for, by its first step that waits; null for the pause before another try. */
+/** What the run waits for, by its first waiting step. Null for a pause before a retry. */
 const waitOf = ({ steps }: AutomationRunRow) =>
   steps.find((step) => step.status === "waiting")?.waitKind ?? null;
 
@@ -275,7 +275,7 @@ const isDelayed = ({ status, steps }: AutomationRunRow) =>
   status === "waiting" &&
   steps.some(({ status, delayUntil }) => status === "waiting" && delayUntil !== undefined);
 
-/** `failures` by the step's key: they are read for a single run, and left out of lists. */
+/** `failures` are by step key. They are read only for a single run, not for lists. */
 export function toAutomationRun(
   viewer: Viewer,
   whole: AutomationRunRow,
@@ -307,7 +307,7 @@ export function toAutomationRun(
   };
 }
 
-/** Of the row of a private run, for others than who set it off. */
+/** Values for a private run, shown to users other than the one who started it. */
 const NOTHING = {
   input: { private: WHY },
   steps: [],

@@ -42,12 +42,12 @@ export interface Ready {
   bundleId: string;
 }
 
-/** What there is of a component in the organization. */
+/** The resource that exists for a component. */
 export interface Entity {
   id: string;
   slug: string;
   name: string;
-  /** Generated now, to be returned this once. */
+  /** Generated now, and returned only once. */
   secret?: string | null;
 }
 
@@ -77,7 +77,7 @@ export async function makeEntity(tx: WriteContext, ready: Ready): Promise<Entity
   }
 }
 
-/** Brings what an earlier install made to what the component describes; null where that takes a new one. */
+/** Updates a resource from an earlier install to match the component. Null if it must be recreated. */
 export async function updateEntity(tx: WriteContext, id: string, ready: Ready): Promise<Entity | null> {
   switch (ready.component.type) {
     case "connection":
@@ -118,7 +118,7 @@ async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready):
   const { provider, config, credentials, templateId, definition } = await connectionOf(tx, ready);
   const [row] = await tx.db.select().from(connections).where(eq(connections.id, id));
   if (row?.provider !== provider || (row.definition === null) !== (definition === null)) return null;
-  // What the new definition no longer names is removed. Everything else is kept unless it is given.
+  // What the new definition no longer names is removed. Everything else is kept unless the request sets it.
   const gone = Object.keys(openCredentials(tx, row)).filter((name) => !isCredential(definition, name));
   const patch = {
     config: replacing(row.config, config),
@@ -248,7 +248,7 @@ function checked<T extends Parameters<typeof read>[0]>(shape: T, value: Json) {
   return known;
 }
 
-/** The description of an API of its own, now that its inputs are known. */
+/** Checks an inline API definition, now that its inputs are known. */
 function checkedHttp(definition: JsonObject | null): HttpTemplate {
   const http = checked(HttpTemplate, definition);
   refuseFaults(

@@ -99,7 +99,7 @@ const settings = {
   credentials: optional(described("Credentials, preferably from inputs", nullable(jsonObject()))),
 };
 
-/** Content of `definition`: the body of a create request, without the name. */
+/** `definition` has the body of a create request, without the name. */
 export const ConnectionPart = object({
   provider: Type.String({ description: "ID of the provider" }),
   ...settings,

@@ -156,10 +156,10 @@ function secretFaults(
   });
 }
 
-/** An id that nothing has: while a bundle is checked, its components are not there yet. */
+/** Placeholder ID: while a bundle is checked, its components don't exist yet. */
 const SOME_ID = "00000000-0000-7000-8000-000000000000";
 
-/** Fields that decide what a definition is, and which other fields it can have. */
+/** Fields that determine a definition's type, and so which other fields it can have. */
 const DECISIVE: Readonly<Record<Component["type"], readonly string[]>> = {
   connection: ["provider", "http"],
   action: ["kind"],
@@ -169,7 +169,7 @@ const DECISIVE: Readonly<Record<Component["type"], readonly string[]>> = {
 
 const isTemplate = (value: Json | undefined) => typeof value === "string" && value.includes("{{");
 
-/** What the thing that a component makes would be refused for; fields whose inputs aren't known yet are passed over. */
+/** Returns why creating a component's resource would be rejected. Fields with unknown inputs are skipped. */
 async function contentFaults(
   ctx: Context,
   bundle: Bundle,
@@ -202,7 +202,7 @@ async function contentFaults(
   return faults.filter((fault) => !isOpen(fault));
 }
 
-/** What `work` gives, or the fault that it meets. */
+/** Returns the result of `work`, or its error. */
 function filledOr(work: () => Json): Json | AppError {
   try {
     return work();
@@ -214,10 +214,10 @@ function filledOr(work: () => Json): Json | AppError {
 
 function lookOrNothing(look: ReturnType<typeof valueIn>, template: Template): Json | undefined {
   const value = filledOr(() => look(template) ?? null);
-  return value instanceof AppError || value === null ? undefined : value; // not known yet, or not in all its parts
+  return value instanceof AppError || value === null ? undefined : value; // Not known yet, or not completely.
 }
 
-/** The faults of a definition, templates filled in. */
+/** Returns faults of a definition whose templates are filled in. */
 function partFaults(
   ctx: Context,
   { type }: Pick<Component, "type">,

@@ -79,7 +79,7 @@ async function chooseVersion(tx: WriteContext, slug: string, version?: number): 
   return row;
 }
 
-/** The inputs over their defaults. Throws `InvalidInput`. */
+/** Returns the inputs merged over their defaults. Throws `InvalidInput`. */
 function checkInputs(bundle: TemplateRow, given: JsonObject): JsonObject {
   const loc = ["body", "inputs"];
   const inputs = withDefaults(bundle, given);
@@ -147,7 +147,7 @@ function fillComponent(
     definition: isObject(definition) ? definition : null,
     connectionId: typeof connectionId === "string" ? connectionId : null,
     inputs: isObject(filled.inputs) ? filled.inputs : inputs,
-    // inputs of the template were checked when the bundle was saved
+    // Inputs of the template were checked when the bundle was saved.
     secrets: component.inputs === undefined ? secretInputs(bundle.inputJsonSchema) : [],
     bundleId: bundle.id,
   };

@@ -1,7 +1,7 @@
 import type { Fault } from "../../base/errors.ts";
 import type { Component } from "./definition.ts";
 
-/** A component, with the keys of those that it depends on. */
+/** A component, with the keys of its dependencies. */
 export interface Linked {
   component: Component;
   /** Named in `dependsOn`, or in its templates. */

@@ -10,7 +10,6 @@ export const NAMES = ["inputs", "components"];
 
 export interface Reference {
   template: Template;
-  /** Path in the component. */
   path: readonly string[];
 }
 
@@ -46,7 +45,7 @@ export function referencesIn(
   }
 }
 
-/** The keys of components that a component needs first. */
+/** Returns the keys of components that must exist before this one. */
 export const needsOf = (component: Component, references: readonly Reference[]): string[] => [
   ...(component.dependsOn ?? []),
   ...references.flatMap(({ template: { path } }) =>

@@ -13,16 +13,16 @@ export interface Installed {
   entityId: string;
 }
 
-/** One set of components that a bundle made, and keeps up to date in place as newer versions are installed. */
+/** A set of components that a bundle created. It is updated in place when a newer version is installed. */
 export const bundleInstalls = sqliteTable("bundle_installs", {
   ...owned(),
   bundleSlug: text().notNull(),
-  /** The version of the bundle that it is at. */
+  /** The installed version of the bundle. */
   templateId: text().notNull(),
   version: integer().notNull(),
   /**
-   * SHA-256 of the inputs' canonical JSON, as `SecretBox` text under the label `bundle-install:<id>:<organization>`:
-   * inputs hold secrets, and a short one could be guessed from its hash.
+   * SHA-256 of the inputs' canonical JSON, encrypted with the label `bundle-install:<id>:<organization>`:
+   * inputs contain secrets, and a short one could be guessed from its hash.
    */
   sealedFingerprint: text().notNull(),
   /** In the bundle's order. Those that a newer version no longer has are at the end. */
@@ -30,6 +30,6 @@ export const bundleInstalls = sqliteTable("bundle_installs", {
 });
 export type BundleInstallRow = typeof bundleInstalls.$inferSelect;
 
-/** The label that an install's fingerprint is sealed under. */
+/** Label for encrypting an install's fingerprint. */
 export const installLabel = (row: { id: string; organizationId: string }) =>
   `bundle-install:${row.id}:${row.organizationId}`;

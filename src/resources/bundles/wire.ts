@@ -59,7 +59,7 @@ export const toBundle = (row: TemplateRow): Static<typeof Bundle> => ({
   version: row.version,
 });
 
-/** What an install has to show: one entry for each component, in the bundle's order. */
+/** Result of an install: one entry for each component, in the bundle's order. */
 export interface InstallResult {
   bundle: TemplateRow;
   components: {

@@ -6,18 +6,18 @@ import { renew } from "./renew.ts";
 import { findSignIn, noteNeeded, openTokens, serverUrl } from "./store.ts";
 import type { SignInRow } from "./table.ts";
 
-/** A token that ends sooner is renewed before it is used. */
+/** A token that expires sooner is refreshed before it is used. */
 const AHEAD_MS = 30_000;
 
-/** An MCP server without a connection; `entryId` is null before it is in the catalog. */
+/** An MCP server without a connection. `entryId` is null before it is in the catalog. */
 interface Server {
   url: string;
   entryId: string | null;
 }
 
 /**
- * The organization's sign-in with an MCP server. Its token goes to that address alone. Where the server asks for a
- * sign-in that is not there, the failure says who has to do what and where, and the entry's page shows it too.
+ * The organization's sign-in with an MCP server. Its token is sent only to that URL. If the server requires a sign-in
+ * that doesn't exist, the error says who has to do what and where, and the entry's page shows it too.
  */
 export function signInAuthority(ctx: Context, { url, entryId }: Server): Authority {
   const serverAddress = serverUrl(url);
@@ -44,7 +44,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
     const isRow = current?.state === "signed_in" && current.generation === row.generation;
     if (row.isRenewable && !isRenewed) {
       isRenewed = true;
-      if (current?.state === "signed_in" && !isRow) return true; // another call has renewed it
+      if (current?.state === "signed_in" && !isRow) return true; // Another call has refreshed it.
       if ((await renew(ctx, row)) !== null) return true;
     } else if (isRow) {
       const problem = `${host} no longer accepts the token of the sign-in.`;
@@ -86,7 +86,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
     },
     async refused({ status, challenge: header }) {
       const challenge = readChallenge(header);
-      if (challenge === null) return false; // it wants something else than a token
+      if (challenge === null) return false; // The server requires something other than a token.
       if (status === 401 && used !== null) return refusedToken(used, challenge, header);
       if (status === 403 && used !== null && challenge.error === "insufficient_scope")
         return tooLittle(used, challenge, header);

@@ -43,7 +43,7 @@ const BUDGET_MS = 20_000;
 export const CALLBACK = "/api/v1/api-catalog/oauth/callback";
 export const DOCUMENT = "/api/v1/api-catalog/oauth/client.json";
 
-/** What is stored of a sign-in until the user returns. */
+/** The data stored for a sign-in until the user returns. */
 export interface Facts {
   server: AuthorizationServer;
   resource: string;
@@ -118,7 +118,7 @@ export async function beginSignIn(
   return { state: "signed_in", authorizationUrl: null, expiresAt: null, ...parameters };
 }
 
-/** Tokens go nowhere in the open. */
+/** Tokens are never sent unencrypted. */
 function refuseOpen({ protocol, hostname, host }: URL): void {
   if (protocol === "https:" || isLoopback(hostname)) return;
   throw new AppError(
@@ -178,7 +178,7 @@ async function chooseClient(
   const kept = row && clientOf(ctx, row);
   const isHere = row?.server?.issuer === server.issuer;
   if (kept && row?.client?.kind === "given") {
-    // a registration at one server isn't sent to another
+    // A registration at one server isn't sent to another.
     if (!isHere)
       throw new AppError(
         "upstream",
@@ -221,7 +221,7 @@ async function send(
   await write(ctx, async (tx) => {
     await tx.db.delete(catalogSignInAttempts).where(forgotten);
     await tx.db.insert(catalogSignInAttempts).values(attempt);
-    // a successful sign-in keeps the client that its tokens belong to
+    // A successful sign-in stores the client that its tokens belong to.
     const row = await save(tx, url, (before) =>
       before.state === "signed_in"
         ? {}

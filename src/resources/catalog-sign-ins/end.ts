@@ -21,7 +21,7 @@ export async function signOut(ctx: Context, url: string): Promise<void> {
   });
 }
 
-/** Takes away all that is known of the sign-in; for the last entry at this address. */
+/** Deletes everything about a sign-in, when the last entry for this URL is deleted. */
 export async function forget(tx: WriteContext, url: string): Promise<void> {
   const row = await findSignIn(tx, url);
   if (row) await tx.db.delete(catalogSignIns).where(eq(catalogSignIns.id, row.id));

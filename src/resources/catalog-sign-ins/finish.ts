@@ -15,8 +15,8 @@ export type Attempt = typeof catalogSignInAttempts.$inferSelect;
 const WORK_MS = 20_000;
 
 /**
- * Takes the sign-in that `state` belongs to, so that it can't be used again. Throws `bad_request` for an unknown or
- * used state, `forbidden` for another user's, and `gone` after 10 minutes.
+ * Takes the attempt that `state` belongs to, so that it can't be used again.
+ * Throws `bad_request` for an unknown or used state, `forbidden` for another user's, and `gone` after 10 minutes.
  */
 export async function takeAttempt(app: App, states: readonly string[], userId: string): Promise<Attempt> {
   const again = "Start again on the page of the API.";
@@ -38,7 +38,7 @@ export async function takeAttempt(app: App, states: readonly string[], userId: s
   return attempt;
 }
 
-/** Redeems what the browser brought back, and keeps the tokens. Throws what `redeem` throws. */
+/** Redeems the authorization response and stores the tokens. Throws what `redeem` throws. */
 export async function finishSignIn(ctx: Context, attempt: Attempt, answer: URLSearchParams): Promise<void> {
   const { url, sealedFacts } = attempt;
   const facts: Facts = storedJson(ctx.secrets.open(sealedFacts, attemptLabel(attempt)));

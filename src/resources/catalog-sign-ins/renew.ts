@@ -14,12 +14,12 @@ const LEASE_MS = 30_000;
 const WORK_MS = 20_000;
 const POLL_MS = 200;
 
-/** Renewals in progress in this process, by sign-in. */
+/** Refreshes in progress in this process, by sign-in. */
 const UNDER_WAY = slot(() => new Map<string, Promise<SignInRow | null>>());
 
 /**
- * Renews the tokens of `row`, once for all callers that want them at the same time, in all processes. Null if a user is
- * needed. Throws `upstream` or `timeout` if a later attempt may succeed.
+ * Refreshes the tokens of `row`, once for all concurrent callers in all processes. Null if a user has to sign in.
+ * Throws `upstream` or `timeout` if a later attempt may succeed.
  */
 export function renew(
   ctx: Context,
@@ -39,7 +39,7 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
   while (!(await claim(ctx, row))) {
     const now = await findSignIn(ctx, row.url);
     if (now?.generation !== row.generation) return now?.state === "signed_in" ? now : null;
-    await ctx.clock.sleep(POLL_MS); // another process is at it
+    await ctx.clock.sleep(POLL_MS); // Another process is refreshing them.
   }
   let tokens: Awaited<ReturnType<typeof fetchTokens>>;
   try {
@@ -60,7 +60,7 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
   const fresh = tokens;
   return write(ctx, async (tx) => {
     const now = await findSignIn(tx, row.url);
-    if (now?.generation !== row.generation) return now; // signed out or signed in again in the meantime
+    if (now?.generation !== row.generation) return now; // Signed out or signed in again in the meantime.
     const system = { ...tx, actor: SYSTEM };
     const next = await save(system, row.url, (before) =>
       tokenColumns(tx, before, { tokens: fresh, scope }, row.grantType ?? "authorization_code"),

@@ -16,12 +16,12 @@ import {
   tokensLabel,
 } from "./table.ts";
 
-/** One address in one spelling. */
+/** Normalizes a URL. */
 export const serverUrl = (url: string): string => new URL(url).href;
 
 export const entity = (id: string) => ({ type: "catalog_sign_in" as const, id });
 
-/** Null where nothing is known of the server at this address. */
+/** Null if nothing is known about the server at this URL. */
 export async function findSignIn(ctx: Context, url: string): Promise<SignInRow | null> {
   const mine = and(
     eq(catalogSignIns.organizationId, ctx.organizationId),
@@ -64,7 +64,7 @@ const BLANK = {
 
 type Change = Partial<Omit<SignInRow, "id" | "organizationId" | "url">>;
 
-/** Updates what is known of the server at `url`, or creates it. */
+/** Updates the record of the server at `url`, or creates it. */
 export async function save(
   tx: WriteContext,
   url: string,
@@ -82,7 +82,7 @@ export async function save(
   return row;
 }
 
-/** The columns of what we are at an authorization server. */
+/** The columns of Weir's client at an authorization server. */
 export const clientColumns = (
   ctx: Context,
   row: SignInRow,
@@ -184,7 +184,7 @@ export async function noteNeeded(
     ...(isClientGone && row.client?.kind === "registered" ? { client: null, sealedClientSecret: null } : {}),
   });
   const known = await findSignIn(ctx, url);
-  if (known && isSame(known, next(known))) return; // every failing call gets here
+  if (known && isSame(known, next(known))) return; // Every failing call gets here.
   await write(ctx, async (tx) => {
     const before = await findSignIn(tx, url);
     if (before && isSame(before, next(before))) return;

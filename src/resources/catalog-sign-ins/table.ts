@@ -12,7 +12,7 @@ export const SIGN_IN_STATES = ["none", "needed", "signed_in"] as const;
 /** needed → signed_in by a sign-in; signed_in → needed if the server or a refresh rejects the token. */
 export type SignInState = Exclude<(typeof SIGN_IN_STATES)[number], "none">;
 
-/** A client that we are at one authorization server, without its secret. */
+/** Weir's client registration at one authorization server, without its secret. */
 export interface StoredClient extends Omit<OAuthClient, "secret"> {
   /** `registered` dynamically, `document`: the URL of Weir's metadata document, `given` by a user. */
   kind: "registered" | "document" | "given";
@@ -20,13 +20,13 @@ export interface StoredClient extends Omit<OAuthClient, "secret"> {
   redirectUri: string;
 }
 
-/** What of an organization's tokens is sealed. */
+/** The encrypted part of an organization's tokens. */
 export type StoredTokens = Pick<Tokens, "accessToken" | "refreshToken">;
 
-/** An organization's sign-in with the MCP server at one address; all of its entries there use it. */
+/** An organization's sign-in with the MCP server at one URL. All entries for it use it. */
 export const catalogSignIns = sqliteTable("catalog_sign_ins", {
   ...owned(),
-  /** As `URL` writes it. */
+  /** Normalized by `URL`. */
   url: text().notNull(),
   state: text().$type<SignInState>().notNull(),
   grantType: text().$type<GrantType>(),
@@ -34,7 +34,7 @@ export const catalogSignIns = sqliteTable("catalog_sign_ins", {
   /** What the tokens are for (RFC 8707). */
   resource: text(),
   client: json<StoredClient>(),
-  /** Null for a client that has none. */
+  /** Null for a public client. */
   sealedClientSecret: text(),
   /** The requested or granted scopes. */
   scope: text(),
@@ -52,22 +52,22 @@ export const catalogSignIns = sqliteTable("catalog_sign_ins", {
   signedInBy: text(),
   /** Why a sign-in is needed again, as a sentence. */
   problem: text(),
-  /** Another one with each set of tokens. */
+  /** Changes with each set of tokens. */
   generation: integer().notNull(),
   /** Until when one process may renew the tokens. A refresh token that is used twice is treated as stolen. */
   leaseUntil: text(),
 });
 export type SignInRow = typeof catalogSignIns.$inferSelect;
 
-/** A sign-in that waits for its browser to return. The row is deleted then. */
+/** A sign-in whose user hasn't returned yet. The row is deleted then. */
 export const catalogSignInAttempts = sqliteTable("catalog_sign_in_attempts", {
   /** SHA-256 of `state`, hex. */
   stateHash: text().primaryKey(),
   organizationId: text().notNull(),
-  /** Who began it, and alone may end it. */
+  /** Only the user who began a sign-in can finish it. */
   userId: text().notNull(),
   url: text().notNull(),
-  /** A path of the page. */
+  /** A path of the web interface. */
   returnTo: text().notNull(),
   sealedFacts: text().notNull(),
   expiresAt: text().notNull(),
@@ -80,8 +80,8 @@ interface Ids {
 
 /** Label for encrypting a client secret. */
 export const clientLabel = ({ id, organizationId }: Ids) => `catalog-sign-in:${id}:${organizationId}:client`;
-/** What tokens are sealed with. */
+/** Label for encrypting tokens. */
 export const tokensLabel = ({ id, organizationId }: Ids) => `catalog-sign-in:${id}:${organizationId}:tokens`;
-/** What an attempt is sealed with. */
+/** Label for encrypting an attempt. */
 export const attemptLabel = ({ stateHash }: { readonly stateHash: string }) =>
   `catalog-sign-in-attempt:${stateHash}`;

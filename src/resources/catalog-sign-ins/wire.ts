@@ -122,7 +122,7 @@ export const exampleView: Static<typeof SignInView> = {
   problem: null,
 };
 
-/** What authorization servers read of Weir if they accept a URL as the client ID. */
+/** What authorization servers read about Weir if they accept a URL as the client ID. */
 export const ClientDocument = object({
   client_id: Type.String(),
   client_name: Type.String(),

@@ -10,8 +10,8 @@ import type { TemplateRow } from "../templates/table.ts";
 import type { ConnectionTemplateRequest } from "./wire.ts";
 
 /**
- * Makes a draft of a connection template of an API's lists. Throws `not_found`, `invalid_state` for an MCP server,
- * `slug_taken`, `InvalidInput` for endpoints that the API does not have.
+ * Creates a draft of a connection template from an API's list endpoints. Throws `not_found`,
+ * `invalid_state` for an MCP server, `slug_taken`, and `InvalidInput` for endpoints that the API doesn't have.
  */
 export async function makeConnectionTemplate(
   ctx: Context,

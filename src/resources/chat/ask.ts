@@ -19,7 +19,7 @@ const EXPIRES_SECONDS = 7 * 24 * 60 * 60;
 export const hashOf = ({ toolName, input, fingerprint }: RequestedCall): string =>
   Bun.SHA256.hash(canonicalJson({ toolName, input, fingerprint }), "hex");
 
-/** The calls, with the ids that the questions are going to have. */
+/** Returns the calls, with IDs for their approvals. */
 export const preparePending = (ctx: Context, asked: readonly RequestedCall[]): PendingCall[] =>
   asked.map((call) => ({
     ...call,
@@ -29,8 +29,8 @@ export const preparePending = (ctx: Context, asked: readonly RequestedCall[]): P
   }));
 
 /**
- * Asks the person of the chat, or an admin, for each of the calls: a run of the approval gate that waits from the start,
- * and its decision.
+ * Asks the chat's user, or an admin, to approve each call:
+ * with a run of the approval gate that waits from the start, and its decision.
  */
 export async function askForAll(
   tx: WriteContext,

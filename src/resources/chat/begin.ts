@@ -22,7 +22,7 @@ import {
 import { findThread } from "./threads.ts";
 import type { TurnInput } from "./wire.ts";
 
-/** Maximum number of messages of the thread that a model gets. */
+/** Maximum number of messages of a thread that the model receives. */
 const MAX_MESSAGES = 400;
 const MAX_TITLE_CHARACTERS = 80;
 

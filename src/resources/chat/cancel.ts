@@ -7,7 +7,7 @@ import { close, finishTurn } from "./finish.ts";
 import { liveTurns, TurnEnded } from "./live.ts";
 import { chatMessages, chatTurns, type ThreadRow, type TurnRow } from "./table.ts";
 
-/** Model and tool let go within this time; then the caller hears that it is on its way. */
+/** How long to wait for the model and tool to stop. After that, the response says that the turn is being cancelled. */
 const LET_GO_MS = 1_900;
 const POLL_MS = 100;
 
@@ -23,7 +23,7 @@ export async function endTurn(ctx: Context, thread: ThreadRow, partialText: stri
     .select()
     .from(chatTurns)
     .where(eq(chatTurns.id, thread.activeTurnId ?? ""));
-  if (!turn || (live && turn.status === "streaming")) return; // it lets go a little later
+  if (!turn || (live && turn.status === "streaming")) return; // It stops a little later.
   const isElsewhere =
     turn.status === "streaming" &&
     turn.bootId !== ctx.bootId &&
@@ -42,7 +42,7 @@ async function soon(ctx: Context, work: Promise<void>): Promise<void> {
   }
 }
 
-/** Another process has it: that one looks every second. */
+/** Asks another process to cancel: it checks every second. */
 async function askElsewhere(ctx: Context, turn: TurnRow, partialText: string | null): Promise<void> {
   await ctx.store.write(async (db) => {
     await db

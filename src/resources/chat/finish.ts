@@ -71,7 +71,7 @@ export async function finishTurn(
   return true;
 }
 
-/** A change by its owner within this millisecond is dated ahead: what the server does must not date it back. */
+/** If its owner changed it within this millisecond, that time is ahead: the server must not set it back. */
 export const atLeast = (at: string) =>
   sql`case when ${chatThreads.updatedAt} > ${at} then ${chatThreads.updatedAt} else ${at} end`;
 
@@ -94,7 +94,7 @@ const ENDS: readonly string[] = ["output-available", "output-error", "output-den
 export const openCalls = (message: UiMessage) =>
   toolParts(message).filter(({ state }) => !ENDS.includes(state));
 
-/** The message with `seen` for its text: the person has not read more, and the model is not to go on from more. */
+/** Truncates the message's text to `seen`: the user has read no more, and the model must not continue from more. */
 function cutTo(message: UiMessage, seen: string): UiMessage {
   const whole = textOf(message);
   if (whole === seen) return message;

@@ -76,7 +76,7 @@ export function difference(sent: SentLengths, message: UiMessage): UiChunk[] {
   return fresh;
 }
 
-/** Null for chunks that only their position distinguishes. */
+/** Null for chunks that differ only in position. */
 function nameOf(chunk: UiChunk): string | null {
   if ("toolCallId" in chunk) return `${chunk.type} ${chunk.toolCallId}`;
   if ("approvalId" in chunk) return `${chunk.type} ${chunk.approvalId}`;

@@ -7,7 +7,9 @@ export interface ChatRequest {
   content: string | null;
   /** The client's ID of the message. */
   clientId: string | null;
-  /** To regenerate: a reply or the message that it answers; null for the last one. Else the message that this one replaces. */
+  /**
+   * To regenerate: a reply or the message that it answers, or null for the last one. Otherwise the message to replace.
+   */
   messageId: string | null;
 }
 
@@ -60,7 +62,7 @@ function partsOf({ parts }: JsonObject, loc: readonly string[]): string {
   return texts.join("\n");
 }
 
-/** Throws `invalid` for a name that is no time zone. */
+/** Throws `invalid` for an unknown time zone. */
 export function readTimezone(header: string | null): string | null {
   if (header === null || header.trim() === "") return null;
   const name = header.trim();

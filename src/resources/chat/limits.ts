@@ -13,14 +13,14 @@ const MAX_CALLS = 200;
 export const tooLong = ({ llmTurnSeconds }: Config): AppError =>
   new AppError("timeout", `The turn reached its time limit of ${llmTurnSeconds} seconds.`);
 
-/** True for an end that the turn's own bounds have set. */
+/** Whether the turn ended because of its own limits. */
 export const isBound = (error: unknown): boolean =>
   (error instanceof TurnEnded && error.why === "late") ||
   (error instanceof AppError && ["limit_exceeded", "too_many_steps"].includes(error.code));
 
 /**
- * The organization's model for one stretch of a turn, which may not go on past the turn's bounds: `spent` grows with it.
- * What the endpoint does not count is counted roughly. Its clock runs until `stop`.
+ * The organization's model for one stretch of a turn, within the turn's limits.
+ * Adds its usage to `spent`, estimated if the endpoint doesn't report it. The time limit applies until `stop`.
  */
 export function boundedModel(
   ctx: Context,

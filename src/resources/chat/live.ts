@@ -30,15 +30,15 @@ export interface LiveTurn {
   cancelRequest: { ctx: Context; partialText: string | null } | null;
   /** What was done to fit the thread into the model's context, one sentence each. */
   readonly notes: Set<string>;
-  /** True where something has changed since it was last stored. */
+  /** Whether it has changed since it was last stored. */
   isDirty: boolean;
-  /** Resolves when it has ended here, and rejects where that could not be stored. */
+  /** Resolves when the turn has ended here, and rejects if that couldn't be stored. */
   done: Promise<void>;
 }
 
 const byStore = new WeakMap<object, Map<string, LiveTurn>>();
 
-/** The turns that this process has under way, by thread. */
+/** Turns in progress in this process, by thread. */
 export function liveTurns({ store }: Pick<Context, "store">): Map<string, LiveTurn> {
   const known = byStore.get(store) ?? new Map<string, LiveTurn>();
   byStore.set(store, known);

@@ -21,7 +21,7 @@ import { findThread } from "./threads.ts";
 const BATCH = 50;
 const MAX_MESSAGES = 400;
 
-/** Spelt out, so that the partial index serves. */
+/** A literal, so that SQLite uses the partial index. */
 const isOpen = (status: "streaming" | "waiting") =>
   and(sql`${chatTurns.status} in ('streaming', 'waiting')`, eq(chatTurns.status, status));
 
@@ -117,7 +117,7 @@ export async function continueTurns(app: App): Promise<number> {
   return count;
 }
 
-/** Takes a waiting turn for this process; null where another was quicker. */
+/** Claims a waiting turn for this process. Null if another process was faster. */
 async function claim(app: App, { id, threadId }: TurnRow): Promise<TurnRow | null> {
   return app.store.write(async (db) => {
     const at = timestamp(app.clock);
@@ -223,7 +223,7 @@ async function finishCall(
   await carryOut(task, tool, { id: toolCallId, input, approval: { decisionId: approvalId, hash: now } });
 }
 
-/** The hash of what the person saw. */
+/** The hash of what the user saw. */
 function hashShown(gate: RunRow | undefined): string | null {
   const context = isObject(gate?.definition) ? gate.definition.context : null;
   return isObject(context) && typeof context.hash === "string" ? context.hash : null;

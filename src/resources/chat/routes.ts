@@ -36,7 +36,7 @@ const THREADS = "/api/v1/chat/threads";
 const THREAD = `${THREADS}/{thread_id}`;
 const agentSpecId = "01890a5d-ac96-774b-bcce-b302099a8061";
 
-/** A thread is private to its user, whatever the role of others. */
+/** A thread is private to its user, regardless of the roles of others. */
 const own = { personal: true, tag } as const;
 
 export const chatOperations = [

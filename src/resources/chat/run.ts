@@ -18,7 +18,7 @@ import { chatMessages, chatTurns, type TurnRow } from "./table.ts";
 
 /** A reply is stored at most this often while it grows. */
 const FLUSH_MS = 400;
-/** A turn that is quiet says that its process lives; where others share the store, it listens for a cancel as well. */
+/** Interval at which an idle turn renews its lease. If others share the database, it also checks for a cancellation. */
 const RENEW_MS = 10_000;
 const LISTEN_MS = 1_000;
 export const LEASE_MS = 30_000;
@@ -31,7 +31,7 @@ export interface Stretch {
   message: UiMessage;
   /** Messages before the reply. */
   history: readonly ModelMessage[];
-  /** Done before the model is called, such as calls that were decided. */
+  /** Runs before the model is called, such as calls that were approved or rejected. */
   first?: (task: Omit<AgentTask, "messages">, live: LiveTurn) => Promise<void>;
 }
 
@@ -162,7 +162,7 @@ function fail(
   const known = knownError(ctx, turn, error);
   const why = isCancelled ? "The turn was cancelled." : "The turn ended before the call did.";
   for (const part of message.parts) {
-    // Open ends are left only by a failure of our own.
+    // Only an error of Weir itself leaves a part open.
     if ((part.type === "text" || part.type === "reasoning") && part.state === "streaming")
       part.state = "done";
   }
@@ -220,7 +220,7 @@ function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
           and(eq(chatTurns.id, turn.id), eq(chatTurns.status, "streaming"), eq(chatTurns.bootId, ctx.bootId)),
         )
         .returning({ asked: chatTurns.cancelRequestedAt, partialText: chatTurns.partialText });
-      // a turn that another process ended in the meantime keeps its reply
+      // A turn that another process ended in the meantime keeps its reply.
       if (isDirty && held.length > 0)
         await db.update(chatMessages).set(row).where(eq(chatMessages.id, turn.messageId));
       return held;

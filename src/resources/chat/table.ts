@@ -19,11 +19,11 @@ export const chatThreads = sqliteTable("chat_threads", {
   updatedAt: text().notNull(),
   agentSpecId: text().notNull(),
   title: text(),
-  /** `pending` until there was a turn. */
+  /** `pending` until the first turn. */
   lastTurnStatus: text().$type<TurnStatus>().notNull(),
-  /** The turn that has not ended; one at a time. */
+  /** The turn in progress or waiting; at most one. */
   activeTurnId: text(),
-  /** Of the first messages, where they are more than the model takes. */
+  /** Summary of the first messages, if the thread exceeds the model's context. */
   summary: json<Summary>(),
 });
 export type ThreadRow = typeof chatThreads.$inferSelect;
@@ -37,7 +37,7 @@ export const chatMessages = sqliteTable("chat_messages", {
   /** All of its text. For a reply in progress, the text so far. */
   content: text().notNull(),
   format: text().$type<"text" | "markdown">().notNull(),
-  /** The message as clients of the AI SDK keep it. */
+  /** The message as AI SDK clients store it. */
   rawData: json<UiMessage>().notNull(),
   cancelled: integer({ mode: "boolean" }).notNull(),
   durationSeconds: real(),
@@ -47,7 +47,7 @@ export const chatMessages = sqliteTable("chat_messages", {
 });
 export type MessageRow = typeof chatMessages.$inferSelect;
 
-/** A call that waits for a decision: what was asked, with its run and decision. */
+/** A call that waits for a decision, with its run and decision. */
 export interface PendingCall extends RequestedCall {
   /** SHA-256 of what the decision shows: tool, arguments, and what the tool does. */
   hash: string;
@@ -66,20 +66,20 @@ export const chatTurns = sqliteTable("chat_turns", {
   /** The reply. */
   messageId: text().notNull(),
   status: text().$type<TurnStatus>().notNull(),
-  /** Of the person, an IANA name. */
+  /** The user's IANA time zone. */
   timezone: text(),
   steps: integer().notNull(),
   usage: json<Spent>().notNull(),
   pending: json<PendingCall[]>().notNull(),
   error: json<{ code: string; message: string } | null>(),
-  /** On whose behalf; an `Actor`. */
+  /** An `Actor`: on whose behalf it acts. */
   actor: json<JsonObject>().notNull(),
   correlationId: text().notNull(),
-  /** The process that has it; null while it waits. */
+  /** The process that runs it. Null while it waits. */
   bootId: text(),
   leaseUntil: text(),
   cancelRequestedAt: text(),
-  /** What the person saw when it was cancelled. */
+  /** What the user saw when it was cancelled. */
   partialText: text(),
   createdAt: text().notNull(),
   startedAt: text().notNull(),

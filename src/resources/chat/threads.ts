@@ -10,10 +10,10 @@ import { endTurn } from "./cancel.ts";
 import { chatMessages, chatThreads, chatTurns, type MessageRow, type ThreadRow } from "./table.ts";
 import type { BulkDelete, ThreadCreate, ThreadPatch } from "./wire.ts";
 
-/** Threads that go in one transaction. */
+/** Number of threads per transaction. */
 const BATCH = 100;
 
-/** Every query here passes through this: another person's thread does not exist. */
+/** Every query here uses this condition: threads of other users don't exist. */
 const mine = (ctx: Context) =>
   and(eq(chatThreads.organizationId, ctx.organizationId), eq(chatThreads.ownerId, ctx.actor.id));
 
@@ -47,7 +47,7 @@ export async function listThreads(ctx: Context, { limit, cursor }: Page) {
   return pageOf(ctx, scope, rows, limit);
 }
 
-/** In the order in which they were said. */
+/** Oldest first. */
 export async function listMessages(
   ctx: Context,
   threadId: string,
@@ -66,7 +66,7 @@ export async function listMessages(
   return pageOf(ctx, scope, rows, limit);
 }
 
-/** Throws `invalid` for an agent that is not there. */
+/** Throws `invalid` for an agent that doesn't exist. */
 export function createThread(ctx: Context, { agentSpecId, title }: ThreadCreate): Promise<ThreadRow> {
   return write(ctx, async (tx) => {
     await checkAgent(tx, agentSpecId);

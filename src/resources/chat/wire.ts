@@ -65,7 +65,7 @@ export const MessagePage = object({ items: Type.Array(Message), nextCursor: opti
 /** Maximum length of a message. */
 export const MAX_CONTENT_CHARACTERS = 100_000;
 
-/** One of the three says what the person asks; the rest is what clients of the AI SDK send along. */
+/** One of the three fields has the user's message. AI SDK clients send the rest along. */
 export const TurnInput = requestObject({
   content: optional(
     Type.String({

@@ -12,7 +12,7 @@ const CODE_SECONDS = 60;
 /** Base64url of a SHA-256. */
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
-/** What the address of the authorization page asks for, as a client wrote it (RFC 6749, 4.1.1; RFC 7636; RFC 8707). */
+/** Query parameters of the authorization page, as a client sent them (RFC 6749, 4.1.1; RFC 7636; RFC 8707). */
 export interface AuthorizationInput {
   response_type: string;
   client_id: string;
@@ -55,7 +55,7 @@ export async function readRequest(app: App, given: AuthorizationInput): Promise<
   };
 }
 
-/** Scopes of others, such as `offline_access`, are left out; the token says which it has. */
+/** Unknown scopes, such as `offline_access`, are ignored. The token response lists the granted ones. */
 function scopesOf(scope = ""): ClientScope[] {
   const asked = scope.split(" ");
   const known = CLIENT_SCOPES.filter((each) => asked.includes(each));

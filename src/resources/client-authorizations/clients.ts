@@ -2,16 +2,16 @@ import { AppError, OAuthError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { App } from "../../context.ts";
 
-/** An OAuth client, as it registered or as its document says. */
+/** An OAuth client, from its registration or its metadata document. */
 export interface Client {
   id: string;
   name: string;
   redirectUris: string[];
-  /** The host that vouches for it by a document there; null of a client that registered itself. */
+  /** The host of its metadata document. Null for a client that registered itself. */
   host: string | null;
 }
 
-/** The registration is in the client ID itself, signed, so that nothing has to be stored. */
+/** The client ID contains the signed registration, so that nothing has to be stored. */
 const PURPOSE = "oauth-client";
 const PREFIX = "weir.";
 const MAX_NAME = 100;
@@ -34,8 +34,8 @@ const NEVER = new Set([
 const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
 /**
- * Registers a client (RFC 7591) without storing it: the id carries the metadata, signed. Throws `OAuthError` for
- * metadata that can't be used.
+ * Registers a client (RFC 7591) without storing it: the ID contains the signed metadata.
+ * Throws `OAuthError` for invalid metadata.
  */
 export function registerClient(app: App, given: JsonObject): Client {
   const { name, redirectUris } = readMetadata(given);
@@ -44,8 +44,8 @@ export function registerClient(app: App, given: JsonObject): Client {
 }
 
 /**
- * The client of an id that was registered here, or whose id is the address of its metadata document. Throws
- * `OAuthError` (`invalid_client`) for any other.
+ * Returns the client with an ID that was registered here, or that is the URL of its metadata document.
+ * Throws `OAuthError` (`invalid_client`) for any other.
  */
 export async function findClient(app: App, id: string): Promise<Client> {
   if (id.startsWith("https://")) return fetchClient(app, id);
@@ -58,7 +58,7 @@ export async function findClient(app: App, id: string): Promise<Client> {
   return { id, name, redirectUris, host: null };
 }
 
-/** A client whose id is the address of a document that describes it (client id metadata document). */
+/** Fetches a client whose ID is the URL of its metadata document. */
 async function fetchClient(app: App, id: string): Promise<Client> {
   const refuse = (why: string) => new OAuthError("invalid_client", `The document of the client ${why}.`);
   const url = URL.parse(id);
@@ -82,7 +82,7 @@ function parse(bytes: Uint8Array): Json {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as Json;
   } catch {
-    return null; // reported as a document that isn't an object
+    return null; // Reported below: the document isn't an object.
   }
 }
 

@@ -10,10 +10,9 @@ import { users } from "../users/table.ts";
 import { type ClientScope, refreshTokens } from "./table.ts";
 
 const ACCESS_DAYS = 1;
-/** From the last refresh on. */
+/** Counted from the last refresh. */
 const REFRESH_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Tokens of a client. */
 export interface Grant {
   token: string;
   refreshToken: string;
@@ -21,20 +20,22 @@ export interface Grant {
   expiresInSeconds: number;
 }
 
-/** Whose access a client has, and where. */
+/** The user whose access a client has, and the organization. */
 export interface Approval {
-  /** Of all refresh tokens that follow each other: the id of the code that began with it. */
+  /** Shared by all refresh tokens of one chain: the ID of the code that it began with. */
   familyId: string;
   clientId: string;
   clientName: string;
   scopes: ClientScope[];
   userId: string;
   organizationId: string;
-  /** Maximum lifetime of everything in it. */
+  /** When everything in the family expires. */
   endsAt: string;
 }
 
-/** The person who approved, as far as they may still act there. Throws `OAuthError` (`invalid_grant`). */
+/**
+ * Returns a context of the user who approved, as far as they still have access. Throws `OAuthError` (`invalid_grant`).
+ */
 export async function contextOfApproval(
   app: App,
   { userId, organizationId }: Pick<Approval, "userId" | "organizationId">,
@@ -51,7 +52,7 @@ export async function contextOfApproval(
   return contextFor(app, { organizationId, role: person.role, actor, correlationId });
 }
 
-/** Makes an access token with these scopes, and the refresh token that the next one is had for. */
+/** Creates an access token with these scopes, and the refresh token for the next one. */
 export async function grantAccess(
   tx: WriteContext,
   approval: Approval,
@@ -85,7 +86,7 @@ export async function grantAccess(
   };
 }
 
-/** Ends all that a code led to: its refresh tokens, and the access tokens that are left. */
+/** Revokes everything that a code led to: its refresh tokens, and the remaining access tokens. */
 export async function endFamily(tx: WriteContext, familyId: string): Promise<void> {
   const rows = await tx.db.select().from(refreshTokens).where(eq(refreshTokens.familyId, familyId));
   for (const { tokenId } of rows) await revokeTokenOfOrganization(tx, tokenId);

@@ -1,7 +1,7 @@
 import type { App } from "../../context.ts";
 import { CLIENT_SCOPES, DEFAULT_SCOPES } from "./table.ts";
 
-/** The one resource that clients get tokens for. */
+/** The only resource that clients get tokens for. */
 export const resourceOf = (app: App): string => `${app.baseUrl()}/mcp`;
 
 /** RFC 9728. */
@@ -9,7 +9,7 @@ export const protectedResource = (app: App) => ({
   resource: resourceOf(app),
   authorization_servers: [app.baseUrl()],
   bearer_methods_supported: ["header"],
-  scopes_supported: DEFAULT_SCOPES, // all that tools need
+  scopes_supported: DEFAULT_SCOPES, // All that tools need.
   resource_name: "Weir",
   resource_documentation: `${app.baseUrl()}/docs/agents`,
 });

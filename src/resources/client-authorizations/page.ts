@@ -20,7 +20,7 @@ const authorize = page(
 <section id="done" data-step hidden tabindex="-1"><p id="outcome"></p></section>`,
 );
 
-/** The page where people decide about MCP clients. */
+/** The page where users approve or deny MCP clients. */
 export const clientAuthorizationPageOperations = [
   fileOperation("/oauth/authorize", "Get the authorization page", authorize, "text/html"),
   fileOperation("/oauth/authorize.js", "Get the authorization script", script, "text/javascript"),

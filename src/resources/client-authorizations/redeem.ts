@@ -11,8 +11,8 @@ import { type AuthorizationCodeRow, authorizationCodes } from "./table.ts";
 const APPROVAL_MS = 90 * 24 * 60 * 60 * 1000;
 
 /**
- * Exchanges a code for an access token and a refresh token, once. A code that is used twice was stolen, so everything
- * it gave is revoked. Throws `OAuthError` (`invalid_grant`).
+ * Exchanges a code for an access token and a refresh token, once.
+ * A code that is used twice was stolen, so all tokens it led to are revoked. Throws `OAuthError` (`invalid_grant`).
  */
 export async function redeemCode(
   app: App,

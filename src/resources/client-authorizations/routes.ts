@@ -31,7 +31,7 @@ const tag = "MCP";
 
 const OAuthProblem = object({ error: Type.String(), error_description: Type.String() });
 
-/** The errors of RFC 6749 and 7591 in place of Weir's own. */
+/** Errors as in RFC 6749 and 7591 instead of Weir's own. */
 const refusal = (error: string, error_description: string) => ({
   400: { description: "The request was refused.", body: OAuthProblem, example: { error, error_description } },
 });
@@ -158,7 +158,7 @@ export const clientAuthorizationOperations = [
   }),
 ];
 
-/** Does what the grant type says, once its fields are there. */
+/** Handles a grant type, once its required fields are known to be present. */
 function grantFor(app: App, body: Static<typeof ClientTokenRequest>, visitor: Visitor): Promise<Grant> {
   const { grant_type, resource, scope } = body;
   const required = (name: keyof typeof body): string => {

@@ -2,7 +2,7 @@ import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { json } from "../../store/columns.ts";
 import type { Scope } from "../access-tokens/table.ts";
 
-/** What an MCP client may ask for: nothing that decides for people, or manages them. */
+/** Scopes that an MCP client can request: none that makes decisions for users, or manages them. */
 export const CLIENT_SCOPES = ["read", "run", "write"] as const satisfies readonly Scope[];
 /** Scopes of a client that requests none. */
 export const DEFAULT_SCOPES = ["read", "run"] as const satisfies readonly Scope[];
@@ -11,13 +11,13 @@ export type ClientScope = (typeof CLIENT_SCOPES)[number];
 /** `spent`: exchanged for an access token, which happens once. */
 type CodeStatus = "issued" | "spent";
 
-/** A code that a person's consent gave to an MCP client (RFC 6749, section 4.1), for a minute. */
+/** An authorization code (RFC 6749, section 4.1) for an MCP client that a user approved. Valid for a minute. */
 export const authorizationCodes = sqliteTable("authorization_codes", {
   id: text().primaryKey(),
   /** SHA-256, hex. */
   codeHash: text().notNull(),
   clientId: text().notNull(),
-  /** What the client calls itself, as the person was shown it. */
+  /** The client's own name, as shown to the user. */
   clientName: text().notNull(),
   redirectUri: text().notNull(),
   /** PKCE's S256 challenge. */
@@ -37,10 +37,10 @@ export type AuthorizationCodeRow = typeof authorizationCodes.$inferSelect;
 /** `spent`: exchanged for the next one, which is possible once. `ended`: it, or the original code, was used twice. */
 type RefreshStatus = "issued" | "spent" | "ended";
 
-/** What an MCP client gets its next access token for. */
+/** What an MCP client exchanges for its next access token. */
 export const refreshTokens = sqliteTable("refresh_tokens", {
   id: text().primaryKey(),
-  /** Of all that follow each other: the id of the code. */
+  /** Shared by all refresh tokens of one chain: the ID of the code. */
   familyId: text().notNull(),
   /** SHA-256, hex. */
   tokenHash: text().notNull(),
@@ -49,7 +49,7 @@ export const refreshTokens = sqliteTable("refresh_tokens", {
   scopes: json<ClientScope[]>().notNull(),
   userId: text().notNull(),
   organizationId: text().notNull(),
-  /** Nothing that follows lasts longer. */
+  /** No later token of the chain is valid longer. */
   endsAt: text().notNull(),
   status: text().$type<RefreshStatus>().notNull(),
   /** The access token issued with it. If a user revokes that one, it can't be renewed. */

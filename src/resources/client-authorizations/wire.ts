@@ -4,7 +4,7 @@ import { CLIENT_SCOPES, type ClientScope } from "./table.ts";
 
 const text = (description: string, maxLength = 2000) => Type.String({ maxLength, description });
 
-/** What the address of the authorization page has. */
+/** Query parameters of the authorization page. */
 export const AuthorizationQuery = object({
   response_type: text("Always `code`."),
   client_id: text("From registration, or the HTTPS address of the client's metadata document.", 8000),
@@ -55,7 +55,7 @@ export function toClientRequest({
   return { clientName: client.name, clientHost: client.host, redirectHost: host || protocol, scopes };
 }
 
-/** RFC 7591. Other fields are ignored, as it says. */
+/** RFC 7591. Unknown fields are ignored, as it requires. */
 export const Registration = object({
   redirect_uris: Type.Array(Type.String({ maxLength: 500 }), {
     maxItems: 100,

@@ -20,14 +20,13 @@ const ATTEMPT_MS = 10 * 60 * 1000;
 /** How long after that a sign-in is reported as expired. */
 const EXPIRED_FOR_MS = 60 * 60 * 1000;
 
-/** What is stored of a sign-in until the user returns. */
+/** The data stored for a sign-in until the user returns. */
 export interface Facts {
   hash: string;
   redirectUri: string;
   verifier: string | null;
 }
 
-/** Throws `not_found`, and `invalid_state` for a connection without a sign-in. */
 export async function findSettings(
   ctx: Context,
   id: string,

@@ -31,10 +31,10 @@ export const ConnectionSignInState = object({
 });
 type ConnectionSignInState = Static<typeof ConnectionSignInState>;
 
-/** Rights that replies leave out, or spell otherwise, though they were granted. */
+/** Scopes that responses omit or spell differently even if they were granted. */
 const UNTOLD = /^(openid|profile|email|offline_access|offline\.access)$/;
 
-/** `https://graph.example.com/Mail.Read` and `mail.read` are one right. */
+/** `https://graph.example.com/Mail.Read` and `mail.read` are the same scope. */
 const nameOf = (scope: string) => scope.slice(scope.lastIndexOf("/") + 1).toLowerCase();
 
 /** Returns the requested scopes that weren't granted. */

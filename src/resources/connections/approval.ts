@@ -19,14 +19,14 @@ const MAX_APPROVED_CHARACTERS = 65_536;
 export const needsApproval = (rule: ApprovalRule, purpose: Purpose): boolean =>
   purpose === "write" ? rule !== "none" : purpose === "read" && rule === "all";
 
-/** For work outside of a run, where nobody can be asked. */
+/** For use outside of a run, where approval can't be requested. */
 export const approvalMissing = ({ name }: ConnectionRow): AppError =>
   new AppError(
     "invalid_state",
     `Connection ${name} requires approval. Run an action with it: the run waits for a decision.`,
   );
 
-/** Throws `forbidden` for anyone but an admin who would change what needs approval. */
+/** Throws `forbidden` if a non-admin would change what needs approval. */
 export function checkMaySet({ role }: Pick<Context, "role">, from: ApprovalRule, to?: ApprovalRule): void {
   if (to === undefined || to === from || ROLES.indexOf(role) >= ROLES.indexOf("admin")) return;
   throw new AppError("forbidden", "approvalRequired: setting it requires the admin role.");

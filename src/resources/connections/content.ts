@@ -26,9 +26,9 @@ export async function openFile(
 }
 
 /**
- * Deletes a file; some systems keep it in a trash. The trail hears of it first, and again where it did not work.
+ * Deletes a file. Some systems move it to a trash. Recorded in the audit log before the request, and again if it fails.
  *
- * Throws as `listFiles` does, and `bad_request` for a folder and where files can only be read.
+ * Throws as `listFiles` does, and `bad_request` for a folder or a system whose files are read-only.
  */
 export async function deleteFile(ctx: Context, id: string, path: string, signal: AbortSignal): Promise<void> {
   const { row, files } = await findWithFiles(ctx, id, path);

@@ -12,11 +12,11 @@ import { type ConnectionRow, connections } from "./table.ts";
 import type { ConnectionCreate } from "./wire.ts";
 
 /**
- * Creates a connection in `needs_verification`. One of a template keeps the definition as it is now, so that later
- * versions don't change it.
+ * Creates a connection in `needs_verification`.
+ * If it has a template, it keeps the current definition, so that later versions don't change it.
  *
- * Throws `InvalidInput` for a provider or template that is not there and for config and credentials that it does
- * not take, `forbidden` for an `approvalRequired` by who is no admin, `slug_taken`, `invalid_state` for a template that is not published.
+ * Throws `InvalidInput` for an unknown provider or template and for invalid config or credentials, `forbidden` if a
+ * non-admin sets `approvalRequired`, `slug_taken`, and `invalid_state` for a template that isn't published.
  */
 export function createConnection(ctx: Context, input: ConnectionCreate): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
@@ -39,7 +39,7 @@ export async function originOf(ctx: Context, input: ConnectionCreate): Promise<O
 
 type Settings = Pick<ConnectionCreate, "name" | "provider" | "config" | "credentials" | "approvalRequired">;
 
-/** A connection that is not stored. */
+/** Returns a connection that isn't stored. */
 export function draftOf(ctx: Context, input: Settings & { slug: string }, origin: Origin): ConnectionRow {
   const at = { id: ctx.ids.uuid(), organizationId: ctx.organizationId };
   return {
@@ -61,7 +61,10 @@ export function draftOf(ctx: Context, input: Settings & { slug: string }, origin
   };
 }
 
-/** Stores a connection whose settings have been checked. Throws `slug_taken`; `invalid_state` for files that others can't see. */
+/**
+ * Stores a connection whose settings have been checked.
+ * Throws `slug_taken`, and `invalid_state` for files that other processes can't access.
+ */
 export async function insertConnection(
   tx: WriteContext,
   input: Settings & Pick<ConnectionCreate, "slug">,

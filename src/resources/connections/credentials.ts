@@ -2,17 +2,17 @@ import { storedJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { ConnectionRow } from "./table.ts";
 
-/** The label that a connection's credentials are sealed under. */
+/** Label for encrypting a connection's credentials. */
 export const credentialsLabel = (row: { id: string; organizationId: string }) =>
   `connection:${row.id}:${row.organizationId}`;
 
-/** Credentials in clear; they never leave the process but to their own system. */
+/** Decrypts credentials. They are only ever sent to their own system. */
 export const openCredentials = (ctx: Context, row: ConnectionRow): Record<string, string> =>
   row.sealedCredentials === ""
     ? {}
     : storedJson(ctx.secrets.open(row.sealedCredentials, credentialsLabel(row)));
 
-/** The columns that hold credentials; of none, no ciphertext is kept. */
+/** Returns the columns for credentials. Without credentials, no ciphertext is stored. */
 export function sealCredentials(
   ctx: Context,
   row: { id: string; organizationId: string },

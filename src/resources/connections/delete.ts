@@ -14,12 +14,12 @@ import {
 } from "./table.ts";
 import { usesOf } from "./uses.ts";
 
-/** Throws `in_use` naming the actions, automations and APIs of the catalog that use it, `not_found`. */
+/** Throws `not_found`, and `in_use` naming the actions, automations and catalog APIs that use it. */
 export function deleteConnection(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);
     await refuseUsed(tx, row.id);
-    // Deleted actions are kept for the sake of their runs, and would hold on to it.
+    // Deleted actions are kept for their runs, and would still refer to it.
     await tx.db
       .update(actions)
       .set({ connectionId: null })

@@ -18,10 +18,10 @@ import type { ConnectionCreate } from "./wire.ts";
 
 type Installed = Pick<App, "providers">;
 
-/** What config and credentials are checked against. */
+/** The schemas that config and credentials are checked against. */
 export interface Taker {
   provider: Provider;
-  /** Null for a provider of Weir's own. */
+  /** Null for a built-in provider. */
   definition: HttpTemplate | null;
 }
 
@@ -30,8 +30,8 @@ const TEMPLATE_FIELDS = ["templateId", "templateSlug", "kind"] as const;
 const isGiven = (raw: JsonObject, field: string) => raw[field] !== undefined && raw[field] !== null;
 
 /**
- * All that is wrong with the body of a new connection beyond its shape: which variant it is, and whether the
- * provider or the template takes its config and credentials (docs/decisions/connections.md).
+ * Returns everything that is wrong with the body of a new connection beyond its shape: which variant it is,
+ * and whether the provider or template accepts its config and credentials (docs/decisions/connections.md).
  */
 export async function creationFaults(app: Installed, raw: Json, ctx: Context | null): Promise<Fault[]> {
   if (!isObject(raw)) return [];
@@ -73,7 +73,7 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
   const faults: Fault[] = isGiven(raw, "templateVersion")
     ? [{ loc: ["body", "templateVersion"], msg: "Only allowed with a template", type: "extra_forbidden" }]
     : [];
-  if (typeof raw.provider !== "string") return faults; // the shape reports it
+  if (typeof raw.provider !== "string") return faults; // Reported by the shape.
   const provider = app.providers.get(raw.provider);
   if (!provider) {
     const known = [...app.providers.keys()].map((id) => `'${id}'`).join(", ");
@@ -100,14 +100,14 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
   const references = TEMPLATE_FIELDS.filter((field) => field !== "kind" && isGiven(raw, field));
   const fault = (field: string, msg: string, type: string): Fault => ({ loc: ["body", field], msg, type });
   if (references.length === 0) return [fault("templateId", "Field required, or templateSlug", "missing")];
-  if ([...references, "templateVersion"].some((field) => !isReadable(raw, field))) return []; // the shape reports it
+  if ([...references, "templateVersion"].some((field) => !isReadable(raw, field))) return []; // Reported by the shape.
   const reference = raw as TemplateReference;
   const row = await namedTemplate(ctx, reference, "connection");
   if (row) {
-    if (row.status === "draft") return []; // it may say nothing yet, and is refused for being one
+    if (row.status === "draft") return []; // A draft may be incomplete, and is rejected for being a draft.
     const taker = takerOf(row.definition as HttpTemplate);
     if (isGiven(raw, "credentials")) return settingsFaults(taker, raw);
-    // a template that asks for none takes none
+    // A template without credentials accepts none.
     const lacks = credentialsFaults(taker, {}, {}).length > 0;
     return [...settingsFaults(taker, raw), ...(lacks ? [MISSING_CREDENTIALS] : [])];
   }
@@ -158,7 +158,7 @@ export function configFaults(
   return faults;
 }
 
-/** Why the address that a template makes of `config` can't be used. */
+/** Returns why the URL that a template builds from `config` can't be used. */
 function addressFaultOf(definition: HttpTemplate, config: JsonObject): string | null {
   try {
     baseUrlOf(definition, config);
@@ -183,7 +183,7 @@ export function credentialsFaults(
       ? [...faults, { loc: [...loc, lack.field], msg: lack.message, type: "missing" }]
       : faults;
   }
-  const { faults } = read(map(Type.String()), credentials, loc); // texts, as they are stored
+  const { faults } = read(map(Type.String()), credentials, loc); // Credentials are stored as text.
   return faults.length > 0 ? faults : schemaFaultsAt(loc, definition.credentialsSchema, credentials);
 }
 
@@ -200,7 +200,7 @@ const schemaFaultsAt = (
         type,
       }));
 
-/** `patch` over `values`, key by key: null removes one, anything else takes its place. */
+/** Merges `patch` into `values` by key: null removes a key, anything else replaces it. */
 export const merged = <T extends Json>(
   values: Record<string, T>,
   patch: Record<string, T | null>,
@@ -236,6 +236,6 @@ export function takerFor(app: Installed, row: Pick<ConnectionRow, "provider" | "
   return { provider, definition: null };
 }
 
-/** Throws `not_available` for a provider that this version does not have. */
+/** Throws `not_available` for a provider that this version doesn't have. */
 export const providerOf = (app: Installed, row: Pick<ConnectionRow, "provider" | "definition">): Provider =>
   takerFor(app, row).provider;

@@ -15,7 +15,7 @@ import { signInTokensOf } from "./sign-in-tokens.ts";
 import { type ApprovalRule, type ConnectionRow, connections } from "./table.ts";
 import { tokensOf } from "./tokens.ts";
 
-/** A link, and the rule of its connection for those who ask for approval by themselves. */
+/** A link, and its connection's approval rule for callers that request approval themselves. */
 export interface OpenedConnection {
   provider: Provider;
   link: Link;
@@ -56,7 +56,7 @@ export async function linkOf(
   return { provider, link, approvalRequired: row.approvalRequired };
 }
 
-/** Times of use are written at most this often. */
+/** Minimum interval between updates of the time of last use. */
 const USE_NOTED_MS = 60_000;
 
 /**
@@ -71,7 +71,7 @@ export async function openLink(
     providers: readonly string[] | null;
     signal: AbortSignal;
     purpose: Purpose;
-    /** Called if the purpose needs approval. Throws unless there is one. */
+    /** Called if the purpose needs approval. Throws unless it was approved. */
     requireApproval(row: ConnectionRow): Promise<void>;
   },
 ): Promise<OpenedConnection> {

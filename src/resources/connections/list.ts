@@ -42,7 +42,7 @@ interface Listed {
   hasNext: boolean;
   offset: number;
   total: number;
-  /** Only in cursor mode, and absent at the end. */
+  /** Only in cursor mode. Omitted on the last page. */
   nextCursor?: string;
 }
 

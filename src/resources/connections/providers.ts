@@ -3,7 +3,7 @@ import type { App } from "../../context.ts";
 import type { Provider } from "../../providers/contract.ts";
 import type { ProviderList } from "./wire.ts";
 
-/** Each provider that this version has, with the JSON Schemas of what its connections take. */
+/** Returns the providers of this version, with the JSON Schemas of their connections' settings. */
 export const describeProviders = (app: Pick<App, "providers">): ProviderList["providers"] =>
   [...app.providers.values()].map(describe);
 

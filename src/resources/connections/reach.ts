@@ -9,15 +9,15 @@ import type { ConnectionRow } from "./table.ts";
 
 interface Limits {
   purpose: Purpose;
-  /** Null for work that may take its time. */
+  /** Null for work without a time limit. */
   limitMs: number | null;
   /** The caller's own signal, if the work is only for them. */
   signal?: AbortSignal;
 }
 
 /**
- * Does `work` with a connection's system. Throws `timeout` past the limit, `cancelled` if the caller disconnects, and
- * what the provider throws. Credentials are removed from messages.
+ * Runs `work` with a connection's system. Throws `timeout` past the limit, `cancelled` if the caller disconnects,
+ * and what the provider throws. Credentials are removed from messages.
  */
 export async function reach<T>(
   ctx: Context,
@@ -28,7 +28,7 @@ export async function reach<T>(
   const stop = new AbortController();
   const done = new AbortController();
   const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => undefined); // it is raced below; nobody else handles its error
+  stopped.promise.catch(() => undefined); // Awaited in the race below; this only prevents an unhandled rejection.
   stop.signal.addEventListener("abort", () => stopped.reject(stop.signal.reason), { once: true });
   const leave = () => stop.abort(new AppError("cancelled", "The client closed the request."));
   if (signal?.aborted) leave();

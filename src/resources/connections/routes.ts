@@ -56,7 +56,7 @@ import { ConnectionUses } from "./wire-uses.ts";
 const tag = "Connections";
 const params = object({ connection_id: uuid() });
 const example = exampleConnection;
-/** Of what asks the other side. */
+/** Errors of operations that call the external system. */
 const REMOTE = [400, 404, 409, 502, 504] as const;
 
 export const connectionOperations = [

@@ -68,7 +68,7 @@ class Walk {
     };
   }
 
-  /** Ends the walk before it begins: `selected` items are too many. */
+  /** Stops before the walk, since `selected` items are too many. */
   refuse(selected: number, item: string): void {
     this.#selected = selected;
     this.#tooMany(item);

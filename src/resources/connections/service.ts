@@ -8,7 +8,7 @@ import type { ReadDb } from "../../store/store.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 
-/** Every query here passes through this: a connection of another organization does not exist. */
+/** Every query here uses this condition: connections of other organizations don't exist. */
 export const mine = (ctx: Context, id: string) =>
   and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id));
 

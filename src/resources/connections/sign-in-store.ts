@@ -17,15 +17,15 @@ export type StoredTokens = Pick<Tokens, "accessToken" | "refreshToken">;
 /** Path of the OAuth callback, below the base URL. */
 export const SIGN_IN_CALLBACK = "/api/v1/connections/oauth/callback";
 
-/** The label that a sign-in's tokens are sealed under. */
+/** Label for encrypting a sign-in's tokens. */
 export const signInLabel = (row: { connectionId: string; organizationId: string }) =>
   `connection-sign-in:${row.connectionId}:${row.organizationId}`;
 
-/** The label that an attempt's facts are sealed under. */
+/** Label for encrypting an attempt's data. */
 export const attemptLabel = ({ stateHash }: { readonly stateHash: string }) =>
   `connection-sign-in-attempt:${stateHash}`;
 
-/** How a person signs in for a connection, and what tokens of such a sign-in are for. */
+/** How a user signs in for a connection, and what the tokens are for. */
 export interface SignInSettings {
   terms: SignInTerms;
   hash: string;
@@ -50,7 +50,7 @@ export async function findSignIn(ctx: Context, connectionId: string): Promise<Co
   return row ?? null;
 }
 
-/** Null once they are of no use. */
+/** Null if they no longer work. */
 export const openTokens = (ctx: Context, row: ConnectionSignIn): StoredTokens | null =>
   row.sealedTokens === null ? null : storedJson(ctx.secrets.open(row.sealedTokens, signInLabel(row)));
 

@@ -16,7 +16,10 @@ import {
 } from "./sign-in-store.ts";
 import type { ConnectionRow, ConnectionSignIn } from "./table.ts";
 
-/** A token that ends sooner is renewed before it is used; one of a short life, in its last third. */
+/**
+ * A token that expires sooner is refreshed before it is used.
+ * A short-lived one is refreshed in the last third of its life.
+ */
 const AHEAD_MS = 60_000;
 /** A token is read again after this time. */
 const RECHECK_MS = 10_000;
@@ -27,14 +30,14 @@ const LEASE_MS = 30_000;
 const WORK_MS = 20_000;
 const POLL_MS = 200;
 
-/** Renewals under way in this process, by connection and set of tokens. */
+/** Refreshes in progress in this process, by connection and set of tokens. */
 const UNDER_WAY = slot(() => new Map<string, Promise<void>>());
 
 interface Held {
   token: string;
   /** In milliseconds. 0 if it was already stored. */
   renewedAt: number;
-  /** Until when it is not looked up again. */
+  /** Until when the token isn't read again. */
   until: number;
 }
 
@@ -64,7 +67,7 @@ export function signInTokensOf(
         const kept = await findSignIn(ctx, row.id);
         const tokens = kept?.settingsHash === settings.hash ? openTokens(ctx, kept) : null;
         if (kept === null || tokens === null) throw signInNeeded(row, kept, settings);
-        // some systems renew a token by giving it more time: another renewal would bring no other
+        // Some systems refresh a token by extending it: another refresh would return the same one.
         if (isNew) return hold(kept, tokens.accessToken, true);
         const isGood = tokens.accessToken !== bad;
         if (isGood && !isEnding(ctx, kept)) return hold(kept, tokens.accessToken, false);
@@ -84,7 +87,7 @@ const aheadMs = ({ issuedAt, expiresAt }: ConnectionSignIn): number =>
 const isEnding = (ctx: Context, kept: ConnectionSignIn) => remainingMs(ctx, kept) < aheadMs(kept);
 const hasTime = (ctx: Context, kept: ConnectionSignIn) => remainingMs(ctx, kept) > 0;
 
-/** Why a connection can't be used without a person. */
+/** Returns why a connection can't be used until a user signs in. */
 function signInNeeded(row: ConnectionRow, kept: ConnectionSignIn | null, { hash }: SignInSettings): AppError {
   const problem =
     kept === null
@@ -104,7 +107,7 @@ interface Renewal {
   signal: AbortSignal;
 }
 
-/** Renews the tokens once for all who want that at the same time, over all processes, or ends the sign-in. */
+/** Refreshes the tokens once for all concurrent callers in all processes, or ends the sign-in. */
 async function renew(ctx: Context, { signal, ...work }: Renewal): Promise<void> {
   const key = `${work.kept.connectionId} ${work.kept.generation}`;
   const underWay = ctx.memory.of(UNDER_WAY);
@@ -118,7 +121,7 @@ async function renew(ctx: Context, { signal, ...work }: Renewal): Promise<void> 
 
 async function unlessAborted(flight: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined); // it is raced below; nobody else handles its error
+  aborted.promise.catch(() => undefined); // Awaited in the race below; this only prevents an unhandled rejection.
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   try {
@@ -143,7 +146,7 @@ async function renewOnce(
     const now = await findSignIn(ctx, kept.connectionId);
     if (now?.generation !== kept.generation) return;
     isCut = now.leaseUntil !== null;
-    await ctx.clock.sleep(POLL_MS); // another process is at it
+    await ctx.clock.sleep(POLL_MS); // Another process is refreshing them.
   }
   const reach = { egress: ctx.egress, signal: within(WORK_MS, host) };
   const renewed = await renewSignIn(reach, terms, refreshToken).catch(async (error: unknown) => {

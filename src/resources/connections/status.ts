@@ -4,7 +4,10 @@ import { type Context, write } from "../../context.ts";
 import { findConnection, saveChange } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 
-/** From now on runs that need it fail with `connection_disabled`. Throws `invalid_state` for a disabled one. */
+/**
+ * Takes effect immediately: runs that need it fail with `connection_disabled`.
+ * Throws `invalid_state` for a disabled one.
+ */
 export function disableConnection(ctx: Context, id: string): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);

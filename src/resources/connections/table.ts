@@ -21,7 +21,7 @@ export const connections = sqliteTable("connections", {
   provider: text().notNull(),
   status: text().$type<ConnectionStatus>().notNull(),
   config: json<JsonObject>().notNull(),
-  /** `SecretBox` text of a JSON string map, under the label `connection:<id>:<organization>`. */
+  /** `SecretBox` text of a JSON object of strings, with the label `connection:<id>:<organization>`. */
   sealedCredentials: text().notNull(),
   hasCredentials: integer({ mode: "boolean" }).notNull(),
   /** Whether actions of its provider use it if they name none. One per provider. */
@@ -36,14 +36,14 @@ export const connections = sqliteTable("connections", {
 });
 export type ConnectionRow = typeof connections.$inferSelect;
 
-/** How full an API's slow buckets were, by name within the connection. */
+/** Levels of an API's slow token buckets, by name within the connection. */
 export const connectionQuotas = sqliteTable(
   "connection_quotas",
   {
     connectionId: text().notNull(),
     name: text().notNull(),
     tokens: real().notNull(),
-    /** When `tokens` was right. */
+    /** When `tokens` was measured. */
     at: text().notNull(),
     heldUntil: text(),
   },
@@ -57,36 +57,39 @@ export const connectionState = sqliteTable(
     connectionId: text().notNull(),
     name: text().notNull(),
     value: text().notNull(),
-    /** Of the config and credentials that it was true for. */
+    /** Hash of the config and credentials that it belongs to. */
     settingsHash: text().notNull(),
     keptAt: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.connectionId, table.name] })],
 );
 
-/** The short-lived token that a connection's credentials were last exchanged for. */
+/** The short-lived token last obtained with a connection's credentials. */
 export const connectionTokens = sqliteTable("connection_tokens", {
   connectionId: text().primaryKey(),
   organizationId: text().notNull(),
-  /** `SecretBox` text under the label `connection-token:<id>:<organization>`. */
+  /** `SecretBox` text with the label `connection-token:<id>:<organization>`. */
   sealedToken: text().notNull(),
-  /** Of the config and credentials that it was got with. */
+  /** Hash of the config and credentials that it was obtained with. */
   settingsHash: text().notNull(),
   expiresAt: text().notNull(),
 });
 
-/** A person's sign-in at a connection's system. */
+/** A user's sign-in at a connection's system. */
 export const connectionSignIns = sqliteTable("connection_sign_ins", {
   connectionId: text().primaryKey(),
   organizationId: text().notNull(),
-  /** Of what the tokens are for: where they were got, by which client, and where they are sent. */
+  /** Hash of the token's purpose: where it was obtained, by which client, and where it is sent. */
   settingsHash: text().notNull(),
-  /** `SecretBox` text of `StoredTokens`, under the label `connection-sign-in:<id>:<organization>`; null once they are of no use. */
+  /**
+   * `SecretBox` text of `StoredTokens`, with the label `connection-sign-in:<id>:<organization>`.
+   * Null if they no longer work.
+   */
   sealedTokens: text(),
   /** The requested and the granted scopes, separated by spaces. Null if unknown. */
   wantedScope: text(),
   scope: text(),
-  /** False: a person is needed once the access token ends. */
+  /** False: a user has to sign in again once the access token expires. */
   isRenewable: integer({ mode: "boolean" }).notNull(),
   /** When the tokens were issued. */
   issuedAt: text().notNull(),
@@ -96,24 +99,24 @@ export const connectionSignIns = sqliteTable("connection_sign_ins", {
   signedInBy: text().notNull(),
   /** Why a sign-in is needed again, as a sentence. */
   problem: text(),
-  /** Another one with each set of tokens. */
+  /** Changes with each set of tokens. */
   generation: integer().notNull(),
   /** Until when one process may renew the tokens. A refresh token that is used twice is treated as stolen. */
   leaseUntil: text(),
 });
 export type ConnectionSignIn = typeof connectionSignIns.$inferSelect;
 
-/** A sign-in that waits for its browser to return. The row is deleted then. */
+/** A sign-in whose user hasn't returned yet. The row is deleted then. */
 export const connectionSignInAttempts = sqliteTable("connection_sign_in_attempts", {
   /** SHA-256 of `state`, hex. */
   stateHash: text().primaryKey(),
   organizationId: text().notNull(),
   connectionId: text().notNull(),
-  /** Who began it, and alone may end it. */
+  /** Only the user who began a sign-in can finish it. */
   userId: text().notNull(),
   /** Session that it was started in. Null if it was started with a token. */
   sessionId: text(),
-  /** `SecretBox` text of the PKCE verifier and its purpose, under the label `connection-sign-in-attempt:<hash>`. */
+  /** `SecretBox` text of the PKCE verifier and its purpose, with the label `connection-sign-in-attempt:<hash>`. */
   sealedFacts: text().notNull(),
   expiresAt: text().notNull(),
 });

@@ -8,11 +8,11 @@ import { setBroken } from "./broken.ts";
 import { entity } from "./service.ts";
 import { type ConnectionRow, connections, connectionTokens } from "./table.ts";
 
-/** The label that a connection's token is sealed under. */
+/** Label for encrypting a connection's token. */
 export const tokenLabel = (row: { connectionId: string; organizationId: string }) =>
   `connection-token:${row.connectionId}:${row.organizationId}`;
 
-/** The ciphertext of credentials changes whenever they are set, so that it identifies them. */
+/** The ciphertext of credentials changes whenever they are set, so it identifies them. */
 export const settingsHash = ({ config, definition, sealedCredentials }: ConnectionRow): string =>
   new Bun.CryptoHasher("sha256").update(canonicalJson([config, definition, sealedCredentials])).digest("hex");
 
@@ -42,7 +42,7 @@ export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null)
       const values = { ...key, sealedToken, settingsHash: hash, expiresAt };
       await write(ctx, async (tx) => {
         const [current] = await tx.db.select().from(connections).where(eq(connections.id, row.id));
-        if (!current || settingsHash(current) !== hash) return; // changed or deleted in the meantime
+        if (!current || settingsHash(current) !== hash) return; // Changed or deleted in the meantime.
         await tx.db
           .insert(connectionTokens)
           .values(values)

@@ -35,12 +35,12 @@ export async function testChangedConnection(
     throw new AppError("invalid_state", `${before.name} is disabled. Reactivate it first.`);
   }
   const { config, credentials } = patched(ctx, before, patch);
-  // an ID of its own: nothing that is kept of the connection, such as tokens, is used or replaced
+  // A new ID, so that nothing stored for the connection, such as tokens, is used or replaced.
   const row = draftOf(ctx, { ...before, config, credentials }, before);
   return trial(ctx, row, before.id);
 }
 
-/** Of an organization: what a test is sent to leaves no connection behind, so that nothing else counts them. */
+/** Per organization: tests leave no connection behind, so no other limit counts them. */
 const RATE: Rate = { perMinute: 30, burst: 30 };
 
 async function trial(ctx: Context, row: ConnectionRow, about: string): Promise<TrialResult> {
@@ -74,5 +74,5 @@ async function trial(ctx: Context, row: ConnectionRow, about: string): Promise<T
   return { status, verificationError: refusal?.message ?? null, field, durationSeconds };
 }
 
-/** Without anything that outlives the test. */
+/** Removes everything that outlives the test. */
 const keepingNothing = ({ tokens: _tokens, quotas: _quotas, state: _state, ...link }: Link): Link => link;

@@ -111,7 +111,7 @@ function settingsChange(
   };
 }
 
-/** Compares secrets in a time that does not reveal where they differ. */
+/** Compares secrets in constant time. */
 const isSameText = (one: string, other: string) =>
   timingSafeEqual(Bun.SHA256.hash(one), Bun.SHA256.hash(other));
 

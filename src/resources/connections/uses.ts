@@ -7,7 +7,7 @@ import { automations } from "../automations/table.ts";
 import { findConnection } from "./service.ts";
 import type { ConnectionUses } from "./wire-uses.ts";
 
-/** What uses a connection: actions, steps of automations, APIs of the catalog. Throws `not_found`. */
+/** Lists what uses a connection: actions, steps of automations, catalog APIs. Throws `not_found`. */
 export async function usesOf(ctx: Context, id: string): Promise<ConnectionUses> {
   const connection = await findConnection(ctx, id);
   const byActions = await ctx.db
@@ -48,7 +48,7 @@ export async function usesOf(ctx: Context, id: string): Promise<ConnectionUses> 
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
 
-/** The keys of the steps that name it; none where something else of the config does. */
+/** Returns the keys of the steps that name it. Empty if only another part of the config does. */
 function stepsWith({ steps }: JsonObject, id: string): string[] {
   return (Array.isArray(steps) ? steps : []).flatMap((step: Json) =>
     isObject(step) && typeof step.key === "string" && JSON.stringify(step).includes(id) ? [step.key] : [],

@@ -53,7 +53,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
 export async function tryOut(
   ctx: Context,
   row: ConnectionRow,
-  /** What of the link the provider gets. */
+  /** Limits what the provider gets of the link. */
   shown: (link: Link) => Link = withoutReport,
 ): Promise<AppError | null> {
   try {
@@ -67,7 +67,7 @@ export async function tryOut(
   }
 }
 
-/** The result is the report: a refused token is not told of once more. */
+/** The result reports a rejected token, so it isn't reported again. */
 const withoutReport = ({ tokens, ...link }: Link): Link => ({
   ...link,
   ...(tokens ? { tokens: { ...tokens, refused: undefined } } : {}),

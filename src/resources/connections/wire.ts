@@ -45,7 +45,7 @@ export const Connection = object({
   updatedBy: nullable(Type.String()),
 });
 
-/** Both variants of a new connection; which fields go together is `creationFaults`' matter. */
+/** Both variants of a new connection. `creationFaults` checks which fields go together. */
 export const ConnectionCreate = typed(
   "ConnectionCreate",
   requestObject({
@@ -226,7 +226,7 @@ const SelectedItem = Type.Union([
 export type SelectedItem = Static<typeof SelectedItem>;
 
 export const Selection = object({
-  /** More than the 10,000 that are allowed, so that one too many is a violation. */
+  /** More than the allowed 10,000, so that one too many is reported as a violation. */
   selectedItems: Type.Array(SelectedItem, {
     maxItems: 20_000,
     description: "Paths or IDs of files and folders, or items of the list of files. At most 10,000",
@@ -307,7 +307,7 @@ export const FilePreview = object({
   truncated: Type.Boolean(),
 });
 
-/** The only way from a row to the wire: credentials have no field to leak through. */
+/** The only conversion of a connection's row for the API: it has no field for credentials. */
 export const toConnection = (row: ConnectionRow): Static<typeof Connection> => ({
   id: row.id,
   name: row.name,

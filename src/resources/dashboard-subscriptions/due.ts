@@ -26,8 +26,9 @@ const dueSubscriptions = prepared((db: ReadDb) =>
 );
 
 /**
- * Queues the emails of each subscription that is due. Returns how many were. The first process moves it to its next
- * time, in the transaction that queues. Times missed while no server ran are made up for by one email.
+ * Queues the emails of each subscription that is due, and returns the number of subscriptions.
+ * The first process to handle one moves it to its next time in the same transaction.
+ * One email makes up for all times missed while no server was running.
  */
 export async function sendDueDashboards(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
   const due = await dueSubscriptions(app.store.db).all({
@@ -39,7 +40,7 @@ export async function sendDueDashboards(app: App, setbacks = openSetbacks(app.cl
     try {
       if (await sendDue(app, row)) sent++;
     } catch (error) {
-      setbacks.note(row.id); // the others go on; this one is tried again after a rest
+      setbacks.note(row.id); // The others are still sent; this one is tried again after a pause.
       app.log.report(error, { subscriptionId: row.id, at: "send a dashboard" });
     }
   }
@@ -60,7 +61,7 @@ async function sendDue(app: App, row: SubscriptionRow): Promise<boolean> {
       .set({ nextAt: instantAfter({ cron, timezone }, tx.clock.now()), lastAt: nextAt })
       .where(and(eq(dashboardSubscriptions.id, id), eq(dashboardSubscriptions.nextAt, nextAt)))
       .returning({ id: dashboardSubscriptions.id });
-    const isRepeated = lastAt !== null && nextAt <= lastAt; // the clock was set back
+    const isRepeated = lastAt !== null && nextAt <= lastAt; // The clock was set back.
     if (!mine || isRepeated) return false;
     await queueMails(tx, dashboardId, { recipients, filters, subscriptionId: id });
     return true;

@@ -20,13 +20,13 @@ interface About {
   filters: Readonly<Record<string, string>>;
   /** Now, ISO 8601. */
   at: string;
-  /** Null for a mail that a member sends now. */
+  /** Null for an email that a member sends now. */
   unsubscribeUrl: string | null;
-  /** The recipient's, such as `de-CH`; null for English. */
+  /** The recipient's locale, such as `de-CH`. Null for English. */
   locale: string | null;
 }
 
-/** How a reader gets texts and numbers. */
+/** Formats texts and numbers for a reader. */
 interface Reader {
   translate: Translate;
   locale: string;
@@ -128,7 +128,7 @@ function rowsSection(
   };
 }
 
-/** The points of a chart; one series also has bars. */
+/** The points of a chart. With only one series, also bars. */
 function chartSection(title: string, spec: ChartSpec, data: PanelData, reader: Reader): Section | null {
   const shaped = shapeChart(spec, data.columns, namedRows(data));
   if (!shaped) return null;

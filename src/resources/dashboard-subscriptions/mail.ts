@@ -22,7 +22,7 @@ interface Facts {
 
 const factsOf = ({ facts }: NoticeRow) => facts as unknown as Facts;
 
-/** Mails of one dashboard that go at about the same time show the same data. */
+/** Emails of one dashboard sent within this time show the same data. */
 const KEPT_SECONDS = 60;
 
 async function isMember({ store: { db } }: App, { organizationId, userId }: NoticeRow): Promise<boolean> {
@@ -78,7 +78,7 @@ export const dashboardMails: NoticeWriter = {
   async ended(tx, row) {
     const { dashboardId, subscriptionId } = factsOf(row);
     const { userId, sentAt, error, attempts } = row;
-    const isDropped = sentAt === null && attempts === 0; // no recipient was left
+    const isDropped = sentAt === null && attempts === 0; // No recipient was left.
     if (subscriptionId !== null && !isDropped)
       await tx.db
         .update(dashboardSubscriptions)

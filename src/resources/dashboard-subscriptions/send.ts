@@ -14,7 +14,7 @@ interface Sending {
   subscriptionId: string | null;
 }
 
-/** The members among people, with their addresses. */
+/** Returns those of the users who are members, with their email addresses. */
 const membersAmong = (ctx: Context, ids: readonly string[]) =>
   ctx.db
     .select({ userId: users.id, target: users.email })
@@ -22,7 +22,7 @@ const membersAmong = (ctx: Context, ids: readonly string[]) =>
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(and(eq(memberships.organizationId, ctx.organizationId), inArray(users.id, [...ids])));
 
-/** Throws `InvalidInput` for filters that the dashboard doesn't have, and for recipients who are no members. */
+/** Throws `InvalidInput` for filters that the dashboard doesn't have, and for recipients who aren't members. */
 export async function checkSending(
   ctx: Context,
   { filters }: Pick<DashboardRow, "filters">,

@@ -11,7 +11,7 @@ import type { DashboardSend, SubscriptionCreate, SubscriptionPatch } from "./wir
 
 const MAX_OF_ONE = 50;
 
-/** Every query here passes through this: another organization's subscription does not exist. */
+/** Every query here uses this condition: subscriptions of other organizations don't exist. */
 const mine = (ctx: Context, dashboardId: string, id?: string) =>
   and(
     eq(dashboardSubscriptions.organizationId, ctx.organizationId),
@@ -54,7 +54,7 @@ function next(tx: WriteContext, schedule: { cron: string; timezone: string }): s
   return instantAfter(schedule, tx.clock.now());
 }
 
-/** Throws `InvalidInput`, and `conflict` for a dashboard that has as many as there may be. */
+/** Throws `InvalidInput`, and `conflict` if the dashboard has the maximum number of subscriptions. */
 export function createSubscription(
   ctx: Context,
   dashboardId: string,
@@ -129,7 +129,7 @@ export async function deleteSubscription(ctx: Context, dashboardId: string, id: 
   });
 }
 
-/** Queues a mail for each recipient. Throws `invalid_state` without a mail server. */
+/** Queues an email for each recipient. Throws `invalid_state` without a mail server. */
 export function sendDashboard(
   ctx: Context,
   dashboardId: string,

@@ -1,7 +1,7 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { json, owned } from "../../store/columns.ts";
 
-/** A dashboard that is mailed to members on a schedule. */
+/** A schedule for sending a dashboard to members by email. */
 export const dashboardSubscriptions = sqliteTable("dashboard_subscriptions", {
   ...owned(),
   dashboardId: text().notNull(),
@@ -9,7 +9,7 @@ export const dashboardSubscriptions = sqliteTable("dashboard_subscriptions", {
   timezone: text().notNull(),
   /** User IDs. Former members get nothing. */
   recipients: json<string[]>().notNull(),
-  /** As in the dashboard's address, by name. */
+  /** By name, as in the dashboard's URL. */
   filters: json<Record<string, string>>().notNull(),
   /** When it is sent next. */
   nextAt: text(),

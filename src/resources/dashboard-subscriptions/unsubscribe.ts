@@ -15,7 +15,7 @@ interface Recipient {
   userId: string;
 }
 
-/** Names one recipient of one subscription. Signed, so that it can't be made for others; it does not expire. */
+/** Names one recipient of one subscription. Signed, so that it can't be forged. Doesn't expire. */
 export function unsubscribeToken(secrets: SecretBox, { subscriptionId, userId }: Recipient): string {
   const body = `${subscriptionId}.${userId}`;
   return `${body}.${secrets.sign(body, PURPOSE)}`;
@@ -32,8 +32,8 @@ function readToken(secrets: SecretBox, token: string): Recipient {
 }
 
 /**
- * Takes a recipient out of a subscription, which goes with its last one. Does nothing where the person or the
- * subscription is out already, so that a link tells nobody what became of them. Throws `not_found` for a link of nobody's.
+ * Removes a recipient from a subscription, and deletes the subscription with its last recipient. Does nothing if either
+ * is already gone, so that a link reveals nothing about them. Throws `not_found` for an invalid link.
  */
 export async function unsubscribe(
   app: App,

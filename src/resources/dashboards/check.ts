@@ -24,7 +24,7 @@ export function dashboardFaults(raw: Json): Fault[] {
   return [...faults, ...twice(listOf(filters), "filters"), ...twice(listOf(panels), "panels")];
 }
 
-/** Of a body without a name, which nothing else gives. */
+/** Checks a body without a name, which has no default. */
 export function nameFaults(raw: Json): Fault[] {
   const { name, fromArtifactId } = raw as JsonObject;
   return name === undefined && fromArtifactId === undefined
@@ -83,7 +83,7 @@ function panelFaults(panel: JsonObject, at: number): Fault[] {
   return faults;
 }
 
-/** Clicks that would set filters that are not there. */
+/** Returns clicks that would set missing filters. */
 export const clickFaults = (filters: readonly Filter[], panels: readonly Panel[]): Fault[] =>
   panels.flatMap(({ clickFilters = {} }, at) =>
     Object.entries(clickFilters).flatMap(([column, key]) =>
@@ -134,7 +134,7 @@ export function toPanels(given: readonly PanelInput[]): Panel[] {
   );
 }
 
-/** Gives out places below everything that has one, row by row. */
+/** Returns a function that places panels below all that have a position, row by row. */
 function placer(given: readonly PanelInput[]) {
   const bottoms = given.map(({ y, height = HEIGHT }) => (y === undefined ? 0 : y + height));
   let row = Math.max(0, ...bottoms);

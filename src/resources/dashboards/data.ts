@@ -11,7 +11,7 @@ import { queriesBy } from "./service.ts";
 import type { DashboardRow, Panel } from "./table.ts";
 import type { DashboardData } from "./wire.ts";
 
-/** Rows of a panel, and values of a choice. */
+/** Maximum number of rows of a panel, and of values of a choice. */
 const MAX_ROWS = 1_000;
 /** Number of panels of one request whose SQL runs at once. */
 const AT_ONCE = 3;
@@ -92,7 +92,7 @@ function askedOf(panel: Panel, values: JsonObject, queries: readonly SavedQueryR
   return { sql: found.sql, parameters: Object.fromEntries(parameters) };
 }
 
-/** Not cancelled with the request: others may wait for the same answer, and it is kept. */
+/** Not cancelled with the request: others may wait for the same result, and it is cached. */
 async function answer(ctx: Context, { sql, parameters }: Asked): Promise<Answer> {
   const began = ctx.clock.monotonic();
   const ranAt = timestamp(ctx.clock);

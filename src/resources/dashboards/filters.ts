@@ -4,12 +4,12 @@ import { fromText, valueFaults } from "../queries/parameters.ts";
 import type { Filter } from "./table.ts";
 
 interface Values {
-  /** By the names that SQL knows them by. */
+  /** By their names in SQL. */
   values: JsonObject;
   faults: Fault[];
 }
 
-/** The names that a filter has in SQL and in addresses. */
+/** Returns a filter's names in SQL and in URLs. */
 const namesOf = ({ key, type }: Filter): string[] =>
   type === "date_range" ? [`${key}_from`, `${key}_to`] : [key];
 
@@ -49,8 +49,8 @@ function one(filter: Filter, value: Json, loc: readonly string[]): Values {
 }
 
 /**
- * The value of every filter: what the query string says, where an empty text says no value, else its default. Throws
- * `InvalidInput` for a value that does not fit, and for a name that no filter has.
+ * Returns the value of every filter: from the query string, where an empty text means no value, or else its default.
+ * Throws `InvalidInput` for an invalid value and for an unknown filter.
  */
 export function filterValues(filters: readonly Filter[], query: URLSearchParams): JsonObject {
   const known = new Set(filters.flatMap(namesOf));

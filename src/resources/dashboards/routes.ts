@@ -57,7 +57,7 @@ const dataExample = {
   },
 };
 
-/** Looks by a link, by address. */
+/** Rate limit for viewers with a link, per address. */
 const LINK_RATE: Rate = { perMinute: 120, burst: 60 };
 
 function toDashboard(app: App, { role }: Context, row: DashboardRow): Dashboard {

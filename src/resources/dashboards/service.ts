@@ -15,7 +15,7 @@ import { newShare } from "./share.ts";
 import { type DashboardRow, dashboards, type Filter, type Panel } from "./table.ts";
 import type { DashboardCreate, DashboardPatch, DashboardQuery } from "./wire.ts";
 
-/** Every query here passes through this: another organization's dashboard does not exist. */
+/** Every query here uses this condition: dashboards of other organizations don't exist. */
 const mine = (ctx: Context, id: string) =>
   and(eq(dashboards.organizationId, ctx.organizationId), eq(dashboards.id, id));
 
@@ -55,7 +55,7 @@ const slugOf = (tx: WriteContext, slug: string | undefined, name: string, own?: 
     ...(own === undefined ? {} : { own }),
   });
 
-/** Throws `slug_taken`, `InvalidInput` for a saved query or a flashboard that is not there. */
+/** Throws `slug_taken`, and `InvalidInput` for a saved query or flashboard that doesn't exist. */
 export async function createDashboard(ctx: Context, input: DashboardCreate): Promise<DashboardRow> {
   const board = input.fromArtifactId === undefined ? null : await boardOf(ctx, input.fromArtifactId);
   const panels = toPanels(board?.panels ?? input.panels ?? []);
@@ -100,7 +100,7 @@ function expiryOf(tx: WriteContext, isShared: boolean, given: string | null): st
 
 export const sharingOf = ({ shareHash }: DashboardRow) => (shareHash === null ? "organization" : "link");
 
-/** Throws `InvalidInput` for saved queries and filters that are not there. */
+/** Throws `InvalidInput` for unknown saved queries and filters. */
 async function checkPanels(
   tx: WriteContext,
   filters: readonly Filter[],

@@ -9,14 +9,14 @@ import { type DashboardRow, dashboards, shareLabel } from "./table.ts";
 
 const PREFIX = "d_";
 
-/** A new token as it is stored: its hash for finding it, and its ciphertext for showing it again. */
+/** Returns a new token as stored: its hash to find it, and its ciphertext to show it again. */
 export function newShare(tx: WriteContext, id: string) {
   const token = makeToken(PREFIX, tx.ids);
   const label = shareLabel({ id, organizationId: tx.organizationId });
   return { shareHash: hashToken(token), sealedShareToken: tx.secrets.seal(token, label) };
 }
 
-/** The address of the link; null without one. */
+/** Returns the URL of the link. Null if there is none. */
 export const shareUrlOf = (app: App, row: DashboardRow): string | null =>
   row.sealedShareToken === null
     ? null

@@ -9,15 +9,15 @@ export interface Filter {
   key: string;
   label: string;
   type: FilterType;
-  /** Of a range `{from, to}`. */
+  /** For a range, `{from, to}`. */
   default: Json;
   /** Values of a choice. Null if `sql` returns them. */
   options: (string | number)[] | null;
-  /** Of a choice: its first column has the values. */
+  /** For a choice: SQL whose first column has the values. */
   sql: string | null;
 }
 
-/** One of `sql` and `queryId` is null. Places and sizes are cells of a grid of twelve columns. */
+/** Either `sql` or `queryId` is null. Positions and sizes are cells of a grid of twelve columns. */
 export interface Panel {
   key: string;
   title: string;
@@ -26,7 +26,10 @@ export interface Panel {
   /** Fixed values for `$name`, in addition to the filters'. */
   parameters: JsonObject;
   chart: JsonObject | null;
-  /** By column: the key of the filter that a click on its value sets, null for none. Absent in panels stored before there was any. */
+  /**
+   * By column: the key of the filter that a click on a value sets, null for none.
+   * Missing in panels stored by older versions.
+   */
   clickFilters?: Record<string, string | null>;
   x: number;
   y: number;
@@ -41,17 +44,17 @@ export const dashboards = sqliteTable("dashboards", {
   description: text(),
   filters: json<Filter[]>().notNull(),
   panels: json<Panel[]>().notNull(),
-  /** How often the page asks again, and for how long results are shared; null for never. */
+  /** Seconds between reloads of the page, and how long results are cached. Null: never. */
   refreshSeconds: integer(),
   /** SHA-256 of the link's token. Null while only the organization can see it. */
   shareHash: text(),
-  /** The token, for members to copy the link again; sealed under `dashboard:<id>:<organization>`. */
+  /** The token, encrypted with the label `dashboard:<id>:<organization>`, so that members can copy the link again. */
   sealedShareToken: text(),
   /** When the link expires. Null: never. */
   shareExpiresAt: text(),
 });
 export type DashboardRow = typeof dashboards.$inferSelect;
 
-/** The label that the token of a link is sealed under. */
+/** Label for encrypting a link's token. */
 export const shareLabel = (row: { id: string; organizationId: string }) =>
   `dashboard:${row.id}:${row.organizationId}`;

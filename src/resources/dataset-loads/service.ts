@@ -10,10 +10,10 @@ import { actionRuns } from "../runs/table.ts";
 import { isHidden } from "../runs/wire-private.ts";
 import type { LoadPage, LoadQuery } from "./wire.ts";
 
-/** Loads whose distances say how often a dataset is loaded. */
+/** Number of loads from which a dataset's load interval is estimated. */
 const MEASURED = 21;
 
-/** The loads of a dataset, newest first, and how fresh it is. Throws `not_found`. */
+/** Returns a dataset's loads, newest first, and its freshness. Throws `not_found`. */
 export async function listLoads(ctx: Context, ref: DatasetRef, query: LoadQuery): Promise<LoadPage> {
   const { limit, offset } = query;
   const here = <T extends typeof lakeTables | typeof lakeLoads>(table: T) =>
@@ -75,7 +75,7 @@ const runsBy = (ctx: Context, ids: readonly string[]) =>
     .from(actionRuns)
     .where(and(eq(actionRuns.organizationId, ctx.organizationId), inArray(actionRuns.id, [...ids])));
 
-/** When it was loaded last, and how often that happens: the median of the last times between loads. */
+/** Returns the time of the last load, and the median interval between recent loads. */
 async function freshnessOf(ctx: Context, where: ReturnType<typeof and>): Promise<LoadPage["freshness"]> {
   const last = await ctx.db
     .select({ committedAt: lakeLoads.committedAt })

@@ -16,7 +16,7 @@ import {
   SNAPSHOTS_TOPIC,
 } from "./table.ts";
 
-/** Whose load it is: the kind of the action that made it, or `upload`. */
+/** Source of a load: the kind of the action that created it, or `upload`. */
 export interface Origin {
   kind: string;
   actionId: string | null;
@@ -72,7 +72,7 @@ export async function commitLoad(
   }
 }
 
-/** Position of a commit among those of its organization, and its time. */
+/** Position of a commit in its organization, and its time. */
 interface Moment {
   at: string;
   seq: number;
@@ -80,7 +80,7 @@ interface Moment {
   loadId: string | null;
 }
 
-/** A moment of one table, with the number of the snapshot that it makes. */
+/** A commit of one table, with the number of the snapshot that it creates. */
 type TableMoment = Moment & { snapshot: number };
 
 async function nextSeq(tx: WriteContext): Promise<number> {
@@ -132,9 +132,9 @@ async function commitTable(
 }
 
 /**
- * Replaces files with others that have the same rows. The table's version stays, since no rows change, and so does
- * whatever is being computed from it. A merge that rewrites one of the files wins. Throws `dataset_changed` if one of
- * the old files was replaced in the meantime.
+ * Replaces files with others that have the same rows. The table's version stays the same since no rows change,
+ * so computations based on it stay valid. A merge that rewrites one of the files wins.
+ * Throws `dataset_changed` if one of the old files was replaced in the meantime.
  */
 export async function commitCompaction(
   tx: WriteContext,
@@ -211,7 +211,7 @@ export const fileIs = (here: Here) =>
 /** Statements accept a limited number of parameters. */
 const BATCH = 200;
 
-/** Returns how many files went. */
+/** Returns the number of removed files. */
 async function removeFiles(
   tx: WriteContext,
   here: Here,
@@ -229,7 +229,7 @@ async function removeFiles(
       .set(gone)
       .where(and(live, inArray(lakeFiles.id, ids)))
       .returning({ id: lakeFiles.id });
-    if (rows.length < ids.length) throw changed(here); // put together with others since the load looked
+    if (rows.length < ids.length) throw changed(here); // Compacted since the load read them.
   }
   return remove.length;
 }

@@ -8,7 +8,7 @@ import { holdLoad } from "./hold.ts";
 import { lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
 
-/** Tables that have more small files than is good for those who open them, the worst first. */
+/** Returns tables with too many small files for readers, worst first. */
 export const crowdedTables = (app: App): Promise<Here[]> =>
   app.store.db
     .select({
@@ -18,14 +18,14 @@ export const crowdedTables = (app: App): Promise<Here[]> =>
       tableName: lakeTables.tableName,
     })
     .from(lakeTables)
-    .where(sql`${lakeTables.spareFiles} > 31`) // as the index has it
+    .where(sql`${lakeTables.spareFiles} > 31`) // Matches the condition of the index.
     .orderBy(desc(lakeTables.spareFiles))
     .limit(20);
 
 /**
- * Compacts small files of one table: the same rows in fewer files. Loads can continue. If one rewrites the same files,
- * it wins and `dataset_changed` is thrown. Nobody sees what an interrupted compaction leaves behind. Returns how many
- * files became how many.
+ * Compacts small files of one table into fewer files with the same rows. Loads can continue.
+ * If one rewrites the same files, it wins and `dataset_changed` is thrown.
+ * Files of an interrupted compaction are never visible. Returns the number of files before and after.
  */
 export async function compactTable(
   ctx: Context,

@@ -59,12 +59,12 @@ export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
       await keeping;
       if (!isStored) return;
       const away = store.write(async (db) => void (await db.delete(settings).where(eq(settings.key, key))));
-      await away.catch((error: unknown) => log.report(error, { loadId })); // it expires by itself
+      await away.catch((error: unknown) => log.report(error, { loadId })); // It expires by itself.
     },
   };
 }
 
-/** The ids of `loadIds` whose loads are held. */
+/** Returns those of `loadIds` that have a hold. */
 export async function heldLoads({ store, clock }: App, loadIds: readonly string[]): Promise<Set<string>> {
   const rows = await store.db
     .select({ key: settings.key })
@@ -73,7 +73,7 @@ export async function heldLoads({ store, clock }: App, loadIds: readonly string[
   return new Set(rows.map(({ key }) => key.slice(HOLD_PREFIX.length)));
 }
 
-/** Takes away holds that have run out. */
+/** Deletes expired holds. */
 export async function forgetHolds({ store, clock }: App): Promise<void> {
   const old = and(
     gte(settings.key, HOLD_PREFIX),

@@ -41,7 +41,7 @@ export async function readPast(
     .from(lakeFiles)
     .where(or(and(wasThere, isNull(lakeFiles.removedAt)), and(wasThere, gt(lakeFiles.removedSeq, load.seq))))
     .orderBy(lakeFiles.id);
-  // Checked after the files: what is kept only decreases, and is recorded before files are deleted.
+  // Checked after the files: the available history only shrinks, and that is recorded before files are deleted.
   const [table] = await db.select().from(lakeTables).where(here(lakeTables));
   if (!table || table.keptFrom > load.seq) {
     throw unknown(
@@ -61,7 +61,7 @@ export async function readPast(
   };
 }
 
-/** The layer's tables, each with the columns that it had at `seq`. */
+/** Returns the layer's tables with the columns that each had at `seq`. */
 const schemasAt = (db: ReadDb, organizationId: string, layer: string, seq: number) =>
   db
     .select()

@@ -8,9 +8,9 @@ import { pickTable } from "./service.ts";
 import type { DatasetRef } from "./wire.ts";
 import type { TableProfile } from "./wire-profile.ts";
 
-/** Distinct values of more rows are estimated. */
+/** Above this, distinct values are estimated. */
 const MAX_EXACT_ROWS = 1_000_000;
-/** A text that is longer is shown by its beginning. */
+/** Longer texts are truncated. */
 const MAX_TEXT = 200;
 
 /**

@@ -14,7 +14,7 @@ import { lakeFiles, lakeSchemas, lakeSnapshots, lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
 import type { Dataset, DatasetQuery, DatasetRef, PreviewQuery } from "./wire.ts";
 
-/** One page of the organization's datasets, by layer and name. */
+/** Returns one page of the organization's datasets, by layer and name. */
 export async function listDatasets(
   ctx: Context,
   { layer, q, limit, offset }: DatasetQuery,
@@ -87,7 +87,7 @@ export async function pickTable(ctx: Context, ref: DatasetRef, name: string | un
   return table;
 }
 
-/** The first rows of one table. Throws as `pickTable` does. */
+/** Returns the first rows of a table. Throws as `pickTable` does. */
 export async function previewDataset(
   ctx: Context,
   ref: DatasetRef,
@@ -103,8 +103,8 @@ export async function previewDataset(
 }
 
 /**
- * Removes a dataset with all its tables. Its files stay a while for those who are reading them. The
- * cursors of the extracts that filled it stay as they are: only a reset of an action's state changes those.
+ * Deletes a dataset with all its tables. Its files stay for a while for current readers.
+ * The cursors of the extracts that filled it are kept: only resetting an action's state changes those.
  */
 export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetRef): Promise<void> {
   await write(ctx, async (tx) => {
@@ -129,7 +129,7 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetRef
       .update(lakeFiles)
       .set({ removedAt: at })
       .where(and(files, isNull(lakeFiles.removedAt)));
-    // Deleted data can't be read from the past either, and a sync that filled it starts from the beginning.
+    // Deleted data can't be read from the past either, and a sync that filled it starts over.
     await tx.db
       .update(lakeFiles)
       .set({ removedSeq: null, removedSnapshot: null })

@@ -10,7 +10,7 @@ const datasetKey = () => ({
   dataset: text().notNull(),
 });
 
-/** A table as the last commit left it; the sums are kept by the commits. */
+/** A table as of the last commit. Commits maintain the totals. */
 export const lakeTables = sqliteTable(
   "lake_tables",
   {
@@ -20,26 +20,26 @@ export const lakeTables = sqliteTable(
     rows: integer().notNull(),
     bytes: integer().notNull(),
     files: integer().notNull(),
-    /** Grows with each commit that changes rows or columns. */
+    /** Incremented with each commit that changes rows or columns. */
     version: integer().notNull(),
     updatedAt: text().notNull(),
     /** `lakeLoads.seq` of the last commit that changed rows or columns. */
     seq: integer().notNull().default(0),
-    /** States before this `seq` can't be read any longer: their files were deleted. */
+    /** States before this `seq` can no longer be read: their files were deleted. */
     keptFrom: integer().notNull().default(0),
-    /** How many files fewer would do: small ones beyond the first of each part. */
+    /** Number of files that compaction could save: small ones beyond the first of each partition. */
     spareFiles: integer().notNull().default(0),
-    /** The number of its newest row in `lakeSnapshots`. */
+    /** Number of its newest row in `lakeSnapshots`. */
     snapshot: integer().notNull().default(0),
     /** The latest snapshot in the published metadata. Negative if one that it names was deleted. */
     publishedSnapshot: integer().notNull().default(0),
-    /** The metadata that other engines read; null until it is written. */
+    /** The metadata that other engines read. Null until it is written. */
     published: json<PublishedTable | null>(),
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName] })],
 );
 
-/** A Parquet file. Live while `removedAt` is null; afterwards it stays a while for readers under way. */
+/** A Parquet file. It is live while `removedAt` is null. After that, it stays for a while for current readers. */
 export const lakeFiles = sqliteTable("lake_files", {
   id: text().primaryKey(),
   ...datasetKey(),
@@ -50,57 +50,59 @@ export const lakeFiles = sqliteTable("lake_files", {
   loadId: text().notNull(),
   createdAt: text().notNull(),
   removedAt: text(),
-  /** The values of the partition that all its rows are of, as DuckDB writes them; null in a table without. */
+  /** Values of its partition, as DuckDB writes them. Null in a table without partitions. */
   part: text(),
-  /** The first `lakeLoads.seq` of the organization whose state has it. */
+  /** The first `lakeLoads.seq` whose state includes it. */
   addedSeq: integer().notNull().default(0),
-  /** The first one whose state no longer has it. Null for a live one, and for one that no past state has. */
+  /**
+   * The first `lakeLoads.seq` whose state no longer includes it. Null for a live file, and for one in no past state.
+   */
   removedSeq: integer(),
-  /** The number of the table's first snapshot that has it. */
+  /** Number of the table's first snapshot that includes it. */
   addedSnapshot: integer().notNull().default(0),
-  /** Number of the first one that no longer has it. Null for a live one. */
+  /** Number of the first snapshot that no longer includes it. Null for a live file. */
   removedSnapshot: integer(),
-  /** Whether a column is in a type that other engines don't read as the table's. */
+  /** Whether a column has a type that other engines can't read as the table's. */
   isMixed: integer({ mode: "boolean" }).notNull().default(false),
 });
 
-/** Signalled when a table has a snapshot that is not published. */
+/** Signalled when a table has an unpublished snapshot. */
 export const SNAPSHOTS_TOPIC = "lake-snapshots";
 
-/** What is published of a table, as paths relative to its folder. */
+/** What is published of a table. Paths are relative to its folder. */
 export interface PublishedTable {
   uuid: string;
   /** The lake's URL at that time. Metadata with another URL is rewritten. */
   home: string;
-  /** Counts how often it was written. */
+  /** Incremented with each write. */
   version: number;
   metadata: string;
-  /** Those of the newest snapshot, which the next one may name again. */
+  /** The newest snapshot's manifests, which the next one may refer to again. */
   manifests: readonly Manifest[];
 }
 
-/** What is published of a snapshot, as paths relative to the table's folder. */
+/** What is published of a snapshot. Paths are relative to the table's folder. */
 export interface PublishedSnapshot {
   list: string;
   manifests: string[];
   summary: Record<string, string>;
 }
 
-/** A state of a table: one for each commit to it, and one where files were compacted. */
+/** A state of a table: one for each commit, and one for each compaction. */
 export const lakeSnapshots = sqliteTable(
   "lake_snapshots",
   {
     ...datasetKey(),
     tableName: text().notNull(),
-    /** 1, 2, … in the order of the table's commits. */
+    /** 1, 2, … in the order of commits to the table. */
     number: integer().notNull(),
-    /** `lakeLoads.seq` of the commit; a compaction has that of the one before. */
+    /** `lakeLoads.seq` of the commit. For a compaction, that of the previous one. */
     seq: integer().notNull(),
     /** Null for a compaction. */
     loadId: text(),
     operation: text({ enum: ["append", "overwrite", "delete", "replace"] }).notNull(),
     committedAt: text().notNull(),
-    /** Of the table, at that time. */
+    /** Number of files in the table at that time. */
     files: integer().notNull(),
     rows: integer().notNull(),
     bytes: integer().notNull(),
@@ -118,7 +120,7 @@ export const lakeLoads = sqliteTable("lake_loads", {
   committedAt: text().notNull(),
   /** In the order in which the organization's loads were committed. */
   seq: integer().notNull(),
-  /** The kind of the action; `upload` for an upload, empty where an older version did not write it down. */
+  /** The action's kind, or `upload`. Empty if an older version didn't record it. */
   kind: text().notNull(),
   actionId: text(),
   /** What it did to each table. Null if an older version didn't record it. */
@@ -127,15 +129,15 @@ export const lakeLoads = sqliteTable("lake_loads", {
 
 export interface LoadedTable {
   table: string;
-  /** Of the table after it. */
+  /** Rows in the table after the load. */
   rows: number;
   rowsChange: number;
-  /** In its files, including rewritten rows. */
+  /** Rows in its files, including rewritten ones. */
   rowsWritten: number;
   bytesWritten: number;
 }
 
-/** The columns that a table had from the load `seq` on, until the next row. */
+/** The columns of a table from the load `seq` on, until the next row. */
 export const lakeSchemas = sqliteTable(
   "lake_schemas",
   {
@@ -164,7 +166,7 @@ export const extractCursors = sqliteTable(
   "extract_cursors",
   {
     organizationId: text().notNull(),
-    /** The action's id, or `AUTOMATION:STEP` for an inline one. */
+    /** The action's ID, or `AUTOMATION:STEP` for an inline action. */
     ownerId: text().notNull(),
     resource: text().notNull(),
     cursorField: text().notNull(),

@@ -5,7 +5,9 @@ import type { Column } from "../../sql/contract.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { lakeFiles, lakeTables } from "./table.ts";
 
-/** All tables of an organization with their live files: one statement, so that both are of the same commit. */
+/**
+ * Reads all tables of an organization with their live files, in one statement so that both come from the same commit.
+ */
 export async function readTables(
   db: ReadDb,
   where: { organizationId: string; layer?: string; dataset?: string; table?: string },

@@ -20,7 +20,7 @@ import type { DatasetRef, Uploaded, UploadQuery } from "./wire.ts";
 
 export const MAX_UPLOAD_BYTES = 1024 ** 3;
 
-/** What files are called in `Content-Type`. */
+/** Media types of files in `Content-Type`. */
 const FORMATS: Readonly<Record<string, FileFormat>> = {
   "text/csv": "csv",
   "application/csv": "csv",
@@ -32,19 +32,19 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   "application/vnd.apache.parquet": "parquet",
 };
 
-/** Another load can be committed to the dataset while a file is read. */
+/** Number of attempts, since another load can be committed while a file is read. */
 const MAX_TRIES = 5;
 
 interface Upload {
   contentType: string | null;
-  /** Begins to read the bytes. */
+  /** Starts reading the bytes. */
   open: () => ReadableStream<Uint8Array>;
   signal: AbortSignal;
 }
 
 /**
- * Loads a file into a table, completely or not at all. Reports what is wrong with it as 422 at `body`,
- * `payload_too_large`, and `schema_contract_violation` if a column has another type in the table.
+ * Loads a file into a table, completely or not at all. Throws 422 at `body` for invalid content, `payload_too_large`,
+ * and `schema_contract_violation` if a column has another type in the table.
  */
 export async function uploadDataset(
   ctx: Context,

@@ -6,7 +6,7 @@ import { LAKE_NAME_PATTERN, MAX_LAKE_NAME_CHARACTERS } from "../../lake/names.ts
 const lakeName = () =>
   Type.String({ minLength: 1, maxLength: MAX_LAKE_NAME_CHARACTERS, pattern: LAKE_NAME_PATTERN });
 
-/** A column as DuckDB sees it. */
+/** A column as DuckDB reports it. */
 export const ColumnShape = object({
   name: Type.String(),
   dataType: Type.String({ description: "DuckDB type, such as `BIGINT`." }),

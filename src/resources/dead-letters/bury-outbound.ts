@@ -8,13 +8,13 @@ import { type OutboundRow, outboundAttempts } from "../webhooks/table.ts";
 import { letterOf, putBack } from "./letters.ts";
 import { deadLetters } from "./table.ts";
 
-/** A letter names the first delivery of its event, so that every replay finds it. */
+/** A dead letter refers to the first delivery of its event, so that every replay finds it. */
 const rootOf = (delivery: Pick<OutboundRow, "id" | "replayOf">) => delivery.replayOf ?? delivery.id;
 
 /**
  * Stores an outgoing delivery that failed permanently as a dead letter. A failed replay goes back to its dead letter.
- * No event is recorded if the delivery was itself about webhooks, or two unreachable receivers would cause events
- * forever.
+ * No event is recorded if the delivery itself was about webhooks:
+ * otherwise two unreachable receivers would cause events forever.
  */
 export async function buryOutbound(tx: WriteContext, delivery: OutboundRow, error: RunError): Promise<void> {
   const id = (await putOutboundBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
@@ -68,7 +68,7 @@ async function putNew(tx: WriteContext, delivery: OutboundRow, error: RunError):
   return id;
 }
 
-/** Marks the letters of these deliveries as replayed, once what repeats them has arrived. */
+/** Marks the dead letters of these deliveries as replayed, once their replays were delivered. */
 export async function digUpOutbound(db: WriteDb, rootIds: readonly string[]): Promise<void> {
   await db
     .update(deadLetters)

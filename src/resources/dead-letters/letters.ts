@@ -4,7 +4,7 @@ import type { WriteContext } from "../../context.ts";
 import type { RunError } from "../runs/table.ts";
 import { type DeadLetterRow, deadLetters } from "./table.ts";
 
-/** The dead letter of a delivery. */
+/** Finds the dead letter of a delivery. */
 export const letterOf = (source: DeadLetterRow["source"], deliveryId: string): SQL | undefined =>
   and(eq(deadLetters.source, source), eq(deadLetters.deliveryId, deliveryId));
 

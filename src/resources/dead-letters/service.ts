@@ -8,7 +8,7 @@ import { outboundDeliveries } from "../webhooks/table.ts";
 import { type DeadLetterRow, deadLetters } from "./table.ts";
 import { type DeadLetterQuery, toDeadLetter } from "./wire.ts";
 
-/** The letters of an automation, or of a webhook. */
+/** The dead letters of an automation or a webhook. */
 export const from = (source: "inbound" | "outbound", sourceId: string) =>
   and(eq(deadLetters.source, source), eq(deadLetters.sourceId, sourceId));
 
@@ -46,7 +46,7 @@ export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
   return rows.length > limit && last ? { ...page, nextCursor: makeCursor(ctx, scope, last.id) } : page;
 }
 
-/** The types of the events that outgoing deliveries carry, by the delivery's ID. */
+/** Returns the event types of outgoing deliveries, by delivery ID. */
 async function eventTypesOf(
   ctx: Context,
   rows: readonly DeadLetterRow[],
@@ -61,7 +61,7 @@ async function eventTypesOf(
   return new Map(found.map((delivery) => [delivery.id, delivery.eventType as EventType]));
 }
 
-/** The delivery itself stays. */
+/** Keeps the delivery itself. */
 export async function deleteDeadLetter(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const [gone] = await tx.db

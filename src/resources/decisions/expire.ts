@@ -13,7 +13,7 @@ import { type DecisionRow, decisions } from "./table.ts";
 
 const BATCH = 50;
 
-/** Spelt out, so that the partial index serves. */
+/** A literal, so that SQLite uses the partial index. */
 const isPending = sql`${decisions.status} = 'pending'`;
 
 const dueDecisions = prepared((db: ReadDb) => {
@@ -44,7 +44,7 @@ export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.c
     try {
       await write(contextFor(app, { ...where, actor: SYSTEM, role: "member" }), (tx) => expire(tx, id));
     } catch (error) {
-      failed++; // the others expire; this one is tried again after a rest
+      failed++; // The others still expire; this one is tried again after a pause.
       if (!mayPass(error)) setbacks.note(id);
       app.log.report(error, { decisionId: id, correlationId: where.correlationId });
     }

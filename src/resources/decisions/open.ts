@@ -16,7 +16,7 @@ import { requestersOf } from "./requesters.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import { PRIVATE_TITLE } from "./wire-question.ts";
 
-/** Asks for the decision that `run` waits for. Throws `definition_invalid` for an assignee who is no member. */
+/** Opens the decision that `run` waits for. Throws `definition_invalid` for an assignee who isn't a member. */
 export async function openDecision(tx: WriteContext, run: RunRow, request: DecisionRequest): Promise<void> {
   const { assignedTo, expiresInSeconds, ...asked } = request;
   const at = timestamp(tx.clock);
@@ -54,7 +54,7 @@ export async function openDecision(tx: WriteContext, run: RunRow, request: Decis
   await noticeApproval(tx, row, requireFourEyes ? await requestersOf(tx, row) : new Set());
 }
 
-/** Withdraws a pending decision that nothing waits for any longer. */
+/** Withdraws a pending decision that nothing waits for anymore. */
 export async function cancelDecision(tx: WriteContext, id: string): Promise<void> {
   const [row] = await tx.db
     .update(decisions)
@@ -91,7 +91,7 @@ async function automationOf(tx: WriteContext, { automationRunId }: RunRow) {
 const personOf = (actor: { type?: Json; id?: Json } | undefined): string | null =>
   actor?.type === "user" && typeof actor.id === "string" ? actor.id : null;
 
-/** The user id of a member, by id or by email. */
+/** Returns the user ID of a member, given by ID or email. */
 async function memberOf(tx: WriteContext, named: string): Promise<string> {
   const text = named.trim().toLowerCase();
   const [member] = await tx.db

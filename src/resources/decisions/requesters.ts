@@ -8,7 +8,7 @@ import { events } from "../events/table.ts";
 import { actionRuns } from "../runs/table.ts";
 import type { DecisionRow } from "./table.ts";
 
-/** More runs than this no chain of calls, events and retries has (`loop_detected`). */
+/** More than the longest possible chain of calls, events and retries (`loop_detected`). */
 const MAX_RUNS = 500;
 
 interface Link {
@@ -17,8 +17,8 @@ interface Link {
 }
 
 /**
- * Returns the users who requested a decision: who started the run, or an earlier run that called it, caused its event
- * or was retried. For an API key, who created the key.
+ * Returns the users who requested a decision: those who started the run, or an earlier run that called it,
+ * caused its event or was retried. For an API key, the user who created the key.
  */
 export async function requestersOf(tx: WriteContext, decision: DecisionRow): Promise<ReadonlySet<string>> {
   const people = new Set<string>(decision.requestedBy === null ? [] : [decision.requestedBy]);

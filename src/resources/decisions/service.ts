@@ -5,10 +5,10 @@ import { totalOf } from "../../store/counts.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import type { DecisionQuery } from "./wire.ts";
 
-/** Maximum length of lists without pages; `total` counts all. */
+/** Maximum length of lists without pages. `total` is the full count. */
 export const MAX_LISTED = 500;
 
-/** Every query here passes through this: a decision of another organization does not exist. */
+/** Every query here uses this condition: decisions of other organizations don't exist. */
 const mine = (ctx: Context, ...filters: (SQL | undefined)[]) =>
   and(eq(decisions.organizationId, ctx.organizationId), ...filters);
 

@@ -17,7 +17,7 @@ export const decisions = sqliteTable("decisions", {
   organizationId: text().notNull(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
-  /** Who ended it: who decided, or who cancelled the run; null while pending and where time did. */
+  /** Who decided, or who cancelled the run. Null while pending, and after it expired. */
   updatedBy: text(),
   title: text().notNull(),
   description: text(),
@@ -45,7 +45,7 @@ export const decisions = sqliteTable("decisions", {
   onExpire: text().$type<DecisionRequest["onExpire"]>().notNull(),
   /** User whose private chat started the waiting run. Null for none. */
   privateTo: text(),
-  /** Of the run that waits. */
+  /** Same as the waiting run's. */
   correlationId: text().notNull(),
 });
 export type DecisionRow = typeof decisions.$inferSelect;

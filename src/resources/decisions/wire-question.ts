@@ -5,13 +5,13 @@ import { withoutArguments } from "../runs/wire-calls.ts";
 import { isHidden, WHY } from "../runs/wire-private.ts";
 import type { DecisionRow } from "./table.ts";
 
-/** Who looks at a decision. */
+/** Who reads a decision. */
 export interface Viewer {
   actor: { id: string };
   role: Role;
 }
 
-/** The person that a decision is assigned to, else every member; and admins. */
+/** Returns whether the viewer can decide: admins, and the assigned member, or every member if none is assigned. */
 export function mayDecide({ actor, role }: Viewer, { assignedTo }: Pick<DecisionRow, "assignedTo">): boolean {
   const rank = ROLES.indexOf(role);
   if (rank >= ROLES.indexOf("admin")) return true;
@@ -38,8 +38,8 @@ export function visibleTo(viewer: Viewer, row: DecisionRow): DecisionRow {
 }
 
 /**
- * Returns what people are asked. It came through templates, so secrets in it are masked. Arguments of a chat's call are
- * shown only to those who can decide on it.
+ * Returns the question that users see. It was filled in by templates, so secrets in it are masked.
+ * Arguments of a chat's call are shown only to those who can decide on it.
  */
 export function question(row: DecisionRow, viewer: Viewer) {
   const { title, description } = row;

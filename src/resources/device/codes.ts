@@ -1,6 +1,6 @@
 import type { Ids } from "../../base/ids.ts";
 
-/** No vowels, so that no words appear, and nothing that looks like a digit (RFC 8628, section 6.1). */
+/** No vowels, so that no words appear, and no letters that look like digits (RFC 8628, section 6.1). */
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_CHARACTERS = 8;
 

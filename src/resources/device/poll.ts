@@ -14,12 +14,12 @@ import { type DeviceCodeRow, deviceCodes } from "./table.ts";
 
 /** Seconds that `slow_down` adds permanently (RFC 8628, section 3.5). */
 const SLOWER_SECONDS = 5;
-/** Timers sometimes fire a little early, so a client that keeps to its interval isn't told to slow down for that. */
+/** Timers can fire slightly early, so a client that keeps to its interval isn't told to slow down. */
 const EARLY_MS = 200;
 
 /**
- * Hands the client its access token, once, when its person has approved. Throws `OAuthError` until then and
- * ever after, and `rate_limited` for an address that polls too fast or for codes that don't exist.
+ * Returns the client's access token, once, after the user has approved.
+ * Otherwise throws `OAuthError`, and `rate_limited` for an address that polls too fast or for unknown codes.
  */
 export async function pollForToken(
   app: App,
@@ -31,7 +31,7 @@ export async function pollForToken(
     .select()
     .from(deviceCodes)
     .where(eq(deviceCodes.deviceCodeHash, hashToken(deviceCode)));
-  // Twelve polls a minute are what the interval allows; only others count against the limit of their address.
+  // The interval allows twelve polls a minute. Only other polls count against the address's limit.
   if (isCrowded !== null && !(row && isInTime(app, row))) throw isCrowded;
   if (!row || row.clientId !== clientId || row.status === "spent") throw notGranted();
   if (row.expiresAt <= timestamp(app.clock)) {
@@ -45,7 +45,7 @@ export async function pollForToken(
 const notGranted = () =>
   new OAuthError("invalid_grant", "Unknown code for this client, or its token was already issued.");
 
-/** The error for an address that has no poll left; null for all others. */
+/** Returns the error for an address that has used up its polls. Null for others. */
 function countPoll(app: App, { ip }: Visitor): AppError | null {
   const { retryAfterSeconds } = app.limiter.take(`poll:${sourceOf(ip ?? "unknown")}`, ADDRESS_RATE);
   if (retryAfterSeconds === 0) return null;
@@ -62,7 +62,7 @@ const isInTime = (app: App, { lastPolledAt, intervalSeconds }: DeviceCodeRow): b
   lastPolledAt === null ||
   app.clock.now().getTime() - Date.parse(lastPolledAt) >= intervalSeconds * 1000 - EARLY_MS;
 
-/** Records the poll. One that comes too early increases the interval. */
+/** Records the poll. One that is too early increases the interval. */
 function stillPending(app: App, id: string): Promise<OAuthError> {
   return app.store.write(async (db) => {
     const [row] = await db.select().from(deviceCodes).where(eq(deviceCodes.id, id));
@@ -77,7 +77,7 @@ function stillPending(app: App, id: string): Promise<OAuthError> {
   });
 }
 
-/** One session for one approval: of two polls at the same moment the second finds the code spent. */
+/** Creates only one session per approval: of two simultaneous polls, the second finds the code already used. */
 async function redeem(
   app: App,
   row: DeviceCodeRow,

@@ -25,7 +25,7 @@ const tag = "Device sign-in";
 
 const OAuthProblem = object({ error: Type.String(), error_description: Type.String() });
 
-/** The errors of RFC 6749 and 8628 in place of Weir's own. */
+/** Errors as in RFC 6749 and 8628 instead of Weir's own. */
 const refusal = (description: string, error: string, error_description: string) => ({
   400: { description, body: OAuthProblem, example: { error, error_description } },
 });
@@ -120,7 +120,8 @@ export const deviceOperations = [
     errors: [401, 404, 409, 410],
     bodyExample: { userCode: "WDJB-MJHT", approve: true },
     async handle({ app, ctx, body, identity }) {
-      if (body.approve) requireFreshSignIn(app, identity); // a client is a way in; anyone may turn it away
+      // Approving gives a client access, so it needs a recent sign-in. Denying doesn't.
+      if (body.approve) requireFreshSignIn(app, identity);
       await decide(ctx, { ...body, latest: identity.expiresAt });
     },
   }),

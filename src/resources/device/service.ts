@@ -9,11 +9,11 @@ import { hasUsers, type Visitor } from "../sign-in/setup.ts";
 import { makeUserCode, readUserCode, showUserCode } from "./codes.ts";
 import { type DeviceCodeRow, deviceCodes } from "./table.ts";
 
-/** How long a code is good for, and how often a client may ask; in seconds. */
+/** How long a code is valid, and how often a client can poll; in seconds. */
 export const CODE_SECONDS = 900;
 export const INTERVAL_SECONDS = 5;
 
-/** Codes that one user may try from any address, so that guessing stays slow for anyone with many addresses. */
+/** Limit per user across all addresses, so that guessing codes stays slow for users with many addresses. */
 const PERSON_RATE = { perMinute: 10, burst: 20 };
 
 /** Creates two codes for a client that wants to sign in, valid for 15 minutes. Only their hashes are stored. */
@@ -48,8 +48,8 @@ export async function requestCodes(
 }
 
 /**
- * Returns the client that waits for the typed code, and the code as it is shown. Throws `not_found`, `gone` after 15
- * minutes, `invalid_state` if it was decided, `rate_limited`.
+ * Returns the client that waits for the typed code, and the formatted code.
+ * Throws `not_found`, `gone` after 15 minutes, `invalid_state` if it was decided, `rate_limited`.
  */
 export async function findWaiting(
   ctx: Context,
@@ -81,8 +81,8 @@ export async function findWaiting(
 }
 
 /**
- * Lets the client that waits under `userCode` in, as the acting person and in the organization of the request, or turns
- * it away. Its session ends by `latest`. Throws as `findWaiting` does, and `forbidden` for someone who belongs to no organization.
+ * Approves or denies the client that waits with `userCode`, for the current user and the request's organization.
+ * Its session ends by `latest`. Throws as `findWaiting` does, and `forbidden` for a user without an organization.
  */
 export function decide(
   ctx: Context,

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { instant, nullable, object, optional } from "../../base/shape.ts";
 import type { DeviceCodeRow } from "./table.ts";
 
-/** Visible ASCII, as RFC 6749 defines client IDs, so that no other letters can be imitated. */
+/** Visible ASCII, as RFC 6749 defines client IDs: other scripts have lookalike letters. */
 const clientId = () =>
   Type.String({ minLength: 1, maxLength: 100, pattern: "^[\\x21-\\x7e][\\x20-\\x7e]*$" });
 

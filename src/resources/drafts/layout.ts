@@ -11,7 +11,7 @@ const MAX_BYTES = 256 * 1024;
 
 const NONE: Layout = { direction: "down", positions: {}, groups: [], notes: [] };
 
-/** Returns how the canvas shows an automation. Empty if nobody has placed anything. */
+/** Returns how the canvas shows an automation. Empty if it was never arranged. */
 export async function findLayout(ctx: Context, id: string): Promise<Layout> {
   await findAutomation(ctx, id);
   const [row] = await ctx.db

@@ -1,6 +1,6 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** Two changes of one config together, or what both have changed. */
+/** The merged config, or the names that both sides changed. */
 export type Merged = { config: JsonObject } | { conflicts: string[] };
 
 /**
@@ -45,7 +45,7 @@ function pick(
 const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
   one === undefined || other === undefined ? one === other : canonicalJson(one) === canonicalJson(other);
 
-/** What `ours` has of the named steps, and of the settings that are named after `$`; all else as `theirs` has it. */
+/** Returns `theirs`, with the named steps and settings (prefixed with `$`) of `ours`. */
 export function onlyOf(ours: JsonObject, theirs: JsonObject, names: ReadonlySet<string>): JsonObject {
   const config: JsonObject = {};
   for (const field of new Set([ours, theirs].flatMap(Object.keys))) {
@@ -59,7 +59,7 @@ export function onlyOf(ours: JsonObject, theirs: JsonObject, names: ReadonlySet<
   return config;
 }
 
-/** Names of the steps that differ, and of the settings, with `$` before them. */
+/** Returns the names of differing steps, and of differing settings with `$` in front. */
 export function changesBetween(before: JsonObject, after: JsonObject): string[] {
   const [old, now] = [stepsOf(before), stepsOf(after)];
   const keys = new Set([...old.keys(), ...now.keys()]);

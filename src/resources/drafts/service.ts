@@ -88,7 +88,7 @@ function draftOf(
   return config;
 }
 
-/** Who changed or removed a step last, and who a setting. */
+/** Updates who last changed or removed each step and setting. */
 function changedBy(
   { actor }: Context,
   before: DraftRow | null,
@@ -167,7 +167,7 @@ const dependenciesOf = (step: Json): string[] =>
     ? step.dependsOn.map((text) => readDependency(String(text)).key)
     : [];
 
-/** Whether a template or condition of a step names another one. */
+/** Returns whether a template or condition in a step refers to another step. */
 const namesStep = (step: Json, key: string): boolean =>
   new RegExp(`\\bsteps\\s*(?:\\.\\s*|\\[\\s*\\\\?["'])${key.replace(/[$-]/g, "\\$&")}(?![\\w-])`).test(
     JSON.stringify(step),

@@ -35,7 +35,7 @@ export async function startOfStream(
   );
 }
 
-/** Yields the events after the position `start`, in order, until `signal` aborts. */
+/** Yields the events after position `start`, in order, until `signal` aborts. */
 export async function* followEvents(ctx: Context, filter: EventFilter, start: number, signal: AbortSignal) {
   let after = start;
   while (!signal.aborted) {

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { isSameTrigger } from "../../store/schema.ts";
 import type { ReadDb, Store } from "../../store/store.ts";
 
-/** The triggers that refuse to change events, as the migrations make them. */
+/** The triggers that protect events from changes, as the migrations create them. */
 const TRIGGERS: Readonly<Record<string, string>> = {
   events_no_update:
     "CREATE TRIGGER events_no_update BEFORE UPDATE ON events WHEN NEW.redacted_at IS NULL OR NEW.seq <> OLD.seq OR NEW.hash <> OLD.hash OR NOT EXISTS (SELECT 1 FROM trail_erasures t WHERE t.organization_id = OLD.organization_id) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
@@ -23,7 +23,7 @@ export async function missingTriggers(db: ReadDb): Promise<string[]> {
   );
 }
 
-/** Makes missing triggers again, and gives their names. */
+/** Restores missing triggers, and returns their names. */
 export async function restoreTriggers(store: Store): Promise<string[]> {
   const missing = await missingTriggers(store.db);
   if (missing.length === 0) return missing;

@@ -57,6 +57,6 @@ function jsonOf(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
-    return null; // refused by its shape
+    return null; // Its shape rejects it.
   }
 }

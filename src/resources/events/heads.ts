@@ -29,7 +29,7 @@ const sealText = (seal: SealFacts) => `${headText(seal)}\n${seal.seq}`;
 const redactionText = ({ organizationId, seq, hash, redactedHash }: RedactionFacts) =>
   `${organizationId}\n${seq}\n${hash}\n${redactedHash}`;
 
-/** Authenticates a head under the master key in use. */
+/** Authenticates a head with the current master key. */
 export const headMac = (secrets: Signer, head: HeadFacts): string => secrets.sign(headText(head), HEAD);
 export const sealMac = (secrets: Signer, seal: SealFacts): string => secrets.sign(sealText(seal), SEAL);
 
@@ -60,8 +60,8 @@ export async function headRow(db: ReadDb, organizationId: string): Promise<Trail
 }
 
 /**
- * The head that the next event follows. Only the first event of a new organization has none before it; anywhere else a
- * missing head was removed, and what follows is not authenticated.
+ * Returns the head that the next event follows. Only the first event of a new organization has none.
+ * In any other case, the head was removed, and what follows isn't authenticated.
  */
 export async function storedHead(tx: WriteContext, type: EventType): Promise<TrailHead> {
   const { organizationId } = tx;
@@ -84,7 +84,7 @@ export async function endOfChain(
   return { events: total?.n ?? 0, head: last?.hash ?? GENESIS, seq: last?.seq ?? 0 };
 }
 
-/** Place and hash of an organization's newest event. */
+/** Returns the position and hash of an organization's newest event. */
 export async function newestEvent(db: ReadDb, organizationId: string) {
   const [last] = await db
     .select({ seq: events.seq, hash: events.hash })
@@ -105,7 +105,7 @@ const upsertHead = prepared((db: WriteDb) =>
   ),
 );
 
-/** Stores the head that a transaction leaves. */
+/** Stores the head after a transaction. */
 export async function putHead(tx: WriteContext, organizationId: string, head: TrailHead): Promise<void> {
   const { count, hash, isAuthentic } = head;
   const mac = isAuthentic ? headMac(tx.secrets, { organizationId, count, hash }) : "";

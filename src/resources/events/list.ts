@@ -9,7 +9,7 @@ import { firstSince } from "./position.ts";
 import { EVENT_TYPES, type EventRow, events } from "./table.ts";
 import type { EventFilter, EventQuery } from "./wire.ts";
 
-/** Filters without an index look at no more than this many events for one page. */
+/** Maximum number of events that filters without an index scan per page. */
 const MAX_SCANNED = 20_000;
 
 /** Rows are in commit order. Their clocks are assumed to differ by at most this much. */
@@ -19,9 +19,9 @@ const CLOCK_SKEW_MS = 60 * 60 * 1000;
 export interface Stretch {
   filter: EventFilter;
   order: "asc" | "desc";
-  /** The first position that is in it; null from the beginning. */
+  /** First position in it. Null: from the beginning. */
   from: number | null;
-  /** The last position that is in it; null to the end. */
+  /** Last position in it. Null: to the end. */
   to: number | null;
   since?: string;
   until?: string;
@@ -63,12 +63,12 @@ export async function listEvents(
     : { rows, hasMore: true, nextCursor: makeCursor(ctx, scope, end) };
 }
 
-/** A time in the format of rows, so that it compares as text. */
+/** A time in the format of the database, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
 /**
- * Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log. No
- * index finds a text. One entity or correlation can have most of the events, and its index has nothing else in it.
+ * Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log.
+ * No index finds text. One entity or correlation can have most of the events, but its index contains nothing else.
  */
 function hasIndex({
   type,
@@ -84,7 +84,7 @@ function hasIndex({
   return keys.length < 2 && others.every((filter) => filter === undefined);
 }
 
-/** Returns the rows of a range, at most `limit`. Each form of filter uses an index, in order. */
+/** Returns at most `limit` rows of a range. Each form of filter uses an index, in order. */
 export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, limit: number) {
   const { filter, order } = stretch;
   const types = filter.type === undefined ? EVENT_TYPES : typesMatching(filter.type, ["query", "type"]);
@@ -143,13 +143,13 @@ function conditions(
   ];
 }
 
-/** A text as it is written within a JSON string. */
+/** Escapes a text as in a JSON string. */
 const asInJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** Returns where a scan of the range has to stop for this page. Null if it can go to the end. */
+/** Returns where a scan of the range must stop for this page. Null if it can go to the end. */
 async function rimOf(ctx: Context, { filter, from, to, order }: Stretch): Promise<number | null> {
   const { entityId, correlationId } = filter;
-  // only what the index finds: rows that another filter skips are looked at as well
+  // Only conditions with an index: rows that other filters skip are scanned too.
   const ofCorrelation = correlationId === undefined ? undefined : eq(events.correlationId, correlationId);
   const ofIndex = entityId === undefined ? ofCorrelation : eq(events.entityId, entityId);
   const [row] = await ctx.db
@@ -223,7 +223,7 @@ export async function lastBefore(ctx: Context, instant: string): Promise<number>
   return row?.seq ?? 0;
 }
 
-/** Returns the position that the next `steps` events after `after` reach. `after` itself if there are none. */
+/** Returns the position reached by the next `steps` events after `after`. `after` itself if there are none. */
 export async function reachOf(ctx: Context, after: number, steps: number): Promise<number> {
   const next = ctx.db
     .select({ seq: events.seq })

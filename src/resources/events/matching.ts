@@ -2,8 +2,8 @@ import { type Fault, InvalidInput, invalid } from "../../base/errors.ts";
 import { EVENT_TYPES, type EventType } from "./table.ts";
 
 /**
- * Returns the event types that `pattern` matches: an exact type, all that start like a trailing wildcard (`action.*`),
- * or all (`*`). Throws `invalid` at `loc` if it matches none.
+ * Returns the event types that `pattern` matches: an exact type, all with the same beginning for a trailing wildcard
+ * (`action.*`), or all (`*`). Throws `invalid` at `loc` if it matches none.
  */
 export function typesMatching(pattern: string, loc: readonly string[]): readonly EventType[] {
   const types = pattern.endsWith("*")

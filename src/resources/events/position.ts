@@ -5,8 +5,8 @@ interface Landmark {
 }
 
 /**
- * The first position whose event is of `target` or later, found by halving; `end` where all are older. `look`
- * gives the first event at a position or after it.
+ * Returns the first position whose event is at or after `target`, by bisection, or `end` if all are older.
+ * `look` returns the first event at or after a position.
  */
 export async function firstSince(
   target: string,

@@ -20,9 +20,9 @@ type Signer = Pick<SecretBox, "sign" | "verify" | "keyId">;
 type Redact = (row: EventRow) => { actor: JsonObject; data: JsonObject } | null;
 
 /**
- * Erases content of the events at these positions. Their hashes stay: what each event was, and what is left of it, is
- * authenticated by a redaction. An event that didn't match its hash before is redacted too, and still doesn't match.
- * Returns how many changed.
+ * Erases content of the events at these positions. Their hashes stay.
+ * A redaction authenticates what each event was and what is left of it.
+ * An event that didn't match its hash before is redacted too, and still doesn't match. Returns how many changed.
  */
 export async function redactEvents(
   db: WriteDb,
@@ -77,7 +77,7 @@ async function readEvents(db: ReadDb, seqs: readonly number[]) {
         isReadable: true,
       };
     } catch {
-      return { row: { ...row, actor: {}, data: {} }, isReadable: false }; // its content is unknown
+      return { row: { ...row, actor: {}, data: {} }, isReadable: false }; // Its content is unknown.
     }
   });
 }
@@ -109,7 +109,7 @@ export async function redactionsBetween(
   from: number,
   to: number,
 ): Promise<Map<number, RedactionRow>> {
-  if ((await keyOf(db, "trail_redactions")).length === 0) return new Map(); // a backup of an earlier version
+  if ((await keyOf(db, "trail_redactions")).length === 0) return new Map(); // A backup of an earlier version.
   const rows = await db
     .select()
     .from(trailRedactions)

@@ -17,16 +17,16 @@ import {
 } from "./heads.ts";
 import { events, type SealRow, trailErasures, trailHeads, trailRedactions, trailSeals } from "./table.ts";
 
-/** A seal is due after this many events, or this long after the previous one. */
+/** A seal is due after this many events, or after this time since the previous one. */
 const SEAL_EVENTS = 1_000;
 const SEAL_MS = 60_000;
 const BATCH = 200;
-/** Far enough in the past that the next look seals. */
+/** Far enough in the past for the next check to create a seal. */
 const NEVER = "1970-01-01T00:00:00.000Z";
 
 type SealParts = Pick<App, "store" | "clock" | "secrets">;
 
-/** One page of an organization's seals, oldest first. Throws `invalid`, `cursor_expired`. */
+/** Returns one page of an organization's seals, oldest first. Throws `invalid`, `cursor_expired`. */
 export async function listSeals(
   ctx: Context,
   { limit, cursor }: { limit: number; cursor?: string },
@@ -156,8 +156,8 @@ async function sealsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> 
 }
 
 /**
- * Erases part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left. Each
- * call needs its own transaction.
+ * Deletes part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left.
+ * Each call needs its own transaction.
  */
 export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_000): Promise<boolean> {
   await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();

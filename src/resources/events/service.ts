@@ -5,7 +5,7 @@ import { insertInto } from "../../store/prepared.ts";
 import { putHead, storedHead } from "./heads.ts";
 import { type EventRow, type EventType, events } from "./table.ts";
 
-/** What an event is about. */
+/** The resource that an event is about. */
 export interface Entity {
   type:
     | "connection"
@@ -79,7 +79,7 @@ export async function record(
   rows.push({ ...row, hash });
 }
 
-/** Rows that go in one statement. */
+/** Number of rows per statement. */
 const BATCH = 16;
 
 async function insertAll(tx: WriteContext, rows: readonly NewEvent[]): Promise<void> {
@@ -94,7 +94,7 @@ export const eventsTopic = (organizationId: string) => `events:${organizationId}
 
 const insertEvents = insertInto(events, ["seq", "redactedAt"], ["data", "actor"]);
 
-/** SHA-256, hex, over the hash before and the row's canonical JSON (docs/decisions/audit.md). */
+/** SHA-256, hex, of the previous hash and the row's canonical JSON (docs/decisions/audit.md). */
 export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash" | "redactedAt">): string =>
   hashOf(
     previous,
@@ -115,7 +115,7 @@ function shownActor(actor: Actor): { stored: string; canonical: string } {
   return made;
 }
 
-/** Over `canonicalJson` of the event, whose outer keys are put in order by hand. */
+/** Hashes `canonicalJson` of the event, whose outer keys are sorted by hand. */
 function hashOf(
   previous: string,
   row: Omit<EventRow, "seq" | "hash" | "redactedAt" | "data" | "actor">,
@@ -138,7 +138,7 @@ export interface Change {
   to: unknown;
 }
 
-/** What differs between two states of a thing, field by field; values that are equal as JSON are left out. */
+/** Returns the differences between two states of a resource, by field. Values that are equal as JSON are left out. */
 export const changesBetween = <T extends object>(before: T, after: Partial<T>): Change[] =>
   Object.entries(after)
     .map(([field, to]) => ({ field, from: before[field as keyof T] as unknown, to: to as unknown }))

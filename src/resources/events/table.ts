@@ -2,7 +2,7 @@ import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core"
 import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
-/** All types of events, each with what happened. */
+/** All event types, with descriptions. */
 export const EVENTS = {
   "connection.created": "A connection was created",
   "connection.updated": "A connection was changed",
@@ -119,7 +119,7 @@ export const EVENT_TYPES = Object.keys(EVENTS) as EventType[];
 
 /** The audit log: append-only by triggers, and chained by organization. */
 export const events = sqliteTable("events", {
-  /** In order of commit, over all organizations. */
+  /** In order of commit, across all organizations. */
   seq: integer().primaryKey(),
   id: text().notNull(),
   organizationId: text().notNull(),
@@ -129,18 +129,18 @@ export const events = sqliteTable("events", {
   entityId: text().notNull(),
   actorType: text().notNull(),
   actorId: text().notNull(),
-  /** What the actor's type carries: email, IP, user agent … */
+  /** Data of the actor's type: email, IP, user agent … */
   actor: json<JsonObject>().notNull(),
   data: json<JsonObject>().notNull(),
   correlationId: text().notNull(),
-  /** SHA-256 over the hash before it in the organization and this row's canonical JSON. */
+  /** SHA-256 of the organization's previous hash and this row's canonical JSON. */
   hash: text().notNull(),
   /** When personal data was erased from it. Null if it is as recorded. */
   redactedAt: text(),
 });
 export type EventRow = typeof events.$inferSelect;
 
-/** The hash before the first event of an organization. */
+/** Previous hash for the first event of an organization. */
 export const GENESIS = "0".repeat(64);
 
 /** The newest end of each organization's chain, authenticated in the transaction of the event that moved it. */
@@ -151,9 +151,9 @@ export const trailHeads = sqliteTable("trail_heads", {
   hash: text().notNull(),
   /** HMAC with a key derived from the master key. Empty if the previous head couldn't be authenticated. */
   mac: text().notNull(),
-  /** Id of the master key that `mac` was made with. */
+  /** ID of the master key used for `mac`. */
   keyId: text().notNull(),
-  /** The newest seal's count. */
+  /** Count of the newest seal. */
   sealCount: integer().notNull(),
   sealAt: text().notNull(),
 });
@@ -165,7 +165,7 @@ export const trailSeals = sqliteTable(
   {
     organizationId: text().notNull(),
     count: integer().notNull(),
-    /** The position of its newest event. */
+    /** Position of its newest event. */
     seq: integer().notNull(),
     hash: text().notNull(),
     createdAt: text().notNull(),
@@ -176,13 +176,13 @@ export const trailSeals = sqliteTable(
 );
 export type SealRow = typeof trailSeals.$inferSelect;
 
-/** Events that personal data was erased from: what makes their hashes hold. */
+/** Events from which personal data was erased, with what verifies their hashes. */
 export const trailRedactions = sqliteTable("trail_redactions", {
   seq: integer().primaryKey(),
   organizationId: text().notNull(),
-  /** The event's hash, of its original content. */
+  /** Hash of the event's original content. */
   hash: text().notNull(),
-  /** The event's hash over the hash before it and the content that is left. */
+  /** Hash of the previous hash and the remaining content. */
   redactedHash: text().notNull(),
   /** HMAC with a key derived from the master key. Empty if the event didn't match its hash before it was redacted. */
   mac: text().notNull(),
@@ -190,5 +190,5 @@ export const trailRedactions = sqliteTable("trail_redactions", {
 });
 export type RedactionRow = typeof trailRedactions.$inferSelect;
 
-/** Organizations whose events are being erased or redacted: the triggers let only theirs change. */
+/** Organizations whose events are being erased or redacted: the triggers allow changes only to these. */
 export const trailErasures = sqliteTable("trail_erasures", { organizationId: text().primaryKey() });

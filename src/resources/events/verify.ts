@@ -10,13 +10,13 @@ import { chainHash } from "./service.ts";
 import { events, GENESIS, type SealRow, type TrailHeadRow, trailHeads, trailSeals } from "./table.ts";
 import type { Reason, Verification } from "./wire.ts";
 
-/** Number of events that are recomputed before other work gets its turn. */
+/** Number of events recomputed before other work gets its turn. */
 const BATCH = 200;
 
 type Verifier = Pick<SecretBox, "sign" | "verify">;
 type StoredHead = Pick<TrailHeadRow, "count" | "hash" | "mac">;
 
-/** A head that was kept outside of the database. */
+/** A head stored outside of the database. */
 export interface KnownHead {
   seq: number;
   count: number;
@@ -30,9 +30,9 @@ interface Walk {
   redacted: number;
   hash: string;
   seq: number;
-  /** The first event after the newest seal that fits. */
+  /** The first event after the newest matching seal. */
   unsealedId: string | null;
-  /** The stored head when it was last read. Null if there was none, undefined before. */
+  /** The stored head as last read. Null if there was none, undefined before the first read. */
   head: StoredHead | null | undefined;
 }
 
@@ -104,7 +104,7 @@ export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }
   return row?.hash === hash;
 }
 
-/** Continues to the newest event. Null if all match. Without `secrets`, seals aren't checked. */
+/** Continues to the newest event. Null if everything matches. Without `secrets`, seals aren't checked. */
 async function walkOn(
   db: ReadDb,
   organizationId: string,
@@ -136,7 +136,7 @@ async function walkOn(
         return bad(walk, "rewritten", walk.unsealedId);
       walk.unsealedId = null;
     }
-    if (rows.length === 0) walk.head = undefined; // the head that was read with the previous rows may be outdated
+    if (rows.length === 0) walk.head = undefined; // The head read with the previous rows may be outdated.
     if (rows.length < BATCH) return null;
     await new Promise((resolve) => setImmediate(resolve));
     if (signal?.aborted) throw new AppError("cancelled", "The verification is no longer needed.");
@@ -216,7 +216,7 @@ const readBatch = (db: ReadDb, organizationId: string, after: number) =>
       entityId: events.entityId,
       actorType: events.actorType,
       actorId: events.actorId,
-      actor: sql<string>`${events.actor}`, // as text: what was altered may be no JSON any more
+      actor: sql<string>`${events.actor}`, // As text: altered data may no longer be JSON.
       data: sql<string>`${events.data}`,
       correlationId: events.correlationId,
       hash: events.hash,
@@ -242,6 +242,6 @@ function hashOf(previous: string, row: RawRow): string | null {
     const data: JsonObject = JSON.parse(row.data);
     return chainHash(previous, { ...row, actor, data });
   } catch {
-    return null; // the caller treats it as changed
+    return null; // The caller treats it as changed.
   }
 }

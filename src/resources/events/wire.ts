@@ -115,7 +115,7 @@ export const Seal = object({
 
 export const SealPage = object({ items: Type.Array(Seal), nextCursor: optional(Type.String()) });
 
-/** The only way from a seal's row to the wire. */
+/** The only conversion of a seal's row for the API. */
 export const toSeal = ({ organizationId, seq, count, hash, createdAt }: SealRow): Static<typeof Seal> => ({
   organizationId,
   seq,
@@ -124,7 +124,7 @@ export const toSeal = ({ organizationId, seq, count, hash, createdAt }: SealRow)
   createdAt,
 });
 
-/** The only way from an event's row to the wire. */
+/** The only conversion of an event's row for the API. */
 export const toEvent = (row: EventRow) => ({
   id: row.id,
   type: row.type,
@@ -137,13 +137,13 @@ export const toEvent = (row: EventRow) => ({
   ...(row.redactedAt === null ? {} : { redactedAt: row.redactedAt }),
 });
 
-/** An event's row as SQL gives it, its JSON still text. */
+/** An event's row as returned by SQL, with its JSON as text. */
 export type RawEvent = Omit<EventRow, "actor" | "data"> & { actor: string; data: string };
 
-/** `JSON.stringify(toEvent(row))`, for those who send many: nothing is parsed only to be written again. */
+/** Returns `JSON.stringify(toEvent(row))` without parsing stored JSON, for bulk output. */
 export function eventText(row: RawEvent): string {
   const text = JSON.stringify;
-  // Joined, it is one piece of memory. A text of many pieces would be joined again by everyone who signs or sends it.
+  // Joined into one flat string. A rope would be flattened again by everyone who signs or sends it.
   return [
     `{"id":${text(row.id)},"type":"${row.type}","timestamp":"${row.timestamp}",`,
     `"entity":{"type":"${row.entityType}","id":${text(row.entityId)}},"actor":${actorText(row)},"data":${row.data},`,
@@ -152,7 +152,7 @@ export function eventText(row: RawEvent): string {
   ].join("");
 }
 
-/** Few actors do most of what happens. */
+/** A cache, since most events have few actors. */
 const actorTexts = new Map<string, string>();
 const MAX_ACTORS = 1_000;
 

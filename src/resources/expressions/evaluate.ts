@@ -13,7 +13,7 @@ const failed = (message: string, template: string | null = null): ExpressionValu
   error: { message, template },
 });
 
-/** Evaluates one text as a run would: in a child where it takes longer than others can wait. */
+/** Evaluates a template as a run would: in a child process if it takes too long. */
 export async function evaluateText(
   ctx: Context,
   { text, as, scope }: ExpressionEvaluation,

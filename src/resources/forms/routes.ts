@@ -20,7 +20,7 @@ import { submit } from "./submit.ts";
 
 const tag = "Forms";
 
-/** Answers to public forms, by address. */
+/** Rate limit for answers to public forms, per address. */
 const PUBLIC_RATE: Rate = { perMinute: 20, burst: 10 };
 
 const Form = object({
@@ -36,7 +36,7 @@ const isPublic = (form: Webhook): boolean => formOf(form).access === "public";
 
 interface Entered {
   ctx: Context;
-  /** Null for an API key, and for anyone at a public form. */
+  /** Null for an API key, and for an anonymous visitor of a public form. */
   person: { userId: string; email: string | null } | null;
 }
 
@@ -103,7 +103,7 @@ export const formOperations = [
     method: "POST",
     path: "/f/{org_id}/{path}",
     audience: "public",
-    ownPagesOnly: false, // a public form takes no credentials, and the form itself may stand on any site
+    ownPagesOnly: false, // A public form takes no credentials, and can be embedded in any site.
     tag,
     summary: "Submit a form",
     description:

@@ -10,19 +10,22 @@ import { typed } from "./typed.ts";
 /** Answers as received. */
 export interface Answers {
   answers: Json;
-  /** Fields of a form are text, whatever the schema says. */
+  /** Form fields are text, whatever the schema says. */
   isText: boolean;
   headers: Headers;
   query: JsonObject;
   address: string;
-  /** The signed-in user who sends them. Null for anyone. */
+  /** The signed-in user who sends them. Null if anonymous. */
   person: { userId: string; email: string | null } | null;
 }
 
-/** Header with which templates see the signed-in user. One in the request is removed. */
+/** Header that shows templates the signed-in user. It is removed from the request itself. */
 const PERSON = "x-weir-user";
 
-/** Stores the answers and starts the run, in one transaction. Throws `InvalidInput` for what the schema does not take. */
+/**
+ * Stores the answers and starts the run, in one transaction.
+ * Throws `InvalidInput` for answers that don't match the schema.
+ */
 export async function submit(ctx: Context, form: Webhook, sent: Answers): Promise<Answerable> {
   const { schema } = form.config.form as FormTrigger;
   const payload = sent.isText ? typed(schema, sent.answers) : sent.answers;

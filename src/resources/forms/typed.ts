@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isBeyondDoubles } from "../../base/json-numbers.ts";
 import { schemaAt } from "../../base/json-schema.ts";
 
-/** Texts as the values that the schema asks for, where they can be read so; an empty one is none. */
+/** Converts text to the types in the schema, if possible. Empty text counts as no value. */
 export function typed(schema: JsonObject, answers: Json): Json {
   if (!isObject(answers)) return answers;
   const parts = partsOf(schema, [schema]);
@@ -14,10 +14,10 @@ export function typed(schema: JsonObject, answers: Json): Json {
   return Object.fromEntries(values);
 }
 
-/** More than a field of a form has; a schema may repeat itself without end. */
+/** More than a form field has. A schema can be infinitely recursive. */
 const MAX_PARTS = 100;
 
-/** The schemas, with all that they refer to, put together or let choose from. */
+/** Returns the schemas with everything they reference, combine or offer as alternatives. */
 function partsOf(root: JsonObject, schemas: readonly (Json | undefined)[]): JsonObject[] {
   const parts = new Set<JsonObject>();
   const visit = (schema: Json | undefined) => {

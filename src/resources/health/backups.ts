@@ -32,7 +32,7 @@ export function backupAgeSeconds(app: App): number | null {
 
 const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst(\.age)?$/;
 
-/** When a scheduled backup was made, by its name; null for a file that is none. */
+/** Returns when a scheduled backup was created, from its name. Null for any other file. */
 export function backupInstant(name: string): number | null {
   return NAME.test(name) ? Date.parse(name.replace(NAME, "$1T$2:$3:$4.$5Z")) : null;
 }

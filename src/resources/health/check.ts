@@ -7,11 +7,11 @@ import { backupFailure } from "./backups.ts";
 import { HEARTBEAT_LIMIT_MS, sinceBeat } from "./heartbeat.ts";
 import type { Check } from "./wire.ts";
 
-/** The checks are done at most this often, however many ask. */
+/** Checks run at most this often, regardless of the number of requests. */
 const KEPT_MS = 2_000;
-/** A write that takes longer than this is none. */
+/** A slower write counts as failed. */
 const WRITE_DEADLINE_MS = 5_000;
-/** With less than this on the disk the next load may fail. */
+/** With less free disk space, the next load could fail. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024;
 
 /** Results of the checks, by name. */

@@ -1,6 +1,6 @@
 import type { App } from "../../context.ts";
 
-/** The engine's loops rest no longer than this between two rounds; then a minute without one is too long. */
+/** The engine's loops pause for less than this between rounds, so a minute without a round is too long. */
 export const HEARTBEAT_LIMIT_MS = 60_000;
 
 const beats = new WeakMap<App["store"], number>();

@@ -1,11 +1,11 @@
-/** How many values of a kind there were, and how many of them up to each step. */
+/** Number of values of a kind, in total and up to each bucket limit. */
 export interface Histogram {
   sum: number;
   count: number;
   within: number[];
 }
 
-/** Counts a value under `key`; `steps` are the upper ends, ascending. */
+/** Counts a value under `key`. `steps` are the upper bucket limits, ascending. */
 export function observe(
   histograms: Map<string, Histogram>,
   steps: readonly number[],

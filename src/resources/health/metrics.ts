@@ -110,7 +110,7 @@ const runFamilies = (tally: Tally): Family[] => [
   },
 ];
 
-/** The condition is spelt as in the index `action_runs_due`, so that only due runs are looked at. */
+/** The condition is the one of the index `action_runs_due`, so that only due runs are read. */
 async function readQueue(app: App): Promise<{ depth: number; oldestSeconds: number }> {
   const [row] = await app.store.db.all<{ depth: number; oldest: string | null }>(
     sql`select count(*) as depth, min(due_at) as oldest from action_runs
@@ -151,7 +151,7 @@ const secondsSince = ({ clock }: App, at: string) =>
 
 let delays: ReturnType<typeof monitorEventLoopDelay> | null = null;
 
-/** Seconds; the first look only begins to watch. */
+/** In seconds. The first call only starts the measurement. */
 function takeLag(): number {
   if (delays === null) {
     delays = monitorEventLoopDelay({ resolution: 20 });

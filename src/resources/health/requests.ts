@@ -1,7 +1,7 @@
 import type { App } from "../../context.ts";
 import { type Histogram, observe } from "./histogram.ts";
 
-/** Seconds; the upper ends of the histogram of latencies. */
+/** Upper limits of the latency histogram, in seconds. */
 export const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 interface Requests {
@@ -11,10 +11,12 @@ interface Requests {
   latencies: Map<string, Histogram>;
 }
 
-/** Requests answered since the start. */
+/** Responses since the start. */
 const answered = new WeakMap<App["store"], Requests>();
 
-/** Counts one reply; `route` is the path as the interface writes it, `startMs` when the request came, on the monotonic clock. */
+/**
+ * Counts one response. `route` is the path of the operation; `startMs` is when the request arrived, in monotonic time.
+ */
 export function countRequest(
   { store, clock }: App,
   method: string,
@@ -30,7 +32,7 @@ export function countRequest(
   observe(latencies, LATENCY_BUCKETS, `${method} ${route}`, (clock.monotonic() - startMs) / 1000);
 }
 
-/** Counts by route. */
+/** Returns counts by route. */
 export function requestCounts({
   store,
 }: App): { method: string; route: string; status: string; count: number }[] {
@@ -40,7 +42,7 @@ export function requestCounts({
   });
 }
 
-/** How long replies took to begin, by route. */
+/** Returns the time to first byte of responses, by route. */
 export function requestLatencies({ store }: App): { method: string; route: string; times: Histogram }[] {
   return [...(answered.get(store)?.latencies ?? [])].map(([key, times]) => {
     const [method = "", route = ""] = key.split(" ");

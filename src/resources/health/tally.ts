@@ -4,12 +4,12 @@ import { firstSince } from "../events/position.ts";
 import { events } from "../events/table.ts";
 import { type Histogram, observe } from "./histogram.ts";
 
-/** Seconds; the upper ends of the histogram of durations. */
+/** Upper limits of the duration histogram, in seconds. */
 export const DURATION_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as const;
 
 /** What the audit log shows since this process started. */
 export interface Tally {
-  /** Runs that ended, by kind and status. */
+  /** Finished runs, by kind and status. */
   runs: Map<string, { kind: string; status: string; count: number }>;
   durations: Map<string, Histogram>;
   /** Webhook requests that started a run. */
@@ -20,7 +20,7 @@ export interface Tally {
 }
 
 interface Follower extends Tally {
-  /** The last event that was counted; null before the first look. */
+  /** The last event counted. Null before the first read. */
   after: number | null;
   previous: Promise<void>;
 }
@@ -34,19 +34,17 @@ const COUNTED = [
   "webhook.dead_lettered",
 ] as const;
 
-/** Events that are read before others get their turn. */
+/** Number of events read before other work gets its turn. */
 const BATCH = 500;
 
 const followers = new WeakMap<App["store"], Follower>();
 
-/**
- * Counts from events, so that runs don't have to count, and each reading costs only what happened since the last one.
- */
+/** Counts from events, so that runs don't have to count, and each call costs only what happened since the last one. */
 export async function tallyOf(app: App): Promise<Tally> {
   const mine = followers.get(app.store) ?? newFollower();
   followers.set(app.store, mine);
   const previous = mine.previous.then(() => catchUp(app, mine));
-  mine.previous = previous.catch(() => undefined); // reported to the caller; the next one tries again
+  mine.previous = previous.catch(() => undefined); // Reported to the caller; the next one tries again.
   await previous;
   return mine;
 }

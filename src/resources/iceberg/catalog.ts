@@ -10,7 +10,7 @@ import { type PageQuery, SEPARATOR } from "./wire.ts";
 
 const DEFAULT_PAGE = 100;
 
-/** A layer, or a dataset of one. */
+/** A layer, or a dataset in one. */
 interface Namespace {
   layer: string;
   dataset: string | null;
@@ -42,13 +42,13 @@ const missing = (noun: string, text: string, type: string) => {
   return new AppError("not_found", `${noun} ${shown} not found.`, { type });
 };
 
-/** A page of a list, and the token for the next one. */
+/** A page of a list, with the token for the next one. */
 interface Page<T> {
   items: T[];
   next: string | null;
 }
 
-/** The layers, or the datasets of one. Throws `not_found`, `invalid`. */
+/** Lists the layers, or the datasets of one. Throws `not_found`, `invalid`. */
 export async function listNamespaces(
   ctx: Context,
   parent: string | undefined,
@@ -103,7 +103,7 @@ export async function listTables(
   });
 }
 
-/** Who names no page gets everything, as the specification has it. */
+/** Without a page in the request, everything is returned, as the specification says. */
 async function pageOf<T>(
   ctx: Context,
   scope: readonly string[],
@@ -123,8 +123,8 @@ async function pageOf<T>(
 }
 
 /**
- * A table of a dataset; below its layer it is also found by the name that SQL has for it, for engines that know no
- * namespaces within others. Throws `not_found`.
+ * Returns a table of a dataset.
+ * It is also found below its layer by its name in SQL, for engines without nested namespaces. Throws `not_found`.
  */
 export async function findTable(ctx: Context, namespace: string, name: string): Promise<Here> {
   const { layer, dataset } = await findNamespace(ctx, namespace);
@@ -147,7 +147,7 @@ export async function findTable(ctx: Context, namespace: string, name: string): 
   return { organizationId: ctx.organizationId, layer, ...found };
 }
 
-/** A table's metadata, of the commit before at the earliest. Throws `not_found`, `invalid_state`, `unavailable`. */
+/** Returns a table's metadata, of the previous commit or later. Throws `not_found`, `invalid_state`, `unavailable`. */
 export async function loadTable(ctx: Context, namespace: string, name: string, isWhole: boolean) {
   const { location, metadata } = await publishTable(ctx, await findTable(ctx, namespace, name));
   const current = metadata["current-snapshot-id"];
@@ -157,7 +157,7 @@ export async function loadTable(ctx: Context, namespace: string, name: string, i
   return { "metadata-location": location, metadata: shown, config: storageOf(ctx) };
 }
 
-/** URL of the bucket, for engines. They need their own keys for it. */
+/** Returns the URL of the bucket, for engines. They need their own credentials for it. */
 function storageOf({ config: { lakeUrl, lakeEndpoint, lakeRegion } }: Context): Record<string, string> {
   if (lakeUrl === null) return {};
   return {

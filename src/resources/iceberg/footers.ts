@@ -6,21 +6,23 @@ import type { LakeFile } from "../../lake/contract.ts";
 import { type ColumnStats, footerLength, readFooter } from "../../lake/iceberg/footer.ts";
 import { MAX_COLUMNS } from "../../lake/iceberg/metrics.ts";
 
-/** Most footers are shorter, and are read at once. */
+/** Number of bytes read first. Most footers are shorter. */
 const FIRST_BYTES = 64 * 1024;
-/** A longer footer isn't read: that would keep others waiting. */
+/** A longer footer isn't read, since that would block other work. */
 const MAX_BYTES = 128 * 1024;
 const MAX_KEPT = 1_000;
-/** A table of more files than this has no statistics of the others, and readers open them. */
+/** Maximum number of a table's files with statistics. Readers open the others. */
 const MAX_FILES = 1_000;
 const AT_ONCE = 8;
 
-/** Statistics of files by their paths, the ones used last: files never change. */
+/** Cache of recent files' statistics, by path: files never change. */
 const KEPT = slot(() => new Map<string, readonly ColumnStats[]>());
 
 type File = Pick<LakeFile, "path" | "bytes">;
 
-/** Statistics of files' columns by path, as far as their footers can be read; of the first files if there are many. */
+/**
+ * Returns column statistics of files by path, if their footers can be read. Only for the first files if there are many.
+ */
 export async function statsOf(
   app: App,
   files: readonly File[],
@@ -45,14 +47,14 @@ export async function statsOf(
   return found;
 }
 
-/** None for a file that is gone, and for one whose footer is too long. */
+/** Empty for a deleted file, and for one with a footer that is too long. */
 async function readStats(app: App, file: File): Promise<readonly ColumnStats[]> {
   try {
     const end = await app.lake.tail(file, FIRST_BYTES);
     const length = footerLength(end);
     if (length === null || length > MAX_BYTES) return [];
     const stats = readFooter(length <= end.length ? end : await app.lake.tail(file, length));
-    return stats.slice(0, MAX_COLUMNS); // the others' statistics aren't published
+    return stats.slice(0, MAX_COLUMNS); // Statistics of the others aren't published.
   } catch (error) {
     if (error instanceof AppError && error.code === "dataset_changed") return [];
     if (!(error instanceof RangeError)) throw error;

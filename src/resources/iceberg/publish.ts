@@ -11,12 +11,12 @@ import { lakeFiles, lakeSchemas, lakeSnapshots, lakeTables, type PublishedTable 
 import { statsOf } from "./footers.ts";
 import { isReadable, planSnapshots, type Written } from "./snapshots.ts";
 
-/** The newest snapshots of a table that its metadata names; it is read and written whole. */
+/** Maximum number of a table's newest snapshots in its metadata, which is read and written as a whole. */
 const MAX_SNAPSHOTS = 500;
 
 /** A table as other engines read it. */
 export interface Published {
-  /** The address of the metadata file. */
+  /** URL of the metadata file. */
   location: string;
   metadata: ReturnType<typeof tableMetadata>;
 }
@@ -31,15 +31,15 @@ export const unpublishedTables = (app: App): Promise<Here[]> =>
       tableName: lakeTables.tableName,
     })
     .from(lakeTables)
-    .where(sql`${lakeTables.publishedSnapshot} < ${lakeTables.snapshot}`) // as the index has it
+    .where(sql`${lakeTables.publishedSnapshot} < ${lakeTables.snapshot}`) // Matches the condition of the index.
     .limit(100);
 
 const RUNNING = slot(() => new Map<string, Promise<Published>>());
 
 /**
- * Returns the table's metadata with all of its snapshots, after writing what is missing to the lake. Its files have new
- * names and nothing refers to them before they are complete, so that a crash leaves the previous state. Throws
- * `not_found`, and `invalid_state` for a table that Iceberg can't represent.
+ * Returns the table's metadata with all of its snapshots, after writing what is missing to the lake.
+ * Its files have new names, and nothing refers to them before they are complete, so a crash leaves the previous state.
+ * Throws `not_found`, and `invalid_state` for a table that Iceberg can't represent.
  */
 export function publishTable(app: App, here: Here): Promise<Published> {
   const running = app.memory.of(RUNNING);
@@ -135,7 +135,7 @@ function historyOf({ layer, dataset, tableName }: Here, schemas: Parameters<type
   }
 }
 
-/** Rewrites files whose types Iceberg can't read as the current ones: the same rows. */
+/** Rewrites files with types that Iceberg can't read as the current ones: the same rows. */
 async function rewriteOld(app: App, here: Here, ids: ReadonlySet<string>): Promise<void> {
   const { organizationId } = here;
   const correlationId = app.ids.uuid();
@@ -143,7 +143,7 @@ async function rewriteOld(app: App, here: Here, ids: ReadonlySet<string>): Promi
   await rewriteFilesOf(ctx, here, ({ id }) => ids.has(id), app.closing);
 }
 
-/** Writes what is missing and records it. Null if someone else was faster. */
+/** Writes what is missing and records it. Null if another process was faster. */
 async function publishState(app: App, here: Here, state: State): Promise<Published | null> {
   const { table } = state;
   const { home } = app.lake;
@@ -220,7 +220,7 @@ async function commit(
         .set({ published: row })
         .where(and(at, eq(lakeSnapshots.number, number)));
     }
-    // what no metadata names any longer: beyond the latest, and what can't be read with the current columns
+    // Metadata no longer names snapshots beyond the latest, and those that can't be read with the current columns.
     const kept = new Set(written.map(({ number }) => number));
     const gone = snapshots.map(({ number }) => number).filter((number) => !kept.has(number));
     for (let start = 0; start < gone.length; start += BATCH)
@@ -232,7 +232,7 @@ async function commit(
   });
 }
 
-/** For readers that look into the folder. Of two processes that write it the one with the newer metadata has the last word. */
+/** For readers that look into the folder. If two processes write it, the one with the newer metadata wins. */
 async function writeHint(app: App, here: Here, folder: string, stem: string): Promise<void> {
   for (let hint = stem; ; ) {
     await app.lake.write(`${folder}/metadata`, [{ name: HINT, bytes: new TextEncoder().encode(hint) }]);

@@ -49,13 +49,13 @@ export async function dropSnapshots(
     try {
       await publishTable(app, here);
     } catch (error) {
-      // A deleted table, or one that nobody reads this way, refers to nothing.
+      // A deleted table, or one that was never published, refers to nothing.
       if (!(error instanceof AppError && ["not_found", "invalid_state"].includes(error.code))) throw error;
     }
   }
 }
 
-/** Returns whether the metadata has to be rewritten without them. */
+/** Returns whether the metadata must be rewritten without them. */
 async function forget(db: WriteDb, here: Here, below: number): Promise<boolean> {
   const dropped = await db
     .delete(lakeSnapshots)

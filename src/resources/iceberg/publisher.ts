@@ -9,8 +9,8 @@ import { publishTable, unpublishedTables } from "./publish.ts";
 const PAUSE_MS = 60_000;
 
 /**
- * Publishes changed tables, all snapshots of a table at once. What a crash interrupts is found again, since the
- * database lacks it.
+ * Publishes changed tables, all snapshots of a table at once.
+ * After a crash, unfinished tables are found again, since the database doesn't list them as published.
  */
 export function openPublisher(app: App): (signal: AbortSignal) => Promise<number> {
   const pausedUntil = new Map<string, number>();
@@ -30,7 +30,7 @@ export function openPublisher(app: App): (signal: AbortSignal) => Promise<number
         pausedUntil.delete(key);
         published++;
       } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") continue; // deleted in the meantime
+        if (error instanceof AppError && error.code === "not_found") continue; // Deleted in the meantime.
         if (error instanceof AppError && error.code === "invalid_state") {
           app.log.write("warn", "table not published for other engines", { cause: error.message, ...table });
           await leaveOut(app, table);
@@ -63,7 +63,7 @@ async function forgetOtherHomes(app: App): Promise<void> {
       );
 }
 
-/** Until the next commit, which may bring columns that Iceberg has. */
+/** Skips the table until its next commit, which may remove column types that Iceberg lacks. */
 const leaveOut = (app: App, here: Here): Promise<void> =>
   app.store.write(async (db) => {
     const isUnpublished = sql`${lakeTables.publishedSnapshot} < ${lakeTables.snapshot}`;

@@ -53,7 +53,7 @@ const shared = { audience: "viewer", tag, iceberg, replies } as const;
 const CATALOG = "/iceberg/v1/{prefix}/namespaces";
 const ENDPOINTS = ["", "/{namespace}", "/{namespace}/tables", "/{namespace}/tables/{table}"] as const;
 
-/** Of something that is there: a `HEAD` asks for no more. */
+/** Responds with an existing resource. `HEAD` gets no body. */
 const found = ({ request }: Visit, body: unknown) =>
   request.method === "HEAD" ? new Reply(204, null) : body;
 

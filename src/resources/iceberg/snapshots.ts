@@ -19,11 +19,11 @@ interface Plan {
   history: SchemaHistory;
   /** Oldest first. */
   snapshots: readonly SnapshotRow[];
-  /** All that any of the snapshots has. */
+  /** The files of all these snapshots. */
   files: readonly FileRow[];
   /** Whether everything is rewritten. */
   isNew: boolean;
-  /** Those of the newest snapshot that is published. */
+  /** Manifests of the newest published snapshot. */
   manifests: readonly Manifest[];
   /** The table's folder, and the lake's root. */
   location: string;
@@ -44,9 +44,7 @@ export interface Written {
   published: PublishedSnapshot | null;
 }
 
-/**
- * Maximum number of manifests that a snapshot of only added files takes over from earlier ones: each is a file to open.
- */
+/** Maximum number of earlier manifests that a snapshot with only added files reuses: readers open each of them. */
 const MAX_MANIFESTS = 8;
 
 /**
@@ -139,7 +137,7 @@ function isWhole(manifests: readonly Manifest[], files: readonly FileRow[]): boo
   return manifests.length < MAX_MANIFESTS && named === files.length;
 }
 
-/** The ids that the names of columns in files lead to. */
+/** Returns a function from names of columns in files to IDs. */
 function columnIds({ names }: SchemaHistory): (name: string) => number | undefined {
   const ids = new Map(names.flatMap(({ id, names: all }) => all.map((name) => [name, id] as const)));
   return (name) => ids.get(name);
@@ -156,7 +154,7 @@ const dataFile =
     addedIn: addedSnapshot,
   });
 
-/** The columns that the table had as of a load. */
+/** Returns the table's columns as of a load. */
 const schemaAt = ({ schemas }: SchemaHistory, seq: number): number =>
   (schemas.findLast((schema) => schema.seq <= seq) ?? schemas[0])?.id ?? 0;
 

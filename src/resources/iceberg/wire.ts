@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, described, nullable, object, oneOf, optional } from "../../base/shape.ts";
 
-/** What joins the levels of a namespace within an address. */
+/** Separates the levels of a namespace in a URL. */
 export const SEPARATOR = "\u001f";
 
 const MAX_CHARACTERS = 600;

@@ -6,20 +6,20 @@ import { seenByAll } from "../../flows/scope.ts";
 import type { Webhook } from "./gate.ts";
 import type { Answerable } from "./intake.ts";
 
-/** A page that an answer shows runs nothing and reads nothing of this server. */
+/** A page in a response can't run scripts or read anything of this server. */
 const CONFINED = {
   "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
   "X-Content-Type-Options": "nosniff",
 };
 
-/** What the sender gets. `body` is JSON unless it is a Blob; null for none. */
+/** Response to the sender. `body` is JSON unless it is a Blob. Null for none. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: Blob | JsonObject | null;
 }
 
-/** What the automation's own `response` makes of a run that has completed; a 500 says why it makes nothing. */
+/** Renders the automation's `response` for a completed run. If that fails, a 500 with the reason. */
 export async function answerOf(app: App, webhook: Webhook, accepted: Answerable): Promise<Answer> {
   const { run, deliveryId } = accepted;
   try {

@@ -23,7 +23,7 @@ export async function listDeliveries(ctx: Context, query: DeliveryQuery) {
   return rows.length > query.limit && last ? { ...page, nextCursor: makeCursor(ctx, scope, last.id) } : page;
 }
 
-/** By the index of the organization, of the automation, or for a status by none. */
+/** Uses the index of the organization or of the automation, or none for a status. */
 async function pageOf(ctx: Context, query: DeliveryQuery, before: string | null): Promise<SQL | undefined> {
   const { organizationId } = ctx;
   const { automation_id: automationId, status, limit } = query;
@@ -32,7 +32,7 @@ async function pageOf(ctx: Context, query: DeliveryQuery, before: string | null)
     status === undefined ? undefined : eq(webhookDeliveries.status, status),
     before === null ? undefined : lt(webhookDeliveries.id, before),
   );
-  // as an expression, or SQLite would take the index of the organization
+  // An expression, since SQLite would otherwise use the index of the organization.
   const alsoMine = sql`${webhookDeliveries.organizationId} || '' = ${organizationId}`;
   if (automationId !== undefined)
     return and(eq(webhookDeliveries.automationId, automationId), alsoMine, rest);

@@ -12,13 +12,16 @@ import { authLabel, needsTimestamp } from "../automations/sender.ts";
 import { automations, secretLabel, WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
-/** Default requests per minute and burst, also of an enterprise organization without its own rate limit. */
+/** Default requests per minute and burst. Also for an enterprise organization without its own rate limit. */
 export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
   free: { perMinute: 60, burst: 10 },
   pro: { perMinute: 300, burst: 50 },
   enterprise: { perMinute: 3000, burst: 500 },
 };
-/** Requests that were refused, by address, so that a forger can't keep us busy (docs/decisions/webhooks-in.md). */
+/**
+ * Rate limit for rejected requests, per address,
+ * so that forged requests can't overload the server (docs/decisions/webhooks-in.md).
+ */
 const REFUSED_RATE: Rate = { perMinute: 600, burst: 600 };
 
 const webhookBy = (organization: typeof organizations.id | typeof organizations.slug) =>
@@ -53,7 +56,7 @@ const webhookBy = (organization: typeof organizations.id | typeof organizations.
 const webhookById = webhookBy(organizations.id);
 const webhookBySlug = webhookBy(organizations.slug);
 
-/** Requests that arrive together are looked up together, by organization, path and trigger type. */
+/** Concurrent requests are looked up together, by organization, path and trigger type. */
 const storedWebhook = gathered(async (db, keys) => {
   const rows = keys.map(async (key) => {
     const [organization = "", path, triggerType] = JSON.parse(key) as string[];
@@ -64,13 +67,13 @@ const storedWebhook = gathered(async (db, keys) => {
   return new Map((await Promise.all(rows)).flat());
 });
 
-/** An automation that is started by requests, signed ones or those of a form, as intake needs it. */
+/** An automation started by signed requests or form submissions, as intake needs it. */
 export interface Webhook {
   id: string;
   organizationId: string;
   config: AutomationConfig;
   version: number;
-  /** What requests are signed with, in clear: it never leaves the process. Null where nothing is signed. */
+  /** The decrypted signing secret. It never leaves the process. Null if requests aren't signed. */
   secret: string | null;
   /** Decrypted credentials of `config.auth`. Null if the sender signs. */
   proof: string | null;
@@ -82,14 +85,14 @@ export interface Webhook {
   webhookRate: WebhookRate | null;
 }
 
-/** Where another process could change a webhook, it is looked up each time. */
+/** Maximum age if this process makes all changes. Otherwise, webhooks are looked up each time. */
 const WEBHOOK_MAX_AGE_MS = 1_000;
 const MAX_WEBHOOKS = 1_000;
 
 /** Cached webhooks. All are discarded when any of them changes. */
 interface WebhookCache {
   readonly webhooks: Map<string, { webhook: Webhook; at: number }>;
-  /** Grows with each forgetting, so that a look-up that began before it is not kept after it. */
+  /** Incremented when the cache is discarded, so that a lookup that began earlier isn't cached. */
   generation: number;
 }
 
@@ -110,8 +113,8 @@ function cacheOf(app: App): WebhookCache {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Returns a webhook of an organization, by its ID or slug. What looks like an ID is never used as a slug. Throws
- * `not_found`, with the same message for every cause.
+ * Returns a webhook of an organization, by its ID or slug. A text in the format of an ID is never used as a slug.
+ * Throws `not_found`, with the same message for every cause.
  */
 export async function findWebhook(
   app: App,
@@ -154,13 +157,13 @@ export function checkAddress({ config }: Webhook, address: string): void {
   if (!allowed) throw new AppError("forbidden", "Your IP address isn't allowed for this webhook.");
 }
 
-/** Throws `rate_limited` when the organization's intake is used up. */
+/** Throws `rate_limited` if the organization's rate limit is used up. */
 export function checkRate(app: App, webhook: Webhook): void {
   const rate = (webhook.plan === "enterprise" ? webhook.webhookRate : null) ?? PLAN_RATES[webhook.plan];
   limit(app, `intake:${webhook.organizationId}`, rate, "Webhook rate limit exceeded");
 }
 
-/** Counts a refused request against its address. Throws `rate_limited` when there were too many. */
+/** Counts a rejected request against its address. Throws `rate_limited` if there were too many. */
 export const countRefusal = (app: App, address: string): void =>
   limit(app, `refused:${sourceOf(address)}`, REFUSED_RATE, "Too many rejected requests from this IP address");
 

@@ -126,7 +126,9 @@ type NewDelivery = Pick<
   "payload" | "headers" | "query" | "repeatKey" | "ipAddress" | "isKept" | "replayOf"
 >;
 
-/** A new delivery with its run, in the caller's transaction; `payload` is the value of a long one where that is known. */
+/**
+ * Stores a new delivery with its run, in the caller's transaction. `payload` is the value of a long payload, if known.
+ */
 export async function storeDelivery(
   tx: WriteContext,
   webhook: Pick<Webhook, "id" | "config" | "version">,
@@ -193,7 +195,7 @@ function short(key: string, loc: readonly string[]): string {
   throw invalid(loc, `Input should have at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
 }
 
-/** Headers as they are kept, with what proves who sent them hidden. */
+/** Headers with credentials, which are hidden in stored requests. */
 export const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
   "authorization",
   "cookie",
@@ -215,7 +217,7 @@ const runsById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Runs that end together are answered together. */
+/** Runs that end at the same time are read together. */
 const currentRun = gathered(async (db, ids) => {
   const rows = await runsById(db).all({ ids: JSON.stringify(ids) });
   return new Map(rows.map((row) => [row.id, row]));
@@ -236,7 +238,7 @@ export async function waitForRun(
 ): Promise<AutomationRunRow> {
   const until = app.clock.monotonic() + (webhook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
   let { run } = accepted;
-  let isNew = true; // a run that was just accepted has not changed yet
+  let isNew = true; // A run that was just accepted can't have changed.
   while (run.completedAt === null) {
     const left = until - app.clock.monotonic();
     const pause = run.dueAt === null ? 0 : Date.parse(run.dueAt) - app.clock.now().getTime();

@@ -11,7 +11,7 @@ interface Content {
 
 /**
  * Parses the body as JSON, form fields or text. Without a content type, it is JSON if it can be parsed as such. Bytes
- * that are no text are given as a file of a form is. Throws `invalid` if the body doesn't match its content type.
+ * that aren't text are returned like a file in a form. Throws `invalid` if the body doesn't match its content type.
  */
 export function payloadOf(content: Content): Json | Promise<Json> {
   const { headers, body } = content;
@@ -36,7 +36,10 @@ export function payloadOf(content: Content): Json | Promise<Json> {
   return type === "" && /^\s*[[{]/.test(text) ? parseJsonInSlices(text) : text;
 }
 
-/** JSON is UTF-8 whatever its content type names (RFC 8259, section 8.1); what isn't may be what that names. */
+/**
+ * JSON is UTF-8, whatever its content type names (RFC 8259, section 8.1).
+ * If the bytes aren't UTF-8, that charset is used.
+ */
 function jsonCharset(type: string, body: Uint8Array): Bun.Encoding {
   const named = charsetOf(type);
   return isUtf8(body) && !named.startsWith("utf-16") ? "utf-8" : named;
@@ -47,11 +50,11 @@ function decoded(body: Uint8Array, charset: Bun.Encoding): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(body);
   } catch {
-    return null; // a replacement character would hide what was sent
+    return null; // A replacement character would hide what was sent.
   }
 }
 
-/** Whether something in a form may have been no UTF-8, which `URLSearchParams` takes all to be. */
+/** Returns whether the form may contain bytes that aren't UTF-8, which `URLSearchParams` replaces. */
 const isReplaced = (params: URLSearchParams): boolean =>
   [...params].some(([name, value]) => name.includes(REPLACED) || value.includes(REPLACED));
 
@@ -68,7 +71,7 @@ function paramsIn(body: Uint8Array, charset: Bun.Encoding): URLSearchParams | nu
   return isWhole ? new URLSearchParams(encoded) : null;
 }
 
-/** The bytes that a part of a form stands for. */
+/** Decodes a part of a form to bytes. */
 function bytesIn(part: string): Uint8Array {
   const bytes = Buffer.from(part.replaceAll("+", " "), "latin1");
   let end = 0;
@@ -90,7 +93,7 @@ const wrongCharset = (type: string) =>
     "string_unicode",
   );
 
-/** The fields of a form in parts; of a file its name, type, and bytes in base64. */
+/** Returns the fields of a multipart form. A file has a name, a type, and its bytes in base64. */
 async function partsOf({ headers, body }: Content): Promise<JsonObject> {
   const type = headers.get("content-type") ?? "";
   refuseFields(count(body, "content-disposition:"));
@@ -112,7 +115,7 @@ async function partsOf({ headers, body }: Content): Promise<JsonObject> {
   return fieldsOf(await Promise.all(pairs));
 }
 
-/** What stands for bytes that aren't text, and what a sender may have written itself. */
+/** Replacement character, which a sender may also have written. */
 const REPLACED = "\uFFFD";
 
 /** A form is parsed without interruption, so its size is limited. */
@@ -129,7 +132,7 @@ function refuseFields(fields: number): void {
   }
 }
 
-/** How often `mark` is in `bytes`, in letters of either case; no further than needed. */
+/** Counts `mark` in `bytes`, ignoring case. Stops at the limit. */
 function count(bytes: Uint8Array, mark: string): number {
   const text = Buffer.from(bytes).toString("latin1").toLowerCase();
   let found = 0;
@@ -145,7 +148,7 @@ export function queryOf(url: URL): JsonObject {
   return fieldsOf(url.searchParams);
 }
 
-/** A field that occurs once has its value, a repeated one a list. */
+/** The value of a field, or a list if the field is repeated. */
 function fieldsOf(pairs: Iterable<[string, Json]>): JsonObject {
   const fields: JsonObject = Object.create(null);
   for (const [name, value] of pairs) {

@@ -15,7 +15,7 @@ import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 
 const tag = "Webhooks in";
 
-/** The checks in their order (docs/decisions/webhooks-in.md). */
+/** Runs the checks in order (docs/decisions/webhooks-in.md). */
 async function admit(
   app: App,
   visit: Visit,
@@ -31,7 +31,7 @@ async function admit(
   });
 }
 
-/** Counts a refusal against the sender's address. */
+/** Counts a rejection against the sender's address. */
 async function counted<T>(app: App, visit: Visit, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -41,7 +41,7 @@ async function counted<T>(app: App, visit: Visit, work: () => Promise<T>): Promi
   }
 }
 
-/** Organization and path of `/webhooks/{org_id}/{path}`; empty, which nothing is called, where they can't be decoded. */
+/** Organization and path of `/webhooks/{org_id}/{path}`. Empty, which matches nothing, if they can't be decoded. */
 export function targetOf(url: URL, depth = 2): [organization: string, path: string] {
   const [organization = "", ...path] = url.pathname.split("/").slice(depth);
   try {
@@ -77,7 +77,7 @@ const goingDown = () =>
 
 const MAX_CHALLENGE_BYTES = 64 * 1024;
 
-/** What Slack asks of a new address, which is to say it again; null for all else that it sends. */
+/** Returns the challenge that Slack sends to a new URL, which has to be echoed. Null for all other requests. */
 function challengeIn(body: Uint8Array): string | null {
   if (body.length > MAX_CHALLENGE_BYTES) return null;
   const text = new TextDecoder().decode(body);

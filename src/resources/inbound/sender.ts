@@ -12,9 +12,8 @@ export const CLOCK_SKEW_SECONDS = 300;
 
 /** A signature over a timestamp, which is accepted once. */
 export interface Stamp {
-  /** The sender's timestamp, in Unix seconds. */
   readonly sentAt: number;
-  /** The signature itself in base64, however the sender wrote it. */
+  /** The signature, normalized to base64. */
   readonly signature: string;
 }
 
@@ -43,7 +42,7 @@ export function checkSender(app: App, webhook: Webhook, sent: Sent): Stamp | nul
   return null;
 }
 
-/** Headers that hold what only the sender and this webhook may know. */
+/** Headers with secrets shared by the sender and this webhook. */
 export function secretHeaders({ config: { signaturePreset, auth } }: Webhook): readonly string[] {
   if (signaturePreset !== undefined) {
     const { header, sendsSecret } = PRESETS[signaturePreset];
@@ -52,7 +51,7 @@ export function secretHeaders({ config: { signaturePreset, auth } }: Webhook): r
   return auth?.type === "header" ? [auth.name.toLowerCase()] : [];
 }
 
-/** HMAC of the raw body, or of `{timestamp}.{body}` where `X-SVC-Timestamp` is sent. */
+/** Checks an HMAC of the raw body, or of `{timestamp}.{body}` if `X-SVC-Timestamp` is sent. */
 function checkSignature(app: App, webhook: Webhook, { headers, body }: Sent): Stamp | null {
   const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = webhook.config;
   const given = headers.get(signatureHeader);

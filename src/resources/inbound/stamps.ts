@@ -44,7 +44,7 @@ export async function refuseReplayed(
   if (found) throw takenBefore();
 }
 
-/** Takes a signature, once. A webhook that has seen a timestamp wants one from then on. Throws `unauthenticated`. */
+/** Records a signature, once. After its first timestamp, a webhook requires one. Throws `unauthenticated`. */
 export async function takeStamp(tx: WriteContext, webhook: Webhook, stamp: Stamp): Promise<void> {
   const made = await tx.db
     .insert(webhookSignatures)

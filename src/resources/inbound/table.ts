@@ -4,7 +4,7 @@ import { json, longJson } from "../../store/columns.ts";
 import type { RunError } from "../runs/table.ts";
 
 export const DELIVERY_STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
-/** processing → processed | failed | retrying → processing … → dead_letter, when the last try failed. */
+/** processing → processed | failed | retrying → processing … → dead_letter, after the last attempt failed. */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** One accepted webhook request. */
@@ -20,14 +20,14 @@ export const webhookDeliveries = sqliteTable("webhook_deliveries", {
   updatedAt: text().notNull(),
   nextAttemptAt: text(),
   error: json<RunError | null>(),
-  /** The sender's own id of the message: `Idempotency-Key`, `webhook-id`, or where its preset has it. */
+  /** The sender's own message ID: from `Idempotency-Key`, `webhook-id`, or the preset's header. */
   repeatKey: text(),
   /** The delivery that this one replays. */
   replayOf: text(),
   ipAddress: text(),
   headers: json<JsonObject | null>(),
   query: json<JsonObject | null>(),
-  /** Kept until processed; longer where `isKept`. */
+  /** Deleted once it is processed, or later if `isKept`. */
   payload: longJson(),
   isKept: integer({ mode: "boolean" }).notNull(),
 });
@@ -37,7 +37,6 @@ export const deliveryAttempts = sqliteTable(
   "delivery_attempts",
   {
     deliveryId: text().notNull(),
-    /** From 1. */
     number: integer().notNull(),
     startedAt: text().notNull(),
     completedAt: text(),

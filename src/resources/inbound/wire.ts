@@ -65,7 +65,7 @@ export const toDelivery = (row: Omit<DeliveryRow, "headers" | "query" | "payload
   error: row.error ? { ...row.error } : null,
 });
 
-/** With its content where that is kept, and each attempt. */
+/** Converts a delivery with its attempts, and its content if that is stored. */
 export const toWholeDelivery = (row: DeliveryRow, attempts: readonly AttemptRow[]) => ({
   ...toDelivery(row),
   headers: row.headers === null ? null : maskSecrets(row.headers),

@@ -17,7 +17,7 @@ import {
   type InstallationOrganizationQuery,
 } from "./wire-organizations.ts";
 
-/** All organizations, newest first; also removed ones until they are erased. */
+/** Lists all organizations, newest first, including removed ones until they are erased. */
 export async function listInstallationOrganizations(
   ctx: Context,
   { limit, cursor, q = "", removed }: InstallationOrganizationQuery,
@@ -52,8 +52,8 @@ export async function findInstallationOrganization(
 }
 
 /**
- * Changes what only operators can change of an organization. Its own audit log records it. Throws `not_found`, and
- * `invalid` for a webhook rate without the plan enterprise or an invalid address.
+ * Changes settings of an organization that only operators can change. Recorded in the organization's own audit log.
+ * Throws `not_found`, and `invalid` for a webhook rate without the enterprise plan or an invalid address.
  */
 export function changeInstallationOrganization(
   ctx: Context,

@@ -13,13 +13,13 @@ import { isOperator } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import type { InstallationAccess, InstallationUserChange, InstallationUserQuery } from "./wire.ts";
 
-/** What the acting person may do with the installation. */
+/** Returns what the current user may do with the installation. */
 export async function findInstallationAccess({ db, actor, config }: Context): Promise<InstallationAccess> {
   const mayAll = await isOperator(db, actor.id);
   return { isOperator: mayAll, createsOrganizations: mayAll || config.organizations === "anyone" };
 }
 
-/** All users of the installation, newest first, with when each was last active. */
+/** Lists all users of the installation, newest first, with the time when each was last active. */
 export async function listInstallationUsers(
   ctx: Context,
   { limit, cursor, q = "", is_operator: wanted }: InstallationUserQuery,
@@ -47,7 +47,7 @@ export async function listInstallationUsers(
   return { rows: rows.map((user) => ({ user, lastActiveAt: activeAt.get(user.id) ?? null })), ...next };
 }
 
-/** The later of a user's last session and access token in use, by user; those who used none are not in it. */
+/** Returns the later of a user's last session and access token use, by user. Users without either are left out. */
 async function lastActive({ db }: Context, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const bySession = await db
@@ -68,8 +68,8 @@ async function lastActive({ db }: Context, ids: readonly string[]): Promise<Map<
 }
 
 /**
- * Changes what only operators can change of a user. Recorded in the user's default organization. Throws `not_found`,
- * and `invalid_state` if no operator would be left.
+ * Changes settings of a user that only operators can change. Recorded in the user's default organization.
+ * Throws `not_found`, and `invalid_state` if no operator would be left.
  */
 export function changeInstallationUser(
   ctx: Context,

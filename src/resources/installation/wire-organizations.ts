@@ -80,7 +80,7 @@ export const InstallationOrganizationChange = object({
 });
 export type InstallationOrganizationChange = Static<typeof InstallationOrganizationChange>;
 
-/** Returns every quota, null for each that isn't set. */
+/** Returns every quota, with null for each that isn't set. */
 export const allQuotas = (quotas: Quotas | null): Required<Quotas> => ({
   storageBytes: quotas?.storageBytes ?? null,
   queuedRuns: quotas?.queuedRuns ?? null,

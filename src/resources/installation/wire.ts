@@ -22,7 +22,7 @@ export const InstallationAccess = object({
 });
 export type InstallationAccess = Static<typeof InstallationAccess>;
 
-/** One of a list of users. */
+/** A user in a list. */
 export const InstallationUserItem = object({
   ...InstallationUser.properties,
   lastActiveAt: described(

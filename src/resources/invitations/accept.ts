@@ -12,7 +12,7 @@ import { findOpenInvitations, joinByInvitation } from "./service.ts";
 import type { InvitationRow } from "./table.ts";
 import type { Acceptance } from "./wire.ts";
 
-/** Who joined; `token` is that of a new session, null for who was signed in already. */
+/** Who joined. `token` is that of a new session, null if the user was already signed in. */
 interface Joined {
   user: UserRow;
   isNew: boolean;
@@ -21,12 +21,12 @@ interface Joined {
 
 /** What the holder of a link may do with the account of its address. */
 interface Way {
-  /** New if there is no account yet. */
+  /** Not stored yet if there is no account. */
   user: UserRow;
   /** `claim` gives the account to the holder, with this password. */
   how: "make" | "claim" | "join";
   passwordHash: string | null;
-  /** Of a session that was opened on the way; null for none. */
+  /** Token of a session that was opened on the way. Null if none was. */
   token: string | null;
 }
 
@@ -62,7 +62,7 @@ export async function acceptInvitation(
     correlationId: visitor.correlationId,
   });
   return write(ctx, async (tx) => {
-    await findByToken(tx, input.token); // someone else may have been faster
+    await findByToken(tx, input.token); // Another request may have been faster.
     let user = way.user;
     if (way.how === "make") await tx.db.insert(users).values(user);
     if (way.how === "claim") {
@@ -113,7 +113,7 @@ async function wayOf(app: App, holder: Holder): Promise<Way> {
   return { user, how: "make", passwordHash, token: null };
 }
 
-/** The account's own sign-in. Gives the token of the session that the password opened; null without one. */
+/** Signs in to the account. Returns the token of the session opened with the password, null without one. */
 async function prove(
   app: App,
   account: UserRow,

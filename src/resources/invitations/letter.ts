@@ -9,7 +9,7 @@ import { findUserByEmail } from "../users/service.ts";
 import { users } from "../users/table.ts";
 import type { InvitationRow } from "./table.ts";
 
-/** Mails an invitation's own link to its address. Returns null once it is sent, else a sentence that says why not. */
+/** Emails an invitation's link to its address. Returns null once it is sent, otherwise a sentence with the reason. */
 export async function mailInvitation(
   ctx: Context,
   { email, role, createdBy }: InvitationRow,
@@ -43,7 +43,7 @@ export async function mailInvitation(
   return warning && `${warning} Send the link yourself.`;
 }
 
-/** A person with name and address, or the name of an API key. */
+/** Returns a user's name and address, or the name of an API key. */
 async function inviterOf({ db }: Context, id: string, translate: Translate): Promise<string> {
   const [user] = await db.select().from(users).where(eq(users.id, id));
   if (user) {

@@ -61,7 +61,7 @@ export function acceptOwnInvitation(
   });
 }
 
-/** Ends an invitation that the acting person does not want. Throws `not_found`, `forbidden`. */
+/** Declines an invitation of the current user. Throws `not_found`, `forbidden`. */
 export function declineOwnInvitation(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const { invitation, inside } = await openOne(tx, id);

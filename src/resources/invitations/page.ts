@@ -35,7 +35,10 @@ const invitations = page(
 </section>`,
 );
 
-/** The page that an invitation's link opens, the token in the link does the rest; and that of a person's own ones. */
+/**
+ * The page that an invitation's link opens, which works by the token in the link,
+ * and the page of a user's own invitations.
+ */
 export const invitePageOperations = [
   fileOperation("/invite", "Get the invitation page", invite, "text/html"),
   fileOperation("/invite/invite.js", "Get the invitation script", script, "text/javascript"),

@@ -11,7 +11,7 @@ import { addMember, refuseRoleAbove } from "../organizations/team.ts";
 import { findUserByEmail, normalEmail } from "../users/service.ts";
 import { type InvitationRow, invitations } from "./table.ts";
 
-/** A link is good for this long (docs/decisions/sign-in.md). */
+/** How long a link is valid (docs/decisions/sign-in.md). */
 const INVITATION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
@@ -56,7 +56,7 @@ export function createInvitation(
   });
 }
 
-/** The organization's invitations that were neither used nor withdrawn, newest first; also those past their time. */
+/** Lists the organization's invitations that were neither used nor revoked, newest first. Includes expired ones. */
 export async function listInvitations(
   ctx: Context,
   { limit, cursor }: { limit: number; cursor?: string },
@@ -100,8 +100,8 @@ export const recordWithdrawn = (
 type Reader = Pick<Context, "db" | "clock">;
 
 /**
- * The invitations, by the token of a link or of an address, that may be accepted now: in their time, and
- * from someone who could still invite with that role.
+ * Returns the invitations, by a link's token or by address, that can be accepted now:
+ * not expired, and from someone who could still invite with that role.
  */
 export async function findOpenInvitations(
   ctx: Reader,
@@ -125,7 +125,7 @@ export async function findOpenInvitations(
   return open;
 }
 
-/** A link is worth no more than who made it: who has left or was demoted since can't let anyone in. */
+/** A link gives no more than its creator still has: after they left or were demoted, it can't give access. */
 async function isStillGiven(
   ctx: Reader,
   { organizationId, createdBy, role }: InvitationRow,
@@ -136,7 +136,7 @@ async function isStillGiven(
 
 const rank = (role: Role) => ROLES.indexOf(role);
 
-/** The role of a person or of an API key in the organization; null where they have none. */
+/** Returns the role of a user or API key in the organization. Null if they have none. */
 async function roleOf({ db }: Reader, organizationId: string, id: string): Promise<Role | null> {
   const [member] = await db
     .select({ role: memberships.role })
@@ -159,8 +159,8 @@ async function roleOf({ db }: Reader, organizationId: string, id: string): Promi
 }
 
 /**
- * Uses an invitation up: `userId` becomes a member. The context must be of the invitation's organization.
- * Throws `conflict` for who is a member already.
+ * Uses an invitation: `userId` becomes a member. The context must be of the invitation's organization.
+ * Throws `conflict` for an existing member.
  */
 export async function joinByInvitation(
   tx: WriteContext,

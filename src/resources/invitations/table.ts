@@ -5,7 +5,7 @@ import type { Role } from "../organizations/table.ts";
 export const invitations = sqliteTable("invitations", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
-  /** Lower case; one open invitation for each address in an organization. */
+  /** Lower case. At most one pending invitation per address in an organization. */
   email: text().notNull(),
   role: text().$type<Role>().notNull(),
   /** SHA-256 of the token in the link that the inviter sees, hex. */
@@ -13,7 +13,7 @@ export const invitations = sqliteTable("invitations", {
   /** SHA-256 of the token in the emailed link. Null if none was emailed. */
   mailTokenHash: text(),
   createdAt: text().notNull(),
-  /** A person, or an API key. */
+  /** A user, or an API key. */
   createdBy: text().notNull(),
   expiresAt: text().notNull(),
 });

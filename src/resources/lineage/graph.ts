@@ -12,7 +12,7 @@ const BARE = {
 
 export const datasetId = ({ layer, dataset }: DatasetRef) => `dataset:${layer}.${dataset}`;
 
-/** Nodes and edges, each once. */
+/** Collects nodes and edges, each once. */
 export function openGraph() {
   const nodes = new Map<string, LineageNode>();
   const edges = new Map<string, LineageEdge>();
@@ -22,13 +22,13 @@ export function openGraph() {
       if (!nodes.has(node.id)) nodes.set(node.id, { ...BARE, ...node });
       return node.id;
     },
-    /** The last time counts. */
+    /** The last call's time is used. */
     join(from: string, to: string, at: string | null = null): void {
       const known = edges.get(`${from} ${to}`)?.at ?? null;
       const last = known !== null && (at === null || known > at) ? known : at;
       edges.set(`${from} ${to}`, { from, to, at: last });
     },
-    /** Edges between nodes that are there. */
+    /** Edges between existing nodes. */
     edges: () => [...edges.values()].filter(({ from, to }) => nodes.has(from) && nodes.has(to)),
   };
 }

@@ -3,10 +3,10 @@ import type { Context } from "../../context.ts";
 import { lakeLoads, lakeReads } from "../datasets/table.ts";
 import type { DatasetRef } from "../datasets/wire.ts";
 
-/** The most loads and reads of one dataset that a graph is made from. */
+/** Maximum number of loads and reads of one dataset in a graph. */
 const NEWEST = 20;
 
-/** That a run wrote or read a dataset. */
+/** A run's write to a dataset, or read from it. */
 export interface Move extends DatasetRef {
   loadId: string | null;
   kind: string;
@@ -29,7 +29,7 @@ interface Row extends DatasetRef {
   connection_id: string | null;
 }
 
-/** The newest of each dataset, in one statement: an index gives those of each without reading the rest. */
+/** Returns the newest of each dataset in one statement. An index finds them without reading the rest. */
 async function newest(
   ctx: Context,
   from: "lake_loads" | "lake_reads",
@@ -74,7 +74,7 @@ export interface Related {
 const listed = (ids: readonly (string | null)[]) =>
   sql`(select value from json_each(${JSON.stringify([...new Set(ids.filter((id) => id !== null))])}))`;
 
-/** The newest loads of the datasets, with the sources of each. */
+/** Returns the newest loads of the datasets, with the sources of each. */
 export async function writesOf(ctx: Context, refs: readonly DatasetRef[]): Promise<Related[]> {
   const moves = await newest(ctx, "lake_loads", refs);
   const { layer, dataset, loadId } = lakeReads;
@@ -90,7 +90,7 @@ export async function writesOf(ctx: Context, refs: readonly DatasetRef[]): Promi
   return moves.map((move) => ({ move, others: sources.filter((source) => source.loadId === move.loadId) }));
 }
 
-/** The newest reads of the datasets, with the target of each. */
+/** Returns the newest reads of the datasets, with the target of each. */
 export async function readsOfDatasets(ctx: Context, refs: readonly DatasetRef[]): Promise<Related[]> {
   const moves = await newest(ctx, "lake_reads", refs);
   const { id, layer, dataset } = lakeLoads;

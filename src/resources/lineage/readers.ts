@@ -8,10 +8,10 @@ import type { DatasetRef } from "../datasets/wire.ts";
 import { savedQueries } from "../queries/table.ts";
 import { datasetId, type Graph } from "./graph.ts";
 
-/** The most queries, and the most dashboards, in a graph. */
+/** Maximum number of queries, and of dashboards, in a graph. */
 const MOST_OF_EACH = 100;
 
-/** Adds the saved queries and dashboards whose SQL names one of the tables; returns whether there may be more. */
+/** Adds the saved queries and dashboards whose SQL names one of the tables. Returns whether there may be more. */
 export async function addReaders(
   ctx: Context,
   graph: Graph,

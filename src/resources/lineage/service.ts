@@ -9,12 +9,12 @@ import { addReaders } from "./readers.ts";
 import type { LineageGraph } from "./wire.ts";
 import { nameWorkers, type Workers, workerOf } from "./workers.ts";
 
-/** The most datasets on one side. */
+/** Maximum number of datasets on one side. */
 const MOST_DATASETS = 40;
 
 /**
- * The sources and targets of a dataset, up to `depth` datasets away, in a fixed number of statements for each step of
- * the way. Throws `not_found`.
+ * Returns the sources and targets of a dataset, up to `depth` datasets away,
+ * with a fixed number of statements per level. Throws `not_found`.
  */
 export async function lineageGraph(ctx: Context, ref: DatasetRef, depth: number): Promise<LineageGraph> {
   const graph = openGraph();
@@ -46,7 +46,7 @@ interface Way {
   isUp: boolean;
 }
 
-/** Adds one side of a dataset, level by level; returns the datasets on it, itself among them. */
+/** Adds one side of a dataset, level by level. Returns the datasets on it, including the dataset itself. */
 async function follow(ctx: Context, start: DatasetRef, { depth, graph, workers, isUp }: Way) {
   const refs = new Map([[datasetId(start), start]]);
   let level: readonly DatasetRef[] = [start];

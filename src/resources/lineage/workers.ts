@@ -11,15 +11,15 @@ import type { Move } from "./moves.ts";
 
 interface Worker {
   id: string;
-  /** Its newest one in the graph. */
+  /** The newest one in the graph. */
   move: Move;
   isWriter: boolean;
 }
 
-/** What moves data, by id: one for an action however often it ran. */
+/** What moves data, by ID. An action has one entry, however often it ran. */
 export type Workers = Map<string, Worker>;
 
-/** The id of what made a move. `target` is the dataset that it wrote; null for none. */
+/** Returns the ID of what made a move. `target` is the dataset that it wrote, null if none. */
 export function workerOf(workers: Workers, move: Move, target: DatasetRef | null): string {
   const id = idOf(move, target);
   const known = workers.get(id);
@@ -37,7 +37,7 @@ function idOf(move: Move, target: DatasetRef | null): string {
   return `${type}:${kind}:${layer}.${dataset}`;
 }
 
-/** Adds the workers with their names, and the connections that they read and write. */
+/** Adds the workers' names, and the connections that they read and write. */
 export async function nameWorkers(ctx: Context, graph: Graph, workers: Workers): Promise<void> {
   const moves = [...workers.values()].map(({ move }) => move);
   const actionRows = await actionsBy(ctx, idsOf(moves, "actionId"));
@@ -74,10 +74,13 @@ const automationsBy = (ctx: Context, ids: string[]) =>
     .from(automations)
     .where(and(eq(automations.organizationId, ctx.organizationId), inArray(automations.id, ids)));
 
-/** What a definition calls the connections that it writes to. */
+/** Fields of a definition that name a connection to write to. */
 const TARGETS = new Set(["output", "destination"]);
 
-/** Those of the newest run of each worker: its own, which a run that writes to the lake reads, and those that its definition names. */
+/**
+ * Adds connections of each worker's newest run:
+ * its own, which a run that writes to the lake reads, and those named in its definition.
+ */
 async function addConnections(ctx: Context, graph: Graph, workers: Workers): Promise<void> {
   const definitions = await definitionsOf(ctx, workers);
   const links = [...workers.values()].flatMap(({ id, move, isWriter }) => {

@@ -2,12 +2,12 @@ import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import type { Letter } from "../../mail/contract.ts";
 
-/** Mails of one organization or to one account: enough for a team, too few for spam. */
+/** Email rate limit per organization or account: enough for a team, too little for spam. */
 export const MAIL_RATE = { perMinute: 10, burst: 50 };
 
 /**
- * Sends a mail; call it after the commit. Returns null once the mail server has accepted it, else a sentence that says
- * why nothing was mailed, which is also logged. `key` names what the rate of mails counts for.
+ * Sends an email; call it after the commit. Returns null once the mail server has accepted it,
+ * otherwise a sentence with the reason, which is also logged. `key` is what the rate limit applies to.
  */
 export async function mail(
   app: App,

@@ -4,7 +4,7 @@ import { findRun } from "../../queue/cancel.ts";
 import { automationRuns } from "../automations/table.ts";
 import { actionRuns } from "../runs/table.ts";
 
-/** How far a call is, as the protocol has it; `progress` only grows. */
+/** Progress of a call as in the protocol; `progress` only increases. */
 interface CallProgress {
   progress: number;
   message?: string;
@@ -41,7 +41,7 @@ export async function withProgress<T>(
   }
 }
 
-/** Of the latest run that the agent started by this call; null before there is one. */
+/** Message of the latest run that the agent started with this call. Null before there is one. */
 async function messageOf(ctx: Context): Promise<string | null> {
   for (const table of [actionRuns, automationRuns]) {
     const [run] = await ctx.db
@@ -51,7 +51,7 @@ async function messageOf(ctx: Context): Promise<string | null> {
         and(
           eq(table.organizationId, ctx.organizationId),
           eq(table.correlationId, ctx.correlationId),
-          sql`${table.triggerMethod} = 'agent'`, // in these words, by which SQLite knows that the index serves
+          sql`${table.triggerMethod} = 'agent'`, // Worded so that SQLite uses the partial index.
         ),
       )
       .orderBy(desc(table.id))

@@ -11,7 +11,7 @@ import { listRuns } from "../runs/list.ts";
 import { toRun } from "../runs/wire.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 
-/** What agents outside read by an address. */
+/** What external agents read by a URI. */
 interface OutsideResource {
   uri: string;
   name: string;
@@ -26,7 +26,7 @@ interface Contents {
   blob?: string;
 }
 
-/** Of each sort, newest first; others are reached by their addresses. */
+/** Maximum per type, newest first. Others can be read by their URIs. */
 const MOST = 50;
 const MAX_BYTES = 1024 * 1024;
 const JSON_TYPE = "application/json";
@@ -53,7 +53,7 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
-/** The datasets, and the latest runs and artifacts. */
+/** Returns the datasets, and the latest runs and artifacts. */
 export async function outsideResources(ctx: Context): Promise<OutsideResource[]> {
   const page = { limit: MOST, offset: 0 };
   const [{ datasets }, runs, artifacts] = await Promise.all([

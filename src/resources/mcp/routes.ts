@@ -4,19 +4,19 @@ import { MAX_VALUES, readBytes } from "../../http/body.ts";
 import { operation, Reply } from "../../http/operation.ts";
 import { answerMcp, weirServer } from "./server.ts";
 
-/** Of the library's replies; all others are ours to set. */
+/** Headers that are kept from the library's responses. Weir sets all others. */
 const KEPT = ["content-type", "cache-control", "allow"];
 
 const REFUSAL = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request" } };
 
-/** The endpoint, over what `serverFor` offers. */
+/** Returns the endpoint's operations, with the server that `serverFor` creates. */
 export const mcpOperationsOver = (serverFor: typeof weirServer) => [
   operation({
     method: "POST",
     path: "/mcp",
     audience: "viewer",
     challenge: (app) => `resource_metadata="${app.baseUrl()}/.well-known/oauth-protected-resource/mcp"`,
-    ownPagesOnly: true, // asked for by the protocol: `Origin` is looked at before anything else
+    ownPagesOnly: true, // Required by the protocol: `Origin` is checked first.
     tag: "MCP",
     summary: "MCP endpoint",
     description:

@@ -66,7 +66,7 @@ export async function weirServer(ctx: Context, user: ToolUser, request: Request)
   };
 }
 
-/** Answers one request of the Model Context Protocol, of 2026-07-28 or of an earlier revision without a session. */
+/** Handles one MCP request, of revision 2026-07-28 or of an earlier one without a session. */
 export async function answerMcp(factory: McpServerFactory, request: Request, body: Json): Promise<Response> {
   const { createMcpHandler } = await import("@modelcontextprotocol/server");
   return createMcpHandler(factory).fetch(request, { parsedBody: body });

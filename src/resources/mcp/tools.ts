@@ -11,14 +11,14 @@ import { toApproval } from "../approvals/wire.ts";
 import { automations } from "../automations/table.ts";
 import { ROLES } from "../organizations/table.ts";
 
-/** More tools than these help no model; the rest are reached by their slugs over the API. */
+/** More tools wouldn't help a model. Others can be called by their slugs in the API. */
 const MAX_EACH = 200;
 
-/** A tool as outside agents see it. */
+/** A tool as external agents see it. */
 export interface OutsideTool extends Pick<AgentTool, "name" | "description" | "inputSchema"> {
   /** Whether it only reads. */
   isReading: boolean;
-  /** Throws an `AppError` that may be shown. */
+  /** Throws an `AppError` whose message can be shown. */
   call(id: string, input: JsonObject, signal: AbortSignal): Promise<Json>;
 }
 
@@ -28,7 +28,7 @@ interface Offer {
   open(): Promise<OutsideTool[]>;
 }
 
-/** All that the person of `ctx` may have an outside agent do, by their role of the moment. */
+/** Returns everything that the user of `ctx` may have an external agent do, by their current role. */
 export async function outsideTools(ctx: Context, user: ToolUser): Promise<OutsideTool[]> {
   const tools: OutsideTool[] = [];
   for (const offer of [...fixedOffers(ctx, user), ...(await runOffers(ctx, user, RUN_KINDS))])
@@ -59,7 +59,7 @@ function fixedOffers(ctx: Context, user: ToolUser): Offer[] {
 
 const RUN_KINDS = ["action", "automation"] as const;
 
-/** What the team has set up, by its slugs. */
+/** Offers what the team has set up, by slug. */
 async function runOffers(
   ctx: Context,
   user: ToolUser,

@@ -15,7 +15,7 @@ import { RUN_STATUSES } from "../runs/table.ts";
 import { TEMPLATE_STATUSES } from "../templates/table.ts";
 import { OUTBOUND_STATUSES, WEBHOOK_STATUSES } from "../webhooks/table.ts";
 
-/** What this version can do and where its limits lie. */
+/** Describes what this version supports, and its limits. */
 export const describeSelf = ({ config, providers, models }: App) => ({
   version,
   limits: {

@@ -12,7 +12,7 @@ import { putGrouped } from "./put.ts";
 import { isSame } from "./recipients.ts";
 import { type NoticeRow, noticePreferences, type Recipient } from "./table.ts";
 
-/** Puts in the queue that a decision is open, for everybody who may decide but `except`. */
+/** Queues a notice of an open decision for everyone who may decide, except `except`. */
 export async function noticeApproval(
   tx: WriteContext,
   decision: DecisionRow,
@@ -73,7 +73,7 @@ async function decidersOf(
   return told.filter((one, at) => told.findIndex((other) => isSame(one, other)) === at);
 }
 
-/** What an open decision asks, as a notice says it. */
+/** The question of an open decision, as a notice shows it. */
 export interface Question {
   id: string;
   title: string;
@@ -82,7 +82,7 @@ export interface Question {
   expiresAt: string | null;
 }
 
-/** The decisions of a notice that are still open, and the recipient's to decide. */
+/** Returns the decisions of a notice that are still open and that the recipient can decide. */
 export async function openQuestions(app: App, { facts, ...to }: NoticeRow): Promise<Question[]> {
   const ids = (Array.isArray(facts.decisions) ? facts.decisions : []).map(String);
   const rows = await app.store.db

@@ -72,7 +72,7 @@ async function noticeFailure(
       tx.log.write("warn", "alerts of an automation reach nobody", { automationId, name }),
     );
   const recovered = recipients.map((to) => thingOf("automation.recovered", automationId, to));
-  // a recovery that wasn't reported yet is obsolete
+  // A recovery that wasn't reported yet is obsolete.
   await tx.db.delete(notices).where(and(inArray(notices.thing, recovered), isOpen()));
   await putGrouped(tx, automationId, recipients, { kind: "automation.failed", automationId, facts });
 }

@@ -26,12 +26,12 @@ const MAX_TIMEOUT_SECONDS = 15;
 /** Timeout for a mail server that keeps talking and never accepts the email. */
 const MAIL_MS = 40_000;
 
-/** Mails of one organization, … */
+/** Rate limit for emails of one organization, … */
 const MAIL_RATE = { perMinute: 30, burst: 100 };
-/** … and of those to people outside of the organization. */
+/** … and for those to recipients outside of it. */
 const OUTSIDE_RATE = { perMinute: 1, burst: 20 };
 
-/** Approvals of one user. Beyond this, they are grouped. */
+/** Rate limit for approvals of one user. Beyond this, they are grouped. */
 const APPROVAL_RATE = { perMinute: 1, burst: 10 };
 
 export async function sendMail(
@@ -64,7 +64,7 @@ export async function sendMail(
   }
 }
 
-/** By an incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
+/** Sends through an incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
 export async function postSlack(
   app: App,
   row: NoticeRow,
@@ -120,7 +120,7 @@ export async function postToPerson(
   }
 }
 
-/** 429 and 5xx pass; all else says that the address or the message is refused. */
+/** 429 and 5xx are temporary. Any other error means that the URL or message was rejected. */
 async function slackReply(reply: EgressResponse): Promise<Sent> {
   const { bytes } = await reply.bytes(1024);
   if (reply.status >= 200 && reply.status <= 299) return { how: "sent" };
@@ -147,7 +147,7 @@ function slackMessage({ subject, lines, facts = [], link }: LetterContent) {
   };
 }
 
-/** Signed with the automation's secret of this moment. */
+/** Signs with the automation's current secret. */
 export async function postWebhook(
   app: App,
   row: NoticeRow,
@@ -171,7 +171,7 @@ export async function postWebhook(
   }
 }
 
-/** Whatever is no fault of ours may go well later, unless it says that it will not. */
+/** An error that isn't Weir's fault may pass, unless it is marked as final. */
 function failure(error: unknown): Sent {
   if (!(error instanceof AppError)) throw error;
   const isFinal = error.code === "upstream" && !error.retryable;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { NOTICES_TOPIC, type NoticeKind, notices, type Recipient } from "./table.ts";
 
-/** The pause between two notices of the same thing; each approval is another one. */
+/** The minimum time between two notices about the same thing. Each approval is a separate one. */
 export const pauseMsOf = (kind: NoticeKind): number =>
   kind === "approval.open" || kind === "dashboard" ? 0 : 3_600_000;
 
@@ -21,7 +21,7 @@ interface NewNotice {
 export const thingOf = (kind: NoticeKind, subject: string, { channel, target }: Recipient): string =>
   `${kind} ${subject} ${channel} ${target}`;
 
-/** Whether events until its first attempt are added to it. */
+/** Whether it wasn't attempted yet, so that further events can be added. */
 export const isOpen = () => and(isNotNull(notices.dueAt), eq(notices.attempts, 0), isNull(notices.takenBy));
 
 /** Queues a separate notice, in the transaction of its event. */
@@ -32,9 +32,8 @@ export async function putNotice(tx: WriteContext, to: Recipient, notice: NewNoti
 }
 
 /**
- * Queues a notice for each recipient, an hour after the last one of the same thing. One that is already queued is
- * counted up and gets the new facts, except for `since`, which stays that of the first, and `decisions`, which are
- * added.
+ * Queues a notice for each recipient, an hour after the last one about the same thing. If one is already queued,
+ * its count increases and it gets the new facts, except that `since` stays and `decisions` are added.
  */
 export async function putGrouped(
   tx: WriteContext,
@@ -73,7 +72,7 @@ export async function putGrouped(
   wake(tx);
 }
 
-/** Rows of one statement. */
+/** Number of rows per statement. */
 const BATCH = 100;
 
 function mergedFacts({ decisions, ...facts }: JsonObject): SQL<JsonObject> {

@@ -8,9 +8,9 @@ import { users } from "../users/table.ts";
 import { noticePreferences, type Recipient } from "./table.ts";
 
 /**
- * Returns who is currently notified about an automation: the recipients of its alerts, and members who want to hear of
- * all. If its alerts have no recipients, the user who created it, or who created the API key that did. A user who isn't
- * a member gets nothing; if that leaves nobody, the organization's owners are notified.
+ * Returns who is currently notified about an automation: the recipients of its alerts, and members who chose all
+ * automations. If its alerts have no recipients, the user who created it, or who created the API key that did.
+ * A user who isn't a member gets nothing; if nobody is left, the organization's owners are notified.
  */
 export async function recipientsOf(
   db: ReadDb,
@@ -42,7 +42,7 @@ export async function recipientsOf(
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at);
 }
 
-/** Users with their membership in the organization, null for none, and their preferences. */
+/** Users with their preferences, and their membership in the organization or null. */
 const peopleIn = (db: ReadDb, organizationId: string) =>
   db
     .select({

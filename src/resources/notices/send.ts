@@ -17,7 +17,7 @@ const REST_MS = 1_000;
 /** Pauses before the second and later attempts. */
 const PAUSES_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
 
-/** What another noun has mailed: it sends a notice itself, and hears how that ended. */
+/** A resource that sends its own notices, and is notified of the outcome. */
 export interface NoticeWriter {
   send(
     app: App,
@@ -25,7 +25,7 @@ export interface NoticeWriter {
     organization: { id: string; name: string },
     signal: AbortSignal,
   ): Promise<Sent>;
-  /** In the transaction that records the outcome. */
+  /** Called in the transaction that records the outcome. */
   ended(tx: WriteContext, row: NoticeRow): Promise<void>;
 }
 export type NoticeWriters = Readonly<Partial<Record<NoticeKind, NoticeWriter>>>;
@@ -79,7 +79,7 @@ async function sendNotice(
     const level = sent.how === "sent" || sent.how === "none" ? "info" : "warn";
     app.log.write(level, message, { ...facts, ...reason });
   } catch (error) {
-    if (signal.aborted) return; // the next start retries it
+    if (signal.aborted) return; // Retried after the next start.
     app.log.report(error, { ...facts, at: "write down how a notice was sent" });
   }
 }
@@ -87,7 +87,7 @@ async function sendNotice(
 const GONE: Sent = { how: "none", reason: "Its recipient or subject no longer exists." };
 const DECIDED: Sent = { how: "none", reason: "Already decided, or no longer assigned to this user." };
 
-/** Texts in the language of the user whom a notice is for; English for an address without one. */
+/** Texts in the recipient's language. English for an address without a user. */
 async function textsOf(app: App, { userId }: NoticeRow): Promise<Translate> {
   if (userId === null) return textsFor(null);
   const [user] = await app.store.db.select({ locale: users.locale }).from(users).where(eq(users.id, userId));

@@ -41,7 +41,7 @@ export function sealNotify(
   return whole.length === 0 ? null : tx.secrets.seal(JSON.stringify(whole), notifyLabel(at));
 }
 
-/** The config of an automation with its whole Slack addresses, for a copy of it. */
+/** Returns the config of an automation with complete Slack URLs, for a copy of it. */
 export function withSlackSecrets(app: Pick<App, "secrets">, row: AutomationRow): JsonObject {
   const { alerts } = row.config as AutomationConfig;
   const left = openNotify(app, row, row.sealedNotify);
@@ -51,7 +51,7 @@ export function withSlackSecrets(app: Pick<App, "secrets">, row: AutomationRow):
   return notify ? { ...row.config, alerts: { ...alerts, notify } as unknown as JsonObject } : row.config;
 }
 
-/** The whole Slack addresses of an automation's alerts. */
+/** Returns the complete Slack URLs of an automation's alerts. */
 function openNotify(
   app: Pick<App, "secrets">,
   at: Pick<AutomationRow, "id" | "organizationId">,

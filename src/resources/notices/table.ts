@@ -40,7 +40,7 @@ export const notices = sqliteTable("notices", {
   /** The user it is for. Null if it is for no particular user. */
   userId: text(),
   facts: json<JsonObject>().notNull(),
-  /** How often the thing happened. It grows until the first try. */
+  /** Number of occurrences until the first attempt. */
   count: integer().notNull(),
   /** Number of attempts so far. */
   attempts: integer().notNull(),
@@ -49,7 +49,7 @@ export const notices = sqliteTable("notices", {
   /** The process that sends it or has tried to. From then on, its content doesn't change. */
   takenBy: text(),
   sentAt: text(),
-  /** Why it was not sent, or not yet. */
+  /** Why it wasn't sent yet, or at all. */
   error: text(),
 });
 export type NoticeRow = typeof notices.$inferSelect;
@@ -58,7 +58,7 @@ export type NoticeRow = typeof notices.$inferSelect;
 export const automationTroubles = sqliteTable("automation_troubles", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
-  /** Of the first failure. */
+  /** Time of the first failure. */
   since: text().notNull(),
 });
 

@@ -7,10 +7,10 @@ import { type NoticeRow, notices } from "./table.ts";
 const SLOTS = 10;
 /** … and per organization: its unresponsive receivers delay nobody else's notices. */
 const SLOTS_OF_ONE = 2;
-/** While one process sends a notice, no other takes it. */
+/** How long one process has to send a notice before others take it. */
 const LEASE_MS = 60_000;
 
-/** Takes due notices, as many as there is room for, in turn by organization. */
+/** Takes due notices, as many as there are slots for, in turn by organization. */
 export async function takeNotices(app: App, inHand: readonly NoticeRow[]): Promise<NoticeRow[]> {
   const isMail = ({ channel }: NoticeRow) => channel === "mail";
   const mails = await dueIn(app, true, inHand.filter(isMail));

@@ -8,8 +8,8 @@ import { putNotice } from "./put.ts";
 import { type NoticeKind, notices } from "./table.ts";
 
 /**
- * Puts an alert in the queue when the automation's failures within its window have reached the threshold, once a
- * window; in the transaction of the delivery's last failure (docs/decisions/webhooks-in.md).
+ * Queues an alert when the automation's failures within its window reach the threshold, at most once per window.
+ * Called in the transaction of the delivery's last failure (docs/decisions/webhooks-in.md).
  */
 export async function noticeWebhookFailures(
   tx: WriteContext,
@@ -37,7 +37,8 @@ export async function noticeWebhookFailures(
     .where(
       and(
         eq(webhookDeliveries.automationId, automationId),
-        sql`${webhookDeliveries.status} in ('failed', 'dead_letter')`, // written out, or their index wouldn't serve it
+        // A literal, so that SQLite uses the partial index.
+        sql`${webhookDeliveries.status} in ('failed', 'dead_letter')`,
         gt(webhookDeliveries.updatedAt, since),
         isNotNull(webhookDeliveries.error),
       ),

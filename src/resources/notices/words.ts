@@ -10,10 +10,10 @@ interface Organization {
   name: string;
 }
 
-/** Opens in the organization that it is about, whichever one the reader looked at last. */
+/** Opens in the organization that it is about, whichever one the reader used last. */
 const linkIn = ({ id }: Organization, page: string): string => `${page}?organization=${id}`;
 
-/** Text of a notice for people. Names and messages in it come from others. */
+/** Text of a notice for people. Names and messages in it are external input. */
 export function contentOf(
   row: NoticeRow,
   organization: Organization,
@@ -147,7 +147,7 @@ export function approvalContent(
       foot,
     };
   const titles = questions.slice(0, MAX_TITLES).map(({ title }) => title);
-  const number = count > MAX_DECISIONS ? count : questions.length; // those beyond are only counted
+  const number = count > MAX_DECISIONS ? count : questions.length; // The others are only counted.
   return {
     subject: translate("{number} approvals wait for your decision", { number }),
     lines: [translate("{number} approvals wait for your decision, among them:", { number }), ...titles],

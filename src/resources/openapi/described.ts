@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 
-/** What the document says of an operation. */
+/** An operation as the document describes it. */
 export interface Described {
   readonly method: string;
   readonly path: string;
@@ -23,9 +23,9 @@ export interface Described {
   readonly personal?: boolean;
   readonly byPeople?: boolean;
   readonly limited?: "address";
-  /** Changes a resource that can be read by itself: it accepts `If-Match`. */
+  /** Changes a resource with its own URL: it accepts `If-Match`. */
   readonly matches?: boolean;
-  /** Reads such a resource: its reply has an `ETag`, and it accepts `If-None-Match`. */
+  /** Reads such a resource: its response has an `ETag`, and it accepts `If-None-Match`. */
   readonly tagged?: boolean;
   readonly errors?: readonly number[];
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;

@@ -1,11 +1,11 @@
-/** Renders /openapi.json. Everything is put in as text, never as HTML. */
+/** Renders /openapi.json. Everything is inserted as text, never as HTML. */
 
-/** The path that Weir stands below; empty where it has its host for itself. */
+/** The base path of the server. Empty if it has none. */
 const base = document.documentElement.dataset.base ?? "";
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** An element with attributes and children; texts become text nodes. */
+/** Creates an element with attributes and children. Strings become text nodes. */
 function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
@@ -13,14 +13,14 @@ function el(name, attributes = {}, ...children) {
   return node;
 }
 
-/** Text in which `…` stands for code. */
+/** Renders text with `…` as code. */
 const prose = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
 
 const pretty = (value) => el("pre", {}, JSON.stringify(value, null, 2));
 
 let whole = null;
 
-/** What a reference leads to. */
+/** Resolves a reference. */
 const resolve = (thing) =>
   thing?.$ref
     ? thing.$ref
@@ -29,16 +29,16 @@ const resolve = (thing) =>
         .reduce((at, name) => at?.[name], whole)
     : thing;
 
-/** Objects that a union has more of are not shown one by one within a field. */
+/** Unions of more objects than this aren't expanded within a field. */
 const MOST_SHOWN = 4;
 
-/** The objects of a union. */
+/** Returns the objects of a union. */
 const variantsOf = (schema) =>
   (schema.oneOf ?? schema.anyOf ?? [])
     .map(resolve)
     .flatMap((each) => (each.properties ? [each] : variantsOf(each)));
 
-/** A schema's type in one line. */
+/** Returns a schema's type in one line. */
 function typeOf(given) {
   const schema = resolve(given) ?? {};
   const titles = variantsOf(schema).map(({ title }) => title);
@@ -69,7 +69,7 @@ function limitsOf(schema) {
   return limits.join(", ");
 }
 
-/** The schema whose fields are worth showing: of an object itself, of a list or a choice what is in it. */
+/** Returns the schema whose fields are shown: an object itself, or what a list or union contains. */
 function inner(given) {
   const schema = resolve(given) ?? {};
   if (schema.items) return inner(schema.items);
@@ -79,14 +79,14 @@ function inner(given) {
   return variants.length > 0 && variants.length <= MOST_SHOWN ? variants[0] : schema;
 }
 
-/** Schemas that hold at once, as one. */
+/** Merges the schemas of `allOf` into one. */
 const together = (schemas) => ({
   type: "object",
   required: schemas.flatMap((schema) => schema.required ?? []),
   properties: Object.assign({}, ...schemas.map((schema) => schema.properties)),
 });
 
-/** The fields of an object, one row each, with those of objects in them below. */
+/** Returns the fields of an object, one row each, with those of nested objects below. */
 function fieldRows(given, before = "", depth = 0) {
   const { properties = {}, required = [] } = inner(given);
   if (depth > 4) return [];
@@ -139,7 +139,7 @@ function parametersOf(operation) {
 
 const fieldTable = (schema) => table(["Field", "Type", "Description"], fieldRows(schema));
 
-/** The fields of a body; of a union those of each variant, which are made when it is opened first. */
+/** Returns the fields of a body. For a union, those of each variant, rendered when it is first opened. */
 function fieldsOf(given) {
   const schema = resolve(given) ?? {};
   const variants = schema.properties ? [] : variantsOf(schema);
@@ -174,7 +174,7 @@ function responsesOf(operation) {
   });
 }
 
-/** The request as one would type it. */
+/** Returns the request as a curl command. */
 function curlOf(method, path, operation) {
   const parts = [`curl -X ${method.toUpperCase()} '${location.origin}${base}${path}'`];
   if (operation.security?.length > 0) parts.push(`-H "Authorization: Bearer $WEIR_TOKEN"`);
@@ -210,7 +210,7 @@ function contentsOf(method, path, operation) {
   ];
 }
 
-/** One operation; what is in it is made when it is opened first. */
+/** Renders one operation. Its content is rendered when it is first opened. */
 function card(method, path, operation) {
   const words = `${method} ${path} ${operation.summary} ${operation["x-role"]} ${operation.operationId} ${operation.tags}`;
   const node = el(
@@ -259,7 +259,7 @@ function render() {
   openNamed();
 }
 
-/** Shows the operations that have every word of the search. */
+/** Shows the operations that contain every word of the search. */
 function search({ target }) {
   const words = target.value.toLowerCase().split(/\s+/).filter(Boolean);
   for (const node of document.querySelectorAll(".operation")) {
@@ -271,7 +271,7 @@ function search({ target }) {
   }
 }
 
-/** Opens the operation that the address names. */
+/** Opens the operation named in the URL. */
 function openNamed() {
   const node = document.getElementById(location.hash.slice(1));
   if (node instanceof HTMLDetailsElement) node.open = true;

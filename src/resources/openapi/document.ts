@@ -241,7 +241,7 @@ const CREDENTIALS: JsonObject = {
   cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "A browser session." },
 };
 
-/** A form whose fields another system says. */
+/** A form whose fields another system defines. */
 const FORM: JsonObject = { type: "object", additionalProperties: { type: "string" } };
 
 function requestOf(

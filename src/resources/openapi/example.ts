@@ -89,7 +89,7 @@ export function requestExampleOf(shape: TSchema): Json | undefined {
 
 const fits = (shape: TSchema, value: Json) => read(shape, value, []).faults.length === 0;
 
-/** `isShort` leaves out of objects what need not be there. */
+/** With `isShort`, optional fields of objects are left out. */
 function sample(schema: JsonObject, name: string, isShort = false): Json {
   const { anyOf, enum: values, type, examples, "x-default": implied } = schema;
   if (Array.isArray(examples) && examples[0] !== undefined) return examples[0];

@@ -1,4 +1,4 @@
-/** Fields and parameters whose name means the same everywhere. */
+/** Fields and parameters that mean the same everywhere. */
 const MEANINGS: Readonly<Record<string, string>> = {
   limit: "Maximum number of items per page.",
   offset: "Number of items to skip.",

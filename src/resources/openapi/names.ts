@@ -120,7 +120,7 @@ const WIRES: readonly object[] = [
   webhooks,
 ];
 
-/** Names that are clear in their room, and would not be outside it. */
+/** Names that are clear in their folder, but not in the document. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   Acceptance: "InvitationAcceptance",
   BulkDelete: "ChatThreadBulkDelete",

@@ -2,7 +2,7 @@ import type { Described } from "./described.ts";
 
 type Route = Pick<Described, "method" | "path">;
 
-/** What the rules below would name badly. */
+/** Exceptions to the rules below. */
 const NAMES: Readonly<Record<string, string>> = {
   "GET /health": "getHealth",
   "GET /api/v1/health": "getHealthDetails",
@@ -132,7 +132,10 @@ const NAMES: Readonly<Record<string, string>> = {
   "POST /api/inbound/slack/events": "receiveSlackEvent",
 };
 
-/** Stable and unique; a name that a generated client can carry: `listActions`, `getActionRun`, `verifyConnection`. */
+/**
+ * Returns a stable, unique ID that generated clients can use as a name:
+ * `listActions`, `getActionRun`, `verifyConnection`.
+ */
 export function operationIdOf(route: Route): string {
   return NAMES[`${route.method} ${route.path}`] ?? (isApi(route) ? composed(route) : spelled(route));
 }

@@ -170,7 +170,7 @@ export type ErrorCodes = Readonly<Record<string, number>>;
 const VALIDATION_ERROR: JsonObject = { $ref: "#/components/schemas/ValidationError" };
 const PROBLEM: JsonObject = { $ref: "#/components/schemas/Problem" };
 
-/** What leads to each code. */
+/** Lists the causes of each code. */
 const causesOf = (codes: readonly string[]): string =>
   codes
     .map((code) => `\`${code}\`: ${(ERROR_CODES as Record<string, ErrorMeaning>)[code]?.cause ?? code}`)
@@ -230,7 +230,7 @@ const NOT_MODIFIED: JsonObject = {
 
 const json = (content: JsonObject): JsonObject => ({ content: { "application/json": content } });
 
-/** What an operation returns where the caller has its reply already. */
+/** Response of an operation if the caller already has the current version. */
 export const unchangedOf = ({ tagged }: Described): JsonObject =>
   tagged ? { 304: { $ref: "#/components/responses/NotModified" } } : {};
 
@@ -238,7 +238,7 @@ export const unchangedOf = ({ tagged }: Described): JsonObject =>
 export function errorsOf(operation: Described): JsonObject {
   const { path, method, audience, params, query, idempotent, limited, matches, errors = [] } = operation;
   const isOpen = audience === "public" || audience === "signature";
-  const hasBody = method !== "GET"; // also where it takes none, which is read to say so
+  const hasBody = method !== "GET"; // Also if it accepts none, since the body is read to reject it.
   const hasInput = hasBody || params !== undefined || query !== undefined || path.startsWith("/api/v1/");
   const statuses = new Set([
     400,

@@ -18,7 +18,7 @@ export interface Mode {
 /** Returns the component of a shape. Null if it has none. */
 export type Refer = (schema: JsonObject, mode: Mode) => JsonObject | null;
 
-/** A shape as JSON Schema 2020-12, without the marks and spellings that are TypeBox's own. */
+/** Converts a shape to JSON Schema 2020-12, without what is specific to TypeBox. */
 export const toSchema = (shape: TSchema | JsonObject, mode: Mode, refer: Refer = () => null): JsonObject =>
   writer(mode, refer).whole(JSON.parse(JSON.stringify(shape)));
 
@@ -66,7 +66,7 @@ function writer(mode: Mode, refer: Refer) {
     };
   }
 
-  /** Adds to a field what people need to write it: a description and an example. */
+  /** Adds a description and an example to a field. */
   function documented(name: string, schema: JsonObject): JsonObject {
     const made = value(schema);
     if (!isIn || typeof made.$ref === "string") return made;
@@ -79,7 +79,7 @@ function writer(mode: Mode, refer: Refer) {
     };
   }
 
-  /** Literals become an enum, and "or null" a second type, where that says the same. */
+  /** Merges literals into an enum, and null into a second type, if that is equivalent. */
   function union(members: JsonObject[], rest: JsonObject): JsonObject {
     if (members.every((member) => "const" in member)) {
       return {
@@ -132,13 +132,13 @@ function opened(schema: JsonObject, made: JsonObject, mode: Mode, refer: Refer):
   return { anyOf: [...own, ...others], ...Object.fromEntries(notes) };
 }
 
-/** What says something of a value and refuses none. */
+/** Keywords that don't restrict values. */
 const NOTES = ["title", "description", "default", "examples"];
 
-/** A text that is no longer may be a template or placeholder, and must not be refused for its length. */
+/** Shorter texts can be templates or placeholders, so their length isn't limited. */
 const ROOM = 300;
 
-/** Whether every text that is not very long fits. */
+/** Returns whether any text that isn't too long matches. */
 function takesText({ anyOf, type, ...schema }: JsonObject): boolean {
   if (Array.isArray(anyOf)) return anyOf.some((member) => isObject(member) && takesText(member));
   if (type === undefined) return schema.const === undefined && schema.enum === undefined;
@@ -156,7 +156,7 @@ function takesText({ anyOf, type, ...schema }: JsonObject): boolean {
 
 const SCALARS: ReadonlySet<Json | undefined> = new Set(["string", "integer", "number", "boolean"]);
 
-/** Whether it may be a text, a number or a boolean at all. */
+/** Returns whether texts, numbers or booleans can match. */
 const isScalar = ({ anyOf, type }: JsonObject): boolean =>
   Array.isArray(anyOf) ? anyOf.some((member) => isObject(member) && isScalar(member)) : SCALARS.has(type);
 

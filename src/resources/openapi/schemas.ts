@@ -29,7 +29,7 @@ const typed = (name: string, title: string, description: string, mode = IN): Nam
   draw: ({ refer }) => refer({ "x-is": name }, mode) ?? {},
 });
 
-/** What people write in files, by the name of its schema. */
+/** Schemas of files that people write, by name. */
 const SCHEMAS: Readonly<Record<string, Named>> = {
   automation: named(AutomationCreate, "Automation", "An automation, as POST /api/v1/automations takes it"),
   action: named(ActionCreate, "Action", "An action, as POST /api/v1/actions takes it"),

@@ -86,7 +86,7 @@ export async function takeAttempt(
   return { checks: checksFor(app, state, browser), returnTo: attempt.returnTo };
 }
 
-/** Derived from what only the browser has, so that nothing that could be stolen is stored. */
+/** Derived from a value that only the browser has, so that nothing worth stealing is stored. */
 function checksFor(app: App, state: string, browser: string): OpenIdChecks {
   const derive = (purpose: string) =>
     createHmac("sha256", browser).update(`${purpose}:${state}`).digest("base64url");
@@ -98,7 +98,7 @@ function checksFor(app: App, state: string, browser: string): OpenIdChecks {
   };
 }
 
-/** The path, with what follows it, of a page on this Weir. Throws `invalid` for any other page. */
+/** Returns path, query and fragment of a page on this server. Throws `invalid` for any other page. */
 function pageOnWeir(app: App, text: string): string {
   const own = app.baseUrl();
   const base = basePathOf(app.config);

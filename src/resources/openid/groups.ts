@@ -13,7 +13,9 @@ interface Grant {
   role: Role;
 }
 
-/** What the groups of a person give, by the organization as the setting names it: the highest role of each. */
+/**
+ * Returns the roles that a user's groups grant, by the organization's name in the setting. The highest role applies.
+ */
 export function grantsOf(
   { oidcGroupRoles }: Pick<Config, "oidcGroupRoles">,
   { groups }: Pick<OpenIdProfile, "groups">,

@@ -16,12 +16,12 @@ import { type OpenIdIdentityRow, openidIdentities } from "./table.ts";
 
 type Provider = Pick<OpenIdProvider, "issuer" | "name">;
 
-/** A person of this Weir, who they are with the provider, and a context in which they act where they are at home. */
+/** A user, their identity at the provider, and a context for their own organization. */
 interface Known {
   user: UserRow;
   identity: OpenIdIdentityRow;
   acting: WriteContext;
-  /** True where an invitation waits for the person's answer. */
+  /** Whether an invitation is pending. */
   isInvited: boolean;
 }
 
@@ -62,7 +62,7 @@ const selfOf = (tx: WriteContext, { id, email }: UserRow): WriteContext => ({
   actor: { ...tx.actor, id, email },
 });
 
-/** The person, where they are at home. */
+/** Returns a context of the user in their own organization. */
 async function actingAs(tx: WriteContext, user: UserRow): Promise<WriteContext> {
   return { ...selfOf(tx, user), ...(await findHome(tx.db, user.id)) };
 }
@@ -76,7 +76,7 @@ async function findLinked(tx: WriteContext, { issuer }: Provider, { subject }: O
   return found ?? null;
 }
 
-/** Ties the provider's subject to the user of the address, or to a new one who was invited. */
+/** Links the provider's subject to the user with the address, or to a new user who was invited. */
 async function link(
   tx: WriteContext,
   provider: Provider,
@@ -140,7 +140,7 @@ async function organizationsOf(tx: WriteContext, userId: string): Promise<Set<st
 const isVouchedFor = ({ config }: WriteContext, { isEmailVerified }: OpenIdProfile): boolean =>
   isEmailVerified ?? config.oidcTrustEmail;
 
-/** Null for an address that only lower-casing makes ASCII: the Kelvin sign is no k. */
+/** Null for an address that is ASCII only after lower-casing: the Kelvin sign isn't a k. */
 function plainEmail(email: string | null): string | null {
   if (email === null) return null;
   const plain = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -56,7 +56,7 @@ async function claimDue(app: App): Promise<Due[]> {
         .set({ refreshAt: timestamp(app.clock, LEASE_MS) })
         .where(and(eq(sessions.id, session.id), eq(sessions.refreshAt, session.refreshAt ?? "")))
         .returning();
-      if (row) claimed.push({ session: row, ...known }); // else another process has it
+      if (row) claimed.push({ session: row, ...known }); // Otherwise, another process has it.
     }
     return claimed;
   });
@@ -91,14 +91,14 @@ async function keep(app: App, { session, issuer, subject }: Due): Promise<void> 
       .update(sessions)
       .set({
         sealedRefreshToken: app.secrets.seal(next, refreshLabel(session)),
-        // the session may have ended in the meantime, and then this token is revoked
+        // If the session has ended in the meantime, this token is revoked.
         refreshAt: sql`case when ${sessions.revokedAt} is null then ${timestamp(app.clock, refreshAfterMs(grant))} else ${at} end`,
       })
       .where(eq(sessions.id, session.id));
   });
 }
 
-/** False where another try may help. */
+/** Returns false if another attempt may succeed. */
 async function revoke(app: App, provider: OpenIdProvider, refreshToken: string, sessionId: string) {
   try {
     await provider.revoke(refreshToken);
@@ -126,7 +126,7 @@ async function end(app: App, session: SessionRow, cause: SessionEnd): Promise<vo
   });
 }
 
-/** There is nothing left to refresh or to give up. */
+/** Nothing is left to refresh or revoke. */
 const drop = (app: App, { id }: SessionRow): Promise<void> => app.store.write((db) => forget(db, id));
 
 async function forget(db: Parameters<Parameters<App["store"]["write"]>[0]>[0], id: string): Promise<void> {

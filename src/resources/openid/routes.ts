@@ -61,7 +61,7 @@ export const openIdOperations = [
   }),
 ];
 
-/** Under https no other host of the same domain can set it. */
+/** With https, no other host of the same domain can set it. */
 const cookieName = ({ isSecure }: Visit) => (isSecure ? "__Host-svc_openid" : "svc_openid");
 
 const browserCookie = (value: string, visit: Visit) =>

@@ -55,7 +55,7 @@ export async function finishSignIn(
   return { token, returnTo: isInvited ? asks : returnTo };
 }
 
-/** What the provider or a user did wrong, for the operator. The public message says less. */
+/** Logs what the provider or a user did wrong, for the operator. The public message says less. */
 export function reportFailure(app: App, error: unknown, fields: Readonly<Record<string, unknown>>): void {
   if (!(error instanceof AppError)) return;
   const reason = error.cause instanceof Error ? error.cause.message : error.message;
@@ -66,12 +66,12 @@ export function reportFailure(app: App, error: unknown, fields: Readonly<Record<
   });
 }
 
-/** Before this much of an access token's time is left, at most, its successor is fetched. */
+/** A refresh begins at most this long before the access token expires. */
 const AHEAD_SECONDS = 60;
 /** Minimum pause, for a provider whose tokens are valid for only seconds. */
 const MIN_REFRESH_SECONDS = 10;
 
-/** When the refresh token is due: a minute before the access token ends, or after three quarters of a short one. */
+/** When the refresh is due: a minute before the access token expires, or after three quarters of a short-lived one. */
 export const refreshAfterMs = ({ expiresInSeconds }: OpenIdGrant): number =>
   Math.max(MIN_REFRESH_SECONDS, expiresInSeconds - Math.min(AHEAD_SECONDS, expiresInSeconds / 4)) * 1000;
 

@@ -1,24 +1,24 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Who a person is with an identity provider; found again by issuer and subject, whatever their address becomes. */
+/** A user's identity at an identity provider. Found by issuer and subject, even if the address changes. */
 export const openidIdentities = sqliteTable("openid_identities", {
   id: text().primaryKey(),
-  /** Has one identity of each issuer at most. */
+  /** At most one identity per issuer. */
   userId: text().notNull(),
-  /** As `URL` writes it. */
+  /** Normalized by `URL`. */
   issuer: text().notNull(),
   subject: text().notNull(),
   createdAt: text().notNull(),
 });
 export type OpenIdIdentityRow = typeof openidIdentities.$inferSelect;
 
-/** A sign-in that waits for its browser to return. The row is deleted then. */
+/** A sign-in whose user hasn't returned yet. The row is deleted then. */
 export const openidAttempts = sqliteTable("openid_attempts", {
   /** SHA-256 of `state`, hex. */
   stateHash: text().primaryKey(),
-  /** SHA-256 of what the browser's cookie holds, hex. */
+  /** SHA-256 of the browser cookie's value, hex. */
   browserHash: text().notNull(),
-  /** A path of this Weir. */
+  /** A path on this server. */
   returnTo: text().notNull(),
   expiresAt: text().notNull(),
 });

@@ -13,7 +13,7 @@ export const StartQuery = object({
 
 const word = (description: string) => optional(Type.String({ maxLength: 4096, description }));
 
-/** Providers add words of their own, which are passed over. */
+/** Parameters that providers add are ignored. */
 export const CallbackQuery = object(
   {
     code: word("Authorization code, after a successful sign-in"),

@@ -28,7 +28,7 @@ interface Listed {
   path: string;
   bytes: number;
   sha256: string;
-  /** Of a file of lines. */
+  /** Number of rows, for a file of lines. */
   rows?: number;
 }
 
@@ -50,7 +50,7 @@ export async function exportOrganization(ctx: Context): Promise<Chunks> {
   return archiveOf(ctx);
 }
 
-/** An archive may be large. */
+/** An archive can be large. */
 const RATE = { perMinute: 1, burst: 5 };
 
 async function* archiveOf(ctx: Context): Chunks {
@@ -136,7 +136,7 @@ async function* one<T>(value: T): AsyncGenerator<T, void> {
   yield value;
 }
 
-/** Chunks that are there already would keep everybody else waiting. */
+/** Otherwise, buffered chunks would block other work. */
 const yieldSlice = () => new Promise((resolve) => setImmediate(resolve));
 
 async function* piecesOf(bytes: Uint8Array): Chunks {
@@ -201,7 +201,7 @@ async function* artifactsOf(ctx: Context, add: Add, skip: Skip): Chunks {
   }
 }
 
-/** The folder of `local_files`; links lead elsewhere and are left out. */
+/** Adds the folder of `local_files`. Symbolic links are left out, since they can point outside. */
 async function* filesOf(folder: string, as: string, add: Add, skip: Skip): Chunks {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return [];

@@ -38,28 +38,31 @@ import { llmUsage } from "../usage/table.ts";
 import { versions } from "../versions/table.ts";
 import { outboundAttempts, outboundDeliveries, webhooks } from "../webhooks/table.ts";
 
-/** `secrets`: what looks like one by its name; `typed`: as definitions are shown; `config`: as that of an automation. */
+/**
+ * `secrets`: values whose names suggest secrets. `typed`: as definitions are shown. `config`:
+ * as an automation's config.
+ */
 export type MaskRule = "secrets" | "typed" | "config";
 
-/** Rows of one table, which make one file, or several where they are many. */
+/** Rows of one table, which form one file, or several if there are many. */
 export interface Noun {
-  /** Of the file. */
+  /** Name of the file. */
   name: string;
   table: SQLiteTable;
   without?: readonly string[];
   mask?: Readonly<Record<string, MaskRule>>;
-  /** Which of the organization's rows. */
+  /** Selects the organization's rows. */
   where?: (ctx: Context) => SQL;
-  /** Columns that are exported of what came from another user's private chat. */
+  /** Columns that are exported for rows from another user's private chat. */
   shownOfPrivate?: readonly string[];
-  /** Rows that belong to these, in a file of their own. */
+  /** Rows that belong to these, in a separate file. */
   parts?: readonly Part[];
 }
 
 interface Part {
   name: string;
   table: SQLiteTable;
-  /** Columns as the database has them: the id of the row that these belong to, and their order. */
+  /** Column names in the database: the ID of the row that these belong to, and their order. */
   by: string;
   order: readonly string[];
   without?: readonly string[];
@@ -72,7 +75,7 @@ const RUN_TIMES = ["id", "kind", "status", "createdAt", "startedAt", "completedA
 export const isOthersPrivate = ({ actor }: Context): SQL =>
   sql`(private_to is not null and private_to <> ${actor.id})`;
 
-/** All that an organization has in the database, by noun. */
+/** Everything that an organization has in the database, by noun. */
 export const NOUNS: readonly Noun[] = [
   { name: "invitations", table: invitations },
   { name: "api-keys", table: apiKeys },
@@ -200,7 +203,7 @@ export const NOUNS: readonly Noun[] = [
 
 const SERVER = "How far this server has come with work of its own; of no use elsewhere.";
 
-/** Tables with rows of organizations that are left out, and why. */
+/** Tables with rows of organizations that are left out, with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   access_tokens: "Access tokens belong to people: each exports their own.",
   automation_troubles: SERVER,

@@ -16,10 +16,10 @@ const WINDOW_ROWS = 5_000;
 /** Maximum number of rows, and of their characters, per query. A single row can have more. */
 const PAGE_ROWS = 200;
 const PAGE_BYTES = 1024 * 1024;
-/** Longer texts are masked in a process of their own. */
+/** Longer texts are masked in a child process. */
 const MAX_HERE_CHARACTERS = 256 * 1024;
 
-/** Never in an archive, whatever the table. */
+/** Never exported, whatever the table. */
 const isSecret = (name: string) => /^sealed|[tT]okenHash$|^organizationId$/.test(name);
 
 type Row = Readonly<Record<string, string | number | boolean | null>>;
@@ -30,7 +30,7 @@ interface Field {
   mask: MaskRule | null;
 }
 
-/** The lines of a noun's rows, in pages whose text is bounded. JSON columns are passed on as they are stored. */
+/** Returns the lines of a noun's rows, in pages of limited text size. JSON columns are passed on as stored. */
 export async function* linesOf(
   ctx: Context,
   noun: Noun,
@@ -58,7 +58,7 @@ export async function* linesOf(
   }
 }
 
-/** The lines of rows that belong to a noun's rows. */
+/** Returns the lines of rows that belong to a noun's rows. */
 export async function* partLinesOf(
   ctx: Context,
   noun: Noun,
@@ -108,7 +108,7 @@ function fieldsOf({ table, without = [], mask = {} }: Pick<Noun, "table" | "with
     .map(([name, column]) => ({ name, isJson: isJson(column), mask: mask[name] ?? null }));
 }
 
-/** Whole rows, with JSON still as text. */
+/** Selects complete rows, with JSON as text. */
 function select({ db }: Context, table: SQLiteTable, where: SQL, order: SQL): Promise<Row[]> {
   const columns = Object.entries(getTableColumns(table)).map(([name, column]) => [
     name,
@@ -138,7 +138,7 @@ const bytesOf = (table: SQLiteTable): SQL =>
 const databaseName = ({ name }: SQLiteColumn) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** How rows of a table are identified: by their numbers if it has them, otherwise by its primary key. */
+/** Returns the columns that identify rows of a table: its row IDs if it has them, otherwise the primary key. */
 async function keyIn({ db }: Context, table: SQLiteTable): Promise<string[]> {
   const name = getTableName(table);
   return (await hasRowid(db, name)) ? ["rowid"] : keyOf(db, name);
@@ -150,13 +150,16 @@ const columnsOf = (names: readonly string[]): SQL =>
     sql`, `,
   );
 
-/** Keys and sizes of the rows, in order and in windows: no look is long, however many rows others have. */
+/**
+ * Yields keys and sizes of the rows, in order and in windows,
+ * so that each query is short however many rows others have.
+ */
 async function* windows(ctx: Context, table: SQLiteTable, where: SQL): AsyncGenerator<RowSize[]> {
   const key = await keyIn(ctx, table);
   yield* key[0] === "rowid" ? byRowid(ctx, table, where) : byKey(ctx, table, where, key);
 }
 
-/** In the order in which the rows were made, window by window of the whole table. */
+/** In order of creation, in windows over the whole table. */
 async function* byRowid({ db }: Context, table: SQLiteTable, where: SQL): AsyncGenerator<RowSize[]> {
   const name = sql.identifier(getTableName(table));
   const [ends] = await db.all<{ first: number | null; last: number | null }>(
@@ -172,7 +175,7 @@ async function* byRowid({ db }: Context, table: SQLiteTable, where: SQL): AsyncG
   }
 }
 
-/** In the order of the primary key, which begins with the organization where tables without numbers are large. */
+/** In order of the primary key, which begins with the organization in large tables without row IDs. */
 async function* byKey(
   { db }: Context,
   table: SQLiteTable,
@@ -232,7 +235,7 @@ async function lineOf(
   return `{${parts.join(",")}}`;
 }
 
-/** Null for what is too large. */
+/** Null if the text is too long. */
 async function maskedText(ctx: Context, text: string, rule: MaskRule): Promise<string | null> {
   if (text.length <= MAX_HERE_CHARACTERS) return JSON.stringify(MASKS[rule](JSON.parse(text)));
   const tooMuch = () => new AppError("limit_exceeded", "The value is too large to mask the secrets in it.");

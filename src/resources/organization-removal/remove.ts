@@ -21,7 +21,7 @@ import { chooseDefault } from "../organizations/team.ts";
 import { actionRuns } from "../runs/table.ts";
 import { users } from "../users/table.ts";
 
-/** Runs that one transaction cancels. */
+/** Number of runs cancelled per transaction. */
 const BATCH = 50;
 
 /**
@@ -31,7 +31,7 @@ const BATCH = 50;
 export async function removeOrganization(ctx: Context, { confirm }: { confirm: string }): Promise<void> {
   await write(ctx, async (tx) => {
     const before = await findCurrentOrganization(tx);
-    if (before.removedAt !== null) return; // by another request meanwhile, which keeps who was in it
+    if (before.removedAt !== null) return; // Removed by another request in the meantime, which stored the members.
     if (confirm !== before.name) {
       throw invalid(["body", "confirm"], "Enter the organization's name exactly", "confirm_mismatch");
     }
@@ -54,7 +54,7 @@ export async function removeOrganization(ctx: Context, { confirm }: { confirm: s
   await stopWork(ctx);
 }
 
-/** Cancels what the context's organization has under way: automation runs, action runs, and turns of chats. */
+/** Cancels everything in progress in the context's organization: automation runs, action runs, and turns of chats. */
 export async function stopWork(ctx: Context): Promise<void> {
   for (;;) {
     const open = await ctx.db
@@ -141,7 +141,7 @@ export function restoreOrganization(ctx: Context, id: string): Promise<Organizat
   });
 }
 
-/** Of a person who is still there. */
+/** Restores a membership if its user still exists. */
 async function putBack(tx: WriteContext, membership: MembershipRow): Promise<void> {
   const [user] = await tx.db.select({ id: users.id }).from(users).where(eq(users.id, membership.userId));
   if (!user) return;

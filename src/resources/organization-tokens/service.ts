@@ -10,7 +10,10 @@ import { memberships, type Role } from "../organizations/table.ts";
 import { users } from "../users/table.ts";
 import type { OrganizationToken } from "./wire.ts";
 
-/** Everybody's access tokens made in the organization, and its API keys, newest first; no revoked ones. */
+/**
+ * Lists access tokens of all users created in the organization, and its API keys, newest first.
+ * Revoked ones are left out.
+ */
 export async function listOrganizationTokens(
   ctx: Context,
   { limit, cursor }: { limit: number; cursor?: string },
@@ -60,7 +63,7 @@ export async function listOrganizationTokens(
   return pageOf(ctx, scope, rows.slice(0, limit + 1), limit);
 }
 
-/** Keys decide no approvals. */
+/** Keys can't decide approvals. */
 const keyScopes = (role: Role) => effectiveScopes(null, role).filter((scope) => scope !== "approve");
 
 const shown = (row: OrganizationToken): OrganizationToken => ({
@@ -75,7 +78,7 @@ const shown = (row: OrganizationToken): OrganizationToken => ({
   expiresAt: row.expiresAt,
 });
 
-/** From the next request on the token or key is refused. Throws `not_found`, also for one revoked before. */
+/** Takes effect immediately. Throws `not_found`, also if it is already revoked. */
 export function revokeOrganizationToken(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     if (await revokeTokenOfOrganization(tx, id)) return;

@@ -18,12 +18,12 @@ const allowOf = gathered(async (db, ids) => {
   return new Map(rows.map(({ id, allow }) => [id, allow]));
 });
 
-/** Each has a cache of names. */
+/** Each has a DNS cache. */
 const MAX_OPEN = 100;
 
 /**
- * The way out of each organization: what `options` allow, and the private addresses that an operator allows it, as they
- * are when a request leaves.
+ * Outbound access of each organization:
+ * what `options` allow, and the private addresses that an operator allows it, as of each request.
  */
 export function openOrganizationEgress(
   { db }: Pick<Store, "db">,

@@ -20,7 +20,7 @@ import {
 import { addMember } from "./team.ts";
 import type { NewOrganization, OrganizationChange } from "./wire.ts";
 
-/** Every organization that the acting person belongs to, the default one first. */
+/** Lists the organizations of the current user, the default one first. */
 export function listMemberships(
   ctx: Context,
 ): Promise<{ membership: MembershipRow; organization: OrganizationRow }[]> {
@@ -32,14 +32,14 @@ export function listMemberships(
     .orderBy(desc(memberships.isDefault), asc(memberships.id));
 }
 
-/** The organization of the request. Throws `not_found`. */
+/** Returns the request's organization. Throws `not_found`. */
 export async function findCurrentOrganization(ctx: Context): Promise<OrganizationRow> {
   const [row] = await ctx.db.select().from(organizations).where(eq(organizations.id, ctx.organizationId));
   if (!row) throw notFound("organization");
   return row;
 }
 
-/** Makes an organization, with the acting person as its owner. Throws `slug_taken`, `invalid`. */
+/** Creates an organization, with the current user as its owner. Throws `slug_taken`, `invalid`. */
 export async function createOrganization(ctx: Context, input: NewOrganization): Promise<OrganizationRow> {
   const at = timestamp(ctx.clock);
   return write(ctx, async (tx) => {
@@ -84,12 +84,12 @@ export function refuseRateOfPlan<C extends { plan?: Plan; webhookRate?: WebhookR
       "plan_required",
     );
   }
-  return { ...input, webhookRate: null }; // the plan that it belonged to has changed
+  return { ...input, webhookRate: null }; // The plan that it was set for has changed.
 }
 
 /**
- * Changes the given fields. Throws `slug_taken`, `invalid` for a rate without the plan enterprise, and `forbidden` for
- * a plan or rate changed by a non-operator.
+ * Changes the given fields. Throws `slug_taken`, `invalid` for a rate without the enterprise plan,
+ * and `forbidden` for a plan or rate changed by a non-operator.
  */
 export function updateOrganization(ctx: Context, input: OrganizationChange): Promise<OrganizationRow> {
   return write(ctx, async (tx) => {

@@ -10,7 +10,7 @@ export interface WebhookRate {
   burst: number;
 }
 
-/** What an organization may have of the installation; null or absent: no bound of its own. */
+/** An organization's limits. Null or absent: no limit of its own. */
 export interface Quotas {
   storageBytes?: number | null;
   queuedRuns?: number | null;
@@ -19,7 +19,7 @@ export interface Quotas {
   llmTokensPerDay?: number | null;
 }
 
-/** A removed organization can be put back for this long. */
+/** How long a removed organization can be restored. */
 export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1000;
 
 export const organizations = sqliteTable("organizations", {
@@ -33,18 +33,18 @@ export const organizations = sqliteTable("organizations", {
   requireFourEyes: integer({ mode: "boolean" }).notNull(),
   /** Set by operators. */
   quotas: json<Quotas | null>(),
-  /** Private addresses that its outbound calls may reach, besides those of `WEIR_EGRESS_ALLOW`. */
+  /** Private addresses that its outbound calls can access, in addition to `WEIR_EGRESS_ALLOW`. */
   egressAllow: json<readonly string[] | null>(),
   /** Removed by an owner, and erased seven days later. */
   removedAt: text(),
-  /** Who was in it when it was removed. */
+  /** Its members when it was removed. */
   keptMemberships: json<MembershipRow[] | null>(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
 });
 export type OrganizationRow = typeof organizations.$inferSelect;
 
-/** From the least to the most. */
+/** From lowest to highest. */
 export const ROLES = ["viewer", "member", "admin", "owner"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -53,10 +53,10 @@ export const memberships = sqliteTable("memberships", {
   organizationId: text().notNull(),
   userId: text().notNull(),
   role: text().$type<Role>().notNull(),
-  /** The organization that a person lands in without naming one: at most one for each user, else the oldest. */
+  /** The user's organization if a request names none: at most one per user. If none is marked, the oldest. */
   isDefault: integer({ mode: "boolean" }).notNull(),
   joinedAt: text().notNull(),
-  /** The group of the identity provider that the person joined by, and leaves with; null for none. */
+  /** Identity provider group through which the user joined. The membership ends with it. Null for none. */
   identityGroup: text(),
 });
 export type MembershipRow = typeof memberships.$inferSelect;

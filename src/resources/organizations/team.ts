@@ -10,7 +10,7 @@ import { type UserRow, users } from "../users/table.ts";
 import { endWaysIntoOrganization } from "../users/ways-in.ts";
 import { type MembershipRow, memberships, ROLES, type Role } from "./table.ts";
 
-/** Everyone in the organization, in the order of joining. */
+/** Lists everyone in the organization, in the order of joining. */
 export function listTeam(ctx: Context): Promise<{ membership: MembershipRow; user: UserRow }[]> {
   return ctx.db
     .select({ membership: memberships, user: users })
@@ -66,7 +66,7 @@ export function changeRole(ctx: Context, membershipId: string, role: Role): Prom
   });
 }
 
-/** Gives a member of the context's organization another role. Throws `last_owner`. */
+/** Changes the role of a member of the context's organization. Throws `last_owner`. */
 export async function setRole(tx: WriteContext, before: MembershipRow, role: Role): Promise<void> {
   await refuseLastOwner(tx, before);
   await tx.db.update(memberships).set({ role }).where(eq(memberships.id, before.id));

@@ -91,7 +91,7 @@ export const MemberRole = object({
   roleSlug: oneOf(ROLES),
 });
 
-/** The four roles are the same in every organization, so their ids are fixed. */
+/** The roles are the same in every organization, so their IDs are fixed. */
 const ROLE_FACTS: Readonly<Record<Role, { roleId: string; roleName: string }>> = {
   viewer: { roleId: "00000000-0000-7000-8000-000000000001", roleName: "Viewer" },
   member: { roleId: "00000000-0000-7000-8000-000000000002", roleName: "Member" },
@@ -110,7 +110,7 @@ export const toOrganization = (row: OrganizationRow): Static<typeof Organization
   updatedAt: row.updatedAt,
 });
 
-/** A membership as its own person sees it; `currentId` is the organization of the request. */
+/** A membership as its own user sees it. `currentId` is the organization of the request. */
 export const toMembership = (
   { membership, organization }: { membership: MembershipRow; organization: OrganizationRow },
   { currentId, isDefault }: { currentId: string; isDefault: boolean },

@@ -17,7 +17,7 @@ export async function countByStatus(ctx: Context) {
   return { active: await of("active"), disabled: await of("disabled"), draft: await of("draft") };
 }
 
-/** Of any but a test. */
+/** The latest run that isn't a test. */
 const latestRunId = sql`(select r.id from automation_runs r where r.automation_id = ${automations.id} and r.trigger_method <> 'test' order by r.id desc limit 1)`;
 
 /** Returns how many active automations' latest run failed, and those that failed last. */
@@ -45,7 +45,7 @@ export async function failingAutomations(
   return { count: rows.length, failing };
 }
 
-/** What schedules start next. */
+/** Returns the next scheduled runs. */
 export async function nextRuns(ctx: Context): Promise<{ count: number; next: Overview["next"] }> {
   const where = and(active(ctx), isNotNull(automations.nextRunAt));
   const rows = await ctx.db

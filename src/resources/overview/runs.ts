@@ -5,7 +5,7 @@ import type { Overview } from "./wire.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The hours up to the present one, as ids begin and end in each. */
+/** Returns the hours up to the current one, with the first and last possible IDs of each. */
 export function hoursUntil(now: Date, hours: number) {
   const end = (Math.floor(now.getTime() / HOUR_MS) + 1) * HOUR_MS;
   return Array.from({ length: hours }, (_, at) => {
@@ -39,7 +39,7 @@ export async function runsByHour(
     .map(({ total, failed }) => ({ total: Number(total), failed: Number(failed) }));
 }
 
-/** How many are under way, by status. */
+/** Returns the number of runs in progress, by status. */
 export async function runsUnderWay(
   { db, organizationId }: Context,
   table: "action_runs" | "automation_runs",

@@ -42,7 +42,7 @@ export async function overviewOf(ctx: Context, { hours }: OverviewQuery): Promis
       decisions,
       and(eq(decisions.organizationId, ctx.organizationId), eq(decisions.status, "pending")),
     ),
-    // in these words, by which SQLite knows that the index of dead ones serves
+    // Worded so that SQLite uses the partial index of dead ones.
     deadLetters: await ctx.db.$count(
       deadLetters,
       and(eq(deadLetters.organizationId, ctx.organizationId), sql`${deadLetters.status} = 'dead'`),

@@ -34,13 +34,13 @@ import { eraseTraces } from "./traces.ts";
  * operator.
  */
 export async function eraseUser(ctx: Context, userId: string, confirm: string): Promise<void> {
-  // the audit log must not get again what is erased from it
+  // The audit log must not regain what is erased from it.
   const actor = ctx.actor.id === userId ? { type: "user" as const, id: userId } : ctx.actor;
   const acting = { ...ctx, actor };
   await findErasable(acting, userId, confirm);
   await endTurns(acting, userId);
   const erasure = await write(acting, async (tx) => {
-    // deleted data must not remain in the database file
+    // Deleted data must not remain in the database file.
     if (!tx.store.remote) await tx.db.run(sql`pragma secure_delete = on`);
     const begun = await eraseAccount(tx, await findErasable(tx, userId, confirm));
     if (!tx.store.remote) await tx.db.run(sql`pragma secure_delete = off`);
@@ -123,7 +123,7 @@ async function eraseAccount(tx: WriteContext, user: UserRow) {
   await db
     .update(users)
     .set({
-      email: `erased:${userId}`, // no address, so that nobody can be invited by it or sign in
+      email: `erased:${userId}`, // Not an address, so that nobody can be invited by it or sign in.
       firstName: "Erased person",
       lastName: null,
       profilePictureUrl: null,
@@ -147,7 +147,7 @@ async function eraseAccount(tx: WriteContext, user: UserRow) {
   return erasure;
 }
 
-/** Data that belongs to nobody else. */
+/** Deletes data that belongs to nobody else. */
 async function deleteOwn({ db }: WriteContext, { id, email }: UserRow): Promise<void> {
   const threads = db.select({ id: chatThreads.id }).from(chatThreads).where(eq(chatThreads.ownerId, id));
   await db.delete(chatMessages).where(inArray(chatMessages.threadId, threads));
@@ -191,7 +191,7 @@ export async function deleteSessions(db: WriteContext["db"], userId: string): Pr
     .where(own);
 }
 
-/** An organization that is put back gets its people back, but not this one. */
+/** A restored organization gets its members back, but not this one. */
 async function leaveRemoved({ db }: WriteContext, userId: string): Promise<void> {
   for (const { id, kept } of await db
     .select({ id: organizations.id, kept: organizations.keptMemberships })

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { WriteDb } from "../../store/store.ts";
 
-/** Takes an address out of the alerts of all automations and of their versions, so that nothing is mailed to it again. */
+/** Removes an address from the alerts of all automations and their versions, so that no more emails are sent to it. */
 export async function leaveAlerts(db: WriteDb, address: string): Promise<void> {
   const needle = JSON.stringify(address).slice(1, -1);
   for (const [table, column, path] of [

@@ -48,7 +48,7 @@ export const personalDataOperations = [
     status: 204,
     errors: [401, 403, 404, 409],
     handle: ({ ctx, body, visit }) => {
-      visit.keepOpen(); // years of events take their time
+      visit.keepOpen(); // Years of events take a while.
       return eraseUser(ctx, ctx.actor.id, body.confirm);
     },
   }),

@@ -15,12 +15,12 @@ import type { EventRow } from "../events/table.ts";
 import { actionRuns, runLogs } from "../runs/table.ts";
 import { addressLabel, type UserErasureRow, userErasures } from "./table.ts";
 
-/** Rows that one step looks at. */
+/** Number of rows read per step. */
 const PAGE_EVENTS = 2_000;
-/** Rows that one transaction changes. */
+/** Number of rows changed per transaction. */
 const BATCH = 250;
 
-/** Whose the private runs of an erased person are. */
+/** Owner of the private runs of an erased user. */
 const ERASED = "erased";
 
 /** Events about a user's own data: only the IDs are kept. */
@@ -139,7 +139,7 @@ function replaced(value: Json, hide: RegExp): Json {
   );
 }
 
-/** The address as a whole: not the end of a longer one. */
+/** Matches the address as a whole, not the end of a longer one. */
 const addressPattern = (address: string) =>
   new RegExp(`(?<![\\w.+%-])${RegExp.escape(address)}(?![\\w-]|\\.\\w)`, "giu");
 
@@ -206,7 +206,7 @@ async function* eraseAutomationRuns(app: App, userId: string): AsyncGenerator<vo
   }
 }
 
-/** Leaves the id alone of the person on whose behalf runs went, or who cancelled them. */
+/** Reduces the user on whose behalf runs ran, or who cancelled them, to the ID. */
 async function* eraseCallers(app: App, userId: string): AsyncGenerator<void> {
   for (const [table, column, path] of [
     ["action_runs", "actor", "$"],
@@ -237,7 +237,7 @@ async function* eraseCallers(app: App, userId: string): AsyncGenerator<void> {
   }
 }
 
-/** Runs a transaction that leaves nothing of what it overwrites in the file. */
+/** Runs a transaction that removes what it overwrites from the database file. */
 const write = <T>(app: App, work: Parameters<typeof app.store.write<T>>[0]): Promise<T> =>
   app.store.write(async (db, group) => {
     if (!app.store.remote) await db.run(sql`pragma secure_delete = on`);

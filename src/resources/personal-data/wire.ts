@@ -40,7 +40,7 @@ export const PersonalData = object({
 });
 export type PersonalData = Static<typeof PersonalData>;
 
-/** Operators see no organization's data: theirs lacks chats and decisions. */
+/** Operators can't see organizations' data, so chats and decisions are left out. */
 export const AccountData = Type.Omit(PersonalData, ["chats", "decisions"], { additionalProperties: false });
 export type AccountData = Static<typeof AccountData>;
 

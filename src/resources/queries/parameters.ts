@@ -9,7 +9,7 @@ const SHAPES = {
   text: Type.String({ maxLength: 10_000 }),
   number: Type.Union([
     Type.Number(),
-    Type.String({ maxLength: 100, pattern: "^-?\\d+(\\.\\d+)?$" }), // more digits than a number of JSON keeps
+    Type.String({ maxLength: 100, pattern: "^-?\\d+(\\.\\d+)?$" }), // More digits than a JSON number keeps.
   ]),
   integer: Type.Union([Type.Integer(), Type.String({ maxLength: 100, pattern: "^-?\\d+$" })]),
   boolean: Type.Boolean(),
@@ -23,7 +23,7 @@ export const valueFaults = (type: ParameterType, value: Json, loc: readonly stri
 
 const NUMBERS: Partial<Record<ParameterType, RegExp>> = { number: /^-?\d+(\.\d+)?$/, integer: /^-?\d+$/ };
 
-/** A text of a query string as the type's value; a number that no double holds stays the text of its digits. */
+/** Converts a query string's text to a value of the type. A number that a double can't hold stays text. */
 export function fromText(type: ParameterType, text: string): Json {
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   if (!NUMBERS[type]?.test(text)) return text;

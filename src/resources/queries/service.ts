@@ -14,7 +14,7 @@ import { PARAMETER_TYPES, type Parameter, type SavedQueryRow, savedQueries } fro
 import type { SavedQueryCreate, SavedQueryPatch, SavedQueryQuery, SavedQueryRun } from "./wire.ts";
 import { chartFaults } from "./wire-chart.ts";
 
-/** Every query here passes through this: another organization's saved query does not exist. */
+/** Every query here uses this condition: saved queries of other organizations don't exist. */
 const mine = (ctx: Context, id: string) =>
   and(eq(savedQueries.organizationId, ctx.organizationId), eq(savedQueries.id, id));
 
@@ -45,10 +45,10 @@ export async function findQuery(ctx: Context, id: string): Promise<SavedQueryRow
   return row;
 }
 
-/** As `$name` may be. */
+/** What `$name` can be. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
-/** Returns what is wrong with the chart and the defaults of a body, beyond its shape. */
+/** Returns what is wrong with a body's chart and defaults, beyond its shape. */
 export function queryFaults(raw: Json): Fault[] {
   const { chart, parameters } = raw as JsonObject;
   const known = Object.entries(isObject(parameters ?? null) ? (parameters as JsonObject) : {}).filter(
@@ -137,7 +137,7 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   throw new AppError("in_use", `These dashboards use this saved query: ${named}. Change their panels first.`);
 }
 
-/** Throws `in_use` while dashboards show it. */
+/** Throws `in_use` if dashboards use it. */
 export async function deleteQuery(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { name, slug } = await findQuery(tx, id);
@@ -147,7 +147,7 @@ export async function deleteQuery(ctx: Context, id: string): Promise<void> {
   });
 }
 
-/** Throws as `runQuery` does, and `InvalidInput` for parameters that don't fit. */
+/** Throws as `runQuery` does, and `InvalidInput` for invalid parameters. */
 export async function runSavedQuery(
   ctx: Context,
   id: string,

@@ -6,7 +6,7 @@ import { isSpec, specFaults } from "../../charts/spec.ts";
 
 const column = () => Type.String({ minLength: 1, maxLength: 255 });
 
-/** Weir's own description of a chart: which columns it shows, and how. */
+/** Weir's own chart definition: the columns to show, and how. */
 export const Chart = object({
   kind: oneOf(["line", "bar", "area", "scatter", "pie", "number", "table"], { description: "Type of chart" }),
   x: optional(described("The column on the x axis, or the slices of a pie", column())),
@@ -29,7 +29,7 @@ export const Chart = object({
   goal: optional(described("A target: a line in the chart, or the number to compare with", Type.Number())),
 });
 
-/** A chart in a body: Weir's own description, or a Vega-Lite specification without data. */
+/** A chart in a body: Weir's own definition, or a Vega-Lite specification without data. */
 export const ChartInput = Type.Unsafe<JsonObject>({
   anyOf: [
     Chart,

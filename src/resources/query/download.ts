@@ -7,7 +7,7 @@ import { beginQuery } from "../usage/quotas.ts";
 import { jobOf, rethrowAtSql, rethrowWithTables } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
-/** Maximum number of downloads at a time: any viewer can request one, and all use the same disk. */
+/** Maximum size of a download: any viewer can request one, and all use the same disk. */
 const MAX_DOWNLOAD_BYTES = 1024 ** 3;
 const CHUNK_BYTES = 256 * 1024;
 
@@ -47,15 +47,15 @@ async function save(
     if (signal.aborted) await file.close();
     signal.throwIfAborted();
     const bytes = chunksOf(file);
-    // If the client disconnects before the stream is read, nobody cancels it.
+    // Cancels the stream if the client disconnects before it is read.
     signal.addEventListener("abort", () => void bytes.return(), { once: true });
     return toStream(bytes);
   } finally {
-    await work.dispose(); // the open file stays readable
+    await work.dispose(); // The open file stays readable.
   }
 }
 
-/** The file to its end; it is closed then, and when the reader leaves. */
+/** Yields the file to its end. It is closed then, or when the reader stops. */
 async function* chunksOf(file: FileHandle): AsyncGenerator<Uint8Array, void> {
   await using _ = file;
   for (;;) {

@@ -7,7 +7,7 @@ const MISSING =
   /^Catalog Error: Table with name "?(.+?)"? does not exist(?:!| because schema "[^"]*" does not exist\.)(?:\nDid you mean "[^"]*"\?)?/;
 
 const MAX_NAMES = 3;
-/** Comparing takes the product of both lengths, and other requests wait meanwhile. */
+/** Comparing takes the product of both lengths, and blocks other requests. */
 const MAX_CHARACTERS = 200;
 const MAX_COMPARED = 500;
 

@@ -9,7 +9,7 @@ import { beginQuery } from "../usage/quotas.ts";
 import { isMissingTable, withSimilarTables } from "./missing-table.ts";
 import type { QueryRequest, QueryResult } from "./wire.ts";
 
-/** Rows of a reply in JSON where `limit` says nothing. */
+/** Number of rows in a JSON response without `limit`. */
 const DEFAULT_ROWS = 1000;
 
 /** Reports errors of the SQL at its field. */
@@ -44,7 +44,7 @@ async function answer(
   return { columns, rows, rowCount: rows.length, truncated, durationSeconds };
 }
 
-/** The SQL with all tables that it may reach, past states among them. */
+/** Returns the SQL with all tables that it may access, including past states. */
 export async function jobOf(
   ctx: Context,
   given: string,

@@ -8,15 +8,15 @@ import type { ReplayMany } from "../dead-letters/wire.ts";
 import { replayDeadLetter } from "./replay.ts";
 
 const MAX_AT_ONCE = 1000;
-/** Letters that are replayed in one transaction, since every other write waits for it. */
+/** Number of dead letters replayed per transaction: all other writes wait for it. */
 const BATCH = 20;
 
-/** Result of a call so far. */
+/** Intermediate result of a call. */
 interface Tally {
   replayed: number;
-  /** What kept the first letter from it that could not be replayed. */
+  /** Why the first failing dead letter couldn't be replayed. */
   refusal: AppError | null;
-  /** Automations and webhooks that take no replay: no other letter of theirs is tried. */
+  /** Automations and webhooks that can't be replayed to: their other dead letters are skipped. */
   closed: Set<string>;
 }
 
@@ -48,7 +48,7 @@ interface Dead {
   sourceId: string;
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMany): Promise<Dead[]> {
   if ([ids, automationId, webhookId].filter((given) => given !== undefined).length !== 1)
     throw invalid(["body"], "Set one of ids, automationId and webhookId", "value_error");
@@ -69,7 +69,7 @@ async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMa
 }
 
 /**
- * Replays the letters of a batch that are still dead: someone else may have replayed or discarded one in the meantime.
+ * Replays those dead letters of a batch that are still dead: one may have been replayed or discarded in the meantime.
  */
 async function replayAll(ctx: Context, batch: readonly Dead[], tally: Tally): Promise<void> {
   tally.replayed += await write(ctx, async (tx) => {

@@ -25,7 +25,7 @@ export async function replayDeadLetter(tx: WriteContext, id: string): Promise<Re
   return replay(tx, letter);
 }
 
-/** The new delivery, of the letter's direction. */
+/** The new delivery, in the dead letter's direction. */
 export type Replayed = { inbound: DeliveryRow } | { outbound: OutboundRow };
 
 /**

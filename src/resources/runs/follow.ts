@@ -9,7 +9,7 @@ import type { PastStatus, RunLogRow, RunRow } from "./table.ts";
 import { displayStatus, toNamedRun } from "./wire.ts";
 import { isHidden, refuseOthers } from "./wire-private.ts";
 
-/** A reader that follows gets an answer at least this often. */
+/** A following reader gets a response at least this often. */
 const FOLLOW_MS = 20_000;
 /** Another process may change the run without a signal here. */
 const POLL_MS = 1_000;
@@ -65,7 +65,8 @@ export async function* followRun(
   while (!signal.aborted) {
     const changed = ctx.signals.wait(runTopic(runId), POLL_MS, signal);
     const lines = await readLogs(ctx.db, runId, seq, LOG_BATCH);
-    const row = await findRun(ctx, runId); // after the lines, so that no status before one of them is missing
+    // Read after the lines, so that no status that precedes one of them is missing.
+    const row = await findRun(ctx, runId);
     const statuses = await statusesOf(ctx.db, row);
     seq = lines.at(-1)?.seq ?? seq;
     const entries = entriesOf(row, statuses, lines);
@@ -76,7 +77,7 @@ export async function* followRun(
       last = entry.id;
       if (!hidden || entry.event === "status") yield entry;
     }
-    if (lines.length === LOG_BATCH || (entries.at(-1)?.id ?? 0) > next) continue; // there are more lines
+    if (lines.length === LOG_BATCH || (entries.at(-1)?.id ?? 0) > next) continue; // There are more lines.
     if (isFinal(row)) {
       if (last >= ids.end) return;
       const names = await namesOfRuns(ctx, [row]);

@@ -17,13 +17,13 @@ interface Found {
 export const listRuns = (ctx: Context, query: RunQuery): Promise<Found> =>
   query.q ? searchRuns(ctx, query, query.q) : pageOf(ctx, query);
 
-/** In these words, by which SQLite knows that the index of such runs serves. */
+/** Worded so that SQLite uses the partial index of such runs. */
 const uncompleted = sql`${actionRuns.status} <> 'completed'`;
 const message = sql`json_extract(${actionRuns.error}, '$.message')`;
 
 const mineAll = (ctx: Context) => eq(actionRuns.organizationId, ctx.organizationId);
 
-/** A time in the format of rows, so that it compares as text. */
+/** A time in the format of the database, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
 function filtersOf(ctx: Context, query: RunQuery): SQL[] {
@@ -45,7 +45,7 @@ function filtersOf(ctx: Context, query: RunQuery): SQL[] {
   return filters.filter((filter) => filter !== undefined);
 }
 
-/** Whether the filters leave only runs that an index leads to: few, or those of one automation run. */
+/** Returns whether the filters leave only runs that an index finds: few, or those of one automation run. */
 async function isNarrow(ctx: Context, query: RunQuery): Promise<boolean> {
   const { ids, action_id, automation_run_id, statuses } = query;
   if (ids !== undefined || automation_run_id !== undefined) return true;
@@ -53,7 +53,7 @@ async function isNarrow(ctx: Context, query: RunQuery): Promise<boolean> {
   return action_id !== undefined && isFew(ctx, sql`from action_runs r where r.action_id = ${action_id}`);
 }
 
-/** Whether no more runs are found than a list of IDs is made of. */
+/** Returns whether the number of runs is small enough for a list of IDs. */
 async function isFew(ctx: Context, runs: SQL): Promise<boolean> {
   const some = sql`select count(*) as n from (select 1 ${runs} limit ${MAX_LISTED + 1}) few`;
   const [row] = (await ctx.db.all(some)) as { n: number }[];
@@ -63,13 +63,13 @@ async function isFew(ctx: Context, runs: SQL): Promise<boolean> {
 const isUnbounded = ({ action_id, kinds, trigger_method, since, until }: RunQuery): boolean =>
   [action_id, kinds, trigger_method, since, until].every((filter) => filter === undefined);
 
-/** The runs of one action, which may be few among very many, are gone through alone. */
+/** The runs of one action, which can be few among very many, are searched separately. */
 function searchOf(ctx: Context, query: RunQuery) {
   const { action_id: actionId } = query;
   const where = and(...filtersOf(ctx, query));
   const of = actionRuns;
   if (actionId === undefined) return { of, within: mineAll(ctx), where, period: query };
-  // as an expression, or SQLite would take the index of the organization
+  // An expression, since SQLite would otherwise use the index of the organization.
   const alsoMine = sql`${of.organizationId} || '' = ${ctx.organizationId}`;
   return { of, within: eq(of.actionId, actionId), where: and(alsoMine, where), period: query };
 }
@@ -77,7 +77,7 @@ function searchOf(ctx: Context, query: RunQuery) {
 const among = (ids: readonly string[]) =>
   sql`${actionRuns.id} in (select value from json_each(${JSON.stringify(ids)}))`;
 
-/** By a list of IDs: SQLite would take the order of an index and read every run of the organization. */
+/** A list of IDs: otherwise SQLite would follow an index's order and read every run of the organization. */
 const ofAutomationRun = (id: string) =>
   sql`${actionRuns.id} in (select r.id from action_runs r where r.automation_run_id = ${id})`;
 
@@ -109,10 +109,10 @@ async function pageOf(ctx: Context, query: RunQuery): Promise<Found> {
   return { rows, total: await totalOf(query, rows, count) };
 }
 
-/** Errors aren't indexed: those of so many failed runs, the latest, are looked through. */
+/** Errors aren't indexed. Only those of the latest failed runs are searched, up to this number. */
 const SEARCHED_ERRORS = 2_000;
 
-/** Maximum number of runs that are looked for by a list of IDs. */
+/** Maximum number of runs that are searched by a list of IDs. */
 const MAX_LISTED = 5_000;
 
 async function searchRuns(ctx: Context, query: RunQuery, q: string): Promise<Found> {
@@ -122,7 +122,9 @@ async function searchRuns(ctx: Context, query: RunQuery, q: string): Promise<Fou
   return { rows: await runsOf(ctx, ids), total };
 }
 
-/** By ID, by the action's name, and by the error. No run is found in two ways. Others' private runs show no action and no error. */
+/**
+ * By ID, by the action's name, and by the error. No run is found twice. Private runs of others show no action or error.
+ */
 async function waysOf(ctx: Context, q: string): Promise<Way[]> {
   const open = openTo(ctx, actionRuns.privateTo);
   const byId = idContains(q, actionRuns.id);

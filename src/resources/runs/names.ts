@@ -8,7 +8,7 @@ import type { RunRow } from "./table.ts";
 const among = (ids: readonly (string | null)[]) =>
   sql`(select value from json_each(${JSON.stringify([...new Set(ids.filter((id) => id !== null))])}))`;
 
-/** The names of the actions, automations and steps of runs, in a few statements however many there are. */
+/** Returns the names of the actions, automations and steps of runs, in a fixed number of statements. */
 export async function namesOfRuns(
   ctx: Context,
   rows: readonly Pick<RunRow, "actionId" | "automationRunId">[],

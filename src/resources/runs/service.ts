@@ -35,7 +35,10 @@ async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortS
   return findRun(ctx, run.id);
 }
 
-/** Sets the same definition off again, as a new run whose parent is the old one. Throws `invalid_state` for one under way. */
+/**
+ * Starts the same definition again, as a new run whose parent is the old one.
+ * Throws `invalid_state` for an unfinished run.
+ */
 export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): Promise<RunRow> {
   const run = await findRun(tx, id);
   refuseOthers(tx, run);

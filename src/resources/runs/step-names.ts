@@ -10,12 +10,12 @@ interface NameRow {
   name: string;
 }
 
-/** Configs that one statement reads: parsing many long ones at once would keep other requests waiting. */
+/** Number of configs read per statement: parsing many long ones at once would block other requests. */
 const CONFIGS_AT_ONCE = 10;
 
 /**
- * Returns the names of the steps of automation runs, as the version that each run executes has them: by the run's ID
- * and the step's key, null for a step without a name.
+ * Returns the names of the steps of automation runs, in the version that each run uses:
+ * by the run's ID and the step's key, null for a step without a name.
  */
 export async function namesOfSteps(
   ctx: Context,
@@ -32,7 +32,7 @@ export async function namesOfSteps(
     runId === null || key === null ? null : (names.get(`${sources.get(runId)} ${key}`) ?? null);
 }
 
-/** What has the config: a version of the automation, or the test run itself. */
+/** Where the config is stored: in a version of the automation, or in the test run itself. */
 const sourceOf = ({ id, automationId, automationVersion }: Named) =>
   automationVersion === TEST_VERSION ? `${id} ${TEST_VERSION}` : `${automationId} ${automationVersion}`;
 

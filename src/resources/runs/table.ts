@@ -44,7 +44,7 @@ export interface RunProgress {
   updatedAt: string;
 }
 
-/** A status that a run has had: since when, and after how many lines of its log. `waitKind` as in the run's row. */
+/** A past or current status of a run: since when, and after how many log lines. `waitKind` is as in the run's row. */
 export type PastStatus = [status: RunStatus, waitKind: WaitKind | null, since: string, afterSeq: number];
 
 export const actionRuns = sqliteTable("action_runs", {
@@ -53,7 +53,7 @@ export const actionRuns = sqliteTable("action_runs", {
   createdAt: text().notNull(),
   createdBy: text(),
   updatedAt: text().notNull(),
-  /** Null for the inline action of an automation's step. */
+  /** Null for an inline action of a step. */
   actionId: text(),
   /** Version of the action. Null without an action, and for a retry queued before versions were stored. */
   actionVersion: integer(),
@@ -62,39 +62,39 @@ export const actionRuns = sqliteTable("action_runs", {
   kind: text().$type<ActionKind>().notNull(),
   status: text().$type<RunStatus>().notNull(),
   /**
-   * All statuses that the run has had, in order, the current one too: every change of `status` adds one (`queue/statuses`).
-   * Empty for a run that ended before there was this column.
+   * All statuses that the run has had, in order, including the current one:
+   * every change of `status` adds one (`queue/statuses`). Empty for a run that ended before this column existed.
    */
   statuses: json<PastStatus[]>().notNull(),
   connectionId: text(),
   definition: json<JsonObject>().notNull(),
-  /** True once the templates in `definition` have been filled in; that happens once, at the first start. */
+  /** Whether the templates in `definition` have been filled in, which happens once, at the first start. */
   isResolved: integer({ mode: "boolean" }).notNull(),
   progress: json<RunProgress | null>(),
-  /** The id of `progress` in the run's stream. */
+  /** ID of `progress` in the run's stream. */
   progressId: integer(),
   result: json<Json>(),
   error: json<RunError | null>(),
   /** Number of attempts after the first. */
   retryCount: integer().notNull(),
-  /** How often a process ended under the run. */
+  /** How often a process stopped during the run. */
   interruptCount: integer().notNull(),
-  /** How often the process died with the run under way; no clean stop and no lost lease counts. */
+  /** How often the process crashed during the run. Clean stops and lost leases don't count. */
   processDeaths: integer().notNull().default(0),
   concurrencyKey: text(),
-  /** `layer.dataset` that it writes to; runs of one dataset go one at a time. */
+  /** The `layer.dataset` that it writes to. Runs for the same dataset run one at a time. */
   datasetKey: text(),
   idempotencyKey: text(),
-  /** What an agent gave it, `{{input.x}}` in templates; null for all others. */
+  /** Input from an agent, `{{input.x}}` in templates. Null for other runs. */
   input: json<Json>(),
   parentActionRunId: text(),
   triggerMethod: text().$type<TriggerMethod>().notNull(),
   triggerSourceType: text().$type<TriggerSourceType>().notNull(),
   triggerSourceId: text(),
-  /** On whose behalf it runs; an `Actor`. */
+  /** An `Actor`: on whose behalf it runs. */
   actor: json<JsonObject>().notNull(),
   correlationId: text().notNull(),
-  /** The one whose private chat set it off: others see its kind, its times and its status alone. */
+  /** User whose private chat started it. Others only see its kind, times and status. */
   privateTo: text(),
   /** Not claimed before this time. Null while it waits for something else. */
   dueAt: text(),
@@ -102,9 +102,9 @@ export const actionRuns = sqliteTable("action_runs", {
   waitKind: text().$type<WaitKind>(),
   /** ID of that, such as a decision. Created here, so that what it waits for can end immediately. */
   waitId: text(),
-  /** Fences off a worker that lost the run: every write of an outcome names it. */
+  /** Fences off a worker that lost the run: outcomes are only written with this token. */
   leaseToken: text(),
-  /** Until then, the run has a living worker. */
+  /** Until when a live worker has the run. */
   leaseUntil: text(),
   /** The process that holds the lease. */
   bootId: text(),

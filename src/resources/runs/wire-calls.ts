@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** What a chat asks about a call of its agent: the tool, its arguments, and the hash that an approval covers. */
+/** What a chat asks about a tool call: the tool, its arguments, and the hash that an approval covers. */
 export const callContext = (call: {
   agent: string;
   tool: string;

@@ -1,12 +1,12 @@
 import { type Column, eq, isNull, or, type SQL } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 
-/** Who looks. */
+/** Who reads the data. */
 export interface Viewer {
   readonly actor: { readonly id: string };
 }
 
-/** What the row of a run, an automation run or an artifact says of whose it is. */
+/** The fields of a run, an automation run or an artifact that say whose it is. */
 interface Owned {
   readonly privateTo: string | null;
 }
@@ -22,6 +22,6 @@ export function refuseOthers(viewer: Viewer, row: Owned): void {
   if (isHidden(viewer, row)) throw new AppError("forbidden", WHY);
 }
 
-/** The rows that `viewer` sees whole. */
+/** Selects the rows that `viewer` sees completely. */
 export const openTo = ({ actor }: Viewer, privateTo: Column): SQL | undefined =>
   or(isNull(privateTo), eq(privateTo, actor.id));

@@ -113,7 +113,7 @@ const WAITING: Readonly<Record<WaitKind, string>> = {
   automation: "Running",
 };
 
-/** The status in words for people (docs/decisions/runs.md). */
+/** The status for display (docs/decisions/runs.md). */
 export function displayStatus(run: Pick<RunRow, "status" | "waitKind">): string {
   switch (run.status) {
     case "pending":
@@ -158,7 +158,7 @@ export function toRun(viewer: Viewer, whole: RunRow): Run {
   };
 }
 
-/** As `toRun`; another person's private run names nothing. */
+/** As `toRun`. Another user's private run has no names. */
 export function toNamedRun(viewer: Viewer, row: RunRow, names: RunNames): Static<typeof NamedRun> {
   const run = toRun(viewer, row);
   if (isHidden(viewer, row)) return { ...run, ...UNNAMED };
@@ -183,14 +183,14 @@ const UNNAMED = {
   stepName: null,
 };
 
-/** What runs are runs of, by the ids of actions and of automation runs. */
+/** Names for runs, by the IDs of actions and automation runs. */
 interface RunNames {
   readonly actions: ReadonlyMap<string, string>;
   readonly automations: ReadonlyMap<string, { id: string; name: string | null }>;
   readonly stepName: (automationRunId: string | null, key: string | null) => string | null;
 }
 
-/** Of the row of a private run, for others than who set it off. */
+/** Values for a private run, shown to users other than the one who started it. */
 const NOTHING = {
   actionId: null,
   actionVersion: null,
@@ -203,7 +203,7 @@ const NOTHING = {
   triggerSourceId: null,
 };
 
-/** Without secrets, and without what a private thread asks. Those who can decide see it in the decision. */
+/** Removes secrets, and what a private thread asks. Those who can decide see it in the decision. */
 export function masked(definition: JsonObject): JsonObject {
   const { context } = definition;
   const shown = maskSecrets(

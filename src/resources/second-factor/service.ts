@@ -18,11 +18,11 @@ const CONFIRM_RATE = { perMinute: 5, burst: 10 };
 const findFactor = async (db: ReadDb, userId: string) =>
   (await db.select().from(secondFactors).where(eq(secondFactors.userId, userId)))[0] ?? null;
 
-/** Whether the person's password alone is not enough. */
+/** Returns whether the user needs more than the password to sign in. */
 export const hasSecondFactor = async (db: ReadDb, userId: string): Promise<boolean> =>
   (await findFactor(db, userId))?.confirmedAt != null;
 
-/** Whether the acting person has a second factor, and how many recovery codes were not used yet. */
+/** Returns whether the current user has a second factor, and the number of unused recovery codes. */
 export async function findTotp(ctx: Context): Promise<{ isOn: boolean; recoveryCodesLeft: number }> {
   const userId = ctx.actor.id;
   if (!(await hasSecondFactor(ctx.db, userId))) return { isOn: false, recoveryCodesLeft: 0 };
@@ -30,7 +30,7 @@ export async function findTotp(ctx: Context): Promise<{ isOn: boolean; recoveryC
   return { isOn: true, recoveryCodesLeft: await ctx.db.$count(recoveryCodes, unused) };
 }
 
-/** Makes a secret for the acting person's app, in place of one not yet confirmed. Throws `invalid_state`. */
+/** Generates a secret for the current user's app, replacing one not yet confirmed. Throws `invalid_state`. */
 export function beginTotp(ctx: Context): Promise<{ secret: string; otpauthUrl: string }> {
   const bytes = ctx.ids.bytes(SECRET_BYTES);
   const secret = base32(bytes);
@@ -136,7 +136,7 @@ const secretOf = (
   { userId, sealedSecret }: { userId: string; sealedSecret: string },
 ) => Buffer.from(app.secrets.open(sealedSecret, totpLabel({ userId })), "base64");
 
-/** 120 bits in six groups of four letters, such as `mfzw-k3tb-…`: from 112 on a quick hash keeps them safe. */
+/** 120 bits in six groups of four letters, such as `mfzw-k3tb-…`. With at least 112 bits, a fast hash is safe. */
 const recoveryCode = ({ ids }: Context) => grouped(base32(ids.bytes(15)).toLowerCase());
 
 /** People leave out hyphens, or put them elsewhere. */

@@ -1,6 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** A user's authenticator app. Required from `confirmedAt` on. */
+/** A user's authenticator app. Required since `confirmedAt`. */
 export const secondFactors = sqliteTable("second_factors", {
   userId: text().primaryKey(),
   /** In base64. */
@@ -11,7 +11,7 @@ export const secondFactors = sqliteTable("second_factors", {
   lastStep: integer().notNull(),
 });
 
-/** Each replaces one code of the app. */
+/** Each can be used once instead of a code from the app. */
 export const recoveryCodes = sqliteTable(
   "recovery_codes",
   {

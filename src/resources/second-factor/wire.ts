@@ -29,7 +29,7 @@ export const RecoveryCodes = object({
   }),
 });
 
-/** One of the two. */
+/** Either a code from the app or a recovery code. */
 export const Proof = requestObject({
   password: optional(Type.String({ minLength: 1, maxLength: 1024 })),
   code: optional(code()),

@@ -7,9 +7,9 @@ import { hashToken, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
 import { type SessionRow, sessions } from "./table.ts";
 
-/** Name on the wire, fixed by the interface. */
+/** Name in the API, fixed by the interface. */
 export const SESSION_COOKIE = "svc_token";
-/** Web sessions slide: 14 days idle, 90 days in all (docs/decisions/sign-in.md). */
+/** Web sessions slide: 14 days idle, 90 days in total (docs/decisions/sign-in.md). */
 const SESSION_IDLE_MS = 14 * 24 * 60 * 60 * 1000;
 export const SESSION_MAX_MS = 90 * 24 * 60 * 60 * 1000;
 
@@ -63,13 +63,13 @@ export async function openSession(
 
 type Span = Pick<SessionRow, "createdAt" | "endsAt">;
 
-/** Maximum end of a session, however often it is used. */
+/** When a session expires at the latest, however often it is used. */
 export function lastOf({ createdAt, endsAt }: Span): string {
   const last = new Date(Date.parse(createdAt) + SESSION_MAX_MS).toISOString();
   return endsAt !== null && endsAt < last ? endsAt : last;
 }
 
-/** End of a session that is used now. */
+/** When a session expires that is used now. */
 export function slideFrom(session: Span, clock: App["clock"]): string {
   const last = lastOf(session);
   if (last <= timestamp(clock, SESSION_IDLE_MS)) return last;

@@ -20,16 +20,16 @@ export const sessions = sqliteTable("sessions", {
   cliVersion: text(),
   terminal: text(),
   createdAt: text().notNull(),
-  /** When the person last proved to be there after signing in. */
+  /** When the user last authenticated again after signing in. */
   confirmedAt: text(),
   /** Written at most once a minute. */
   lastActiveAt: text().notNull(),
-  /** When the credential that let it in expires, and so the session at the latest; null for no such end. */
+  /** When the credential used to sign in expires, and the session at the latest. Null if it doesn't. */
   endsAt: text(),
-  /** Slides while the session is used: 14 days idle, 90 days in all. */
+  /** Extended while the session is used: 14 days idle, 90 days in total. */
   expiresAt: text().notNull(),
   revokedAt: text(),
-  /** Who the person is with the provider that signed them in; null of other ways in. */
+  /** The user's identity at the provider that signed them in. Null for other ways of signing in. */
   identityId: text(),
   /** The provider's refresh token. Null if there is none, and once it is revoked. */
   sealedRefreshToken: text(),

@@ -4,12 +4,12 @@ import type { App, WriteContext } from "../../context.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { knownBrowsers } from "./table.ts";
 
-/** A browser is known for this long after a sign-in. */
+/** How long a browser is known after a sign-in. */
 export const BROWSER_KNOWN_MS = 180 * 24 * 60 * 60 * 1000;
 /** Maximum number per account. The least recently seen one is removed first. */
 const MAX_BROWSERS = 20;
 
-/** The accounts that know the browser with this cookie. */
+/** Returns the accounts that know the browser with this cookie. */
 export async function accountsOf(
   { store, clock }: Pick<App, "store" | "clock">,
   token: string | null,

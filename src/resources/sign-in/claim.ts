@@ -9,9 +9,9 @@ import { type UserRow, users } from "../users/table.ts";
 import { endEveryWayIn, type WaysIn } from "../users/ways-in.ts";
 
 /**
- * Gives an account to the person who has just proven that its address is theirs: sets the password, null for none, and
- * the names of `user`, and ends every way in from before. Where the address was never proven, somebody else may have
- * made the account: then its second factor ends, and its default organization is the next one that the person joins.
+ * Gives an account to the user who has just proven that its address is theirs. Sets the password (null for none)
+ * and the names of `user`, and ends all previous access. If the address was never proven, someone else may have created
+ * the account: its second factor is removed then, and its default organization is the next one that the user joins.
  */
 export async function claim(
   tx: WriteContext,

@@ -7,13 +7,13 @@ import { sessions } from "../sessions/table.ts";
 import { findMe } from "../users/service.ts";
 import { isCodeOf, isPasswordOf, trierOf } from "./tries.ts";
 
-/** By what a person who is signed in shows to be still there: one of the two. */
+/** Shows that a signed-in user is still there. Either field is enough. */
 interface Proof {
   password?: string;
   code?: string;
 }
 
-/** Confirms the acting person's session as a sign-in would. Throws as `prove` does. */
+/** Confirms the current user's session as a sign-in would. Throws as `prove` does. */
 export async function confirmSession(ctx: Context, proof: Proof, sessionId: string): Promise<void> {
   await prove(ctx, proof);
   await write(ctx, async (tx) => {
@@ -24,7 +24,7 @@ export async function confirmSession(ctx: Context, proof: Proof, sessionId: stri
   });
 }
 
-/** Turns the acting person's second factor off. Throws `invalid_state` where it is not on, and as `prove` does. */
+/** Turns off the current user's second factor. Throws `invalid_state` if it isn't on, and as `prove` does. */
 export async function endSecondFactor(ctx: Context, proof: Proof): Promise<void> {
   const isOff = () => new AppError("invalid_state", "The second factor is not on.");
   if (!(await hasSecondFactor(ctx.db, ctx.actor.id))) throw isOff();
@@ -34,7 +34,10 @@ export async function endSecondFactor(ctx: Context, proof: Proof): Promise<void>
   });
 }
 
-/** Throws `unauthenticated` for what is wrong, `invalid_state` for someone who has neither, `invalid`, `rate_limited`. */
+/**
+ * Throws `unauthenticated` for a wrong password or code, `invalid_state` for a user who has neither, `invalid`,
+ * `rate_limited`.
+ */
 async function prove(ctx: Context, { password, code }: Proof): Promise<void> {
   if ((password === undefined) === (code === undefined))
     throw invalid(["body"], "Set either password or code", "one_of");

@@ -7,7 +7,7 @@ import style from "./pages/page.css" with { type: "text" };
 import setupScript from "./pages/setup.page.js" with { type: "text" };
 import sharedScript from "./pages/shared.page.js" with { type: "text" };
 
-/** A small page in the style of sign-in: `script` is the address of its module. */
+/** Returns a small page in the style of the sign-in page. `script` is the URL of its module. */
 export const page = (title: string, script: string, content: string) =>
   smallPage(
     title,
@@ -17,7 +17,7 @@ export const page = (title: string, script: string, content: string) =>
 <noscript><p>This page requires JavaScript. Without a browser, use the weir command.</p></noscript>`,
   );
 
-/** Where a page asks who is there. */
+/** The sign-in form of a page. */
 export const signIn = `<section id="sign-in" data-step hidden>
 <form id="password">
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
@@ -86,7 +86,7 @@ const device = page(
 <section id="done" data-step hidden tabindex="-1"><p id="outcome"></p></section>`,
 );
 
-/** The pages that sign people in; what they load lies under /sign-in. */
+/** The sign-in pages. Their assets are under /sign-in. */
 export const signInPageOperations = [
   fileOperation("/setup", "Get the setup page", setup, "text/html"),
   fileOperation("/login", "Get the sign-in page", login, "text/html"),

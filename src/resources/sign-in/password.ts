@@ -18,9 +18,9 @@ import { actorOf, contextOf, isCodeOf, isPasswordOf, trierOf } from "./tries.ts"
 import { type Credentials, Password } from "./wire.ts";
 
 /**
- * Starts a session for whoever knows the password, and has the second factor where one is on. `cookie` is that of a
- * browser that may be known; `browser` is what it is known by from now on. Throws `rate_limited`,
- * `second_factor_required`, and `unauthenticated` with the same text after the same work whether or not the user exists.
+ * Starts a session for a user with the right password and, if it is on, second factor. `cookie` is that of a browser
+ * that may be known; `browser` identifies it from now on. Throws `rate_limited`, `second_factor_required`,
+ * and `unauthenticated` with the same text and after the same work whether or not the user exists.
  */
 export async function signIn(
   app: App,
@@ -40,7 +40,7 @@ export async function signIn(
   const ctx = await contextOf(app, user, actorOf(user, trier), visitor.correlationId);
   return write(ctx, async (tx) => {
     const { passwordHash } = await findMe(tx);
-    if (passwordHash !== user.passwordHash) throw wrong(); // it was changed while this one was being verified
+    if (passwordHash !== user.passwordHash) throw wrong(); // It was changed while this one was being verified.
     const { token } = await openSession(tx, "password");
     return { user, token, browser: await rememberBrowser(tx, cookie) };
   });
@@ -54,9 +54,9 @@ const codeWrong = () => new AppError("unauthenticated", "Incorrect code, or it w
 const wrong = () => new AppError("unauthenticated", "Incorrect email or password.");
 
 /**
- * Gives the acting person another password. All of their sessions but `keptId` and all device codes end; with `endTokens`
- * access tokens too. Throws `unauthenticated` for a wrong current one, `invalid_state` for someone who has none,
- * `rate_limited`.
+ * Changes the current user's password.
+ * Ends all of their sessions except `keptId`, and all device codes; with `endTokens`, access tokens too.
+ * Throws `unauthenticated` for a wrong current password, `invalid_state` for a user without a password, `rate_limited`.
  */
 export async function changePassword(
   ctx: Context,
@@ -97,9 +97,9 @@ async function setPassword(
 }
 
 /**
- * Sets a new password for the user with this address, by the operator's word whose it is, and ends every way in from
- * before. The second factor stays, unless `endSecondFactor` or the address was
- * never proven. Throws `not_found`, `invalid` for a password that is too short or too long.
+ * Sets a new password for the user with this address, whose identity the operator vouches for, and ends all previous
+ * access. The second factor stays, unless `endSecondFactor` is set or the address was never proven.
+ * Throws `not_found`, `invalid` for a password that is too short or too long.
  */
 export async function resetPassword(
   app: App,
@@ -116,14 +116,14 @@ interface Reset extends WaysIn {
   secondFactor: "none" | "kept" | "ended";
 }
 
-/** Throws `invalid` for a password that is too short, too long or common. */
+/** Throws `invalid` for a password that is too short, too long or too common. */
 export async function hashForReset(given: string): Promise<string> {
   const { value: password, faults } = read(Password, given, ["password"]);
   if (faults.length > 0) throw new InvalidInput(faults);
   return hashPassword(password);
 }
 
-/** Resets a password to one that was checked, by its hash. Throws `not_found`. */
+/** Resets a password to one that was checked, given as its hash. Throws `not_found`. */
 export async function applyReset(
   app: App,
   { email, passwordHash, endSecondFactor }: { email: string; passwordHash: string; endSecondFactor: boolean },
@@ -135,7 +135,7 @@ export async function applyReset(
     const addressProvenAt = user.addressProvenAt ?? timestamp(tx.clock);
     await setPassword(tx, user, { passwordHash, addressProvenAt });
     const isOn = await hasSecondFactor(tx.db, user.id);
-    const isTheirs = user.addressProvenAt !== null; // else somebody else may have turned it on
+    const isTheirs = user.addressProvenAt !== null; // Otherwise, someone else may have turned it on.
     const isEnded = (endSecondFactor || !isTheirs) && (await endTotp(tx, user.id));
     const secondFactor = isEnded ? "ended" : isOn ? "kept" : "none";
     return { ...(await endEveryWayIn(tx, user.id)), secondFactor };

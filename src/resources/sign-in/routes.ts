@@ -67,7 +67,8 @@ export const signInOperations = [
       const browser = browserOf(visit);
       const accounts = await accountsOf(app, browser);
       const user = accounts.size > 0 ? await findUserByEmail(app.store.db, body.email) : null;
-      if (accounts.size > 0 && !accounts.has(user?.id ?? "")) limitAddress(app, visit); // known, but not to this account
+      // Known, but not to this account.
+      if (accounts.size > 0 && !accounts.has(user?.id ?? "")) limitAddress(app, visit);
       const done = await signIn(app, body, visitorOf(visit), browser);
       return new Reply(200, toUser(done.user), signedInCookies(done, visit.isSecure));
     },

@@ -17,27 +17,30 @@ import { type UserRow, users } from "../users/table.ts";
 import { rememberBrowser } from "./browsers.ts";
 import { FirstOwner } from "./wire.ts";
 
-/** Of the organization that `WEIR_ADMIN_EMAIL` makes; its owner may rename it. */
+/** Name of the organization created for `WEIR_ADMIN_EMAIL`. Its owner can rename it. */
 const DEFAULT_ORGANIZATION = "Weir";
 
-/** The set-up link is good for this long (docs/decisions/sign-in.md). */
+/** How long the setup link is valid (docs/decisions/sign-in.md). */
 const SETUP_TOKEN_MS = 24 * 60 * 60 * 1000;
 const SETUP_TOKEN = "setup_token";
 
-/** Who knocks, as far as it is known before anybody is signed in. */
+/** The sender of a request, as far as known before signing in. */
 export interface Visitor extends Pick<Actor, "ip" | "userAgent"> {
   correlationId: string;
 }
 
-/** False until the first owner exists; until then nobody has credentials, so all but set-up and `/health` is closed. */
+/**
+ * False until the first owner exists.
+ * Until then, nobody has credentials, so everything except setup and `/health` is closed.
+ */
 export async function hasUsers({ db }: { db: App["store"]["db"] }): Promise<boolean> {
   const [row] = await db.select({ id: users.id }).from(users).limit(1);
   return row !== undefined;
 }
 
 /**
- * A new set-up token, good for 24 hours and one use, in place of any before it; null once there is a
- * user. Only its hash is stored.
+ * Returns a new setup token, valid for 24 hours and one use, which replaces any previous one.
+ * Null once there is a user. Only its hash is stored.
  */
 export async function ensureSetupToken(app: App): Promise<string | null> {
   const token = makeToken("", app.ids);
@@ -53,8 +56,8 @@ export async function ensureSetupToken(app: App): Promise<string | null> {
 }
 
 /**
- * Makes the first owner by a set-up token and signs them in. Throws `unauthenticated` for a wrong token,
- * `gone` for one past its time, `invalid_state` once there is a user.
+ * Creates the first owner with a setup token, and signs them in.
+ * Throws `unauthenticated` for a wrong token, `gone` for an expired one, `invalid_state` once there is a user.
  */
 export async function setUp(
   app: App,
@@ -84,7 +87,7 @@ export async function setUp(
   return { user, token: also.session.token, browser: also.browser };
 }
 
-/** Makes the first user, owner of the first organization. Throws `invalid_state` once there is one. */
+/** Creates the first user, as owner of the first organization. Throws `invalid_state` if there is one. */
 export function createFirstOwner(
   app: App,
   input: FirstOwner,
@@ -94,8 +97,8 @@ export function createFirstOwner(
 }
 
 /**
- * Makes the first owner of `WEIR_ADMIN_EMAIL` and `WEIR_ADMIN_PASSWORD_FILE`; null where these are not
- * set or there is a user already. Throws `ConfigError`.
+ * Creates the first owner from `WEIR_ADMIN_EMAIL` and `WEIR_ADMIN_PASSWORD_FILE`.
+ * Null if these aren't set or there is a user already. Throws `ConfigError`.
  */
 export async function createAdminFromConfig(app: App): Promise<UserRow | null> {
   const { adminEmail: email, adminPasswordFile: file } = app.config;
@@ -123,14 +126,14 @@ function readPassword(file: string): string {
   }
 }
 
-/** Throws `InvalidInput` for a first owner that can't be one. */
+/** Throws `InvalidInput` for an invalid first owner. */
 export function checkFirstOwner(input: unknown): FirstOwner {
   const { value, faults } = read(FirstOwner, input, []);
   if (faults.length > 0) throw new InvalidInput(faults);
   return value;
 }
 
-/** User, organization, membership and whatever `then` adds, all in one transaction. */
+/** Creates user, organization and membership, and runs `then`, all in one transaction. */
 async function found<T>(
   app: App,
   input: FirstOwner,

@@ -11,24 +11,24 @@ import { normalEmail } from "../users/service.ts";
 import type { UserRow } from "../users/table.ts";
 import type { Visitor } from "./setup.ts";
 
-/** Failed tries with one account from one source. Others can't use it up, and what is right does not count. */
+/** Failed attempts for one account from one source. Others can't use it up, and successful attempts don't count. */
 const FAILURE_RATE: Rate = { perMinute: 5, burst: 20 };
 
-/** Wrong codes after a right password, from wherever they come, so that many addresses don't guess faster. */
+/** Wrong codes after a right password, from all sources, so that many addresses don't allow faster guessing. */
 const CODE_RATE: Rate = { perMinute: 1, burst: 10 };
 
-/** Failed tries that one account's trail tells of; all of them are in the log. */
+/** Failed attempts recorded in an account's audit log. All of them are logged. */
 const RECORDED_RATE: Rate = { perMinute: 5, burst: 5 };
 
-/** Who tries to prove to be somebody. */
+/** Someone who tries to authenticate. */
 export interface Trier extends Visitor {
-  /** Of a browser that the account knows: it has tries of its own. */
+  /** A browser that the account knows. It has its own limit. */
   browser?: string | null;
 }
 
 /**
- * Counts a try before it is made, so that many at once are no way around; gives back what takes it off the count.
- * Throws `rate_limited`.
+ * Counts an attempt before it is made, so that concurrent attempts can't exceed the limit.
+ * Returns a function that takes it off the count. Throws `rate_limited`.
  */
 function countTry(app: App, email: string, { ip, browser }: Trier): () => void {
   const source = browser ?? sourceOf(ip ?? "");
@@ -47,7 +47,7 @@ function take(app: App, key: string, rate: Rate): () => void {
   return () => app.limiter.giveBack(key);
 }
 
-/** Whether it is the password of `user`; `false` after the same work where there is no user. Throws `rate_limited`. */
+/** Returns whether it is the password of `user`. Without a user, `false` after the same work. Throws `rate_limited`. */
 export async function isPasswordOf(
   app: App,
   { email, user, password }: { email: string; user: UserRow | null; password: string },
@@ -61,8 +61,8 @@ export async function isPasswordOf(
 }
 
 /**
- * Whether it is a code of the user's app or a recovery code, which is then used up. A browser that the account knows is
- * not held up by the wrong codes of others. Throws `rate_limited`.
+ * Returns whether it is a code of the user's app or a recovery code, which is then used up.
+ * A browser that the account knows isn't blocked by wrong codes of others. Throws `rate_limited`.
  */
 export async function isCodeOf(app: App, user: UserRow, code: string, trier: Trier): Promise<boolean> {
   const giveBack = countTry(app, user.email, trier);
@@ -76,7 +76,7 @@ export async function isCodeOf(app: App, user: UserRow, code: string, trier: Tri
   return isRight;
 }
 
-/** The acting person, who is signed in. */
+/** The current user, who is signed in. */
 export const trierOf = ({ actor: { ip = null, userAgent = null }, correlationId }: Context): Trier => ({
   ip,
   userAgent,
@@ -91,12 +91,12 @@ export const actorOf = (user: UserRow, { ip, userAgent }: Trier): Actor => ({
   userAgent,
 });
 
-/** Tells the trail of the account's home about a failed try, a few times a minute at most. */
+/** Records a failed attempt in the audit log of the user's organization, at most a few times a minute. */
 function recordFailure(app: App, user: UserRow, trier: Trier, cause: "password" | "code"): void {
   if (app.limiter.take(`failures-recorded:${user.id}`, RECORDED_RATE).retryAfterSeconds > 0) return;
   const { ip = null, userAgent = null, correlationId } = trier;
   const actor: Actor = { type: "system", id: "sign-in", process: "weir serve", version };
-  // not waited for: an address that has an account must not answer later than one that has none
+  // Not awaited: the response time must not reveal whether an address has an account.
   contextOf(app, user, actor, correlationId)
     .then(async (ctx) => {
       if (ctx.organizationId === "") return;
@@ -106,7 +106,7 @@ function recordFailure(app: App, user: UserRow, trier: Trier, cause: "password" 
     .catch((error) => app.log.report(error, { at: "record a failed sign-in" }));
 }
 
-/** Seen from where `user` is at home; an empty organization where that is nowhere. */
+/** Returns a context in the user's own organization. The organization is empty if there is none. */
 export async function contextOf(
   app: App,
   user: UserRow,

@@ -4,7 +4,7 @@ import { NEW_PASSWORD, named, nullable, object, optional } from "../../base/shap
 
 const email = () => Type.String({ format: "email", maxLength: 254 });
 
-/** A password to be set. The upper end keeps the work of hashing one bounded. */
+/** A new password. The maximum length limits the cost of hashing it. */
 export const Password = Type.String({
   minLength: 12,
   maxLength: 1024,
@@ -27,7 +27,7 @@ const owner = {
   organizationName: named(),
 };
 
-/** What an installation's first owner is made of, wherever it comes from. */
+/** Data of an installation's first owner, from any source. */
 export const FirstOwner = object(owner);
 export type FirstOwner = Static<typeof FirstOwner>;
 
@@ -39,7 +39,7 @@ export const PasswordChange = object({
   endTokens: Type.Boolean({ default: true, description: "Whether access tokens are revoked too" }),
 });
 
-/** No format here: whatever is not right answers the same. */
+/** No format here: every wrong value gets the same response. */
 export const Credentials = requestObject({
   email: Type.String({ minLength: 1, maxLength: 254 }),
   password: Type.String({ minLength: 1, maxLength: 1024 }),

@@ -5,10 +5,10 @@ import { listApprovals } from "../approvals/service.ts";
 import { mayDecide, question, visibleTo } from "../decisions/wire-question.ts";
 
 const MAX_APPROVALS = 10;
-/** What is longer is read on its page: nobody decides here on what they don't see. */
+/** Longer content is shown on its page only: nobody should decide here on what they can't see. */
 const MAX_CONTEXT_CHARACTERS = 2_000;
 
-/** What waits for a decision, each with what it is about, and with buttons for who may decide. */
+/** Lists pending approvals with their context, and with buttons for users who can decide. */
 export async function approvalsMessage(ctx: Context): Promise<{ text: string; blocks: JsonObject[] }> {
   const { rows, total } = await listApprovals(ctx, "pending");
   const blocks = rows.slice(0, MAX_APPROVALS).flatMap(({ decision, automationName }): JsonObject[] => {
@@ -45,7 +45,7 @@ export async function approvalsMessage(ctx: Context): Promise<{ text: string; bl
   };
 }
 
-/** What changes how a text looks without being seen itself, by its number. */
+/** Replaces invisible characters that change how text looks with their code points. */
 const visible = (text: string): string =>
   text.replace(/[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\p{Variation_Selector}]/gu, (found) =>
     found

@@ -14,7 +14,7 @@ import { mayAct, reply } from "./replies.ts";
 import { isFirst } from "./seen.ts";
 import type { Target } from "./table.ts";
 
-/** What is shown at once, only to whoever asked. */
+/** Shown immediately, only to the sender. */
 export type Answer = { response_type: "ephemeral"; text: string; blocks?: JsonObject[] };
 
 const HELP = [
@@ -35,14 +35,14 @@ const say = (text: string, blocks?: JsonObject[]): Answer => ({
 export interface Command {
   sender: Sender;
   text: string;
-  /** Slack's own id of the request, by which a repeat is known. */
+  /** Slack's own ID of the request, which identifies a repeat. */
   key: string;
-  /** Where the end of a run is told; null where nothing can be told later. */
+  /** Where the end of a run is reported. Null if nothing can be sent later. */
   target: Target | null;
   correlationId: string;
 }
 
-/** Does what the text asks for, as the person that the sender is; faults are told as an answer. */
+/** Runs a command as the linked user. Errors are returned as an answer. */
 export async function obey(app: App, command: Command): Promise<Answer> {
   const [word = "", ...rest] = command.text.trim().split(/\s+/);
   const verb = word.toLowerCase();
@@ -121,7 +121,7 @@ type Starting = (
   tx: Parameters<Parameters<typeof write>[1]>[0],
 ) => Promise<{ runKind: "action" | "automation"; runId: string }>;
 
-/** Starts work once, however often Slack asks, and has its end told. */
+/** Starts a run once, however often Slack sends the request, and reports its end. */
 async function start(ctx: Context, { key, target }: Command, name: string, begin: Starting): Promise<Answer> {
   const run = await write(ctx, async (tx) => {
     if (!(await isFirst(tx, key))) return null;
@@ -159,7 +159,7 @@ function inputOf(text: string): Json {
   }
 }
 
-/** The buttons that were pressed, with the decision that each is about. */
+/** Returns the pressed buttons, each with its decision. */
 export const pressed = (payload: JsonObject): { verb: "approve" | "reject"; id: string }[] =>
   (Array.isArray(payload.actions) ? payload.actions : [])
     .filter(isObject)

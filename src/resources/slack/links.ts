@@ -11,7 +11,7 @@ import { type LinkTokenRow, slackLinks, slackLinkTokens } from "./table.ts";
 
 const TOKEN_MS = 15 * 60 * 1000;
 
-/** Somebody in Slack, as a signed request names them. */
+/** A Slack user, as named in a signed request. */
 export interface Sender {
   teamId: string;
   teamName: string;
@@ -19,7 +19,7 @@ export interface Sender {
   userName: string;
 }
 
-/** An address that ties the sender to whoever opens it and agrees, good for 15 minutes and once. */
+/** Returns a URL that links the sender to the user who opens it and agrees. Valid for 15 minutes, once. */
 export async function linkAddress(app: App, sender: Sender): Promise<string> {
   const token = makeToken("", app.ids);
   const row: LinkTokenRow = {
@@ -34,7 +34,7 @@ export async function linkAddress(app: App, sender: Sender): Promise<string> {
   return `${app.baseUrl()}/api/inbound/link-callback?token=${token}`;
 }
 
-/** Whom a link speaks of. Throws `gone` for one that is used, too old, or none. */
+/** Returns the Slack user that a link is for. Throws `gone` for one that is used, expired or unknown. */
 export async function findLinkToken(ctx: Context, token: string): Promise<LinkTokenRow> {
   const [row] = await ctx.db
     .select()
@@ -52,7 +52,7 @@ export async function findLinkToken(ctx: Context, token: string): Promise<LinkTo
   );
 }
 
-/** Ties the person in Slack to the acting one, in the organization of the request. Throws as `findLinkToken` does. */
+/** Links the Slack user to the current user, in the request's organization. Throws as `findLinkToken` does. */
 export function tieByToken(ctx: Context, token: string): Promise<LinkTokenRow> {
   return write(ctx, async (tx) => {
     const row = await findLinkToken(tx, token);
@@ -73,7 +73,7 @@ export function tieByToken(ctx: Context, token: string): Promise<LinkTokenRow> {
   });
 }
 
-/** The sender's own context, with their role of the moment; null for one who is not linked, or no member any more. */
+/** Returns the sender's own context, with their current role. Null if they aren't linked or no longer a member. */
 export async function contextOf(
   app: App,
   sender: Pick<Sender, "teamId" | "userId">,

@@ -8,13 +8,13 @@ import type { Target } from "./table.ts";
 const UNTIED = "Your Slack account isn't linked yet. Run the slash command to get a link.";
 
 /**
- * Does what a mention asks for, and answers in its thread. What others may read holds no link that ties an account.
- * Slack sends an event again that was not answered in time; whatever was done for it before is not done again.
+ * Runs the command in a mention, and answers in its thread. Others can read it, so it contains no link that connects an
+ * account. Slack sends an event again if it wasn't answered in time; what was done for it isn't done again.
  */
 export async function mention(app: App, command: Command & { target: Target }): Promise<void> {
   const { key, target, correlationId } = command;
   if (app.slack.botToken === null) {
-    await obey(app, { ...command, target: null }); // done, and told nobody: there is no way to Slack
+    await obey(app, { ...command, target: null }); // Done, but not reported: no Slack token is configured.
     return;
   }
   const known = await contextOf(app, command.sender, correlationId);

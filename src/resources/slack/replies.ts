@@ -10,17 +10,17 @@ import { automationRuns } from "../automations/table.ts";
 import { actionRuns } from "../runs/table.ts";
 import { type ReplyRow, slackReplies, type Target, targetLabel } from "./table.ts";
 
-/** Slack takes answers at a `response_url` for half an hour; a run that takes longer is looked up in Weir. */
+/** Slack accepts answers at a `response_url` for half an hour. The result of a longer run is shown only in Weir. */
 const LIFETIME_MS = 29 * 60 * 1000;
 const PAUSES_MS = [2_000, 10_000, 60_000, 300_000];
 const TIMEOUT_MS = 10_000;
 const BATCH = 20;
 const MAX_TEXT_CHARACTERS = 2_900;
 
-/** What is to be told: a text now, or how a run ended. */
+/** What to report: a text now, or how a run ended. */
 export type News = { text: string } | { runKind: "action" | "automation"; runId: string };
 
-/** Puts an answer in the queue; it is sent once the transaction is durable, and for a run once that has ended. */
+/** Queues an answer. It is sent once the transaction is durable, and for a run once that has ended. */
 export async function reply(tx: WriteContext, target: Target, news: News): Promise<void> {
   const id = tx.ids.uuid();
   const at = timestamp(tx.clock);
@@ -64,7 +64,7 @@ const dueReplies = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Sends what can be told; how many answers that were. */
+/** Sends due answers. Returns how many. */
 export async function sendDueReplies(app: App, signal: AbortSignal): Promise<number> {
   const due = await dueReplies(app.store.db).all({
     now: timestamp(app.clock),
@@ -72,7 +72,7 @@ export async function sendDueReplies(app: App, signal: AbortSignal): Promise<num
   });
   for (const { reply, action, automation } of due) {
     signal.throwIfAborted();
-    if (!(await take(app, reply))) continue; // another process has it
+    if (!(await take(app, reply))) continue; // Another process has it.
     const run = action ?? automation;
     const text = reply.text ?? (run?.completedAt ? endOf(app, run, reply) : null);
     await recordReply(app, reply, text === null ? "late" : await send(app, reply, text, signal));
@@ -80,7 +80,7 @@ export async function sendDueReplies(app: App, signal: AbortSignal): Promise<num
   return due.length;
 }
 
-/** While one process sends an answer, no other takes it up; of one that dies meanwhile it is sent again after that. */
+/** How long one process has to send an answer before another one may: if it crashes, the answer is sent again. */
 const LEASE_MS = 30_000;
 
 async function take(app: App, { id, dueAt }: ReplyRow): Promise<boolean> {
@@ -93,7 +93,7 @@ async function take(app: App, { id, dueAt }: ReplyRow): Promise<boolean> {
   return changes > 0;
 }
 
-/** How a run ended, in a few lines. */
+/** Returns how a run ended, in a few lines. */
 function endOf(
   app: App,
   run: { id: string; status: string; result: Json; error: { message: string } | null },
@@ -167,5 +167,5 @@ async function recordReply(app: App, { id, attempts }: ReplyRow, sent: Sent): Pr
   });
 }
 
-/** True for somebody who may do more than read. */
+/** Whether the user may do more than read. */
 export const mayAct = ({ role }: Pick<Context, "role">): boolean => role !== "viewer";

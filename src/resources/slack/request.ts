@@ -3,12 +3,12 @@ import { isObject, type JsonObject, parseJson } from "../../base/json.ts";
 import type { App } from "../../context.ts";
 import { PRESETS } from "../../crypto/presets.ts";
 
-/** What a body of Slack's is made of: a form's fields, or an object. */
+/** Content of a request from Slack: a form's fields, or an object. */
 export type Fields = Readonly<Record<string, string>>;
 
 /**
- * Throws `unauthenticated` for a request that Slack did not sign in the last five minutes, which is every one where no
- * secret is set (https://docs.slack.dev/authentication/verifying-requests-from-slack).
+ * Throws `unauthenticated` for a request that Slack didn't sign within the last five minutes.
+ * Without a secret, that is every request (https://docs.slack.dev/authentication/verifying-requests-from-slack).
  */
 export function checkSlack(app: App, headers: Headers, body: Uint8Array): void {
   const secret = app.slack.signingSecret;
@@ -26,7 +26,7 @@ export function checkSlack(app: App, headers: Headers, body: Uint8Array): void {
 export const formOf = (body: Uint8Array): Fields =>
   Object.fromEntries(new URLSearchParams(new TextDecoder().decode(body)));
 
-/** Throws `invalid` for what is no JSON object. */
+/** Throws `invalid` if the text isn't a JSON object. */
 export function objectOf(text: string): JsonObject {
   const value = parseJson(text);
   if (isObject(value)) return value;

@@ -22,7 +22,7 @@ async function slackBody(app: App, visit: Visit): Promise<Uint8Array> {
 }
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
-/** What was sent once more is known by it, where Slack gives it no id. */
+/** Identifies repeated requests that have no ID from Slack. */
 const hashOf = (bytes: Uint8Array): string => Bun.SHA256.hash(bytes, "hex");
 const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 const errors = [401, 413, 415, 429] as const;
@@ -42,7 +42,7 @@ export const slackOperations = [
     errors: [401, 403, 410],
     async handle({ app, ctx, query, identity, visit }) {
       if (identity.carrier === "cookie") {
-        // Otherwise a link that somebody sends around would let them act as whoever opens it.
+        // Otherwise, anyone could send around a link and act as the user who opens it.
         if (visit.request.headers.get("sec-fetch-mode") === "navigate") {
           return new Reply(303, null, { location: `/link?token=${encodeURIComponent(query.token)}` });
         }

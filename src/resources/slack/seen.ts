@@ -5,7 +5,7 @@ import { slackLinkTokens, slackSeen } from "./table.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** True the first time; Slack sends again what was not answered in time, and that starts nothing new. */
+/** Returns true the first time. Slack repeats requests that weren't answered in time, and a repeat starts nothing. */
 export async function isFirst(tx: WriteContext, key: string): Promise<boolean> {
   const rows = await tx.db
     .insert(slackSeen)
@@ -15,7 +15,7 @@ export async function isFirst(tx: WriteContext, key: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Forgets what is older than a day, and links that are past their time. */
+/** Deletes records older than a day, and expired links. */
 export async function forgetOld(app: App): Promise<void> {
   await app.store.write(async (db) => {
     await db.delete(slackSeen).where(lt(slackSeen.seenAt, timestamp(app.clock, -DAY_MS)));

@@ -1,6 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Which person somebody in Slack is, and in which organization they act from there. */
+/** Which user a Slack user is, and in which organization they act from Slack. */
 export const slackLinks = sqliteTable(
   "slack_links",
   {
@@ -13,7 +13,7 @@ export const slackLinks = sqliteTable(
   (table) => [primaryKey({ columns: [table.teamId, table.slackUserId] })],
 );
 
-/** What a link in Slack leads to, until the person behind it has signed in and agreed; used once. */
+/** Token of a link in Slack, until its user has signed in and agreed. Can be used once. */
 export const slackLinkTokens = sqliteTable("slack_link_tokens", {
   tokenHash: text().primaryKey(),
   teamId: text().notNull(),
@@ -24,16 +24,16 @@ export const slackLinkTokens = sqliteTable("slack_link_tokens", {
 });
 export type LinkTokenRow = typeof slackLinkTokens.$inferSelect;
 
-/** What Slack has sent already, by its own id of it; a day long. */
+/** Requests from Slack by their IDs, kept for a day. */
 export const slackSeen = sqliteTable("slack_seen", {
   key: text().primaryKey(),
   seenAt: text().notNull(),
 });
 
-/** Where an answer goes. */
+/** Where an answer is sent. */
 export type Target = { url: string } | { channel: string; threadTs: string };
 
-/** Answers that wait to be sent: a text, or how a run ended once it has. A row goes when it was sent or is too late. */
+/** Queued answers: a text, or how a run ended once it has. The row is deleted when it is sent or too late. */
 export const slackReplies = sqliteTable("slack_replies", {
   id: text().primaryKey(),
   organizationId: text().notNull(),

@@ -29,8 +29,8 @@ interface CopiedFile {
 }
 
 /**
- * Copies what the plan names and makes it visible at once. What fails on its way leaves nothing at the destination.
- * Throws `dataset_changed` where somebody committed to it meanwhile, `schema_contract_violation`.
+ * Copies the files in the plan and makes them visible at once. If it fails, nothing is left at the destination.
+ * Throws `dataset_changed` if someone else committed to it in the meantime, and `schema_contract_violation`.
  */
 export async function copyDataset(
   parties: Parties,
@@ -58,7 +58,7 @@ export async function copyDataset(
           loadId,
         };
         const { rows, bytes } = file;
-        // Where it came as a file it did so from a source of that side alone.
+        // If it was loaded as a file, that name refers to a source that only that side has.
         const part = arrivedAt(file.part) === null ? (file.part ?? null) : null;
         done.push({ original: file, sha256, file: await target.lake.add(at, { path, rows, bytes, part }) });
       }
@@ -87,7 +87,8 @@ export async function copyDataset(
     });
     return { files, bytes };
   } catch (error) {
-    // A database that was lost during the commit may have the rows; files that it does not name are swept later.
+    // If the connection to the database was lost during the commit, it may have the rows.
+    // The sweeper deletes files without a row.
     if (!(error instanceof AppError && error.code === "unavailable"))
       await target.lake.remove(all().map(({ file }) => file.path));
     throw error;
@@ -96,7 +97,7 @@ export async function copyDataset(
   }
 }
 
-/** The SHA-256 of what was copied, hex. */
+/** Returns the SHA-256 of what was copied, hex. */
 async function copyFile(from: string, to: string): Promise<string> {
   const hash = createHash("sha256");
   const listen = new Transform({
@@ -130,7 +131,7 @@ function changeOf(table: TablePlan, copied: ReadonlyMap<TablePlan, CopiedFile[]>
   };
 }
 
-/** Both tables' columns together. Throws `schema_contract_violation` where two types have none in common. */
+/** Merges both tables' columns. Throws `schema_contract_violation` if two types have no common one. */
 function unite(source: LakeTable, target: LakeTable | null): Column[] {
   if (target === null) return source.columns;
   const united = new Map(target.columns.map((column) => [column.name.toLowerCase(), column]));
@@ -148,12 +149,12 @@ function unite(source: LakeTable, target: LakeTable | null): Column[] {
   return [...united.values()];
 }
 
-/** Statements take only so many parameters at once. */
+/** Statements accept a limited number of parameters. */
 const BATCH = 50;
 
 const insertCopies = insertInto(syncCopies);
 
-/** Writes down what lies where, for the next sync. */
+/** Records which files are copied where, for the next sync. */
 async function remember(
   tx: WriteContext,
   sourceOrganizationId: string,

@@ -6,11 +6,11 @@ import { prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { type SyncFileRow, syncFiles } from "./table.ts";
 
-/** Paths that go in one statement, and rows that are read at once. */
+/** Number of paths per statement, and of rows read at once. */
 const BATCH = 100;
 const PAGE_ENTRIES = 5_000;
 
-/** Entries of one pair, the last value as JSON, in which one that is there gives way. */
+/** Inserts or replaces entries of one pair. The last value of each is JSON. */
 const keep = prepared((db: WriteDb) =>
   db.statement(`insert into sync_files
       (organization_id, owner_id, place, copied_at, path, source_version, target_version, size, detail, action_run_id)
@@ -21,7 +21,10 @@ const keep = prepared((db: WriteDb) =>
       action_run_id = excluded.action_run_id, copied_at = excluded.copied_at`),
 );
 
-/** What the syncs of one owner have copied where. What is written is true of the destination, whoever has the run. */
+/**
+ * Records which files the syncs of one owner have copied where.
+ * Entries describe the destination, whichever run wrote them.
+ */
 export function openManifest(ctx: Context, ownerId: string, actionRunId: string): SyncManifest {
   const { organizationId } = ctx;
   const at = (pair: string) =>

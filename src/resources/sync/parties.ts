@@ -5,15 +5,15 @@ import { resolveOrganization } from "../organizations/service.ts";
 import { memberships, ROLES } from "../organizations/table.ts";
 import type { SyncRequest } from "./wire.ts";
 
-/** Both sides of a sync, each as a context of the caller's in that organization. */
+/** Both sides of a sync, each as a context of the caller in that organization. */
 export interface Parties {
   source: Context;
   target: Context;
 }
 
 /**
- * Who is copied from and to. Without a source it is the organization of the request; without a destination too, where the
- * source is another one. Throws `invalid`, and `forbidden` where the caller is not an admin of both.
+ * Returns source and destination. The source defaults to the organization of the request, and so does the destination
+ * if the source is another one. Throws `invalid`, and `forbidden` if the caller isn't an admin of both.
  */
 export async function findParties(ctx: Context, request: SyncRequest): Promise<Parties> {
   const named = request.tenantId ?? null;
@@ -38,14 +38,14 @@ export async function findParties(ctx: Context, request: SyncRequest): Promise<P
   return { source: await adminOf(ctx, sourceId), target: await adminOf(ctx, targetId) };
 }
 
-/** A refusal names the organization as the request does, so that a slug leads nobody to an id. */
+/** An error names the organization as in the request, so that a slug doesn't reveal an ID. */
 async function adminOf(ctx: Context, organizationId: string, name = organizationId): Promise<Context> {
   const role = organizationId === ctx.organizationId ? ctx.role : await roleIn(ctx, organizationId);
   if (role === null || ROLES.indexOf(role) < ROLES.indexOf("admin")) throw notAdmin(ctx, name);
   return contextFor(ctx, { organizationId, role, actor: ctx.actor, correlationId: ctx.correlationId });
 }
 
-/** An API key is nobody, and has a role in its own organization alone. */
+/** An API key isn't a user, and has a role only in its own organization. */
 async function roleIn(ctx: Context, organizationId: string) {
   if (ctx.isConfined || ctx.actor.type !== "user") return null;
   const [row] = await ctx.db
@@ -55,7 +55,7 @@ async function roleIn(ctx: Context, organizationId: string) {
   return row?.role ?? null;
 }
 
-/** Also thrown for an organization that is not there, so that nobody learns which are. */
+/** Also thrown for an unknown organization, so that the error doesn't reveal which ones exist. */
 const notAdmin = ({ isConfined }: Context, name: string) =>
   new AppError(
     "forbidden",

@@ -8,18 +8,18 @@ import { readTables } from "../datasets/tables.ts";
 import type { Parties } from "./parties.ts";
 import { type SyncCopyRow, type SyncTableRow, syncCopies, syncTables } from "./table.ts";
 
-/** What is to be done with one table, and what it was worked out from. */
+/** What to do with one table, and what that was computed from. */
 export interface TablePlan {
   source: LakeTable;
   target: LakeTable | null;
   copy: LakeFile[];
-  /** Ids of files at the destination whose originals are gone, or that are put in anew. */
+  /** IDs of files at the destination whose originals are gone, or that are replaced. */
   remove: string[];
-  /** What is there already: by the id of the source's file the copy that holds its rows. */
+  /** Existing copies of files, by the ID of the source's file. */
   held: Map<string, { fileId: string; bytes: number; sha256: string }>;
-  /** True where the destination's table holds nothing else afterwards. */
+  /** Whether the destination's table then has only rows of the source's. */
   isOwn: boolean;
-  /** True where it holds all of the source's table afterwards. */
+  /** Whether it then has all rows of the source's table. */
   isWhole: boolean;
 }
 
@@ -35,13 +35,13 @@ export interface DatasetPlan {
   faults: PlanFault[];
 }
 
-/** Which loads are meant, by day, both ends included. */
+/** The days whose loads are copied, both ends included. Null: no limit. */
 export interface Days {
   from: string | null;
   to: string | null;
 }
 
-/** What a sync of these datasets has to do; looks only. */
+/** Returns what a sync of these datasets has to do. Only reads. */
 export async function planDatasets(
   parties: Parties,
   wanted: { layer: string; dataset?: string },
@@ -61,7 +61,7 @@ export async function planDatasets(
   }
   const isDated = days.from !== null || days.to !== null;
   for (const plan of plans.values()) {
-    // Empty tables come along with others; a choice of days that means no file makes none.
+    // Empty tables are created along with others, but not if no file is from one of the days.
     if (isDated && plan.tables.every(({ copy, remove }) => copy.length + remove.length === 0))
       plan.tables = [];
   }
@@ -76,9 +76,9 @@ async function planTable(
 ): Promise<TablePlan | PlanFault> {
   const state = await findState(parties, source);
   const live = new Set(target?.files.map(({ id }) => id));
-  // A table of a lower version was made anew since: of what was copied nothing is left.
+  // A table with a lower version was recreated since then, and nothing that was copied is left.
   const isKnown = state !== null && target !== null && target.version >= state.version;
-  const isUntouched = isKnown && target.version === state.version; // but for files that were put together
+  const isUntouched = isKnown && target.version === state.version; // Except for compacted files.
   const isDated = days.from !== null || days.to !== null;
   const plan: TablePlan = {
     source,
@@ -98,7 +98,7 @@ async function planTable(
   if (lost.length > 0 && !isUntouched) return fault(source, REWRITTEN);
   if (orphans.length > 0 && isDated) return fault(source, UNDATED);
   if (orphans.some(({ fileId }) => !live.has(fileId))) {
-    // Their rows lie in one file with others, so that all are put in anew.
+    // Their rows are in one file with others, so that all rows are replaced.
     if (!plan.isOwn) return fault(source, REWRITTEN);
     return { ...plan, copy: [...source.files], remove: [...live], isOwn: true };
   }
@@ -166,7 +166,7 @@ const findCopies = ({ source, target }: Parties, table: LakeTable): Promise<Sync
       ),
     );
 
-/** A file of the destination with the same bytes; only such of the same length are read. */
+/** Finds a file of the destination with the same content. Reads only files of the same size. */
 async function findSame(
   app: App,
   file: LakeFile,
@@ -185,10 +185,10 @@ async function hashOf({ lake }: App, file: LakeFile): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Statements take only so many parameters at once. */
+/** Statements accept a limited number of parameters. */
 const BATCH = 200;
 
-/** Ids of the files whose load was committed on one of the days. */
+/** Returns IDs of the files whose load was committed on one of the days. */
 async function loadedBetween(
   ctx: Context,
   files: readonly LakeFile[],

@@ -40,7 +40,7 @@ export const syncOperations = [
     },
     errors: [403, 409],
     async handle({ ctx, body, visit }) {
-      visit.keepOpen(); // a large copy takes longer than a quiet line may stay open
+      visit.keepOpen(); // A large copy takes longer than the idle timeout.
       return onceOutside(ctx, visit, body, () => runSync(ctx, body));
     },
   }),
@@ -49,7 +49,7 @@ export const syncOperations = [
 /** Nothing is kept under the key yet. */
 class NothingKept extends Error {}
 
-/** As `once`, for work that is no transaction: two requests at once may both do it, and get one reply. */
+/** As `once`, for work that isn't a transaction: two concurrent requests may both do it, and get one response. */
 async function onceOutside(
   ctx: Context,
   { request, url }: Visit,

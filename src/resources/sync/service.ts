@@ -5,18 +5,18 @@ import { findParties, type Parties } from "./parties.ts";
 import { type DatasetPlan, type Days, planDatasets } from "./plan.ts";
 import type { SyncPlan, SyncRequest, SyncResult } from "./wire.ts";
 
-/** Tries of one dataset where somebody else commits to it meanwhile. */
+/** Number of attempts for a dataset that is committed to in the meantime. */
 const MAX_TRIES = 3;
 
-/** Faults that are not about one dataset, and the request fails with them. */
+/** Errors that aren't about one dataset, so that the request fails. */
 const OWN_FAULTS = new Set(["internal", "unavailable", "disk_full"]);
 
 /**
- * Copies tables of one organization's lake to another's: only what is not there already with the same size and hash.
- * Each dataset becomes visible whole, in one transaction with its events in both organizations. One that can't be
- * copied is told, and the others are.
+ * Copies tables from one organization's lake to another's, except files that are already there with the same size and
+ * hash. Each dataset becomes visible as a whole, in one transaction with its events in both organizations.
+ * Datasets that can't be copied are reported, and the others are copied.
  *
- * Throws `invalid`, and `forbidden` where the caller is not an admin of both.
+ * Throws `invalid`, and `forbidden` if the caller isn't an admin of both.
  */
 export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncResult> {
   const began = ctx.clock.monotonic();
@@ -54,7 +54,7 @@ export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncR
   return result;
 }
 
-/** True where the destination has changed. */
+/** Returns whether the destination has changed. */
 async function copyUntilStable(
   parties: Parties,
   layer: string,
@@ -120,6 +120,6 @@ function describe(
   };
 }
 
-/** The organization's own folder in the lake: of the bucket, or of the data directory. */
+/** Returns the organization's own folder in the lake: in the bucket, or in the data directory. */
 const bucketOf = ({ config }: App, organizationId: string): string =>
   `${config.lakeUrl?.replace(/^s3:\/\//, "").replace(/\/+$/, "") ?? "lake"}/${organizationId}`;

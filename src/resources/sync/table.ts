@@ -2,22 +2,24 @@ import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core"
 import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
-/** The manifest of `file_sync`: which version of a source's file lies at which path of a destination, as which version. */
+/**
+ * The manifest of `file_sync`: which version of a source's file is at which path of a destination, in which version.
+ */
 export const syncFiles = sqliteTable(
   "sync_files",
   {
     organizationId: text().notNull(),
-    /** The action's id, or `AUTOMATION:STEP` for an inline one. */
+    /** The action's ID, or `AUTOMATION:STEP` for an inline action. */
     ownerId: text().notNull(),
-    /** Hash of both folders, wherever their connections led when they were copied. */
+    /** Hash of both folders, as their connections were configured when they were copied. */
     place: text().notNull(),
-    /** Below the destination's folder. */
+    /** Relative to the destination's folder. */
     path: text().notNull(),
     sourceVersion: text().notNull(),
-    /** Empty where the destination tells none. */
+    /** Empty if the destination has no versions. */
     targetVersion: text().notNull(),
     size: integer().notNull(),
-    /** What the destination has to know to take up a run that was interrupted. */
+    /** What the destination needs to continue an interrupted run. */
     detail: json<JsonObject | null>(),
     actionRunId: text().notNull(),
     copiedAt: text().notNull(),
@@ -27,7 +29,7 @@ export const syncFiles = sqliteTable(
 export type SyncFileRow = typeof syncFiles.$inferSelect;
 
 const tableKey = () => ({
-  /** The destination's. */
+  /** The destination's organization. */
   organizationId: text().notNull(),
   layer: text().notNull(),
   dataset: text().notNull(),
@@ -35,18 +37,18 @@ const tableKey = () => ({
   sourceOrganizationId: text().notNull(),
 });
 
-/** A table of the lake that another organization's was copied into, as both were when the copy was committed. */
+/** A lake table copied to another organization, as both were when the copy was committed. */
 export const syncTables = sqliteTable(
   "sync_tables",
   {
     ...tableKey(),
     /** `lakeTables.version` of the source. */
     sourceVersion: integer().notNull(),
-    /** And of the destination, after the commit. */
+    /** `lakeTables.version` of the destination, after the commit. */
     version: integer().notNull(),
-    /** True where all that the destination's table holds came from this source. */
+    /** Whether everything in the destination's table came from this source. */
     isOwn: integer({ mode: "boolean" }).notNull(),
-    /** True where it holds all that the source's table did; false after a choice of dates. */
+    /** Whether it has everything that the source's table had. False after a sync of selected days. */
     isWhole: integer({ mode: "boolean" }).notNull(),
     syncedAt: text().notNull(),
   },
@@ -56,16 +58,15 @@ export const syncTables = sqliteTable(
 );
 export type SyncTableRow = typeof syncTables.$inferSelect;
 
-/** A file of the lake that was copied to another organization. */
+/** A lake file that was copied to another organization. */
 export const syncCopies = sqliteTable(
   "sync_copies",
   {
     ...tableKey(),
     sourceFileId: text().notNull(),
-    /** At the destination; it may have been put together with others since. */
+    /** At the destination. It may have been compacted since then. */
     fileId: text().notNull(),
     bytes: integer().notNull(),
-    /** Hex. */
     sha256: text().notNull(),
   },
   (t) => [

@@ -8,7 +8,7 @@ interface Counts {
   actions: number;
 }
 
-/** All tags of the organization and all folders among them, by name, with how many things have each. */
+/** Lists all tags of the organization, including folders, by name, with the number of resources in each. */
 export async function listTags(ctx: Context) {
   const tagged = (table: typeof automations | typeof actions) =>
     ctx.db
@@ -38,7 +38,7 @@ function countIn(into: Map<string, Counts>, name: string, noun: keyof Counts): v
   into.set(name, counts);
 }
 
-/** A folder and those above it; none of a tag that is no folder. */
+/** Returns a folder and its parents. Empty for a tag that isn't a folder. */
 function pathsTo(tag: string): string[] {
   if (!tag.startsWith("/")) return [];
   const names = tag.split("/").slice(1);

@@ -5,14 +5,14 @@ import { type TemplateRow, type TemplateType, templates } from "../templates/tab
 import { builtIns } from "./built-in/all.ts";
 import type { BuiltIn } from "./built-in/contract.ts";
 
-/** Every query here passes through this: a template of another organization does not exist. */
+/** Every query here uses this condition: templates of other organizations don't exist. */
 export const mine = (ctx: Context, id: string) =>
   and(eq(templates.organizationId, ctx.organizationId), eq(templates.id, id.toLowerCase()));
 
-/** As old as the executable's first release, so that replies do not differ from process to process. */
+/** The date of the first release, so that responses don't differ between processes. */
 const SHIPPED_AT = "2026-01-01T00:00:00.000Z";
 
-/** A built-in template as if it lay in the organization's table. */
+/** Returns a built-in template as a row of the organization. */
 export const asRow = (ctx: Context, { files: _, docs: __, ...given }: BuiltIn): TemplateRow => ({
   ...given,
   organizationId: ctx.organizationId,
@@ -26,7 +26,7 @@ export const asRow = (ctx: Context, { files: _, docs: __, ...given }: BuiltIn): 
   inputDefaults: {},
 });
 
-/** All that ships inside the executable, by name. */
+/** Returns all built-in templates, by name. */
 export const builtInRows = (ctx: Context): TemplateRow[] =>
   builtIns.map((each) => asRow(ctx, each)).sort((a, b) => a.displayName.localeCompare(b.displayName));
 
@@ -40,8 +40,8 @@ export async function findTemplate(ctx: Context, id: string): Promise<TemplateRo
 }
 
 /**
- * All versions of a slug, the newest first; none where there is no such template. What an organization has called so
- * before it shipped stays its own.
+ * Returns all versions of a slug, newest first. Empty if there is no such template.
+ * A template that an organization created before a built-in one with the same slug stays its own.
  */
 export async function versionsOf(ctx: Context, slug: string): Promise<TemplateRow[]> {
   const own = await ctx.db
@@ -55,8 +55,8 @@ export async function versionsOf(ctx: Context, slug: string): Promise<TemplateRo
 }
 
 /**
- * The version that is asked for; without one the newest published, else the newest draft, else the newest.
- * Null where there is none.
+ * Returns the requested version.
+ * By default, the newest published one, otherwise the newest draft, otherwise the newest. Null if there is none.
  */
 async function pickVersion(ctx: Context, slug: string, version?: number | null): Promise<TemplateRow | null> {
   const rows = await versionsOf(ctx, slug);
@@ -79,7 +79,7 @@ export interface TemplateReference {
   templateVersion?: number | null;
 }
 
-/** The template of this type that is named, whatever its status; null where there is none. */
+/** Returns the named template of this type, whatever its status. Null if there is none. */
 export async function namedTemplate(
   ctx: Context,
   { templateId, templateSlug, templateVersion }: TemplateReference,

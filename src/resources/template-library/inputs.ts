@@ -10,7 +10,7 @@ import type { TemplateRow } from "../templates/table.ts";
 
 type Inputs = Pick<TemplateRow, "inputDefaults" | "inputJsonSchema">;
 
-/** What is wrong with a schema of inputs, and with the defaults where the schema itself is sound. */
+/** Returns what is wrong with a schema of inputs, and with the defaults if the schema is valid. */
 export function inputSchemaFaults({ inputJsonSchema, inputDefaults }: Inputs): Fault[] {
   const loc = ["body", "inputJsonSchema"];
   const faults = schemaFaults(inputJsonSchema).map(
@@ -26,7 +26,7 @@ export function inputSchemaFaults({ inputJsonSchema, inputDefaults }: Inputs): F
   return faults.length > 0 ? faults : defaultsFaults({ inputJsonSchema, inputDefaults });
 }
 
-/** Defaults need not be all there is, so that what they lack is no fault. */
+/** Missing values in the defaults aren't faults, since an installation can set them. */
 const defaultsFaults = ({ inputJsonSchema, inputDefaults }: Inputs): Fault[] =>
   valueFaults({ ...inputJsonSchema, required: [] }, inputDefaults).map(({ path, message, type }) => ({
     loc: ["body", "inputDefaults", ...path],
@@ -34,13 +34,13 @@ const defaultsFaults = ({ inputJsonSchema, inputDefaults }: Inputs): Fault[] =>
     type,
   }));
 
-/** Given inputs over the defaults, those of the schema's own properties lowest. */
+/** Merges the inputs over the defaults, and those over the defaults in the schema. */
 export const withDefaults = ({ inputJsonSchema, inputDefaults }: Inputs, values: JsonObject): JsonObject => ({
   ...withSchemaDefaults(inputJsonSchema, inputDefaults),
   ...values,
 });
 
-/** What is wrong with inputs, defaults included. */
+/** Returns what is wrong with inputs, including defaults. */
 export const inputFaults = (of: Inputs, inputs: JsonObject, loc: readonly string[]): Fault[] =>
   valueFaults(of.inputJsonSchema, inputs).map(({ path, message, type }) => ({
     loc: [...loc, ...path],
@@ -48,7 +48,7 @@ export const inputFaults = (of: Inputs, inputs: JsonObject, loc: readonly string
     type,
   }));
 
-/** The names of the inputs; null where the schema leaves them open. */
+/** Returns the names of the inputs. Null if the schema doesn't restrict them. */
 export function inputNames({ inputJsonSchema, inputDefaults }: Inputs): readonly string[] | null {
   const { properties, additionalProperties, patternProperties } = inputJsonSchema;
   const isOpen = !isObject(properties) || patternProperties !== undefined || isObject(additionalProperties);
@@ -56,7 +56,7 @@ export function inputNames({ inputJsonSchema, inputDefaults }: Inputs): readonly
   return [...Object.keys(properties), ...Object.keys(inputDefaults)];
 }
 
-/** Why a template that begins with `inputs` names nothing that is declared. */
+/** Returns why a template that begins with `inputs` refers to an undeclared input. */
 export function inputNameFault(of: Inputs, { source, path, fallback }: Template): string | null {
   const [, name] = path;
   const names = inputNames(of);
@@ -65,8 +65,8 @@ export function inputNameFault(of: Inputs, { source, path, fallback }: Template)
 }
 
 /**
- * Inputs that are secret: marked `writeOnly`, or of format `password`, or holding or referring to something that is,
- * wherever in the schema their properties stand.
+ * Returns the names of secret inputs: marked `writeOnly`, with the format `password`,
+ * or containing or referring to such a value, at any place in the schema.
  */
 export function secretInputs(schema: JsonObject): string[] {
   const names = new Set<string>();
@@ -80,7 +80,7 @@ export function secretInputs(schema: JsonObject): string[] {
 
 const APPLICATORS = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
 
-/** A schema, and those in it that look at the same value. */
+/** Returns a schema and its subschemas for the same value. */
 function applied(schema: Json, root: JsonObject, seen: Set<Json>): JsonObject[] {
   if (!isObject(schema) || seen.has(schema)) return [];
   seen.add(schema);
@@ -107,7 +107,7 @@ function isMarked(schema: Json, root: JsonObject, seen: Set<string>): boolean {
 
 const installing = (): Evaluation => ({ budget: new Budget(SMALL), nextUuid: noUuid });
 
-/** Finds values of `inputs` and what else is in `scope`; an input that is not given has none. */
+/** Resolves values of `inputs`, and of `scope`. A missing input has no value. */
 export const valueIn =
   (scope: Readonly<Record<string, Json>>) =>
   (template: Template): Json | undefined => {

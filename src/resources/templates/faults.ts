@@ -12,7 +12,7 @@ import { bundleFaults } from "../bundles/faults.ts";
 import { inputNameFault, inputSchemaFaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "./table.ts";
 
-/** What of a template is checked when it is saved. */
+/** What is checked when a template is saved. */
 export type Checked = Pick<
   TemplateRow,
   "templateType" | "kind" | "definition" | "inputDefaults" | "inputJsonSchema"
@@ -21,8 +21,9 @@ export type Checked = Pick<
 const loc = ["body", "definition"] as const;
 
 /**
- * All that is wrong with a template beyond the shape of the request. A draft may be without a definition (`{}`) yet, and
- * an action template without a kind, which then is that of the action made of it; `isWhole` checks what is published.
+ * Returns everything that is wrong with a template beyond the shape of the request.
+ * A draft can lack a definition (`{}`), and an action template a kind,
+ * which is then that of the action created from it. `isWhole` checks what is to be published.
  */
 export async function templateFaults(ctx: Context, template: Checked, isWhole = false): Promise<Fault[]> {
   const faults = inputSchemaFaults(template);
@@ -75,7 +76,7 @@ function connectionFaults({ definition }: Checked): Fault[] {
   ];
 }
 
-/** Inputs that the definition names and nobody can give. */
+/** Returns references of the definition to undeclared inputs. */
 function namesFaults(template: Checked, ctx: Context, kind: ActionKind): Fault[] {
   const faults: Fault[] = [];
   probe(template.definition, templateFieldsOf(ctx, kind), (found, path) => {
@@ -85,7 +86,7 @@ function namesFaults(template: Checked, ctx: Context, kind: ActionKind): Fault[]
   return faults;
 }
 
-/** The faults of an action's definition whose inputs are not known yet. */
+/** Returns faults of an action's definition whose inputs aren't known yet. */
 function sampleFaults(ctx: Context, kind: ActionKind, definition: JsonObject): Fault[] {
   const fields = templateFieldsOf(ctx, kind);
   return definitionFaults(
@@ -96,13 +97,13 @@ function sampleFaults(ctx: Context, kind: ActionKind, definition: JsonObject): F
   );
 }
 
-/** The definition with `null` for inputs in conditions, which are read as they stand; all else keeps its templates. */
+/** Replaces inputs in conditions, which are evaluated as written, with `null`. Everything else keeps its templates. */
 function sampleOf(definition: JsonObject, fields: Places): JsonObject {
   try {
     const filling = { names: ["inputs"], look: () => undefined, keepAbsent: true };
     return fillOnce(definition, filling, fields) as JsonObject;
   } catch (error) {
-    if (error instanceof AppError) return definition; // what can't be read is told by the definition's own check
+    if (error instanceof AppError) return definition; // The definition's own check reports what can't be parsed.
     throw error;
   }
 }
@@ -127,6 +128,6 @@ function probe(
       fields,
     );
   } catch (error) {
-    if (!(error instanceof AppError)) throw error; // told by the definition's own check
+    if (!(error instanceof AppError)) throw error; // Reported by the definition's own check.
   }
 }

@@ -22,8 +22,8 @@ const summaryOf = ({ slug, version, templateType, displayName }: TemplateRow) =>
 });
 
 /**
- * The organization's own, each version for itself, newest first; or what ships inside the executable, by name; or of
- * connections, which many ship for, the one after the other.
+ * Lists the organization's own templates, each version separately, newest first; or built-in ones, by name;
+ * or for connections, of which many are built in, both in that order.
  */
 export async function listTemplates(
   ctx: Context,
@@ -78,11 +78,11 @@ async function ownTemplates(
   return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(templates, where)) };
 }
 
-/** What `q` looks through. */
+/** Text that `q` searches. */
 const searchedOf = ({ displayName, slug, description }: TemplateRow) =>
   `${displayName} ${slug} ${description ?? ""}`;
 
-/** What is wrong with the raw body of a create beyond its shape, as far as it can be read. */
+/** Returns what is wrong with the raw body of a create request beyond its shape, as far as it can be read. */
 export async function creationFaults(raw: Json, ctx: Context | null): Promise<Fault[]> {
   if (!ctx || !isObject(raw)) return [];
   const { templateType, kind = null, definition, inputDefaults, inputJsonSchema } = raw;
@@ -90,7 +90,7 @@ export async function creationFaults(raw: Json, ctx: Context | null): Promise<Fa
     (templateType === "connection" || templateType === "action" || templateType === "bundle") &&
     (kind === null || typeof kind === "string") &&
     [definition, inputDefaults ?? {}, inputJsonSchema ?? {}].every(isObject);
-  if (!isReadable) return []; // the shape tells
+  if (!isReadable) return []; // Reported by the shape.
   return templateFaults(ctx, {
     templateType,
     kind,
@@ -101,8 +101,8 @@ export async function creationFaults(raw: Json, ctx: Context | null): Promise<Fa
 }
 
 /**
- * Creates a draft: the first version, or the one with the number that is given. Throws `InvalidInput`, `slug_taken`,
- * `conflict` for a version that exists, and `invalid_state` next to another draft.
+ * Creates a draft: the first version, or the one with the given number.
+ * Throws `InvalidInput`, `slug_taken`, `conflict` for an existing version, and `invalid_state` next to another draft.
  */
 export function createTemplate(ctx: Context, input: TemplateCreate): Promise<TemplateRow> {
   return write(ctx, async (tx) => {
@@ -129,7 +129,7 @@ export function createTemplate(ctx: Context, input: TemplateCreate): Promise<Tem
   });
 }
 
-/** Throws where `others`, the versions with this slug, leave no room for a new one. */
+/** Throws if `others`, the versions with this slug, don't allow a new one. */
 function refuseBeside(row: TemplateRow, others: readonly TemplateRow[], isVersion: boolean): void {
   const isOfSame = (other: TemplateRow) =>
     !isBuiltIn(other) && other.templateType === row.templateType && other.kind === row.kind;
@@ -154,9 +154,9 @@ async function refuseFaults(tx: WriteContext, row: TemplateRow, isWhole = false)
 }
 
 /**
- * Changes only what is given. A draft is changed itself. A published version stays as it is: its change goes into
- * the open draft of the next version, which is made where there is none. `status` then does to what was changed
- * what publish and deprecate do.
+ * Changes only the given fields. A draft itself is changed. A published version stays the same,
+ * and the change goes into the draft of the next version, which is created if there is none.
+ * `status` then publishes or deprecates what was changed.
  *
  * Throws `InvalidInput`, `invalid_state` for a deprecated version and for a status that can't be reached.
  */
@@ -170,7 +170,7 @@ export function changeTemplate(ctx: Context, id: string, change: TemplateChange)
   });
 }
 
-/** `null` clears an optional field; of schema and defaults nothing is an empty object. */
+/** `null` clears an optional field. For schema and defaults, it means an empty object. */
 function valuesOf({ inputDefaults, inputJsonSchema, ...rest }: Omit<TemplateChange, "status">) {
   return {
     ...rest,
@@ -210,7 +210,7 @@ async function changeFields(
   return changed;
 }
 
-/** What a change of this version goes into; null where it takes a new draft, or none. */
+/** Returns the draft that a change of this version goes into. Null if it needs a new draft, or none. */
 async function draftFor(tx: WriteContext, addressed: TemplateRow): Promise<TemplateRow | null> {
   if (addressed.status !== "published") return addressed.status === "draft" ? addressed : null;
   return (await versionsOf(tx, addressed.slug)).find(({ status }) => status === "draft") ?? null;
@@ -230,12 +230,15 @@ async function makeNextVersion(tx: WriteContext, changed: TemplateRow): Promise<
   return row;
 }
 
-/** Throws `invalid_state` for one that is not a draft, `InvalidInput` for one that has become invalid meanwhile. */
+/** Throws `invalid_state` for a version that isn't a draft, and `InvalidInput` for one that has become invalid. */
 export function publishTemplate(ctx: Context, id: string): Promise<TemplateRow> {
   return write(ctx, async (tx) => moveTo(tx, await findOwn(tx, id), "published"));
 }
 
-/** From now on nothing is made of it; what was made goes on. Throws `invalid_state` for one that is not published. */
+/**
+ * From now on, nothing can be created from it; what was created keeps working.
+ * Throws `invalid_state` if it isn't published.
+ */
 export function deprecateTemplate(ctx: Context, id: string): Promise<TemplateRow> {
   return write(ctx, async (tx) => moveTo(tx, await findOwn(tx, id), "deprecated"));
 }
@@ -255,7 +258,7 @@ async function moveTo(tx: WriteContext, row: TemplateRow, status: TemplateStatus
     const message = `Version ${row.version} of the template ${row.slug} is ${row.status}: ${hint}.`;
     throw new AppError("invalid_state", message);
   }
-  if (status === "published") await refuseFaults(tx, row, true); // what it names may be gone by now
+  if (status === "published") await refuseFaults(tx, row, true); // What it refers to may have been deleted.
   const change = { status, ...touched(tx, row) };
   await tx.db.update(templates).set(change).where(mine(tx, row.id));
   await record(
@@ -267,7 +270,7 @@ async function moveTo(tx: WriteContext, row: TemplateRow, status: TemplateStatus
   return { ...row, ...change };
 }
 
-/** Deletes one version. Throws `in_use` where something was made of it that is still there, or a bundle names it. */
+/** Deletes one version. Throws `in_use` if something created from it still exists, or a bundle refers to it. */
 export async function deleteTemplate(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const row = await findOwn(tx, id);
@@ -277,7 +280,7 @@ export async function deleteTemplate(ctx: Context, id: string): Promise<void> {
   });
 }
 
-/** Throws `not_found`, and `invalid_state` for what ships inside the executable. */
+/** Throws `not_found`, and `invalid_state` for a built-in template. */
 async function findOwn(tx: WriteContext, id: string): Promise<TemplateRow> {
   const row = await findTemplate(tx, id);
   if (isBuiltIn(row))

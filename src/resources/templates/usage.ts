@@ -9,8 +9,8 @@ import { versionsOf } from "../template-library/find.ts";
 import { type TemplateRow, templates } from "./table.ts";
 
 /**
- * Throws `in_use` where connections, actions or automations were made of this version and are still there, or where
- * it is the last version of a template that a bundle names. Of an install that nothing is left of, no trace is kept.
+ * Throws `in_use` if connections, actions or automations created from this version still exist, or if it is the last
+ * version of a template that a bundle refers to. Deletes records of installs of which nothing is left.
  */
 export async function refuseUsed(tx: WriteContext, row: TemplateRow): Promise<void> {
   const made = await madeOf(tx, row);
@@ -60,7 +60,7 @@ const counted = (noun: string, n: number) => (n === 0 ? "" : `${n} ${noun}${n ==
 
 const isLast = async (tx: WriteContext, { slug }: TemplateRow) => (await versionsOf(tx, slug)).length === 1;
 
-/** The name stands as JSON in the definition. */
+/** The definition contains the name as JSON. */
 const bundlesNaming = (tx: WriteContext, { slug }: TemplateRow) =>
   tx.db
     .select({ slug: templates.slug })

@@ -6,10 +6,10 @@ import type { Model, ModelRequest, Usage } from "../../models/contract.ts";
 import { quotaExceeded, quotaOf } from "./quotas.ts";
 import { llmUsage } from "./table.ts";
 
-/** What an endpoint does not count is counted roughly: so many characters are a token. */
+/** Usage that an endpoint doesn't report is estimated: one token for this many characters. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** The operator's model for the work of one organization: within its budget of the day, and counted. */
+/** Returns the operator's model for work of one organization. It checks the daily budget, and counts usage. */
 export function modelFor(ctx: Context): Model {
   return {
     async *stream(request, signal) {
@@ -26,14 +26,14 @@ export function modelFor(ctx: Context): Model {
           yield event;
         }
       } finally {
-        // What was cut off was used too; a request that failed before its first token was not.
+        // A cancelled reply was used too; a request that failed before its first token wasn't.
         if (usage !== null || written > 0) await countUsage(ctx, usage ?? estimate(request, written));
       }
     },
   };
 }
 
-/** What a request and so many characters of its reply come to, roughly. */
+/** Estimates the usage of a request and this many characters of its reply. */
 export function estimate({ system, messages }: ModelRequest, written: number): Usage {
   const read = messages.reduce((sum, { content }) => sum + content.length, system.length);
   return {
@@ -47,7 +47,10 @@ const today = (ctx: Context) => timestamp(ctx.clock).slice(0, 10);
 const ofToday = (ctx: Context) =>
   and(eq(llmUsage.organizationId, ctx.organizationId), eq(llmUsage.day, today(ctx)));
 
-/** Throws `quota_exceeded` past the organization's own quota, and `llm_budget_exceeded` where the organization has used up its tokens of the day. */
+/**
+ * Throws `quota_exceeded` if the organization's own quota is used up,
+ * and `llm_budget_exceeded` if it has used up its tokens for the day.
+ */
 export async function checkBudget(ctx: Context): Promise<void> {
   const quota = await quotaOf(ctx, "llmTokensPerDay");
   const budget = ctx.config.llmTokensPerDay;

@@ -23,7 +23,7 @@ const quotasById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Null where an operator has set none. */
+/** Null if no operator has set one. */
 export async function quotaOf(
   { db, organizationId }: Pick<Context, "db" | "organizationId">,
   name: Quota,
@@ -54,7 +54,7 @@ const unlimited = new WeakMap<object, Set<string>>();
 export const quotasChanged = ({ group }: WriteContext, organizationId: string): void =>
   void unlimited.get(group)?.delete(organizationId);
 
-/** Throws `quota_exceeded` where as many runs wait as may. */
+/** Throws `quota_exceeded` if the maximum number of runs is queued. */
 export async function refuseQueue(tx: WriteContext): Promise<void> {
   const { group, organizationId } = tx;
   if (unlimited.get(group)?.has(organizationId)) return;
@@ -65,14 +65,14 @@ export async function refuseQueue(tx: WriteContext): Promise<void> {
   }
   const queued = await tx.db.$count(
     actionRuns,
-    // as the index by status has it
+    // Matches the index by status.
     sql`${actionRuns.organizationId} = ${tx.organizationId} and ${actionRuns.status} = 'pending'
       and ${actionRuns.status} <> 'completed'`,
   );
   if (queued >= limit) throw quotaExceeded("queuedRuns", limit, 5);
 }
 
-/** How many more runs of organizations with such a quota may run now, by organization. */
+/** Returns how many more runs can start now, for each organization with such a quota. */
 export async function roomToRun(db: ReadDb): Promise<Map<string, number>> {
   const limited = await db
     .select({ id: organizations.id, quotas: organizations.quotas })
@@ -91,10 +91,10 @@ export async function roomToRun(db: ReadDb): Promise<Map<string, number>> {
   return room;
 }
 
-/** Queries under way, by organization, of each App. */
+/** Queries in progress by organization, for each App. */
 const underWay = new WeakMap<App["store"], Map<string, number>>();
 
-/** Counts a query until the function that comes back is called. Throws `quota_exceeded`. */
+/** Counts a query until the returned function is called. Throws `quota_exceeded`. */
 export async function beginQuery(ctx: Context): Promise<() => void> {
   const limit = await quotaOf(ctx, "concurrentQueries");
   const counts = underWay.get(ctx.store) ?? new Map<string, number>();
@@ -110,7 +110,7 @@ export async function beginQuery(ctx: Context): Promise<() => void> {
   };
 }
 
-/** Bytes of tables and artifacts. */
+/** Returns the bytes of tables and artifacts. */
 async function storedBytes({ db, organizationId }: Pick<Context, "db" | "organizationId">): Promise<number> {
   const [tables] = await db
     .select({ bytes: sql<number>`coalesce(sum(${lakeTables.bytes}), 0)` })
@@ -123,7 +123,7 @@ async function storedBytes({ db, organizationId }: Pick<Context, "db" | "organiz
   return (tables?.bytes ?? 0) + (others?.bytes ?? 0);
 }
 
-/** Does work that may store more. Throws `quota_exceeded` where there is more than may be, and more than before. */
+/** Runs work that may store more. Throws `quota_exceeded` if it is then over the limit and more than before. */
 export async function withinStorage<T>(tx: WriteContext, work: () => Promise<T>): Promise<T> {
   const limit = await quotaOf(tx, "storageBytes");
   if (limit === null) return work();
@@ -143,12 +143,14 @@ interface Writing {
   files: number;
 }
 
-/** A measurement reads the whole folder, so files that follow each other share it for this long. */
+/** A measurement reads the whole folder, so consecutive files share it for this long. */
 const MEASURED_MS = 1_000;
 
 const WRITING = slot(() => new Map<string, Writing>());
 
-/** Room for a file of the organization; null without such a quota. Throws `quota_exceeded` where there is none left. */
+/**
+ * Returns the space for a file of the organization. Null without such a quota. Throws `quota_exceeded` if none is left.
+ */
 export async function openFileRoom(ctx: Context): Promise<FileRoom | null> {
   const limit = await quotaOf(ctx, "storageBytes");
   if (limit === null) return null;
@@ -166,7 +168,7 @@ export async function openFileRoom(ctx: Context): Promise<FileRoom | null> {
   const end = (stays: boolean) => {
     if (!stays) writing.taken -= own;
     writing.files--;
-    // what was refused may fit once something was deleted
+    // Once something is deleted, a rejected file may fit.
     if (!stays && writing.files === 0) all.delete(organizationId);
   };
   try {
@@ -187,7 +189,7 @@ export async function openFileRoom(ctx: Context): Promise<FileRoom | null> {
 const bytesWithFiles = async (ctx: Context): Promise<number> =>
   (await storedBytes(ctx)) + (await folderBytes(join(ctx.filesFolder, ctx.organizationId)));
 
-/** Without what is being written. */
+/** Without files that are being written. */
 async function folderBytes(folder: string): Promise<number> {
   let bytes = 0;
   const entries = (await readdir(folder, { withFileTypes: true, recursive: true }).catch(goneAsNull)) ?? [];

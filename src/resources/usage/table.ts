@@ -1,6 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** What an organization has used of language models, by day. */
+/** An organization's usage of language models, by day. */
 export const llmUsage = sqliteTable(
   "llm_usage",
   {
@@ -9,7 +9,7 @@ export const llmUsage = sqliteTable(
     day: text().notNull(),
     inputTokens: integer().notNull(),
     outputTokens: integer().notNull(),
-    /** Replies that were counted. */
+    /** Number of counted replies. */
     replies: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.day] })],

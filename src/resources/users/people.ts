@@ -20,7 +20,7 @@ const byIds = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The people among `ids`, by id, for the `users` of a list; null and ids of no person are passed over. */
+/** Returns users by ID, for the `users` of a list. Ignores null and IDs that aren't users'. */
 export async function usersById(ctx: Context, ids: readonly (string | null)[]): Promise<People> {
   const wanted = [...new Set(ids)].filter((id) => id !== null);
   if (wanted.length === 0) return {};

@@ -10,13 +10,13 @@ import type { Preferences } from "./wire.ts";
 
 interface NewUser {
   email: string;
-  /** Of `hashPassword`; null for someone who signs in elsewhere. */
+  /** From `hashPassword`. Null for a user who signs in elsewhere. */
   passwordHash: string | null;
   firstName: string | null;
   lastName: string | null;
 }
 
-/** The row of a new user, not yet stored, as yet a member of nothing. */
+/** Returns the row of a new user. It isn't stored, and has no membership yet. */
 export function newUser({ ids, clock }: Pick<Context, "ids" | "clock">, input: NewUser): UserRow {
   const at = timestamp(clock);
   return {
@@ -34,7 +34,7 @@ export function newUser({ ids, clock }: Pick<Context, "ids" | "clock">, input: N
   };
 }
 
-/** As e-mail addresses are stored and compared. */
+/** Normalizes an email address for storage and comparison. */
 export const normalEmail = (email: string) => email.trim().toLowerCase();
 
 export async function findUserByEmail(db: ReadDb, email: string): Promise<UserRow | null> {
@@ -45,20 +45,20 @@ export async function findUserByEmail(db: ReadDb, email: string): Promise<UserRo
   return row ?? null;
 }
 
-/** True for a person who stands above organizations. */
+/** Returns whether the user administers the installation. */
 export async function isOperator(db: ReadDb, id: string): Promise<boolean> {
   const [user] = await db.select({ isOperator: users.isOperator }).from(users).where(eq(users.id, id));
   return user?.isOperator === true;
 }
 
-/** The acting person. Throws `not_found`. */
+/** Returns the current user. Throws `not_found`. */
 export async function findMe(ctx: Context): Promise<UserRow> {
   const [row] = await ctx.db.select().from(users).where(eq(users.id, ctx.actor.id));
   if (!row) throw notFound("user");
   return row;
 }
 
-/** Changes what is given; null clears. Throws `invalid` for a locale or time zone that does not exist. */
+/** Changes the given fields; null clears one. Throws `invalid` for an unknown locale or time zone. */
 export async function updatePreferences(ctx: Context, input: Preferences): Promise<UserRow> {
   const given = checked(input);
   return write(ctx, async (tx) => {
@@ -97,17 +97,17 @@ function canonicalLocale(tag: string): string | null {
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? null;
   } catch {
-    return null; // a RangeError is Intl's word for no
+    return null; // Intl throws a RangeError for an unknown one.
   }
 }
 
-/** Intl also takes offsets such as `+01:00`; those are no IANA names. */
+/** Intl also accepts offsets such as `+01:00`, which aren't IANA names. */
 function canonicalTimezone(name: string): string | null {
   if (!/^[A-Za-z]/.test(name)) return null;
   try {
     const { timeZone } = new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions();
-    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name; // keep the newer of two names of one zone
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name; // Keep the newer of two names of a zone.
   } catch {
-    return null; // a RangeError is Intl's word for no
+    return null; // Intl throws a RangeError for an unknown one.
   }
 }

@@ -9,13 +9,13 @@ export const users = sqliteTable("users", {
   profilePictureUrl: text(),
   locale: text(),
   timezone: text(),
-  /** argon2id; null for someone who signs in elsewhere. */
+  /** argon2id. Null for a user who signs in elsewhere. */
   passwordHash: text(),
-  /** When it was shown that the address is theirs: by a mailed link, an identity provider or an operator. */
+  /** When the user proved that the address is theirs, or an identity provider or operator vouched for it. */
   addressProvenAt: text(),
-  /** Stands above organizations; sees no organization's data by that. */
+  /** Administers the installation. Gives no access to organizations' data. */
   isOperator: integer({ mode: "boolean" }).notNull(),
-  /** Null but for the shell that is left of a person who was erased. */
+  /** When the user was erased. Null for all others. */
   erasedAt: text(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),

@@ -6,7 +6,7 @@ import { deviceCodes } from "../device/table.ts";
 import { passwordResets } from "../password-reset/table.ts";
 import { revokeSessions } from "../sessions/service.ts";
 
-/** How many of each there were. */
+/** Number of each. */
 export interface WaysIn {
   sessions: number;
   tokens: number;
@@ -14,8 +14,8 @@ export interface WaysIn {
 }
 
 /**
- * Ends every session, access token, approved device code, unused client code and mailed link of a person, in every
- * organization. `keptId` is a session that stays; with `keepTokens` the access tokens stay too.
+ * Ends all sessions, access tokens, approved device codes, unused client codes and emailed links of a user,
+ * in every organization. Keeps the session `keptId`, and with `keepTokens` the access tokens.
  */
 export async function endEveryWayIn(
   tx: WriteContext,
@@ -35,7 +35,7 @@ export async function endEveryWayIn(
   return { sessions: await revokeSessions(tx, { userId, keptId }), tokens, codes: codes.length };
 }
 
-/** Ends those ways of a person into the context's organization that are bound to it. */
+/** Ends a user's access that is limited to the context's organization. */
 export async function endWaysIntoOrganization(tx: WriteContext, userId: string): Promise<void> {
   await revokeAllAccessTokens(tx, userId, tx.organizationId);
   await revokeSessions(tx, { userId, keptId: null, organizationId: tx.organizationId });

@@ -14,7 +14,7 @@ export const User = object({
   updatedAt: instant(),
 });
 
-/** `users` of a list: who made and changed its items, by id. */
+/** `users` of a list: who created and changed its items, by ID. */
 export const People = map(
   object({
     id: uuid(),

@@ -7,7 +7,7 @@ import type { Context, WriteContext } from "../../context.ts";
 import type { Change } from "../events/service.ts";
 import { type VersionedType, type VersionRow, versions } from "./table.ts";
 
-/** What a version is of. */
+/** The resource that has versions. */
 export interface Versioned {
   type: VersionedType;
   id: string;
@@ -20,7 +20,7 @@ const of = (ctx: Context, { type, id }: Versioned) =>
     eq(versions.entityId, id),
   );
 
-/** Keeps a version in the transaction of the change. */
+/** Stores a version, in the transaction of the change. */
 export async function keepVersion(
   tx: WriteContext,
   { type, id }: Versioned,
@@ -38,7 +38,7 @@ export async function keepVersion(
   });
 }
 
-/** For what is gone for good. */
+/** For a permanently deleted resource. */
 export const forgetVersions = async (tx: WriteContext, versioned: Versioned): Promise<void> =>
   void (await tx.db.delete(versions).where(of(tx, versioned)));
 

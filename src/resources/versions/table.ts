@@ -2,10 +2,10 @@ import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core"
 import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
-/** What versions are kept of. */
+/** Types of resources with versions. */
 export type VersionedType = "action" | "agent_spec" | "automation";
 
-/** How something was after each change of it. */
+/** A resource after each change. */
 export const versions = sqliteTable(
   "versions",
   {
@@ -15,7 +15,7 @@ export const versions = sqliteTable(
     organizationId: text().notNull(),
     /** The fields that a restore sets. */
     content: json<JsonObject>().notNull(),
-    /** From the version before; secrets masked. */
+    /** Compared with the previous version. Secrets are masked. */
     changes: json<JsonObject[]>().notNull(),
     createdAt: text().notNull(),
     createdBy: text(),

@@ -29,7 +29,7 @@ export const WholeVersion = object({
   content: jsonObject({ description: "Content of this version" }),
 });
 
-/** As it stands in a path. */
+/** As in a path. */
 export const VersionNumber = Type.String({ pattern: "^[1-9][0-9]{0,8}$", description: "A version's number" });
 
 export const toVersion = ({

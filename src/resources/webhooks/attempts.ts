@@ -21,14 +21,14 @@ import {
 
 /** Jitter of the delays, so that simultaneous failures aren't retried simultaneously. */
 const JITTER = 0.1;
-/** Status of a receiver that wants nothing any more. */
+/** Status of a receiver that wants no more events. */
 const GONE = 410;
 
 const DELIVERER: Actor = { type: "system", id: "deliverer", process: "weir", version };
 
 const insertAttempts = insertInto(outboundAttempts);
 
-/** Writes down how tries ended, in one transaction, with what follows from it. */
+/** Records the results of attempts and their consequences, in one transaction. */
 export async function recordAttempts(app: App, attempts: readonly Attempt[]): Promise<void> {
   if (attempts.length === 0) return;
   const done = attempts.filter(({ error }) => error === null);
@@ -40,7 +40,7 @@ export async function recordAttempts(app: App, attempts: readonly Attempt[]): Pr
   countTries(app, [...done.map(() => "delivered" as const), ...ends]);
 }
 
-/** Both hold up nobody: what they change is there, or was recorded before. */
+/** Neither waits for a lock: their rows exist, or the change was recorded before. */
 const DELIVERED = `update outbound_deliveries set status = 'delivered', attempts = attempts + 1, due_at = null,
     taken_by = null, completed_at = ?, error = null, reply_code = v.code, duration_ms = v.ms, reply_excerpt = v.excerpt
   from (select value ->> 0 as id, cast(value ->> 1 as bigint) as code, cast(value ->> 2 as bigint) as ms, value ->> 3 as excerpt from json_each(?)) v
@@ -63,7 +63,7 @@ async function recordDelivered(app: App, db: WriteDb, done: readonly Attempt[]):
   if (replayed.length > 0) await digUpOutbound(db, replayed);
 }
 
-/** A delivery whose try failed, while it is this process's still. */
+/** A delivery whose attempt failed, while this process still holds it. */
 interface Failed {
   attempt: Attempt;
   error: RunError;
@@ -145,7 +145,7 @@ interface Fate {
 
 function fateOf(app: App, { attempt, row, subscription }: Failed): Fate {
   if (row.isTest || subscription.deletedAt !== null) return { status: "failed", dueAt: null };
-  if (attempt.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // held with the rest
+  if (attempt.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // Held with the others.
   const step = app.config.webhookSchedule[row.attempts + 1];
   if (step === undefined) return { status: "dead_letter", dueAt: null };
   const asked = Math.min(attempt.retryAfterSeconds ?? 0, 2 * step);
@@ -194,7 +194,9 @@ async function moveAll(app: App, db: WriteDb, fates: readonly (Failed & { fate: 
   );
 }
 
-/** Keeps since when there are only failures, and disables a subscription after too long or at its receiver's word. */
+/**
+ * Records since when all attempts have failed. Disables a subscription after too long, or if its receiver asks for it.
+ */
 async function noteFailing(
   tx: WriteContext,
   subscription: WebhookRow,

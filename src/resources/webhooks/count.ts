@@ -1,10 +1,10 @@
 import type { App } from "../../context.ts";
 import type { OutboundStatus } from "./table.ts";
 
-/** Tries that have ended since the start, by what became of their delivery. */
+/** Attempts since the start, by the resulting status of their delivery. */
 const ended = new WeakMap<App["store"], Map<OutboundStatus, number>>();
 
-/** Counts tries that have ended; what is not stored is not counted. */
+/** Counts finished attempts, after they are stored. */
 export function countTries({ store }: App, statuses: readonly OutboundStatus[]): void {
   const counts = ended.get(store) ?? new Map<OutboundStatus, number>();
   ended.set(store, counts);

@@ -52,7 +52,7 @@ async function findOutbound(ctx: Context, webhookId: string, id: string): Promis
   return row;
 }
 
-/** One delivery with what is sent and each try. */
+/** Returns a delivery with its content and each attempt. */
 export async function findWholeOutbound(ctx: Context, webhookId: string, id: string) {
   const row = await findOutbound(ctx, webhookId, id);
   const [event] = await ctx.db.select().from(events).where(eq(events.seq, row.eventSeq));
@@ -66,7 +66,7 @@ export async function findWholeOutbound(ctx: Context, webhookId: string, id: str
   return { ...toOutbound(row), payload: toEvent(event), attempts: attempts.map(toAttempt) };
 }
 
-/** The try that went well, which is not kept apart. */
+/** Returns the successful attempt, which isn't stored separately. */
 function lastAttempt(row: OutboundRow): OutboundAttemptRow {
   const { id: deliveryId, attempts: number, completedAt, replyCode, replyExcerpt, error } = row;
   const durationMs = row.durationMs ?? 0;
@@ -75,7 +75,7 @@ function lastAttempt(row: OutboundRow): OutboundAttemptRow {
   return { deliveryId, number, startedAt, durationMs, replyCode, replyExcerpt, error };
 }
 
-/** Sends the event of a delivery once more, as a new delivery with the event's id. Throws `invalid_state` while disabled. */
+/** Sends the event of a delivery again, as a new delivery with the event's ID. Throws `invalid_state` if disabled. */
 export async function redeliver(tx: WriteContext, webhookId: string, id: string): Promise<OutboundRow> {
   const row = await repeatOutbound(tx, await findOutbound(tx, webhookId, id));
   await setReplaying(tx.db, row);
@@ -84,7 +84,7 @@ export async function redeliver(tx: WriteContext, webhookId: string, id: string)
   return row;
 }
 
-/** The new delivery of a dead letter's event. Throws `invalid_state`, `gone`. */
+/** Creates a new delivery of a dead letter's event. Throws `invalid_state`, `gone`. */
 export async function replayOutbound(tx: WriteContext, deliveryId: string): Promise<OutboundRow> {
   const [delivery] = await tx.db
     .select()

@@ -2,7 +2,7 @@ import type { Fault } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import { faultsOfTypes } from "../events/matching.ts";
 
-/** What is wrong with a subscription's address and event types beyond their shape. */
+/** Returns what is wrong with a subscription's URL and event types beyond their shape. */
 export function webhookFaults(raw: Json): Fault[] {
   if (!isObject(raw)) return [];
   const { url, events } = raw;

@@ -6,7 +6,7 @@ import { endOfTrail } from "../events/followed.ts";
 import { positionOf, readFollowed } from "./position.ts";
 import type { WebhookRow } from "./table.ts";
 
-/** What a subscription was for up to a position in the trail, from where the one before ends. */
+/** Event types of a subscription up to a position in the audit log, starting where the previous ones end. */
 export interface Former {
   upTo: number;
   /** Patterns of event types. */
@@ -15,7 +15,7 @@ export interface Former {
 
 const keyOf = (webhookId: string) => `webhook_former:${webhookId}`;
 
-/** In order; empty where all that it has still to catch up with is of the types that it is for now. */
+/** In order. Empty if everything that it still has to catch up with uses its current types. */
 export async function formerOf(db: ReadDb, webhookId: string): Promise<Former[]> {
   const [row] = await db
     .select()
@@ -37,9 +37,8 @@ async function keep(db: WriteDb, webhookId: string, former: readonly Former[]): 
 }
 
 /**
- * The columns that change with the types. An event is for a subscription that was for its type when it happened: what
- * has happened up to now and is no delivery yet, since it is held or was not followed so far, becomes one by the types
- * before.
+ * Returns the columns that change with the event types. An event is delivered if its type was subscribed to when it
+ * happened: events up to now without a delivery, held or not followed yet, use the previous types.
  */
 export async function changeTypes(
   tx: WriteContext,
@@ -54,7 +53,7 @@ export async function changeTypes(
   return row.status === "active" ? { heldFrom, heldTo: upTo, afterSeq: upTo } : {};
 }
 
-/** Up to `position` deliveries have been made. */
+/** Removes types up to `position`, since their deliveries have been created. */
 export async function forgetFormer(db: WriteDb, webhookId: string, position: number): Promise<void> {
   const former = await formerOf(db, webhookId);
   const left = former.filter(({ upTo }) => upTo > position);

@@ -2,7 +2,7 @@ import type { WriteContext } from "../../context.ts";
 import { positionOf, readFollowed } from "./position.ts";
 import { OUTBOUND_TOPIC, type WebhookRow } from "./table.ts";
 
-/** What disables a subscription: from where on events are held for it. They are never dropped. */
+/** Disables a subscription. From here on, its events are held, and never dropped. */
 export async function hold(tx: WriteContext, row: WebhookRow, reason: string | null = null) {
   const followed = positionOf(await readFollowed(tx.db), row.organizationId);
   return {
@@ -13,5 +13,5 @@ export async function hold(tx: WriteContext, row: WebhookRow, reason: string | n
   };
 }
 
-/** Has the deliverer look. */
+/** Wakes the deliverer. */
 export const wake = (tx: WriteContext) => tx.afterCommit(() => tx.signals.notify(OUTBOUND_TOPIC));

@@ -3,15 +3,15 @@ import { storedJson } from "../../base/json.ts";
 import { settings } from "../../store/settings.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 
-/** The key of the row that tells up to which position of the trail deliveries were made. */
+/** Key of the row with the position in the audit log up to which deliveries were created. */
 const FOLLOWED = "webhooks_followed";
 
-/** Up to which position of the trail deliveries were made. */
+/** Position in the audit log up to which deliveries were created. */
 export interface Followed {
   all: number;
-  /** Organizations that are followed on their own, since they had so much that others would have waited for it. */
+  /** Organizations that are followed separately, since others would have had to wait for their many events. */
   behind: Readonly<Record<string, number>>;
-  /** As it is stored; null before it began. */
+  /** As stored. Null before it started. */
   text: string | null;
 }
 
@@ -22,19 +22,19 @@ export async function readFollowed(db: ReadDb): Promise<Followed> {
   return { all: Number(text ?? 0), behind: {}, text };
 }
 
-/** Of one organization. */
+/** Position of one organization. */
 export const positionOf = ({ all, behind }: Followed, organizationId: string): number =>
   behind[organizationId] ?? all;
 
-/** A move of the position, in the transaction that makes the deliveries up to there. */
+/** A move of the position, in the transaction that creates the deliveries up to there. */
 export interface Move {
-  /** False where another process was faster, if that is known at once. */
+  /** Returns false if another process was faster and that is known immediately. */
   move(tx: WriteDb): Promise<boolean>;
-  /** True in SQL once it has moved. */
+  /** SQL condition: whether it has moved. */
   isMoved: SQL;
 }
 
-/** From `stored` to another position; `isMoved` tells in the next statement whether it was there. */
+/** Moves the position from `stored`. In the next statement, `isMoved` shows whether it was still there. */
 export function moveFollowed(stored: Followed, to: Omit<Followed, "text">): Move {
   const text = Object.keys(to.behind).length === 0 ? String(to.all) : JSON.stringify(to);
   return {

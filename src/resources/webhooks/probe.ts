@@ -12,12 +12,12 @@ import { subscriptionOf } from "./subscriptions.ts";
 import { type OutboundRow, outboundDeliveries } from "./table.ts";
 import { messageAt } from "./take.ts";
 
-/** On top of what the receiver has, before others may take the delivery of a test whose process has ended. */
+/** Added to the receiver's timeout before others may take the delivery of a test whose process has died. */
 const MARGIN_MS = 30_000;
 
 /**
- * Sends an event `webhook.tested` to the subscription at once, once, whatever it subscribes to and also while it is
- * disabled; gives back how that ended.
+ * Sends an event `webhook.tested` to the subscription immediately and once,
+ * whatever its types and even if it is disabled. Returns the result.
  */
 export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow> {
   const untilMs = ctx.clock.now().getTime() + ctx.config.webhookTimeout * 1000 + MARGIN_MS;
@@ -46,7 +46,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
       replayOf: null,
       isTest: true,
     };
-    // Its event has its position only once all events of the transaction are stored.
+    // Its event only has a position after all events of the transaction are stored.
     tx.beforeCommit(async () => {
       const [own] = await tx.db
         .select({ seq: events.seq, id: events.id })

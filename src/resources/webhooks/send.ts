@@ -11,24 +11,24 @@ import type { RunError } from "../runs/table.ts";
 import { secretsOf } from "./subscriptions.ts";
 import type { LeasedDelivery } from "./take.ts";
 
-/** How one try ended. */
+/** Result of one attempt. */
 export interface Attempt {
   taken: LeasedDelivery;
   startedAt: string;
   durationMs: number;
-  /** Null where there was no reply. */
+  /** Null without a response. */
   replyCode: number | null;
   replyExcerpt: string | null;
-  /** Null where it went well. */
+  /** Null after success. */
   error: RunError | null;
-  /** What the receiver asked for in `Retry-After`. */
+  /** What the receiver requested with `Retry-After`. */
   retryAfterSeconds: number | null;
 }
 
 const EXCERPT_BYTES = 1024;
 const decoder = new TextDecoder();
 
-/** Posts a JSON text under signatures of this moment. Follows no redirect. */
+/** Posts a JSON text with current signatures. Doesn't follow redirects. */
 export function postSigned(
   app: Pick<App, "clock" | "egress">,
   message: { url: string; id: string; body: string; secrets: Secrets },
@@ -45,7 +45,9 @@ export function postSigned(
   });
 }
 
-/** Sends a delivery once; null where `signal` put an end to it. Its id is that of the event, however often it is sent. */
+/**
+ * Sends a delivery once. Null if `signal` aborted it. The message ID is that of the event, however often it is sent.
+ */
 export async function sendOnce(
   app: App,
   taken: LeasedDelivery,
@@ -89,7 +91,7 @@ export async function sendOnce(
   }
 }
 
-/** What is sent of an event belongs to the trace of its cause. */
+/** Requests for an event belong to the trace of its cause. */
 function outFor(
   app: App,
   { organizationId, correlationId }: LeasedDelivery["event"],
@@ -118,25 +120,25 @@ function failure(error: unknown, attempt: number, secrets: readonly string[]): R
   };
 }
 
-/** Seconds, of a number or of an instant; null for none and for what is neither. */
+/** Parses a number of seconds or a date to seconds. Null if it is missing or neither. */
 function retryAfter({ clock }: App, text: string | null): number | null {
   if (text === null) return null;
   if (/^\s*\d+\s*$/.test(text)) return Number(text);
-  if (!/^\s*[a-z]/i.test(text)) return null; // "-3600" would be read as a year
+  if (!/^\s*[a-z]/i.test(text)) return null; // "-3600" would be parsed as a year.
   const at = Date.parse(text);
   return Number.isNaN(at) ? null : Math.max(0, (at - clock.now().getTime()) / 1000);
 }
 
-/** The beginning of the reply as people may see it. A reply that breaks off or never ends is one all the same. */
+/** Returns the beginning of the response, safe to show. A response that is cut off or never ends also counts. */
 async function readExcerpt(reply: EgressResponse, secrets: readonly string[]): Promise<string | null> {
   const read = await reply.bytes(EXCERPT_BYTES);
   if (read.bytes.length === 0) return null;
   const text = decoder.decode(read.bytes);
-  if (/^\w{0,4}$/.test(text)) return text; // most answer "ok"
+  if (/^\w{0,4}$/.test(text)) return text; // Most responses are "ok".
   return hideSecrets(masked(text.replaceAll("\0", "\uFFFD")), secrets);
 }
 
-/** JSON is masked by the names of its fields, also where it is cut off. */
+/** Masks JSON by its field names, even if it is cut off. */
 function masked(text: string): string {
   if (!/^\s*[[{]/.test(text)) return String(maskSecrets(text));
   try {
@@ -149,7 +151,7 @@ function masked(text: string): string {
   }
 }
 
-/** A field of JSON text with a plain value, at the end perhaps without its last quote. */
+/** A field of JSON text with a scalar value, which may lack its closing quote at the end. */
 const FIELD = /"([^"\\]{1,100})"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s"{}[\],]+)/g;
 
 const hidesField = (name: string): boolean => {

@@ -12,17 +12,17 @@ import { hold, wake } from "./hold.ts";
 import { outboundDeliveries, type WebhookRow, webhookLabel, webhooks } from "./table.ts";
 import type { NewWebhook, WebhookPatch } from "./wire.ts";
 
-/** Every query here passes through this: another organization's subscription does not exist, nor does a deleted one. */
+/** Every query here uses this condition: subscriptions of other organizations and deleted ones don't exist. */
 const mine = (ctx: Context, id: string) =>
   and(eq(webhooks.organizationId, ctx.organizationId), eq(webhooks.id, id), isNull(webhooks.deletedAt));
 
 const entity = (id: string) => ({ type: "webhook" as const, id });
 
 const SECRET_BYTES = 32;
-/** After a change of the secret the one before signs as well for so long (docs/decisions/webhooks-out.md). */
+/** After a rotation, the previous secret signs as well for this long (docs/decisions/webhooks-out.md). */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
-/** As the libraries of Standard Webhooks expect it. */
+/** In the format of the Standard Webhooks libraries. */
 const makeSecret = (ctx: Context) => `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString("base64")}`;
 
 /** Newest first. */
@@ -48,7 +48,7 @@ export async function findWebhook(ctx: Context, id: string): Promise<WebhookRow>
   return row;
 }
 
-/** Subscribes to what happens from now on; `secret` is told this once. */
+/** Subscribes to events from now on. `secret` is returned only once. */
 export async function createWebhook(
   ctx: Context,
   input: NewWebhook,
@@ -80,7 +80,7 @@ export async function createWebhook(
   });
 }
 
-/** Disabled, it holds what happens; active again, it delivers all of that. */
+/** While disabled, it holds events. Once active again, it delivers all of them. */
 export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatch): Promise<WebhookRow> {
   return write(ctx, async (tx) => {
     const before = await findWebhook(tx, id);
@@ -111,7 +111,7 @@ export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatc
   });
 }
 
-/** What makes it active: held events are followed up to this moment, and what waits for another try is due now. */
+/** Makes it active: held events up to now are delivered, and deliveries that wait for a retry are due now. */
 async function release(tx: WriteContext, { id, heldFrom }: WebhookRow) {
   const now = timestamp(tx.clock);
   await tx.db
@@ -134,7 +134,7 @@ async function release(tx: WriteContext, { id, heldFrom }: WebhookRow) {
   };
 }
 
-/** The secret before signs too for a day; a third one before is forgotten. The new one is told this once. */
+/** The previous secret signs as well for a day, and the one before it is dropped. The new one is returned only once. */
 export async function rotateSecret(
   ctx: Context,
   id: string,
@@ -143,7 +143,7 @@ export async function rotateSecret(
   const secret = given ?? makeSecret(ctx);
   return write(ctx, async (tx) => {
     const before = await findWebhook(tx, id);
-    // The secret that it has already: nothing to rotate, and the one before it goes on as long as it was to.
+    // The secret is the same: nothing to rotate, and the previous one stays valid as before.
     if (before.sealedSecret !== null && tx.secrets.open(before.sealedSecret, webhookLabel(before)) === secret)
       return { row: before, secret };
     const previousUntil = timestamp(tx.clock, OVERLAP_MS);
@@ -163,7 +163,7 @@ export async function rotateSecret(
   });
 }
 
-/** Its deliveries go with it, little by little. */
+/** Its deliveries are deleted in small steps. */
 export async function deleteWebhook(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const before = await findWebhook(tx, id);

@@ -10,22 +10,22 @@ import { typesMatching } from "../events/matching.ts";
 import type { EventRow, EventType } from "../events/table.ts";
 import { type WebhookRow, webhookLabel, webhooks } from "./table.ts";
 
-/** An active subscription, as deliveries go by it. */
+/** An active subscription, as the deliverer uses it. */
 export interface Subscription {
   row: WebhookRow;
   id: string;
   organizationId: string;
   url: string;
   types: ReadonlySet<EventType>;
-  /** True where its last try failed. */
+  /** Whether its last attempt failed. */
   isFailing: boolean;
 }
 
-/** By their text, since subscriptions are read at each look. */
+/** Event types by the text of their patterns: subscriptions are read at each check. */
 const typesByPatterns = new Map<string, ReadonlySet<EventType>>();
 const MAX_KNOWN = 1_000;
 
-/** A line for each active subscription with all that may change in it; most times it is what it was at the last look. */
+/** One line per active subscription with all that can change in it. It is usually the same as at the last check. */
 const activeLines = sql`select group_concat(line, '\n') as "lines" from (
   select id || json_array(url, events, updated_at, substr(sealed_secret, -24), substr(sealed_previous_secret, -24),
     previous_until, failing_since, after_seq, held_from, held_to) as line
@@ -33,7 +33,7 @@ const activeLines = sql`select group_concat(line, '\n') as "lines" from (
     and organization_id not in (select id from organizations where removed_at is not null) order by id)`;
 const ID_CHARACTERS = 36;
 
-/** Reads the active subscriptions; gives the same map back for as long as nothing has changed. */
+/** Reads the active subscriptions. Returns the same map while nothing has changed. */
 export function subscriptionReader(db: ReadDb): () => Promise<ReadonlyMap<string, Subscription>> {
   let text: string | null = null;
   let byLine = new Map<string, Subscription>();
@@ -80,7 +80,7 @@ function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {
   return types;
 }
 
-/** A subscription is not told of itself. */
+/** A subscription doesn't get events about itself. */
 export const wants = (
   subscription: Subscription,
   event: Pick<EventRow, "organizationId" | "type" | "entityType" | "entityId">,
@@ -102,7 +102,7 @@ export function secretsOf({ secrets, clock, memory }: App, row: WebhookRow): Sec
     : [secret, opened(known, secrets, sealedPreviousSecret, label)];
 }
 
-/** Opened once each: every delivery needs them. */
+/** Cached decrypted secrets, since every delivery needs them. */
 const SECRETS = slot(() => new Map<string, string>());
 
 function opened(all: Map<string, string>, secrets: SecretBox, sealed: string, label: string): string {

@@ -5,40 +5,46 @@ import type { RunError } from "../runs/table.ts";
 export const WEBHOOK_STATUSES = ["active", "disabled"] as const;
 type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** A subscription: where events are delivered to. What is deleted stays until the sweeper has taken its deliveries. */
+/** A subscription: where events are delivered. A deleted one stays until the sweeper has removed its deliveries. */
 export const webhooks = sqliteTable("webhooks", {
   ...owned(),
   url: text().notNull(),
-  /** Patterns of event types, as they were given. */
+  /** Patterns of event types, as in the request. */
   events: json<string[]>().notNull(),
-  /** `SecretBox` text under `webhookLabel`; null once deleted. */
+  /** `SecretBox` text with the label `webhookLabel`. Null once deleted. */
   sealedSecret: text(),
-  /** The secret before it, under the same label; signs too until `previousUntil`. */
+  /** The previous secret, with the same label. It signs as well until `previousUntil`. */
   sealedPreviousSecret: text(),
   previousUntil: text(),
   status: text().$type<WebhookStatus>().notNull(),
   disabledReason: text(),
-  /** The first failure since the last success; null while there is none. */
+  /** The first failure since the last success. Null if there is none. */
   failingSince: text(),
-  /** Events after this position in the trail are delivered as they come. */
+  /** Only events after this position in the audit log are delivered. */
   afterSeq: integer().notNull(),
-  /** While disabled: up to here deliveries were made. Afterwards moves to `heldTo`; null once it is there. */
+  /**
+   * While disabled: the position up to which deliveries were created.
+   * Then moves to `heldTo`, and is null once it gets there.
+   */
   heldFrom: integer(),
-  /** The last position of what was held while disabled; null while that goes on. */
+  /** Last position of the events held while disabled. Null while it is disabled. */
   heldTo: integer(),
   deletedAt: text(),
 });
 export type WebhookRow = typeof webhooks.$inferSelect;
 
-/** The label that a subscription's secrets are sealed under. */
+/** Label for encrypting a subscription's secrets. */
 export const webhookLabel = (row: { id: string; organizationId: string }) =>
   `webhook:${row.id}:${row.organizationId}`;
 
 export const OUTBOUND_STATUSES = ["pending", "retrying", "delivered", "failed", "dead_letter"] as const;
-/** pending → delivered | retrying → … → dead_letter after the last try; a test, or what lost its receiver, fails at once. */
+/**
+ * pending → delivered | retrying → … → dead_letter after the last attempt.
+ * A test, or a delivery without a receiver, fails immediately.
+ */
 export type OutboundStatus = (typeof OUTBOUND_STATUSES)[number];
 
-/** One event on its way to one subscription; a replay is a delivery of its own. */
+/** One event for one subscription. A replay is a separate delivery. */
 export const outboundDeliveries = sqliteTable("outbound_deliveries", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -48,25 +54,25 @@ export const outboundDeliveries = sqliteTable("outbound_deliveries", {
   eventType: text().notNull(),
   createdAt: text().notNull(),
   status: text().$type<OutboundStatus>().notNull(),
-  /** Tries that have ended. */
+  /** Number of finished attempts. */
   attempts: integer().notNull(),
-  /** When it is to be sent; while a process has taken it, when others may take it. Null once it is over. */
+  /** When it is due; while a process has it, when others may take it. Null once it is finished. */
   dueAt: text(),
-  /** The start of the process that has taken it; null while it waits. */
+  /** The process start that has it. Null while it waits. */
   takenBy: text(),
-  /** Of the last try: */
+  /** Of the last attempt: */
   completedAt: text(),
   replyCode: integer(),
   durationMs: integer(),
   replyExcerpt: text(),
   error: json<RunError | null>(),
-  /** The first delivery of the event, where this one repeats it. */
+  /** The first delivery of the event, if this one repeats it. */
   replayOf: text(),
   isTest: integer({ mode: "boolean" }).notNull(),
 });
 export type OutboundRow = typeof outboundDeliveries.$inferSelect;
 
-/** Tries that failed; one that went well is told by the delivery itself. */
+/** Failed attempts. A successful one is stored in the delivery itself. */
 export const outboundAttempts = sqliteTable(
   "outbound_attempts",
   {

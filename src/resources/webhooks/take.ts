@@ -6,13 +6,13 @@ import { eventText, type RawEvent } from "../events/wire.ts";
 import type { Subscription } from "./subscriptions.ts";
 import { type OutboundRow, outboundDeliveries } from "./table.ts";
 
-/** An event, and the text of it that is sent. */
+/** An event, with the text that is sent. */
 export type Message = Pick<
   RawEvent,
   "seq" | "id" | "organizationId" | "type" | "entityType" | "entityId" | "correlationId"
 > & { body: string };
 
-/** A delivery that this process has taken, and nobody else sends until then. */
+/** A delivery that this process has taken. Nobody else sends it until `untilMs`. */
 export interface LeasedDelivery {
   delivery: Pick<
     OutboundRow,
@@ -24,26 +24,26 @@ export interface LeasedDelivery {
   untilMs: number;
 }
 
-/** So many deliveries that are due are looked at in one go. */
+/** Maximum number of due deliveries read at once. */
 const DUE = 2_048;
-/** What a taken delivery may wait in the queue here, on top of the time that its receiver has. */
+/** How long a taken delivery may be queued here, in addition to the receiver's timeout. */
 const PATIENCE_MS = 120_000;
 
-/** Until when what is taken now is nobody else's; milliseconds since the epoch. */
+/** When a lease taken now ends, in milliseconds since the epoch. */
 export const leaseEnd = ({ clock, config }: App) =>
   clock.now().getTime() + config.webhookTimeout * 1000 + PATIENCE_MS;
 
 interface Claimed {
   taken: LeasedDelivery[];
-  /** Subscriptions that have more which is due. */
+  /** Subscriptions with more due deliveries. */
   left: Set<string>;
-  /** Subscriptions that were not looked at, as others before them had so much. */
+  /** Subscriptions that weren't reached, because earlier ones had so many. */
   unreached: Set<string>;
 }
 
 /**
- * Takes deliveries that are due, at most so many of each of these subscriptions, in their order. `reserve` is told the
- * bytes of what is to be sent, and says whether there is room for it.
+ * Takes due deliveries in order, at most `most` of each subscription.
+ * `reserve` gets the number of bytes to send, and returns whether there is room.
  */
 export async function claimDeliveries(
   app: App,
@@ -126,11 +126,11 @@ export async function readMessages(db: ReadDb, which: SQL): Promise<Message[]> {
   });
 }
 
-/** The event at this position. */
+/** Returns the event at this position. */
 export const messageAt = async (db: ReadDb, seq: number): Promise<Message | undefined> =>
   (await eventsAt(db, [seq])).get(seq);
 
-/** Puts back what was taken and not sent; each is due at once. */
+/** Returns taken deliveries that weren't sent. They are due immediately. */
 export async function putBack(app: App, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await app.store.write(async (db) => {
@@ -147,7 +147,7 @@ export async function putBack(app: App, ids: readonly string[]): Promise<void> {
   });
 }
 
-/** Puts back what processes before this one had taken; only where no other has the store. */
+/** Returns deliveries that earlier processes had taken. Only if no other process uses the database. */
 export async function putBackAll(app: App): Promise<void> {
   if (app.store.remote) return;
   await app.store.write(async (db) => {

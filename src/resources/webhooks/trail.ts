@@ -9,45 +9,47 @@ import { type Subscription, subscriptionOf, wants } from "./subscriptions.ts";
 import { webhooks } from "./table.ts";
 import { type LeasedDelivery, leaseEnd, type Message, readMessages } from "./take.ts";
 
-/** So many events become deliveries in one transaction … */
+/** Limits per transaction: this many events … */
 const EVENTS = 1_024;
-/** … or only so many bytes of them … */
+/** … this many bytes of them … */
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
-/** … or only so many that this number of deliveries is not passed by more than one event. */
+/** … and this many deliveries, exceeded by at most one event's. */
 const PAIRS = 2_000;
-/** An organization with more deliveries in one transaction is followed on its own from there on. */
+/** An organization with more deliveries in one transaction is followed separately from there on. */
 const SHARE = 1_000;
-/** So many events are read at a time. */
+/** Number of events read at a time. */
 const SLICE_EVENTS = 128;
 /** Number of audit log positions read at a time, whatever their events are. */
 const WINDOW_EVENTS = 10_000;
-/** Without a delivery to make, the position is written down only this often. */
+/** Without deliveries, the position is stored only this often. */
 const WRITE_DOWN_EVENTS = 50_000;
 
-/** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
+/**
+ * Returns whether another delivery of the subscription can be taken immediately. Otherwise, it waits in the database.
+ */
 type HasRoom = (subscription: Subscription, event: Message) => boolean;
 
 export interface Advance {
   taken: LeasedDelivery[];
-  /** Subscriptions whose deliveries had to stay in the store. */
+  /** Subscriptions with deliveries that wait in the database. */
   left: ReadonlySet<string>;
   more: boolean;
 }
 
 const NOTHING: Advance = { taken: [], left: new Set(), more: false };
 
-/** Follows the trail: makes deliveries of new events, each in the transaction that moves the position. */
+/** Follows the audit log: creates deliveries of new events, each in the transaction that moves the position. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share how far the trail was followed
 export function openTrail(app: App) {
   const { db } = app.store;
-  /** Nothing up to here becomes a delivery any more, though the row may not say so yet. */
+  /** Nothing up to this position needs a delivery, although the stored position may be lower. */
   let seen = 0;
-  /** What each subscription was for at the last look. */
+  /** Each subscription's types at the last check. */
   let known = new Map<string, Subscription["types"]>();
-  /** Of those that are followed on their own, whose turn was last. */
+  /** The separately followed organization whose turn was last. */
   let served = "";
 
-  /** What all have in common. */
+  /** Follows the events of all organizations that aren't followed separately. */
   async function followAll(
     followed: Followed,
     end: number,
@@ -66,7 +68,7 @@ export function openTrail(app: App) {
       reach: Math.min(end, from + WINDOW_EVENTS),
       share: isShared ? SHARE : Number.POSITIVE_INFINITY,
     });
-    // What was passed over is never to be of a type that a subscription is for only now.
+    // Skipped events must never match a type that a subscription added only now.
     const isOther = subscriptions.some(({ id, types }) => (known.get(id) ?? types) !== types);
     const isNoted = pairs.length > 0 || isOther || !isAlone || to - followed.all > WRITE_DOWN_EVENTS;
     const made = isNoted
@@ -83,7 +85,7 @@ export function openTrail(app: App) {
     return { ...made, more: to < end || Object.keys(behind).length > 0 };
   }
 
-  /** What one of those has that are followed on their own, until it has come to where all are. */
+  /** Follows an organization separately, until it has caught up with the others. */
   async function followOne(
     end: number,
     subscriptions: readonly Subscription[],
@@ -107,7 +109,9 @@ export function openTrail(app: App) {
   }
 
   return {
-    /** `readHooks` is asked after the end of the trail: who subscribes later wants no event up to there. */
+    /**
+     * Calls `readSubscriptions` after reading the end of the audit log: a later subscriber wants no event up to there.
+     */
     async *follow(
       readSubscriptions: () => Promise<readonly Subscription[]>,
       hasRoom: HasRoom,
@@ -120,7 +124,7 @@ export function openTrail(app: App) {
       if (Object.keys(followed.behind).length > 0) yield await followOne(end, subscriptions, hasRoom);
     },
 
-    /** Makes deliveries of what happened while the subscription was disabled, or was for other types. */
+    /** Creates deliveries of events that happened while the subscription was disabled, or had other types. */
     async catchUp(subscription: Subscription, hasRoom: HasRoom): Promise<Advance> {
       const { heldFrom, heldTo } = subscription.row;
       if (heldFrom === null || heldTo === null) return NOTHING;
@@ -165,13 +169,13 @@ interface Pair {
 
 interface Found {
   pairs: Pair[];
-  /** Up to here there are no others, but of those that are behind. */
+  /** There are no others up to here, except of organizations that are behind. */
   to: number;
-  /** Organizations with more than their share, and the position up to which it is found. */
+  /** Organizations with more than their share, and the position that was reached. */
   behind: Record<string, number>;
 }
 
-/** The deliveries to be made of events after `from`, in order. An organization with more than `share` is left behind. */
+/** Finds deliveries for events after `from`, in order. An organization with more than `share` is left behind. */
 async function findPairs(
   db: ReadDb,
   subscriptions: readonly Subscription[],
@@ -207,7 +211,7 @@ async function findPairs(
     const last = slice.at(-1);
     if (slice.length < SLICE_EVENTS || !last) return { pairs, to: reach, behind };
     at = last.seq;
-    await new Promise((resolve) => setImmediate(resolve)); // replies that came meanwhile have their turn
+    await new Promise((resolve) => setImmediate(resolve)); // Responses that arrived in the meantime get their turn.
   }
 }
 
@@ -220,7 +224,7 @@ const typesIn = (subscriptionsOf: ReadonlyMap<string, readonly Subscription[]>):
     ),
   ]);
 
-/** Stores deliveries in the transaction of a move; null where another process was faster. */
+/** Stores deliveries in the transaction of a move. Null if another process was faster. */
 async function make(
   app: App,
   pairs: readonly Pair[],
@@ -264,7 +268,8 @@ async function make(
     );
   });
   if (stored === null) return null;
-  const isNew = stored === "all" ? null : new Set(stored.map(({ id }) => id)); // not those that a test has made before
+  // Except those that a test has created before.
+  const isNew = stored === "all" ? null : new Set(stored.map(({ id }) => id));
   const taken = made
     .filter(({ id, isTaken }) => isTaken && (isNew === null || isNew.has(id)))
     .map(({ id, subscription, event }): LeasedDelivery => {

@@ -114,7 +114,7 @@ export const OutboundQuery = object({
 });
 export type OutboundQuery = Static<typeof OutboundQuery>;
 
-/** While a process has it in hand there is no instant for the next try. */
+/** While a process has it, there is no time of a next attempt. */
 export const toOutbound = (row: OutboundRow): Static<typeof OutboundDelivery> => ({
   id: row.id,
   webhookId: row.webhookId,
@@ -132,7 +132,7 @@ export const toOutbound = (row: OutboundRow): Static<typeof OutboundDelivery> =>
   error: row.error ? { ...row.error } : null,
 });
 
-/** What is told of one try. */
+/** One attempt, as the API returns it. */
 export const toAttempt = ({
   deliveryId: _,
   error,

@@ -8,8 +8,7 @@ import { inputsOf } from "./inputs.ts";
 import { toolName } from "./names.ts";
 
 /**
- * Runs an action of the organization: an agent fills in what the definition takes from `{{input.NAME}}`, and can change
- * nothing else.
+ * Runs an action of the organization. The agent only provides the values that the definition reads as `{{input.NAME}}`.
  */
 export const actionTool: ToolSource = {
   async open(ctx, slug, agent) {

@@ -8,9 +8,9 @@ import type { ToolSource } from "./contract.ts";
 const MAX_DESCRIPTION_CHARACTERS = 1024;
 
 /**
- * The endpoints or tools of one API of the catalog, by its name. A call is a run of `http_request`, sent only if the
- * definition is the same as when the agent was opened. If an admin requires approval for each call, it is made here,
- * since the chat has asked for approval already.
+ * The endpoints or tools of one API in the catalog, by its name.
+ * A call is a run of `http_request`, sent only if the definition is the same as when the agent was opened.
+ * If an admin requires approval for each call, the call needs no second one, since the chat has already asked for it.
  */
 export const apiTool: ToolSource = {
   async open(ctx, named, agent) {

@@ -88,7 +88,7 @@ async function stepsWithActions(ctx: Context, config: AutomationConfig): Promise
   return steps.map((step) => ({ step, action: named.find(({ id }) => id === step.actionId) }));
 }
 
-/** Changes with the automation, and with each action that it runs. */
+/** Changes with the automation and with each action that it runs. */
 function fingerprintOf({ id, version }: { id: string; version: number }, steps: Steps): string {
   const run = steps.flatMap(({ action }) =>
     action ? [{ id: action.id, definition: action.definition, connectionId: action.connectionId }] : [],
@@ -96,7 +96,7 @@ function fingerprintOf({ id, version }: { id: string; version: number }, steps: 
   return `${id} ${version} ${Bun.SHA256.hash(canonicalJson(run), "hex")}`;
 }
 
-/** Returns whether any of its steps has effects. A step whose definition isn't known counts as one. */
+/** Returns whether any of its steps has effects. A step with an unknown definition counts as having effects. */
 const writes = (ctx: Context, steps: Steps): boolean =>
   steps.some(({ step, action }) => {
     const kind = step.kind ?? action?.kind;

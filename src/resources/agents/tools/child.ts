@@ -22,17 +22,17 @@ export const triggerOf = ({ privateTo }: Context, agent: ToolUser): Trigger => (
   privateTo: privateTo ?? null,
 });
 
-/** What an agent calls must be the same as when the agent was opened, and when a person approved it. */
+/** The definition must be the same as when the agent was opened, and as when a user approved the call. */
 export const changedMeanwhile = (what: string) =>
   new AppError("invalid_state", `${what} changed after the agent received it. Ask again.`);
 
-/** Throws `forbidden` for who may not run things. */
+/** Throws `forbidden` for viewers. */
 export function refuseViewers({ role }: Pick<Context, "role">): void {
   if (ROLES.indexOf(role) < ROLES.indexOf("member"))
     throw new AppError("forbidden", "Requires the member role.");
 }
 
-/** Throws `forbidden` for who may not run things, `conflict` for a chain that grows without end. */
+/** Throws `forbidden` for viewers, and `conflict` for a chain that is too long. */
 export async function checkMayRun(tx: WriteContext): Promise<void> {
   refuseViewers(tx);
   const { organizationId, correlationId } = tx;
@@ -41,7 +41,8 @@ export async function checkMayRun(tx: WriteContext): Promise<void> {
     const isOfChain = and(
       eq(table.organizationId, organizationId),
       eq(table.correlationId, correlationId),
-      sql`${table.triggerMethod} = 'agent'`, // written out, or the index of such runs wouldn't serve it
+      // A literal, so that SQLite uses the partial index.
+      sql`${table.triggerMethod} = 'agent'`,
     );
     runs += (await tx.db.select({ n: count() }).from(table).where(isOfChain))[0]?.n ?? 0;
   }
@@ -80,7 +81,7 @@ export async function awaited<Row>(
   }
 }
 
-/** It may have finished at that moment. */
+/** Ignores errors that mean the run has already finished. */
 function unlessOver(error: unknown): void {
   if (!(error instanceof AppError && ["invalid_state", "not_found"].includes(error.code))) throw error;
 }
@@ -109,7 +110,7 @@ export async function runToEnd(
   return childMessage({ runId: id }, run);
 }
 
-/** A failure is returned as one. An unfinished run is returned with the way to look it up. */
+/** A failed run is returned as a failure. For an unfinished run, the message says how to look it up. */
 export function childMessage(
   named: Record<string, string>,
   {

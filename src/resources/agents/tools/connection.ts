@@ -9,7 +9,7 @@ import { toolName } from "./names.ts";
 
 const MAX_TABLES = 500;
 
-/** Lists what a connected system contains: names of files, tables and columns. No content, and never a credential. */
+/** Lists what a connected system contains: names of files, tables and columns. Never returns content or credentials. */
 export const connectionTool: ToolSource = {
   async open(ctx, slug) {
     const row = await findConnectionBySlug(ctx, slug).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { AgentTool } from "../../../models/contract.ts";
 
 /** The agent that tools are opened for. */
 export interface ToolUser {
-  /** Of its spec. */
+  /** ID of its spec. */
   id: string;
   name: string;
 }
@@ -18,11 +18,11 @@ export type Audience = "inside" | "outside" | "address";
 /** One kind of tool that a spec may name, such as `query` or `action:SLUG`. To add one: its file, and a line in `registry.ts`. */
 export interface ToolSource {
   /**
-   * Returns the tools for the user of `ctx`; `named` is the text after the colon. Throws an `AppError` that says why
-   * there are none.
+   * Returns the tools for the user of `ctx`; `named` is the text after the colon.
+   * Throws an `AppError` with the reason if there are none.
    */
   open(ctx: Context, named: string, agent: ToolUser): Promise<OpenedTool[]>;
 }
 
-/** A tool, and whether it is the only one of its kind that sends nothing outside. */
+/** A tool, with `isInside` if it sends nothing outside although its kind does. */
 export type OpenedTool = AgentTool & { readonly isInside?: boolean };

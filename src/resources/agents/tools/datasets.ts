@@ -4,7 +4,7 @@ import type { ToolSource } from "./contract.ts";
 
 const MAX_DATASETS = 100;
 
-/** What tables there are, and their columns. */
+/** Lists tables and their columns. */
 export const datasetsTool: ToolSource = {
   async open(ctx) {
     return [

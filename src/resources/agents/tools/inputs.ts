@@ -1,6 +1,6 @@
 import type { Json } from "../../../base/json.ts";
 
-/** The names that a definition takes from `{{input.NAME}}`, and whether it can do without. */
+/** Returns the names that a definition reads as `{{input.NAME}}`, and whether each is optional. */
 export function inputsOf(definition: Json): Map<string, { isOptional: boolean }> {
   const inputs = new Map<string, { isOptional: boolean }>();
   const text = JSON.stringify(definition);

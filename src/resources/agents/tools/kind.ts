@@ -6,7 +6,7 @@ import { enqueueRun } from "../../../queue/enqueue.ts";
 import { runToEnd, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 
-/** A kind of action that reads the web as a tool of its own: each call is a run, whose definition is what the agent gives. */
+/** An action kind that reads the web, as a tool. Each call is a run whose definition is the agent's arguments. */
 export const kindTool = (
   kind: ActionKind,
   description: string,
@@ -33,7 +33,7 @@ export const kindTool = (
               enqueueRun(tx, {
                 kind,
                 definition: input,
-                isResolved: true, // braces of a model are words, never templates
+                isResolved: true, // Braces written by a model are text, never templates.
                 trigger: triggerOf(ctx, agent),
                 idempotencyKey: id,
               }),

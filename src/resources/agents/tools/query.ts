@@ -5,7 +5,7 @@ import type { ToolSource } from "./contract.ts";
 
 const MAX_ROWS = 200;
 
-/** SQL over the organization's tables. Nothing that it makes stays, and nothing else is in its reach. */
+/** Runs SQL over the organization's tables. It stores nothing and can't access anything else. */
 export const queryTool: ToolSource = {
   async open(ctx) {
     return [

@@ -18,7 +18,7 @@ export const toolSources: Readonly<Record<ToolKind, { source: ToolSource; audien
   api: { source: apiTool, audience: "outside" },
   action: { source: actionTool, audience: "outside" },
   automation: { source: automationTool, audience: "outside" },
-  connection: { source: connectionTool, audience: "inside" }, // names in the organization's own systems
+  connection: { source: connectionTool, audience: "inside" }, // Names in the organization's own systems.
   web_search: {
     audience: "outside",
     source: kindTool(
@@ -52,15 +52,15 @@ export const toolSources: Readonly<Record<ToolKind, { source: ToolSource; audien
   },
 };
 
-/** Pages that are read in one turn without a person's yes. */
+/** Maximum number of pages read in one turn without approval. */
 const MAX_UNASKED = 10;
 
 /**
- * Returns whether a model could send data out through a URL, so that a person must approve it. URLs written by a person
- * or in the spec are allowed, and so are search results as long as the agent knows nothing of the organization:
- * otherwise it could search for a page that stands for what it knows. Links in a page are never allowed, since a page
- * can list a URL for every value it wants to learn. What remains is a choice among few: at most ten times one of those
- * given, a few bits each.
+ * Returns whether a model could send data out through a URL, so that a user must approve it. URLs written by a user or
+ * in the spec are allowed. So are search results, as long as the agent hasn't read data of the organization:
+ * otherwise it could search for a page that encodes what it knows.
+ * Links in a page are never allowed, since a page can list a URL for every value it wants to learn.
+ * What remains is a choice among at most ten times the number of given URLs, a few bits each.
  */
 function isChosen({ url }: JsonObject, { given, found, hasData, made }: Heard): boolean {
   const address = typeof url === "string" ? spelt(url) : null;

@@ -1,4 +1,4 @@
-// Asks whether an MCP client may act for the person: sign in, check, decide. Runs in their browser.
+// Asks the user whether an MCP client may act for them: sign in, review, decide. Runs in the browser.
 import { ask, onSubmit, part, show, signIn, t, tell, whoIsHere } from "/sign-in/shared.js";
 
 const SCOPES = {

@@ -1,4 +1,4 @@
-// Takes a recipient out of a dashboard's emails by the token of the mailed link. Runs in a person's browser.
+// Unsubscribes a recipient from a dashboard's emails, by the token in the link. Runs in the browser.
 import { ask, onSubmit, part, show, t, tell } from "/sign-in/shared.js";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";

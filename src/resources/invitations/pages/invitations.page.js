@@ -1,4 +1,4 @@
-// Shows a person the invitations of their address, and takes an answer to each. Runs in their browser.
+// Shows a user the invitations for their address, and accepts or declines each. Runs in the browser.
 import { ask, base, part, placeToGo, show, t, tell } from "/sign-in/shared.js";
 
 part("go-on").href = placeToGo();
@@ -13,7 +13,7 @@ function nameOf({ email, firstName, lastName }) {
 
 async function answer(id, verb) {
   const { isGood, status, problem } = await ask("POST", `/api/v1/users/me/invitations/${id}/${verb}`);
-  if (isGood || status === 404) await list(); // 404: it was withdrawn
+  if (isGood || status === 404) await list(); // 404: it was revoked.
   if (!isGood) tell(problem);
 }
 
@@ -21,7 +21,7 @@ function row({ id, organization, roleSlug, invitedBy }) {
   const item = document.createElement("li");
   const inviter = invitedBy ? nameOf(invitedBy) : t("An API key");
   const text = element("p", "");
-  // the organization's name stands where the sentence has it
+  // The organization's name is where the sentence has its placeholder.
   const [before, after] = t("{inviter} invites you to join {organization} as {role}.", {
     inviter,
     role: t(roleSlug),

@@ -1,4 +1,4 @@
-// Accepts an invitation: as the person who is signed in, as a user there is, or as a new one. Runs in their browser.
+// Accepts an invitation: as the signed-in user, another existing user or a new one. Runs in the browser.
 import { ask, base, onSubmit, part, show, t, tell, whoIsHere } from "/sign-in/shared.js";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";

@@ -41,7 +41,7 @@ const empty: Typed = {
 
 const KIND = "Kind of the action";
 
-/** Whether a step of the kind can do without a definition. */
+/** Returns whether a step of the kind needs no definition. */
 const mayLackDefinition = (kind: ActionKind): boolean =>
   executors[kind].oneOf === undefined && takesNothing(definitionShape(executors[kind]) as TObject);
 
@@ -70,7 +70,7 @@ export const byKind = (
     });
   });
 
-/** A step, or the one work of an automation: a stored action, or a kind with its definition. */
+/** What a step or an automation runs: a stored action, or a kind with its definition. */
 const work: Typed = {
   draw(draw, schema) {
     const { description, examples, ...whole } = draw.plain(schema);

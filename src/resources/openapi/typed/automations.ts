@@ -13,7 +13,7 @@ const TITLES: Readonly<Record<TriggerType, string>> = {
   event: "Event",
 };
 
-/** What each trigger is, for the documents too. */
+/** Descriptions of the triggers, also for the documentation. */
 export const TRIGGERS: Readonly<Record<TriggerType, string>> = {
   manual: "Starts when a person, the API or another automation runs it.",
   webhook: "Starts with each request that another system sends to its address.",
@@ -36,7 +36,7 @@ const configs = Object.fromEntries(
   ]),
 );
 
-/** One variant of `whole` for each trigger, with the config that belongs to it. */
+/** Returns one variant of `whole` for each trigger, with its config. */
 export const byTrigger = (draw: Draw, whole: JsonObject): JsonObject[] =>
   TRIGGER_TYPES.map((trigger) => {
     const isDefault = trigger === "manual";
@@ -52,7 +52,7 @@ export const byTrigger = (draw: Draw, whole: JsonObject): JsonObject[] =>
     });
   });
 
-/** All fields of all triggers, each once. */
+/** Returns the fields of all triggers, each once. */
 function allFields({ plain }: Draw): JsonObject {
   const drawn = TRIGGER_TYPES.map((trigger) => plain(CONFIGS[trigger]).properties);
   return { properties: Object.assign({}, ...drawn.filter(isObject)) as JsonObject };

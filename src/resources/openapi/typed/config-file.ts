@@ -51,7 +51,7 @@ const STATUSES = (values: readonly string[], description: string, fallback: stri
   examples: [fallback],
 });
 
-/** An object of these fields, those of a shape that the API takes among them. */
+/** An object with these fields, including those of an API shape. */
 const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: "object",
   additionalProperties: false,
@@ -146,7 +146,7 @@ function apis(draw: Draw): JsonObject {
   };
 }
 
-/** A list of objects, less the fields that files do not have. */
+/** Returns a list of objects, without the fields that files don't have. */
 function withoutFields(list: unknown, lacks: readonly string[]): JsonObject {
   if (!isObject(list) || !isObject(list.items)) throw new Error("This is the schema of no list.");
   return { ...list, items: variant(list.items, { title: "", fields: {}, lacks }) };
@@ -220,7 +220,7 @@ function queries(draw: Draw): JsonObject {
   };
 }
 
-/** When a link expires is set on the dashboard, not in a file. */
+/** A link's expiry is set on the dashboard, not in a file. */
 function dashboards(draw: Draw): JsonObject {
   const { slug: _, fromArtifactId: __, shareExpiresAt: ___, ...fields } = fieldsOf(draw, DashboardCreate);
   return { description: "A page of charts", ...object({ slug: SLUG, ...fields }, ["slug", "name"]) };
@@ -256,7 +256,7 @@ const VALUES: JsonObject = {
   examples: [{ SHOP_DB_HOST: "db.example.com", SHOP_DB_PORT: 5432 }],
 };
 
-/** The file of `weir apply`; its sections are those of `weir export` (test/rules/schemas.test.ts holds them together). */
+/** The file for `weir apply`. Its sections are those of `weir export` (checked by test/rules/schemas.test.ts). */
 export const configFile: Typed = {
   draw: (draw) => ({
     title: "Configuration of Weir",

@@ -35,7 +35,7 @@ const own = Object.fromEntries(
   }),
 );
 
-/** One variant of `whole` for each provider, with its own config and credentials. */
+/** Returns one variant of `whole` for each provider, with its config and credentials. */
 export const byProvider = (draw: Draw, whole: JsonObject, lacks: readonly string[] = []): JsonObject[] =>
   [...providers.values()].map((provider) =>
     variant(whole, {

@@ -2,12 +2,12 @@ import type { TSchema } from "@sinclair/typebox";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { Mode } from "../schema.ts";
 
-/** What draws a component: references to others, and shapes as JSON Schema. */
+/** What components are created with: references to others, and shapes as JSON Schema. */
 export interface Draw {
   readonly mode: Mode;
   ref(name: string, mode?: Partial<Mode>): JsonObject;
   schema(shape: TSchema | JsonObject): JsonObject;
-  /** The same, and never as a reference. */
+  /** The same, but never as a reference. */
   plain(shape: TSchema | JsonObject): JsonObject;
 }
 
@@ -34,15 +34,15 @@ export const only = (value: string, description: string): JsonObject => ({
 interface Change {
   title: string;
   description?: string;
-  /** Fields as this variant has them. */
+  /** Fields that differ in this variant. */
   fields: Readonly<Record<string, JsonObject>>;
   /** Required fields, in addition to those required in all variants. */
   needs?: readonly string[];
-  /** Fields that this variant does not have. */
+  /** Fields that this variant doesn't have. */
   lacks?: readonly string[];
 }
 
-/** One variant of an object: with some fields narrowed, needed or left out. */
+/** Returns one variant of an object: with some fields narrowed, required or left out. */
 export function variant(
   whole: JsonObject,
   { title, description, fields, needs = [], lacks = [] }: Change,
@@ -61,7 +61,7 @@ export function variant(
   };
 }
 
-/** Makes an object's fields a patch: none is required, and null removes one. */
+/** Turns an object's fields into a patch: none is required, and null removes one. */
 export function change(whole: JsonObject): JsonObject {
   const properties = isObject(whole.properties) ? whole.properties : {};
   const nullable = (field: JsonObject, name: string): JsonObject => {

@@ -8,7 +8,7 @@ import { TEXTS } from "./texts.ts";
 
 export type { Draw } from "./draw.ts";
 
-/** Components that no single shape expresses: unions, and alternatives to values. */
+/** Components that a single shape can't express: unions, and alternatives to values. */
 export const TYPED: Readonly<Record<string, Typed>> = {
   ...TEXTS,
   ...ACTIONS,

@@ -47,7 +47,7 @@ export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
   ];
 }
 
-/** Resources created from components of a bundle. Templates can be used instead of every value. */
+/** Resources created from components of a bundle. Templates can be used instead of any value. */
 const filled = { isFilled: true } as const;
 
 function components(draw: Draw, schema: JsonObject): JsonObject[] {

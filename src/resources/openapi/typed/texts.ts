@@ -3,7 +3,7 @@ import type { Typed } from "./draw.ts";
 
 const fixed = { isFilled: false, hasPlaceholders: false };
 
-/** A keyword of JSON Schema that holds schemas. */
+/** A JSON Schema keyword that contains schemas. */
 const schema = (description: string): JsonObject => ({
   description,
   anyOf: [{ $ref: "" }, { type: "boolean" }],

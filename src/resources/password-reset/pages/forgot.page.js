@@ -1,4 +1,4 @@
-// Asks for a link that sets a new password. Runs in a person's browser.
+// Requests a link for setting a new password. Runs in the browser.
 import { ask, onSubmit, part, show, tell } from "/sign-in/shared.js";
 
 onSubmit(part("forgot"), async (fields) => {

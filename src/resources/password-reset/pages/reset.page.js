@@ -1,4 +1,4 @@
-// Sets a new password by the token of the mailed link. Runs in a person's browser.
+// Sets a new password with the token of the emailed link. Runs in the browser.
 import { ask, onSubmit, part, show, t, tell } from "/sign-in/shared.js";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";

@@ -1,9 +1,9 @@
-// Asks a person whether a client may act for them: sign in, enter the code, look, decide. Runs in their browser.
+// Asks the user whether a client may act for them: sign in, enter the code, review, decide. Runs in the browser.
 import { ask, onSubmit, part, show, signIn, t, tell, whoIsHere } from "/sign-in/shared.js";
 
 const given = new URLSearchParams(location.search).get("user_code") ?? "";
 
-/** The next step for somebody who is signed in. The code of the address still wants to be confirmed by hand. */
+/** The next step for a signed-in user. A code from the URL still has to be confirmed by hand. */
 function askForCode() {
   part("code").elements.userCode.value = given;
   show("code");

@@ -1,4 +1,4 @@
-// Signs a person in and leads back to where they came from, or signs them out. Runs in their browser.
+// Signs the user in and returns to the previous page, or signs them out. Runs in the browser.
 import { ask, part, placeToGo, show, signIn, tell, whoIsHere } from "/sign-in/shared.js";
 
 const place = placeToGo();

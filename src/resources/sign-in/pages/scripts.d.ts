@@ -1,4 +1,4 @@
-/** The text of a script that runs in a person's browser. */
+/** Text of a script that runs in the browser. */
 declare module "*.page.js" {
   const text: string;
   export default text;

@@ -1,4 +1,4 @@
-// Sends the form of the set-up page and says what came of it. Runs in the browser of the first owner.
+// Submits the form of the setup page and shows the result. Runs in the first owner's browser.
 import { ask, base, onSubmit, part, show, t, tell } from "/sign-in/shared.js";
 
 const form = part("setup");

@@ -1,13 +1,13 @@
-// What the pages of sign-in have in common. Runs in a person's browser.
+// What the sign-in pages have in common. Runs in the browser.
 
-/** The path that Weir stands below, such as `/weir`; empty where it has its host for itself. */
+/** The base path of the server, such as `/weir`. Empty if it has none. */
 export const base = document.documentElement.dataset.base ?? "";
 
-/** The language that the person chose on the page, that of who was last here, or the browser's (web/texts/language.ts). */
+/** The language chosen on the page, that of the last user here, or the browser's (web/texts/language.ts). */
 const language =
   localStorage.getItem("weir.language") ?? localStorage.getItem("weir.language.last") ?? navigator.language;
 
-/** Texts by their English one. Without those of another language the page stays in English. */
+/** Translations by their English text. Without any, the page stays in English. */
 const texts = language.startsWith("de")
   ? await import(`${base}/sign-in/de.js`).then(
       (file) => file.default,
@@ -17,10 +17,10 @@ const texts = language.startsWith("de")
 
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (name, key) => values[key] ?? name);
 
-/** `RegExp.escape` is missing in browsers that are a year or two old, which then couldn't sign in. */
+/** `RegExp.escape` is missing in browsers that are one or two years old, in which users couldn't sign in. */
 const literal = (text) => text.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
 
-/** The server's sentences come with their values filled in. */
+/** Server messages arrive with their values filled in, so they are matched by patterns. */
 const sentences = Object.keys(texts ?? {})
   .filter((english) => english.includes("{"))
   .map((english) => {
@@ -36,11 +36,11 @@ function sentenceFor(english) {
   return english;
 }
 
-/** A text in the language of the page, with its values. */
+/** Translates a text and fills in its values. */
 export const t = (english, values = {}) =>
   texts?.[english] === undefined ? filled(sentenceFor(english), values) : filled(texts[english], values);
 
-/** Puts what stands on the page into its language. */
+/** Translates the page. */
 function translate() {
   document.documentElement.lang = "de";
   document.title = t(document.title);
@@ -53,19 +53,23 @@ function translate() {
 if (texts) translate();
 document.querySelector("main").removeAttribute("data-untranslated");
 
-/** Where `return_to` leads, as a path of this Weir; anything else leads to the start. */
+/** Returns `return_to` as a path of this server, or the home page for any other URL. */
 export function placeToGo() {
   const asked = new URLSearchParams(location.search).get("return_to") ?? "";
   const url = URL.parse(asked, location.origin);
   if (!asked.startsWith("/") || url?.origin !== location.origin) return `${base}/`;
-  if (url.pathname.startsWith("//")) return `${base}/`; // by itself a path of two slashes names another host
+  // On its own, a path that begins with two slashes names another host.
+  if (url.pathname.startsWith("//")) return `${base}/`;
   const isBelow = `${url.pathname}/`.startsWith(`${base}/`);
   return (isBelow ? "" : base) + url.pathname + url.search + url.hash;
 }
 
 export const part = (id) => document.getElementById(id);
 
-/** Sends JSON to Weir. `body` of the answer is null where there is none; `problem` is the lines that tell what went wrong. */
+/**
+ * Sends JSON to the server.
+ * In the response, `body` is null if there is none, and `problem` has the lines of the error message.
+ */
 export async function ask(method, path, body, headers = {}) {
   const reply = await fetch(base + path, {
     method,
@@ -89,7 +93,7 @@ function problemOf(reply, answer) {
     : [t(detail)];
 }
 
-/** Says something below the form; `isGood` tells whether it is good news. */
+/** Shows a message below the form, styled as a success if `isGood`. */
 export function tell(lines, isGood = false) {
   const told = part("told");
   told.replaceChildren(
@@ -110,11 +114,11 @@ export function show(id) {
   (step.querySelector("input:not([type=hidden]), select, button, a") ?? step).focus();
 }
 
-/** What a form holds, without the fields that were left empty. */
+/** Returns the form's fields, except empty ones. */
 export const fieldsOf = (form) =>
   Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
 
-/** Calls `work` instead of sending the form, once at a time. */
+/** Calls `work` instead of submitting the form, one call at a time. */
 export function onSubmit(form, work) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -125,13 +129,13 @@ export function onSubmit(form, work) {
   });
 }
 
-/** The person who is signed in; null where nobody is. */
+/** Returns the signed-in user. Null if there is none. */
 export async function whoIsHere() {
   const { isGood, body } = await ask("GET", "/api/v1/users/me");
   return isGood ? body : null;
 }
 
-/** Asks for the second factor beside the password that was right. */
+/** Asks for the second factor, after the password was right. */
 function askForCode(lines) {
   const label = part("second-factor");
   label.hidden = false;
@@ -139,7 +143,10 @@ function askForCode(lines) {
   tell(lines, true);
 }
 
-/** Shows the form that signs in, and calls `then` once somebody is. `returnTo` is where another provider leads back to. */
+/**
+ * Shows the sign-in form, and calls `then` once a user is signed in.
+ * `returnTo` is where an identity provider returns to.
+ */
 export async function signIn(returnTo, then) {
   const { body: methods, problem } = await ask("GET", "/api/v1/auth/methods");
   show("sign-in");

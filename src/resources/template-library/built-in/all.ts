@@ -13,7 +13,7 @@ import { quickStart } from "./quick-start.ts";
 import { scheduledReport } from "./scheduled-report.ts";
 import { webhookApproval } from "./webhook-approval.ts";
 
-/** What ships inside the executable, in the order of the list of bundles. */
+/** Built-in templates, in the order of the list of bundles. */
 export const builtIns: readonly BuiltIn[] = [
   quickStart,
   webhookApproval,

@@ -11,7 +11,7 @@ import {
 } from "./contract.ts";
 import orders from "./shop/shopify-orders.jsonl" with { type: "text" };
 
-/** What is left of an order after refunds and cancellations is what it brought; trial orders bring nothing. */
+/** Revenue of an order is what is left after refunds and cancellations. Test orders have none. */
 const BY_DAY = `
 SELECT
   CAST(created_at AS DATE) AS day,

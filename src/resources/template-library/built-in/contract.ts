@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 
-/** A template that ships inside the executable. Its id never changes; a new version is a new entry with its own. */
+/** A built-in template. Its ID never changes. A new version is a new entry with its own ID. */
 export interface BuiltIn {
   id: string;
   slug: string;
@@ -10,13 +10,13 @@ export interface BuiltIn {
   description: string;
   definition: JsonObject;
   inputJsonSchema: JsonObject;
-  /** Where the API of a connection template is documented. */
+  /** URL of the API documentation, for a connection template. */
   docs?: string;
-  /** Sample files that an install puts into a connection's folder where they are not there yet. */
+  /** Sample files that an install writes to a connection's folder, unless they exist. */
   files?: readonly { component: string; name: string; text: string }[];
 }
 
-/** A schema of inputs: these properties and no others. */
+/** Returns a schema of inputs with only these properties. */
 export const inputs = (properties: JsonObject, required: string[] = []): JsonObject => ({
   type: "object",
   properties,
@@ -26,7 +26,6 @@ export const inputs = (properties: JsonObject, required: string[] = []): JsonObj
 
 const DATASET = "^[a-z][a-z0-9_]{0,62}$";
 
-/** Inputs that several bundles have. */
 export const dataset = (fallback: string, description: string): JsonObject => ({
   type: "string",
   title: "Dataset",
@@ -42,14 +41,14 @@ export const folder = (fallback: string, description: string): JsonObject => ({
   maxLength: 500,
   default: fallback,
 });
-/** A connection of the organization; where none is given the field that is just this input is left out. */
+/** A connection of the organization. If it is omitted, a field that consists only of this input is left out. */
 export const connectionId = (description: string): JsonObject => ({
   type: "string",
   title: "Connection",
   description,
   format: "uuid",
 });
-/** Conditions on such an input. */
+/** Condition that such an input is set. */
 export const inputIsSet = (input: string) => `{{inputs.${input} ?? ""}} != ''`;
 export const inputIsUnset = (input: string) => `{{inputs.${input} ?? ""}} == ''`;
 export const webhookPath = (fallback: string): JsonObject => ({

@@ -14,7 +14,7 @@ import {
 const SAMPLE =
   "region,month,target\nnorth,2026-04-01,12000\nsouth,2026-04-01,9500\nwest,2026-04-01,10250.5\n";
 
-/** All files at once: what somebody has changed or taken away in the folder is so in the table too. */
+/** Loads all files at once, so that files changed or deleted in the folder are changed or deleted in the table. */
 const load: JsonObject = {
   dataset: "{{inputs.dataset}}",
   resources: [{ name: "{{inputs.dataset}}", spec: "{{inputs.pattern}}", writeDisposition: "replace" }],

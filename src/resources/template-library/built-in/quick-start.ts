@@ -4,7 +4,7 @@ import customers from "./shop/customers.csv" with { type: "text" };
 import orders from "./shop/orders.jsonl" with { type: "text" };
 import products from "./shop/products.csv" with { type: "text" };
 
-/** Orders that count, joined with what hangs from them; the lines are a table of their own in the lake. */
+/** Orders that count, joined with their related rows. The lines are a table of their own in the lake. */
 const DAILY_REVENUE = `
 WITH sold AS (
   SELECT CAST(o.ordered_at AS DATE) AS day, o.id, c.country, p.category, l.quantity, l.quantity * l.unit_price AS amount
@@ -25,7 +25,7 @@ FROM sold
 GROUP BY day
 ORDER BY day`.trim();
 
-/** A row when the newest day was busy, none when it was not. */
+/** Returns a row if the newest day was busy, otherwise none. */
 const BUSY_DAY = `
 SELECT day, revenue
 FROM marts.daily_revenue
@@ -71,7 +71,7 @@ const PANELS: JsonObject[] = [
   },
 ];
 
-/** Tells the receiver, where there is one. */
+/** Notifies the receiver, if there is one. */
 const tell = (key: string, after: string, path: string, event: string) => ({
   key,
   kind: "http_request",

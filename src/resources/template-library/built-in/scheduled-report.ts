@@ -91,7 +91,7 @@ export const scheduledReport: BuiltIn = {
                 dependsOn: ["workbook"],
                 when: inputIsSet("addresses"),
                 definition: {
-                  // A step that is skipped is checked like any other, and a mail goes to somebody.
+                  // A skipped step is validated like any other, and an email needs a recipient.
                   to: `{{inputs.addresses ?? ["nobody@example.invalid"]}}`,
                   subject: "Sales report",
                   text: "Sales of {{steps.workbook.result.rows}} days are in the attached workbook.",

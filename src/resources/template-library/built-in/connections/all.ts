@@ -64,7 +64,7 @@ import { zammad } from "./zammad.ts";
 import { zendesk } from "./zendesk.ts";
 import { zoom } from "./zoom.ts";
 
-/** The services that a connection template ships for. */
+/** Services with a built-in connection template. */
 export const services: readonly BuiltIn[] = [
   airtable,
   asana,

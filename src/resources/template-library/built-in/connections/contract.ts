@@ -4,14 +4,14 @@ import type { BuiltIn } from "../contract.ts";
 
 type Http = HttpTemplate["http"];
 export type Resource = NonNullable<Http["resources"]>[number];
-/** What several lists of one service have in common. */
+/** Common settings of several lists of one service. */
 export type Lists = Partial<Resource>;
 export type Pages = NonNullable<NonNullable<Resource["endpoint"]>["paginator"]>;
 
-/** A field that the form asks for. It has to be filled in unless it has a default or is optional. */
+/** A field of the form. It is required unless it has a default or is optional. */
 interface Field {
   title: string;
-  /** What it is and where it is found, step by step. */
+  /** What it is and how to find it, step by step. */
   description?: string;
   default?: string;
   enum?: string[];
@@ -20,18 +20,18 @@ interface Field {
 
 /** A service, as its public documentation describes it. */
 export interface Service {
-  /** The last digits of its id, which never change. */
+  /** The last digits of its ID, which never change. */
   number: number;
   slug: string;
   name: string;
   /** What it is for, in a sentence or two. */
   description: string;
-  /** Where its API is documented. */
+  /** URL of its API documentation. */
   docs: string;
-  /** The beginning of all its addresses; null where everybody runs their own, then `baseUrlHint` says what it looks like. */
+  /** Start of all its URLs. Null for a self-hosted service, whose `baseUrlHint` is an example. */
   baseUrl: string | null;
   baseUrlHint?: string;
-  /** What follows the base address in every path, `{{config.x}}` included. */
+  /** What follows the base URL in every path, including `{{config.x}}`. */
   root?: string;
   auth: Http["auth"];
   verify: NonNullable<Http["verify"]>;
@@ -44,7 +44,7 @@ export interface Service {
 
 const ID = "019b76da-a800-7000-8000-000000001000";
 
-/** What ships of a service: a connection template whose addresses can all be set otherwise. */
+/** Returns the built-in template for a service: a connection template whose URLs can all be changed. */
 export function connectionTemplate(service: Service): BuiltIn {
   const { slug, name, description, headers, requestsPerMinute, root = "", verify, resources } = service;
   const { auth, fields } = withAddresses(service.auth);
@@ -83,7 +83,7 @@ export function connectionTemplate(service: Service): BuiltIn {
   };
 }
 
-/** Addresses of sign-in that are fixed become fields of the config, so that a proxy or a sandbox can stand there. */
+/** Turns fixed sign-in URLs into config fields, so that they can point to a proxy or a sandbox. */
 function withAddresses(given: Http["auth"]): { auth: Http["auth"]; fields: Record<string, Field> } {
   const fields: Record<string, Field> = {};
   const auth: Record<string, unknown> = { ...given };
@@ -99,7 +99,7 @@ function withAddresses(given: Http["auth"]): { auth: Http["auth"]; fields: Recor
 
 const TEXT: JsonObject = { type: "string", minLength: 1, maxLength: 500 };
 const SECRET: JsonObject = { type: "string", minLength: 1, maxLength: 4096, format: "password" };
-/** Credentials that people see while they type. */
+/** Credentials that aren't masked while typed. */
 const NAMES = ["clientId", "email", "username"];
 
 function schemaOf(fields: Readonly<Record<string, Field>>, shape = TEXT): JsonObject {

@@ -1,7 +1,7 @@
 import type { Lists, Pages, Service } from "./contract.ts";
 
 const PAGES: Pages = { type: "link_header", sizeParam: "per_page", pageSize: 100 };
-/** Lists that tell what has changed since. */
+/** Lists that can return only what has changed. */
 const CHANGED: Lists = {
   primaryKey: ["id"],
   incremental: { cursorField: "updated_at" },

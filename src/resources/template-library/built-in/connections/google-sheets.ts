@@ -1,6 +1,6 @@
 import type { Service } from "./contract.ts";
 
-/** Rows of a range have no names: their cells become the columns a to z, and what is right of z one list. */
+/** Rows of a range have no names: their cells become the columns a to z, and those after z one list. */
 const CELLS =
   "(values || `[]`)[*].{a: [0], b: [1], c: [2], d: [3], e: [4], f: [5], g: [6], h: [7], i: [8], j: [9], k: [10], l: [11], m: [12], n: [13], o: [14], p: [15], q: [16], r: [17], s: [18], t: [19], u: [20], v: [21], w: [22], x: [23], y: [24], z: [25], beyond_z: [26:] || `null`}";
 

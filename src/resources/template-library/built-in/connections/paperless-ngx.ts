@@ -1,6 +1,6 @@
 import type { Pages, Resource, Service } from "./contract.ts";
 
-/** Behind the last page there is none. */
+/** The last page has no next page. */
 const PAGES: Pages = { type: "page", sizeParam: "page_size", pageSize: 100, stopOnStatus: [404] };
 
 const list = (name: string, title: string): Resource => ({

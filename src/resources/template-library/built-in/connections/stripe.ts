@@ -1,6 +1,6 @@
 import type { Lists, Service } from "./contract.ts";
 
-/** What was made since; Stripe gives no list of what has changed. */
+/** Filters by creation time, since Stripe can't list what has changed. */
 const MADE: Lists = {
   primaryKey: ["id"],
   incremental: { cursorField: "created" },

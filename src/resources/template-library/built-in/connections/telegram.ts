@@ -1,6 +1,9 @@
 import type { Service } from "./contract.ts";
 
-/** Updates are no list: asking for more of them deletes those before. They come in by a webhook with Telegram's preset. */
+/**
+ * Updates aren't a list: requesting more of them deletes the previous ones.
+ * They arrive by a webhook with Telegram's preset.
+ */
 export const telegram: Service = {
   number: 67,
   slug: "telegram",

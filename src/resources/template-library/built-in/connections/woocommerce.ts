@@ -2,7 +2,7 @@ import type { Pages, Resource, Service } from "./contract.ts";
 
 const PAGES: Pages = { type: "link_header", sizeParam: "per_page", pageSize: 100 };
 
-/** The shop gives what was changed after an instant; what changed at that very second comes by the lag. */
+/** The shop filters by time of change, exclusively. The lookback window covers changes within the same second. */
 const changed = (name: string, title: string): Resource => ({
   name,
   title,
