@@ -1,4 +1,4 @@
-import { createTransport, type Transporter } from "nodemailer";
+import type { Transporter } from "nodemailer";
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import type { Letter, MailServer, Sent } from "./contract.ts";
@@ -23,6 +23,7 @@ async function connected<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const { address } = await pin(host, port);
+  const { createTransport } = await import("nodemailer"); // 4 MB that few servers need
   const transport = createTransport({
     host: address,
     port,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
-import { type Schema, Type } from "avsc";
+import type { Schema } from "avsc";
 
 /** Rows of one schema as Avro object container files. */
 export interface AvroWriter {
@@ -18,12 +18,12 @@ const ROWS_PER_BLOCK = 4_000;
  * find the fields.
  */
 export function avroWriter(schema: object): AvroWriter {
-  const type = Type.forSchema(schema as Schema);
-  const header = Type.forSchema({ type: "map", values: "bytes" });
-  const long = Type.forSchema("long");
   const text = JSON.stringify(schema);
+  let types: ReturnType<typeof typesOf> | null = null;
   return {
     write(rows, metadata) {
+      types ??= typesOf(schema);
+      const { type, header, long } = types;
       const meta = { ...metadata, "avro.schema": text, "avro.codec": "deflate" };
       const bytes = Object.fromEntries(
         Object.entries(meta).map(([name, value]) => [name, Buffer.from(value)]),
@@ -43,5 +43,15 @@ export function avroWriter(schema: object): AvroWriter {
         ...blocks.flatMap(([count, data]) => [long.toBuffer(count), long.toBuffer(data.length), data, sync]),
       ]);
     },
+  };
+}
+
+/** Loads the library: 3 MB that only those servers need whose tables other engines read. */
+function typesOf(schema: object) {
+  const { Type } = require("avsc") as typeof import("avsc");
+  return {
+    type: Type.forSchema(schema as Schema),
+    header: Type.forSchema({ type: "map", values: "bytes" }),
+    long: Type.forSchema("long"),
   };
 }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import postgres from "postgres";
+import type Postgres from "postgres";
 import { AppError } from "../../base/errors.ts";
 import { type HostAndPort, routeOf, sslModeOf } from "../sql/route.ts";
 import { type ServerLink, serverOf } from "../sql/shape.ts";
@@ -53,8 +53,9 @@ export async function openSession(
 ): Promise<Session> {
   const server = serverOf(link.config, POSTGRES);
   const attempts = ATTEMPTS[sslModeOf(link.config)] ?? ["offered", "none"];
+  const { default: postgres } = await import("postgres"); // few servers read from PostgreSQL
   for (const [index, security] of attempts.entries()) {
-    const session = connect(link, server, { security, statementTimeoutMs, mayWrite });
+    const session = connect(link, server, { postgres, security, statementTimeoutMs, mayWrite });
     try {
       await session.begin();
       return session;
@@ -85,15 +86,19 @@ const preamble = (statementTimeoutMs: number, mayWrite: boolean) => `
   SET LOCAL bytea_output = 'hex';
   SET LOCAL standard_conforming_strings = on`;
 
+interface SessionOptions {
+  /** The library. */
+  postgres: typeof Postgres;
+  security: Security;
+  statementTimeoutMs: number;
+  mayWrite: boolean;
+}
+
 /** A session that connects with its first statement. */
 function connect(
   link: ServerLink,
   server: HostAndPort,
-  {
-    security,
-    statementTimeoutMs,
-    mayWrite,
-  }: { security: Security; statementTimeoutMs: number; mayWrite: boolean },
+  { postgres, security, statementTimeoutMs, mayWrite }: SessionOptions,
 ): Session {
   const { egress, credentials, config, signal, clock } = link;
   const route = routeOf(link);

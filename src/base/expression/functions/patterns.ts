@@ -1,6 +1,8 @@
-import { RE2JS } from "re2js";
+import type { RE2JS } from "re2js";
 import type { Budget } from "../budget.ts";
 import { type Definitions, fail, textOf, wholeOf } from "./contract.ts";
+
+type Re2 = typeof import("re2js");
 
 const MAX_PATTERNS = 256;
 const kept = new Map<string, RE2JS>();
@@ -10,9 +12,10 @@ function patternOf(text: string, budget: Budget): RE2JS {
   const known = kept.get(text);
   if (known) return known;
   budget.step(500 + 20 * text.length);
+  const { RE2JS: library } = require("re2js") as Re2; // loaded for the first pattern
   let pattern: RE2JS;
   try {
-    pattern = RE2JS.compile(text);
+    pattern = library.compile(text);
   } catch (error) {
     return fail(
       `${JSON.stringify(text.slice(0, 60))} is not a valid RE2 pattern: ${(error as Error).message}`,
