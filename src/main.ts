@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { compileForStart } from "./base/jit.ts";
 import type { Wall } from "./base/walls.ts";
 import type { Host } from "./cli/host.ts";
 
@@ -10,7 +11,10 @@ type Command = (args: readonly string[], host: Host) => Promise<number>;
 
 /** Commands are loaded on demand, so that small ones start fast. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import("./cli/serve.ts")).serve,
+  serve: async () => {
+    compileForStart();
+    return (await import("./cli/serve.ts")).serve;
+  },
   demo: async () => (await import("./cli/demo.ts")).demo,
   init: async () => (await import("./cli/init.ts")).init,
   "reset-password": async () => (await import("./cli/reset-password.ts")).resetPassword,

@@ -1,6 +1,7 @@
 import { openApp, type Parts } from "../app.ts";
 import { wideEntries, wideText } from "../base/egress-gate.ts";
 import { startHttpClient } from "../base/egress-start.ts";
+import { compileForWork } from "../base/jit.ts";
 import { type Config, schemeOf } from "../config.ts";
 import type { App } from "../context.ts";
 import { readPassphrase } from "../crypto/age.ts";
@@ -69,6 +70,7 @@ export async function startServer(parts: Parts): Promise<Running> {
   }
   opened.listensOn({ host: config.host, port: http.port });
   const engine = await startEngine(app);
+  compileForWork();
   log.write("info", `Weir ${version} listening on ${addressOf(config, http.port)}`, {
     data: config.dataFolder,
     ...(config.baseUrl === null ? {} : { baseUrl: config.baseUrl }),

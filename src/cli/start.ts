@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import { compileForStart } from "../base/jit.ts";
 import { FolderLocked } from "../folder.ts";
 import { addressIn } from "./address.ts";
 import { openBrowser } from "./browser.ts";
@@ -25,6 +26,7 @@ export function start(args: readonly string[], host: Host): Promise<number> {
     });
     const isOpened = !flags["no-open"];
     const parts = await host.parts({ ...flags, data: flags.data ?? dataFolderHere(host.env) });
+    compileForStart();
     const { serveUntilStopped } = await import("./serve.ts");
     try {
       await serveUntilStopped(host, parts, isOpened);
