@@ -1,10 +1,12 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
-import { lowerPriority, lowerWhenLong, PRIORITIES } from "./priority.ts";
+import { lowerPriority, lowerWhenLong, PRIORITIES, processorMs } from "./priority.ts";
 import { residentBytes } from "./resident.ts";
 import { envFor, type ReachablePaths } from "./walls.ts";
 
 const WATCH_MS = 50;
+/** A process that waits for the CPU on a busy machine gets this many times its limit before it is killed. */
+const WAIT_FACTOR = 4;
 /** What a child says is held here, where nothing else goes on meanwhile. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
@@ -14,6 +16,7 @@ const NONE: ReachablePaths = { read: [], write: [] };
 export interface Chore {
   /** The hidden subcommand of this program: it reads from standard input and writes to standard output. */
   word: string;
+  /** Not counting the time that the process waits for the CPU, if the system reports it. */
   timeoutMs: number;
   maxResidentBytes: number;
   /** What is said of an input that takes too long or too much memory; ends where `why` goes on. */
@@ -55,16 +58,19 @@ export async function doChoreOnBytes(
     stderr: "ignore",
     signal,
     killSignal: "SIGKILL",
-    timeout: chore.timeoutMs,
+    timeout: chore.timeoutMs * WAIT_FACTOR,
   });
   lowerPriority(spawned.pid, PRIORITIES.chore);
   let isTooLarge = false;
   const lower = lowerWhenLong(spawned.pid);
+  const startedMs = performance.now();
+  const isReported = processorMs(process.pid) > 0;
+  const isWaiting = () => isReported && processorMs(spawned.pid) < chore.timeoutMs;
   const watch = setInterval(() => {
     lower();
-    if (residentBytes(spawned.pid) <= chore.maxResidentBytes) return;
-    isTooLarge = true;
-    spawned.kill("SIGKILL");
+    isTooLarge ||= residentBytes(spawned.pid) > chore.maxResidentBytes;
+    const isLate = performance.now() - startedMs > chore.timeoutMs;
+    if (isTooLarge || (isLate && !isWaiting())) spawned.kill("SIGKILL");
   }, WATCH_MS);
   try {
     // A child that ends early closes its end: how it ended is told below.

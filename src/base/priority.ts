@@ -31,8 +31,8 @@ export function lowerWhenLong(pid: number): () => void {
   };
 }
 
-/** Time of the processor that the process has used; 0 where the system does not tell. */
-function processorMs(pid: number): number {
+/** Returns the CPU time that the process has used; 0 if the system can't tell. */
+export function processorMs(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = text.slice(text.lastIndexOf(")") + 2); // a name may hold anything
