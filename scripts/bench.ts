@@ -1,6 +1,6 @@
 /**
- * Runs each scripts/bench/*.bench.ts in a process of its own, one after the other; words given pick those whose name
- * holds one. What each measures against what stands at its top. Ends with all their lines together.
+ * Runs each scripts/bench/*.bench.ts in its own process, one after the other. Arguments select those whose name
+ * contains one. The comment at the top of each file says what it measures. Prints all result lines together at the end.
  */
 import { join } from "node:path";
 
@@ -24,7 +24,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-/** Lines with a verdict, and those of benchmarks that failed. */
+/** Lines with a verdict, and those of failed benchmarks. */
 const table: string[] = [];
 let failed = false;
 for (const path of files) {

@@ -1,9 +1,10 @@
 /**
- * Compiles the single executable: `bun scripts/build.ts [--target linux-arm64] [entry] [outfile]`, by default src/main.ts
- * to dist/weir for this machine, or to dist/weir-TARGET for another. The same source gives the same bytes.
+ * Compiles the single executable: `bun scripts/build.ts [--target linux-arm64] [entry] [outfile]`,
+ * by default src/main.ts to dist/weir for this machine, or to dist/weir-TARGET for another.
+ * The same source produces the same bytes.
  *
- * `WEIR_RELEASE_PUBLIC_KEY` names the file with the key whose releases its `weir upgrade` takes; else it is
- * scripts/release.pub, where that is. `WEIR_COMMIT` is the commit where there is no repository to ask.
+ * `WEIR_RELEASE_PUBLIC_KEY` names the file with the public key for releases that `weir upgrade` accepts. Default:
+ * scripts/release.pub, if it exists. `WEIR_COMMIT` is the commit, for builds outside of a repository.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -18,7 +19,7 @@ const started = performance.now();
 try {
   await build();
 } catch (error) {
-  // The bundler's own error tells of each place that is wrong.
+  // The bundler's own error lists each failing location.
   console.error(error instanceof Error && !(error instanceof AggregateError) ? error.message : error);
   process.exit(1);
 }
@@ -29,7 +30,7 @@ async function build(): Promise<void> {
     options: { target: { type: "string" } },
   });
   requireBun();
-  // The bundler obeys it, and so the page would be another one where it is set.
+  // The bundler reads it, so a different value would produce a different page.
   process.env.NODE_ENV = "production";
   const target = (flags.target ?? OWN).replace(/^bun-/, "");
   if (!isTarget(target))
@@ -51,7 +52,7 @@ async function build(): Promise<void> {
   console.log(`${out}: ${megabytes} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** In the one line that the executable carries; undefined where the builder has none. */
+/** As the single line embedded in the executable. Undefined if the builder has none. */
 function releaseKey(): string | undefined {
   const kept = join(root, "scripts/release.pub");
   const path = process.env.WEIR_RELEASE_PUBLIC_KEY ?? (existsSync(kept) ? kept : undefined);

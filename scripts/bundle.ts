@@ -19,20 +19,20 @@ import { buildWeb } from "./web.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-/** The functions that a server uses, as `bytecode-order.ts` has recorded them. */
+/** The functions that a server uses, as recorded by `bytecode-order.ts`. */
 export const BYTECODE_ORDER = join(root, "scripts/bytecode-order.txt");
 
 interface BundleOptions {
   target: TargetName;
   entry: string;
-  /** Null only tells what would be carried. */
+  /** Null only lists what would be included. */
   outfile: string | null;
   commit: string | undefined;
   /** SPKI in base64. */
   releaseKey: string | undefined;
 }
 
-/** Bundles everything, page and all, and gives back what is carried. Throws where it can't be built. */
+/** Bundles everything, including the page, and returns what is included. Throws if the build fails. */
 export async function bundle(options: BundleOptions): Promise<Component[]> {
   const { target, entry, outfile, commit, releaseKey } = options;
   const { executablePath, packages, duckdb } = await partsFor(target);
@@ -42,7 +42,7 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
     const folder = packageOf(path);
     if (folder !== null && existsSync(join(folder, "package.json"))) folders.add(folder);
   });
-  // The page's styles are made by a plugin that reads its own package, which the bundler does not see.
+  // A plugin generates the page's styles from its own package, which the bundler doesn't see.
   for (const folder of [native, join(root, "node_modules/tailwindcss")]) folders.add(folder);
   const list = () => [ownComponent(), bunComponent(), ...componentsOf(folders)];
 
@@ -50,12 +50,12 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
     .map((path) => path.replaceAll("\\", "/"))
     .filter(isWorker)
     .sort();
-  // Bun lays map files beside what it compiles, also when they are inside; only the executable is moved out.
+  // Bun writes source maps next to its output even if they are embedded; only the executable is moved out.
   const home = outfile === null ? join(root, "dist") : dirname(outfile);
   mkdirSync(home, { recursive: true });
   const workshop = mkdtempSync(join(home, ".build-"));
   try {
-    // Before the build, never inside it: a bundler's plugin that bundles waits for itself.
+    // Before the build, never inside it: a bundler plugin that bundles would wait for itself.
     const webFiles = await buildWeb({ plugins: [note] });
     keepWeb(webFiles);
     const made = join(workshop, target.startsWith("windows") ? "weir.exe" : "weir");
@@ -63,14 +63,14 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
       root,
       entrypoints: [entry, ...workers].map((path) => resolve(root, path)),
       target: "bun",
-      // Each `await import()` becomes a chunk of its own: `weir version` does not load the server.
+      // Each `await import()` becomes a separate chunk: `weir version` doesn't load the server.
       splitting: true,
-      // Parsed beforehand: the first request is answered in a third of the time, for 27 MB more.
+      // Precompiled: the first request takes a third of the time, for 27 MB more.
       bytecode: outfile !== null,
       format: "esm",
-      // Stack traces of the executable speak of the TypeScript.
+      // Stack traces of the executable refer to the TypeScript.
       sourcemap: outfile === null ? "none" : "inline",
-      // Names must survive: Elysia 1.4 knows its own errors by class name, and without it lets bad numbers in.
+      // Names must be kept: Elysia 1.4 recognizes its own errors by class name, and accepts bad numbers otherwise.
       minify: { whitespace: true, syntax: true, identifiers: false },
       ...(outfile === null
         ? {}
@@ -79,16 +79,16 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
               target: bunTarget(target),
               ...(executablePath === undefined ? {} : { executablePath }),
               outfile: made,
-              // What a server uses lies together: 10 MB less of the executable is in memory.
+              // Functions that a server uses are stored together, so 10 MB less of the executable is in memory.
               bytecodeOrder: existsSync(BYTECODE_ORDER) ? BYTECODE_ORDER : null,
-              // The executable obeys no file of the folder that it is started in.
+              // The executable reads no configuration from the current directory.
               autoloadDotenv: false,
               autoloadBunfig: false,
             },
           }),
       define: {
         "process.env.NODE_ENV": '"production"',
-        // For packages in CommonJS the bundler would write the folders of this machine.
+        // For CommonJS packages, the bundler would embed this machine's paths.
         __dirname: '"/"',
         __filename: '"/"',
         WEIR_COMMIT: JSON.stringify(commit) ?? "undefined",
@@ -114,7 +114,7 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
   }
 }
 
-/** Undefined outside of a repository, and on a machine without git. */
+/** Undefined outside of a repository or without git. */
 export function commitOf(): string | undefined {
   const program = Bun.which("git");
   if (program === null) return undefined;
@@ -124,7 +124,7 @@ export function commitOf(): string | undefined {
 
 const bunTarget = (target: TargetName) => `bun-${target}` as Bun.Build.CompileTarget;
 
-/** Other versions make other bytes, and were not tried. */
+/** Other versions produce other bytes, and weren't tested. */
 export function requireBun(): void {
   const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   if (Bun.version === devDependencies.bun) return;

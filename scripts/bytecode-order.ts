@@ -1,7 +1,7 @@
 /**
- * Records which functions a server uses as it starts and does what most servers do: `bun scripts/bytecode-order.ts`. The
- * build puts their bytecode together (`bundle.ts`), so that fewer pages of the executable are read and kept in memory.
- * A record of older source still fits what has not changed; it is made anew before a release.
+ * Records which functions a server uses at start and for the most common work: `bun scripts/bytecode-order.ts`.
+ * The build stores their bytecode together (`bundle.ts`), so that fewer pages of the executable are read and kept in
+ * memory. A record of older source still applies to unchanged functions; it is renewed before a release.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,10 @@ import { load, rawRequest } from "./bench/load.ts";
 import { BODY, BRANCH_AUTOMATION, HOOK_HEADERS, initWeir, serveWeir } from "./bench/weir.ts";
 import { BYTECODE_ORDER } from "./bundle.ts";
 
-/** The version, functions and modules. Constants and texts lie with their functions; they are 40 times as many lines. */
+/**
+ * The version, functions and modules.
+ * Constants and texts are stored with their functions, and have 40 times as many lines.
+ */
 const KEPT = /^(?:v\d|[FMN] )/;
 const CONNECTIONS = 8;
 const SECONDS = 3;
@@ -38,7 +41,7 @@ try {
   const action = { name: "Script", kind: "run_script", definition: { source } };
   const { id } = await weir.call("POST", "/api/v1/actions", action);
   await weir.call("POST", `/api/v1/actions/${id}/run`);
-  await Bun.sleep(SETTLE_MS); // the loops of the engine have their turns
+  await Bun.sleep(SETTLE_MS); // Lets the engine's loops run.
   for (const list of LISTS) await weir.call("GET", `/api/v1${list}`);
   await fetch(weir.origin, { headers: { accept: "text/html" } });
   await weir.stop();

@@ -1,4 +1,4 @@
-/** Everything that must hold before a change is done, quickest first; stops at the first that does not. */
+/** Everything that must pass before a change is finished, quickest first. Stops at the first failure. */
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");

@@ -3,18 +3,18 @@ import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dir, "..");
 
-/** A package that the executable carries. */
+/** A package included in the executable. */
 export interface Component {
   name: string;
   version: string;
-  /** SPDX, as the package says. */
+  /** SPDX, from the package. */
   license: string;
   text: string;
-  /** What it asks for: the range of each, by name. */
+  /** Dependencies: the version range of each, by name. */
   needs: Readonly<Record<string, string>>;
 }
 
-/** Licenses that ask for no more than that their text goes along, which `weir licenses` prints. */
+/** Licenses that only require including their text, which `weir licenses` prints. */
 const FREE = new Set([
   "0BSD",
   "Apache-2.0",
@@ -29,7 +29,7 @@ const FREE = new Set([
   "Zlib",
 ]);
 
-/** Packages under another license, and why they may be carried. */
+/** Packages with another license, and why they may be included. */
 export const REASONS: Readonly<Record<string, string>> = {
   bun: "The LGPL of JavaScriptCore and tinycc asks that they can be exchanged: the sources of Bun and of Weir are public, and scripts/licenses/bun.txt says how.",
   "@fontsource-variable/inter": "The OFL is about the font alone, which is carried as it is.",
@@ -37,14 +37,14 @@ export const REASONS: Readonly<Record<string, string>> = {
     "The MPL is about its own files alone, which are carried unchanged; they are public.",
 };
 
-/** True where one of the licenses that are offered, or each of those that are joined, is free. */
+/** Whether one of the alternative licenses, or each of the combined ones, is free. */
 export const isFree = (license: string): boolean =>
   license
     .replaceAll(/[()]/g, "")
     .split(" OR ")
     .some((offer) => offer.split(" AND ").every((one) => FREE.has(one.trim())));
 
-/** The folder of the package that a file belongs to; null for a file of none. */
+/** Returns the folder of the package that a file belongs to. Null for a file in none. */
 export const packageOf = (path: string): string | null =>
   /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll("\\", "/"))?.[0] ?? null;
 
@@ -52,7 +52,7 @@ interface PackageJson {
   name: string;
   version: string;
   license?: string | { type: string };
-  /** As older packages have it. */
+  /** In older packages. */
   licenses?: { type: string }[];
   author?: string | { name?: string };
   dependencies?: Record<string, string>;
@@ -61,7 +61,9 @@ interface PackageJson {
 const readPackage = (folder: string): PackageJson =>
   JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 
-/** What lies in each of `folders`, sorted, one for each name and version. Throws for a package that names no license. */
+/**
+ * Returns the packages in each of `folders`, sorted, one per name and version. Throws for a package without a license.
+ */
 export function componentsOf(folders: Iterable<string>): Component[] {
   const found = new Map<string, Component>();
   for (const folder of folders) {
@@ -85,7 +87,7 @@ function textIn(folder: string): string | null {
   return texts.length === 0 ? null : texts.join("\n\n");
 }
 
-/** For a package that names its license and brings no text of it. Throws where there is none here either. */
+/** License text for a package that names its license without including it. Throws if it isn't available here either. */
 function standardText({ name, author }: PackageJson, license: string): string {
   const by = (typeof author === "object" ? author.name : author) ?? `the authors of ${name}`;
   const texts = license
@@ -99,7 +101,7 @@ function standardText({ name, author }: PackageJson, license: string): string {
 
 const standardPath = (license: string) => join(import.meta.dir, "licenses", `${license}.txt`);
 
-/** Bun is part of each executable, and its package brings no text. */
+/** Bun is part of each executable, and its package has no license text. */
 export const bunComponent = (): Component => ({
   name: "bun",
   version: readPackage(join(root, "node_modules/bun")).version,
@@ -112,6 +114,6 @@ export function ownComponent(): Component {
   const { name, version, license, dependencies = {} } = readPackage(root);
   const text = [join(root, "LICENSE"), standardPath("django")]
     .map((path) => readFileSync(path, "utf8").trim())
-    .join("\n\n"); // src/base/common-passwords.txt comes from Django
+    .join("\n\n"); // src/base/common-passwords.txt is from Django.
   return { name, version, license: String(license), text, needs: dependencies };
 }

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import { brotliCompressSync, constants, zstdCompressSync } from "node:zlib";
 
-/** What one build has compressed, for the next one; goes with the packages. */
+/** Compressed files for the next build. Deleted with the packages. */
 const CACHE = join(import.meta.dir, "..", "node_modules", ".cache", "weir");
 
-/** 70 MB become 20; higher levels take the build ten seconds for one or two more. */
+/** 70 MB become 20; higher levels add ten seconds to the build for one or two MB more. */
 const ZSTD_LEVEL = 9;
 const BROTLI_QUALITY = constants.BROTLI_MAX_QUALITY;
 
@@ -20,7 +20,7 @@ export const brotli = (bytes: Uint8Array): Uint8Array =>
     brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
   );
 
-/** Compressed by `compress`, or as an earlier build of the same Bun has left it. */
+/** Compressed by `compress`, or cached by an earlier build with the same Bun. */
 function kept(way: string, bytes: Uint8Array, compress: () => Uint8Array): Uint8Array {
   const name = createHash("sha256").update(`${Bun.version} ${way} `).update(bytes).digest("hex");
   const path = join(CACHE, name);

@@ -1,6 +1,6 @@
 /**
- * How much of the interface exists. `bun scripts/coverage.ts` prints what is still to come;
- * `--record` writes what exists into test/house/existing.json, from where nothing may vanish.
+ * How much of the interface exists. `bun scripts/coverage.ts` prints what is missing;
+ * `--record` writes what exists to test/house/existing.json, from which nothing may disappear.
  */
 import { join } from "node:path";
 import { mountedRoutes } from "../src/server.ts";
@@ -9,15 +9,15 @@ import { type Operation, operations } from "../test/house/interface.ts";
 type Route = Pick<Operation, "method" | "path">;
 
 export interface Coverage {
-  /** `GET /path` of the texts' operations that are mounted, sorted. */
+  /** `GET /path` of the specified operations that are mounted, sorted. */
   existing: string[];
-  /** Those that are not mounted yet, in the order of the texts. */
+  /** Operations that aren't mounted yet, in the order of the specification. */
   missing: Operation[];
-  /** Mounted, and in no text; sorted. */
+  /** Mounted operations that aren't specified, sorted. */
   others: string[];
 }
 
-/** Parameters match by place: `{id}` is `{run_id}`. */
+/** Parameters match by position: `{id}` is `{run_id}`. */
 const keyOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path.replace(/\{[^}]*\}/g, "{}")}`;
 
 const spell = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
@@ -42,7 +42,7 @@ export const recordPath = join(import.meta.dir, "..", "test", "house", "existing
 
 export const readRecord = async () => (await Bun.file(recordPath).json()) as string[];
 
-/** Of the server as it stands. */
+/** Coverage of the current server. */
 export const readCoverage = async () => compareRoutes(operations, await mountedRoutes());
 
 export const countLine = ({ existing }: Coverage) =>

@@ -1,21 +1,21 @@
 /**
- * The tests that try more than each change has the time for, with their full numbers: `bun scripts/deep.ts [path…]`.
- * What they do in the gate and here stands in each as `scaled(gate, deep)`; `deepTest` and the files `*.deep.test.ts` are of
- * this run alone: properties, fuzz, kills, long journeys, and in test/exact 10,500 tables of seven kinds of sources and
- * 50 rounds of changes, loads and kills. What EXACT_TABLES, EXACT_ROUNDS, EXACT_SEED and WEIR_FUZZ_SEED say counts; the seed of a run that failed makes
- * the same again. The last line says `N passed, N failed`.
+ * Tests that take too long for each change, with their full numbers: `bun scripts/deep.ts [path…]`. Each has its
+ * numbers for the gate and for here as `scaled(gate, deep)`; `deepTest` and `*.deep.test.ts` run only here: properties,
+ * fuzzing, kills, long journeys, and in test/exact 10,500 tables of seven kinds of sources and 50 rounds of changes,
+ * loads and kills. EXACT_TABLES, EXACT_ROUNDS, EXACT_SEED and WEIR_FUZZ_SEED override these;
+ * the seed of a failed run reproduces it. The last line is `N passed, N failed`.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { holds, runTests, tallyOf } from "./run-tests.ts";
 
-/** Most tests name none of their own. */
+/** Most tests don't set their own. */
 const TEST_TIMEOUT_MS = 30 * 60_000;
 const RUN_TIMEOUT_MS = 6 * 60 * 60_000;
 const root = join(import.meta.dir, "..");
 
-/** Those that have other numbers here. */
+/** Tests with other numbers here. */
 const scaledFiles = (): string[] => [
   "test/exact",
   ...[...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter(
@@ -25,7 +25,7 @@ const scaledFiles = (): string[] => [
   ),
 ];
 
-/** Those that also run with all of Weir in PostgreSQL, with the numbers of the gate. */
+/** Tests that also run with Weir on PostgreSQL, with the gate's numbers. */
 const ON_POSTGRES = [
   "test/engine/worker.test.ts",
   "test/resources/access-tokens.test.ts",
@@ -63,7 +63,7 @@ const tally = tallyOf(await runTests(paths.length > 0 ? paths : scaledFiles(), {
 const onPostgres = { passed: 0, failed: 0 };
 if (paths.length === 0)
   for (const file of ON_POSTGRES) {
-    // one by one: a server is stopped after the first file that started it
+    // One by one: a server is stopped after the first file that started it.
     const { passed, failed } = tallyOf(
       await runTests([file], { ...how, env: { WEIR_TEST_STORE: "postgres" } }),
     );

@@ -1,7 +1,7 @@
 /**
- * Weir from the source tree, with the demo's data, which starts anew when a file of src/ or web/ changes and then
- * reloads the pages that are open: `bun run dev [--port 8484] [--data weir-data/dev]`. Each start of this script gives
- * the owner of the sample workspace a new password and prints it.
+ * Runs Weir from source with the demo's data: `bun run dev [--port 8484] [--data weir-data/dev]`.
+ * It restarts when a file in src/ or web/ changes, and then reloads open pages.
+ * Each start of this script gives the owner of the sample workspace a new password and prints it.
  */
 import { existsSync, watch } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ let server: Bun.Subprocess | null = null;
 /** Pages that wait for a change. */
 const pages = new Set<ReadableStreamDefaultController<string>>();
 
-/** Starts the server in place of the one before, and reloads the pages once it answers. */
+/** Replaces the running server, and reloads the pages once it responds. */
 async function restart(): Promise<void> {
   server?.kill();
   await server?.exited;
@@ -50,14 +50,14 @@ async function restart(): Promise<void> {
   });
   server = started;
   while (started.exitCode === null) {
-    const reply = await fetch(`${upstream}/health`).catch(() => null); // not up yet
+    const reply = await fetch(`${upstream}/health`).catch(() => null); // Not up yet.
     if (reply?.ok) break;
     await Bun.sleep(50);
   }
   for (const page of pages) page.enqueue("data: changed\n\n");
 }
 
-/** Hands a request on. A page gets a script besides, which waits for changes. */
+/** Forwards a request. A page also gets a script that waits for changes. */
 async function forward(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const asked = new Headers(request.headers);
@@ -76,7 +76,7 @@ async function forward(request: Request): Promise<Response> {
   return new Response(body, { status: reply.status, headers });
 }
 
-/** Says `changed` after each restart, until the page goes. */
+/** Sends `changed` after each restart, until the page disconnects. */
 function changes(): ReadableStream<string> {
   let own: ReadableStreamDefaultController<string> | null = null;
   return new ReadableStream({

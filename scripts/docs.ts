@@ -1,7 +1,7 @@
 /**
- * The parts of docs/ and the README that the code itself tells: fields of kinds and providers, commands, operations, types.
- * `bun scripts/docs.ts` writes them between the marks of each page; what is around them is written by hand.
- * A kind or provider without a page gets one. test/docs/pages.test.ts holds the pages against this.
+ * Generates parts of docs/ and the README from the code: fields of kinds and providers, commands, operations, types.
+ * `bun scripts/docs.ts` writes them between the markers of each page; the rest is written by hand.
+ * A kind or provider without a page gets one. test/docs/pages.test.ts checks the pages against this.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interface Page {
   /** Below docs/. */
   path: string;
   title: string;
-  /** What stands between the marks, by their name. */
+  /** Content between the markers, by name. */
   parts: Readonly<Record<string, string>>;
 }
 
@@ -158,7 +158,7 @@ const providerLinks = () =>
 const open = (name: string) => `<!-- made: ${name} -->`;
 const CLOSE = "<!-- /made -->";
 
-/** The page with its made parts as they are now; throws where a mark is missing. */
+/** Returns the page with its generated parts. Throws if a marker is missing. */
 export function withParts(text: string, { path, parts }: Page): string {
   return Object.entries(parts).reduce((whole, [name, part]) => {
     const from = whole.indexOf(open(name));

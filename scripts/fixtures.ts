@@ -1,7 +1,7 @@
 /**
- * Makes the kept databases of `test/store/fixtures`: one of each version of the schema, with rows in every table, which
- * `test/store/fixtures.test.ts` brings to the newest. `bun scripts/fixtures.ts [last]` makes those that are missing, up to
- * the migration `last`; one that is there is what a released version left behind, and never made anew.
+ * Creates the stored databases of `test/store/fixtures`: one for each schema version, with rows in every table,
+ * which `test/store/fixtures.test.ts` migrates to the newest. `bun scripts/fixtures.ts [last]` creates missing ones,
+ * up to the migration `last`. An existing one was created by a released version, and is never replaced.
  */
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import { openStore } from "../src/store/store.ts";
 
 const FOLDER = join(import.meta.dir, "../test/store/fixtures");
 const MADE_AT = "2026-01-02T03:04:05.678Z";
-/** Rows of each table; the last one belongs to a second organization. */
+/** Number of rows per table. The last one belongs to a second organization. */
 const ROWS = 3;
 /** Filled by triggers, by the chain of events, or by the migrations themselves. */
 const NOT_FILLED = new Set(["migrations", "counts", "events"]);
@@ -31,7 +31,7 @@ interface Column {
   dflt_value: string | null;
 }
 
-/** What the schema alone does not say of a value. */
+/** Values with constraints that the schema doesn't show. */
 const VALUES: Readonly<Record<string, (n: number) => Value>> = {
   "lake_files.load_id": (n) => idOf("lake_loads", n),
   "lake_files.removed_at": () => null,
@@ -47,7 +47,7 @@ const VALUES: Readonly<Record<string, (n: number) => Value>> = {
   "templates.status": (n) => (n === 0 ? "draft" : "published"),
 };
 
-/** Columns that hold JSON, by their name. */
+/** Names of columns with JSON. */
 const JSON_NAMES =
   /^(actor|body|components|config|context|data|definition|error|events|form_\w+|frontmatter|headers|input|input_\w+|item|pending|progress|query|raw_data|reply|result|scope|steps|tables|usage)$/;
 
@@ -76,7 +76,8 @@ const isTable = (db: Database, name: string) =>
   db.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== null;
 
 function fill(db: Database): void {
-  db.run("PRAGMA foreign_keys = OFF"); // the order of the tables is not theirs; what is referred to is checked below
+  // Tables aren't filled in the order of their references, which are checked below.
+  db.run("PRAGMA foreign_keys = OFF");
   const tables = db
     .query<{ name: string }, []>(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -108,7 +109,7 @@ function fill(db: Database): void {
   if (broken.length > 0) throw new Error(`The rows do not fit together: ${JSON.stringify(broken[0])}`);
 }
 
-/** A chain of events for each organization, as the program writes them. */
+/** Inserts a chain of events for each organization, as the program does. */
 function fillTrail(db: Database): void {
   const heads = new Map<string, string>();
   const insert =

@@ -1,20 +1,20 @@
 /**
- * The house rules that a compiler cannot see. `bun scripts/house.ts` prints each breach;
- * `test/house/rules.test.ts` fails on any.
+ * The house rules that a compiler can't check.
+ * `bun scripts/house.ts` prints each violation; `test/house/rules.test.ts` fails on any.
  *
- * 1. Floors. A file's name is its floor; an import goes down or stays level, never up. The page in web/ stands apart.
- * 2. Words. What is threaded through `App` is not also taken from the air.
+ * 1. Floors. A file's name is its floor; an import goes down or stays level, never up. The page in web/ is separate.
+ * 2. Words. What is passed through `App` is not also taken from globals.
  * 3. Circles. No files import values of each other in a circle, nor do the folders of one floor.
  * 4. Links. A decision that a text names exists.
- * 5. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
- * 6. Names. What is exported is called by the words of the glossary in src/README.md.
+ * 5. Marks. No text of the project mentions unfinished work or the machine it was written on.
+ * 6. Names. Exported names use the words of the glossary in src/README.md.
  *
- * The patterns are spelt so that none of them finds itself here.
+ * The patterns are spelled so that they don't match themselves.
  */
 import { readdirSync, statSync } from "node:fs";
 import { posix } from "node:path";
 
-/** Floors from the ground up. The first pattern that fits a path, read upwards, is its floor. */
+/** Floors from the ground up. A path's floor is the first one whose pattern matches. */
 const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["base", /^src\/(base\/|version\.ts$)/],
   ["contract", /^src\/\w+\/contract(-\w+)?\.ts$/],
@@ -36,11 +36,11 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
 ];
 
 interface Rule {
-  /** What the rule finds; comment lines are not looked at. */
+  /** What the rule forbids. Comment lines are ignored. */
   word: RegExp;
-  /** The files the rule is for. */
+  /** The files that the rule applies to. */
   where: RegExp;
-  /** The only ones among them where it may stand. */
+  /** Files among them where it is allowed. */
   except?: RegExp;
   instead: string;
 }
@@ -58,14 +58,14 @@ const WORDS: readonly Rule[] = [
   },
   { word: /\brandomUUID/, where: SOURCE, except: /^src\/base\/ids\.ts$/, instead: "ctx.ids" },
   { word: /\bprocess\.env\b/, where: SOURCE, except: /^src\/main\.ts$/, instead: "Config" },
-  // Arguments in a list are never read by a shell.
+  // Arguments in a list are never parsed by a shell.
   {
     word: /\bchild_process\b|\bBun\.\$|\bfrom "bun"|\bspawn(?:Sync)?\(\s*["'`[]+\s*["'`]?[\w/]*\b(?:sh|bash|cmd|powershell)\b/,
     where: SOURCE,
     instead: "Bun.spawn, with the program and its arguments in a list",
   },
   { word: /\bconsole\./, where: SOURCE, except: /^src\/(cli\/|main\.ts$)/, instead: "report" },
-  // A call, not a method that is named so: `egress.fetch(` and `fetch(request) {` are other things.
+  // A call, not a method with this name: `egress.fetch(` and `fetch(request) {` are allowed.
   {
     word: /(?:\b(?:await|return|void|yield)\s+|[=(?:>!&|[][ \t]*)fetch\(|^[ \t]*fetch\([^:\n]*\)[;.]|\b(?:globalThis|Bun|window)\.fetch\b/m,
     where: SOURCE,
@@ -85,7 +85,7 @@ const WORDS: readonly Rule[] = [
   },
   { word: /(?<![.\w])fetch\(/, where: WEB, except: /^web\/api\.ts$/, instead: "call, of web/api.ts" },
   { word: /\bconsole\./, where: WEB, instead: "notify, of web/parts/base/toast.tsx" },
-  // What a name or a reply holds is never read as markup or as code.
+  // Text from a name or response is never parsed as markup or code.
   {
     word: /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval)\b|\bnew Function\b/,
     where: WEB,
@@ -106,14 +106,14 @@ const WORDS: readonly Rule[] = [
 ];
 
 interface Name {
-  /** Words of a name, small and singular. */
+  /** Words of a name, lower case and singular. */
   words: readonly string[];
-  /** Where one of them is the right word. */
+  /** Files in which one of them is the right word. */
   except?: RegExp;
   instead: string;
 }
 
-/** Words that said many things, or that nobody else uses; locals may have them. */
+/** Ambiguous or unusual words. Local variables may use them. */
 const NAMES: readonly Name[] = [
   {
     words: ["place", "placed"],
@@ -144,7 +144,7 @@ const NAMES: readonly Name[] = [
   },
 ];
 
-/** Looked for in every text of the project, comments too. */
+/** Forbidden in every text of the project, including comments. */
 const MARKS: readonly (readonly [mark: RegExp, meaning: string])[] = [
   [/\b(?:TO[D]O|FIX[M]E|X[X]X)\b/, "unfinished work"],
   [/\/(?:w[o]rk|f[a]rm)\/|(?<![\w.}-])\/(?:r[o]ot|h[o]me\/[\w.-]+)\//, "a path of one machine"],
@@ -152,19 +152,19 @@ const MARKS: readonly (readonly [mark: RegExp, meaning: string])[] = [
   [/\bregistry\.(?:np[m]js|ya[r]npkg)\.|\bnp[m]js\.(?:org|com)\b/, "a registry host"],
 ];
 
-/** What .gitignore leaves out, and git itself. */
+/** What .gitignore excludes, and git itself. */
 const OUTSIDE = new Set([".git", "node_modules", "dist", "out", "weir-data"]);
 
 const MAX_ROOM_LINES = 400;
 
 export interface Inspection {
-  /** One line for each breach, sorted. */
+  /** One line per violation, sorted. */
   breaches: string[];
-  /** Habits that were left, sorted; they fail nothing. */
+  /** Outdated habits, sorted. They don't fail the check. */
   remarks: string[];
 }
 
-/** Looks at every text under `root`. */
+/** Inspects every text file under `root`. */
 export async function inspect(root: string): Promise<Inspection> {
   const breaches: string[] = [];
   const remarks: string[] = [];
@@ -224,7 +224,7 @@ function climbs(path: string, text: string): string[] {
     .map((target) => `${path}: imports ${target}, which is higher up`);
 }
 
-/** The files of which `path` imports more than types, once it is loaded. */
+/** Returns the files from which `path` imports more than types, at load time. */
 function valuesOf(path: string, text: string): string[] {
   const code = withoutComments(text);
   return [...code.matchAll(/^(?:import|export)\b([^"';]*?)(?:\bfrom\s*)?"(\.{1,2}\/[^"]+\.tsx?)"/gm)]
@@ -240,7 +240,7 @@ function isOfTypes(what: string): boolean {
 
 const FOLDER = /^(?:src\/(?:resources\/)?|web\/parts\/)[\w-]+(?=\/)/;
 
-/** Which folders import values of which others on the same floor; the page's parts have one of their own. */
+/** Returns which folders import values from which others on the same floor. The page's parts are grouped by folder. */
 function foldersOf(imports: ReadonlyMap<string, readonly string[]>): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const [path, targets] of imports) {
@@ -256,7 +256,7 @@ function foldersOf(imports: ReadonlyMap<string, readonly string[]>): Map<string,
   return found;
 }
 
-/** One line for each import that closes a circle. */
+/** Returns one line for each import that closes a circle. */
 function circles(imports: ReadonlyMap<string, readonly string[]>, what: string): string[] {
   const found: string[] = [];
   const done = new Set<string>();
@@ -277,7 +277,7 @@ function circles(imports: ReadonlyMap<string, readonly string[]>, what: string):
 const EXPORTED =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:class|const|enum|function\*?|interface|let|type) (\w+)/gm;
 
-/** The words of a name: `openHookReader` and `HOOK_READER` have "hook", as does `hooks`. */
+/** Returns the words of a name: `openHookReader`, `HOOK_READER` and `hooks` contain "hook". */
 const wordsOf = (name: string): string[] =>
   (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).flatMap((word) => {
     const small = word.toLowerCase();
@@ -294,11 +294,11 @@ function oldNames(path: string, text: string): string[] {
 
 const PAGE_MAY = "use its own files, types of the server, and pure modules of base/";
 
-/** What no browser has: packages, modules of the runtime and its globals. */
+/** What no browser has: packages, runtime modules and globals. */
 const RUNTIME =
   /^import\b(?!\s*type\b)[^"';]*"(?!\.)|^export\b(?!\s*type\b)[\s\w{},*]*\bfrom\s*"(?!\.)|\bimport\("(?!\.)|\b(?:Bun|Buffer|process)\b|\bimport\.meta\b/m;
 
-/** Whether it is a module of base/ that needs nothing but the language, nor does what it imports. */
+/** Returns whether it is a module of base/ that only needs the language, including its imports. */
 function isPure(
   path: string,
   texts: ReadonlyMap<string, string>,
@@ -311,7 +311,10 @@ function isPure(
   );
 }
 
-/** The page knows the server by its types and by pure modules of base/, and so can't carry a part of it into browsers. */
+/**
+ * The page may import the server's types and pure modules of base/,
+ * so that it can't carry parts of the server into browsers.
+ */
 function leaves(path: string, text: string, isAllowed: (target: string) => boolean): string[] {
   return [
     ...withoutComments(text).matchAll(/(?:\bimport\b([^"';]*?)\bfrom|\bimport\(?)\s*"(\.{1,2}\/[^"]+)"/g),
@@ -342,7 +345,7 @@ function marks(path: string, text: string): string[] {
   });
 }
 
-/** Of a line that is comment and nothing else only the slashes are left, so that line numbers stay. */
+/** Reduces comment-only lines to their slashes, so that line numbers don't change. */
 const withoutComments = (text: string) => text.replace(/^[ \t]*(?:\/\/|\/?\*).*$/gm, "//");
 
 const at = (path: string, text: string, found: RegExpExecArray) =>

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { type BuiltFile, buildWeb } from "./web.ts";
 
 const root = join(import.meta.dir, "..");
-/** The last page that was bundled, and of what; goes with the packages. */
+/** The last bundled page, with the hash of its sources. Deleted with the packages. */
 const KEPT = join(root, "node_modules/.cache/weir/page.json");
 
 interface Kept {
@@ -11,7 +11,7 @@ interface Kept {
   files: { path: string; type: string; isHashed: boolean; base64: string }[];
 }
 
-/** The page as the last build has left it where its sources are the same: bundling takes a second of a processor. */
+/** Returns the page from the last build if its sources are the same: bundling takes a second of CPU time. */
 export async function keptWeb(): Promise<BuiltFile[]> {
   const hash = sourceHash();
   const kept: Kept | null = existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, "utf8")) : null;
@@ -22,7 +22,7 @@ export async function keptWeb(): Promise<BuiltFile[]> {
   return files;
 }
 
-/** Keeps a page that was built just now. */
+/** Stores a page that was just built. */
 export function keepWeb(files: readonly BuiltFile[], hash = sourceHash()): void {
   const kept: Kept = {
     hash,
@@ -34,7 +34,7 @@ export function keepWeb(files: readonly BuiltFile[], hash = sourceHash()): void 
   renameSync(aside, KEPT);
 }
 
-/** Of all that a page may be made of. */
+/** Hashes everything that a page can depend on. */
 function sourceHash(): string {
   const paths = [...new Bun.Glob("{web,src}/**/*").scanSync(root)].sort();
   const hash = new Bun.CryptoHasher("sha256").update(Bun.version);

@@ -5,7 +5,7 @@ import type { BuiltFile } from "./web.ts";
 
 const root = join(import.meta.dir, "..");
 
-/** Folders below docs/ whose pages are listed together beside each of them. */
+/** Folders in docs/ whose pages list each other in the sidebar. */
 const GROUPS: Readonly<Record<string, string>> = {
   "": "Documentation",
   kinds: "Kinds of actions",
@@ -17,13 +17,13 @@ const GROUPS: Readonly<Record<string, string>> = {
 };
 
 interface Source {
-  /** Below docs/, without the ending: `kinds/http_request`; `index` is the table of contents. */
+  /** Relative to docs/, without the extension: `kinds/http_request`. `index` is the table of contents. */
   name: string;
   markdown: string;
   title: string;
 }
 
-/** What the search looks through; one for each heading. */
+/** A searchable section, one per heading. */
 interface Passage {
   page: string;
   anchor: string;
@@ -32,7 +32,7 @@ interface Passage {
   text: string;
 }
 
-/** The documents as pages of /docs/, with their search: static files that need nothing from elsewhere. */
+/** Builds the documents as pages of /docs/, with their search: static files without external dependencies. */
 export function buildManual(): BuiltFile[] {
   const sources = readSources();
   const passages: Passage[] = [];
@@ -80,7 +80,7 @@ function file(name: string, type: string, content: string | Uint8Array): BuiltFi
   return { path: `docs/${name}`, type, isHashed: false, bytes };
 }
 
-/** An HTML page; its passages are added to those of the search. */
+/** Returns an HTML page, and adds its passages to the search. */
 function page(source: Source, sources: readonly Source[], passages: Passage[]): string {
   const { name, title } = source;
   const to = (target: string) => posix.relative(posix.dirname(`docs/${name}`), target) || ".";
@@ -150,7 +150,7 @@ function contentOf({ name, title, markdown }: Source, passages: Passage[]): stri
     if (token.type !== "heading" && token.type !== "space") keep(plain(textOf(made)));
     return made;
   });
-  // What scrolls by itself has to be reached by keyboard.
+  // Scrollable elements must be reachable by keyboard.
   return html
     .join("")
     .replaceAll("<pre>", '<pre tabindex="0">')
@@ -158,7 +158,7 @@ function contentOf({ name, title, markdown }: Source, passages: Passage[]): stri
     .replaceAll("</table>", "</table></div>");
 }
 
-/** The address of a link, from the page on; null where it leads to what isn't served. */
+/** Resolves a link relative to the page. Null if it leads to something that isn't served. */
 function targetOf(from: string, href: string): string | null {
   if (/^(https?:|#|mailto:)/.test(href)) return href;
   const [path = "", anchor] = href.split("#");
@@ -178,7 +178,7 @@ function servedAs(source: string): string | null {
   return below.replace(/README\.md$/, "index.md").slice(0, -".md".length);
 }
 
-/** As GitHub makes anchors of headings. */
+/** Makes anchors of headings as GitHub does. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -14,8 +14,8 @@ const LIBRARY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) from `packages`, compressed. Its own
- * loader picks a package by a name made at run time, which a compiled file can't follow.
+ * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) from `packages`, compressed.
+ * Its own loader chooses a package by a name that is computed at run time, which a compiled file can't resolve.
  */
 export const duckdbNative = (platform: string, packages = modules): BunPlugin => ({
   name: "duckdb-native",
@@ -47,8 +47,8 @@ module.exports = loadNative(${JSON.stringify(folder)}, [${files.join(", ")}]);
 });
 
 /**
- * Files by names of their own, `SCHEME:NAME`, for a module that a plugin writes: its text goes into the executable's
- * source map, and with paths would carry the folder that the build ran in.
+ * Resolves files as `SCHEME:NAME`, for a module that a plugin writes:
+ * its text is included in the executable's source map, and paths would reveal the build folder.
  */
 function carryFiles(build: PluginBuilder, scheme: string, read: (name: string) => Promise<Uint8Array>): void {
   build.onResolve({ filter: new RegExp(`^${scheme}:`) }, ({ path }) => ({
@@ -61,15 +61,15 @@ function carryFiles(build: PluginBuilder, scheme: string, read: (name: string) =
   }));
 }
 
-/** Embeds the admin page: src/http/web.embed.ts becomes a module that carries `files`. */
+/** Embeds the admin page: replaces src/http/web.embed.ts with a module that contains `files`. */
 export const embedWeb = (files: readonly BuiltFile[]): BunPlugin =>
   embedFiles("embed-web", /[\\/]src[\\/]http[\\/]web\.embed\.ts$/, "openWebFiles", files);
 
-/** Embeds the documents likewise, in place of src/http/manual.embed.ts. */
+/** Embeds the documents in the same way, replacing src/http/manual.embed.ts. */
 export const embedManual = (files: readonly BuiltFile[]): BunPlugin =>
   embedFiles("embed-manual", /[\\/]src[\\/]http[\\/]manual\.embed\.ts$/, "openManualFiles", files);
 
-/** Makes of the module at `filter` one whose function `opens` gives back `files`, each raw and compressed. */
+/** Replaces the module at `filter` with one whose function `opens` returns `files`, each raw and compressed. */
 const embedFiles = (
   scheme: string,
   filter: RegExp,
@@ -109,7 +109,7 @@ function refuse(name: string): never {
   throw new Error(`There is no file ${name} to carry.`);
 }
 
-/** Hears of each file of a package that a build reads; has to be the first of its plugins. */
+/** Reports each file of a package that a build reads. Must be the build's first plugin. */
 export const notePackages = (note: (path: string) => void): BunPlugin => ({
   name: "note-packages",
   setup(build) {
@@ -120,7 +120,7 @@ export const notePackages = (note: (path: string) => void): BunPlugin => ({
   },
 });
 
-/** Embeds what `weir licenses` prints, as `list` gives it once all other files have been read. */
+/** Embeds what `weir licenses` prints, as `list` returns it once all other files have been read. */
 export const carryLicenses = (list: () => unknown): BunPlugin => ({
   name: "carry-licenses",
   setup(build) {
@@ -141,8 +141,8 @@ export const openLicenses = async () =>
 const LONG_LOOP = /for \(let i = 128; i < 65536; i\+\+\) \{\s*IS_IDENTIFIER_CHAR\[i\] = 1;\s*\}/;
 
 /**
- * Fills a table of sucrase without a loop: in the executable the loop stands in the one function that holds the whole of
- * a bundle, and the compiler takes 100 MB to optimise that while it runs.
+ * Fills a table of sucrase without a loop. In the executable, the loop is in the one function that contains the whole
+ * bundle, which takes the compiler 100 MB to optimize at run time.
  */
 export const fillTables: BunPlugin = {
   name: "fill-tables",
@@ -159,9 +159,9 @@ export const fillTables: BunPlugin = {
 };
 
 /**
- * Stops the build when a native module other than DuckDB's would come along: it would need a plugin of its
- * own to be unpacked, and 10 MB. `@libsql/client` has one, `@libsql/client/http` has none. `ssh2` does without those
- * that it looks for, which only make it faster.
+ * Stops the build if a native module other than DuckDB's would be included:
+ * it would need a plugin to unpack it, and 10 MB. `@libsql/client` has one, `@libsql/client/http` has none.
+ * `ssh2` works without its native modules, which only make it faster.
  */
 export const noOtherNative: BunPlugin = {
   name: "no-other-native",
@@ -185,8 +185,8 @@ export const noOtherNative: BunPlugin = {
 };
 
 /**
- * `new URL("./x.worker.ts", import.meta.url)` names a file beside the source. In the executable all chunks
- * lie in one folder and an entrypoint under its own path, so the name is written anew for there.
+ * `new URL("./x.worker.ts", import.meta.url)` names a file next to the source.
+ * In the executable, all chunks are in one folder and an entrypoint has its own path, so the name is rewritten.
  */
 export const workerAddresses: BunPlugin = {
   name: "worker-addresses",
@@ -206,5 +206,5 @@ export const workerAddresses: BunPlugin = {
 
 const WORKER_ADDRESS = /new URL\(\s*"(\.[^"]*[.-]worker\.ts)",\s*import\.meta\.url,?\s*\)/g;
 
-/** A file that runs as a Worker says so in its name; the build makes an entrypoint of each. */
+/** A file that runs as a Worker has a name that says so. The build makes an entrypoint of each. */
 export const isWorker = (path: string): boolean => /[.-]worker\.ts$/.test(path);

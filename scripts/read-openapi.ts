@@ -1,9 +1,9 @@
 /**
- * Reads descriptions of APIs as the catalog does, and tells of each how long that took and what came of it:
+ * Parses API descriptions as the catalog does, and prints the time and result of each:
  *
  *     bun scripts/read-openapi.ts FILE…
  *
- * For the largest that are published, which no test carries: those of `@octokit/openapi`, for one.
+ * Meant for the largest published ones, which are too large for tests, such as those of `@octokit/openapi`.
  */
 import { parseDocument } from "../src/catalog/document.ts";
 import { readOpenApi } from "../src/catalog/openapi.ts";

@@ -1,10 +1,10 @@
 /**
- * Type check, executable and tests: `bun scripts/run-tests.ts [--no-types] [--again] [--record] [path…]`. The last line says
- * `N passed, N failed`, from the report that Bun writes; a type check or a build that fails counts as one. The files that took
- * longest when last recorded come first; `--record` writes down how long they take now.
+ * Type check, executable and tests: `bun scripts/run-tests.ts [--no-types] [--again] [--record] [path…]`.
+ * The last line is `N passed, N failed`, from Bun's report; a failed type check or build counts as one.
+ * The files that took longest when last recorded run first; `--record` stores the new times.
  *
- * With `--again` the files that failed are run once more, with nothing beside them: on a busy machine a server
- * under test may be too late for what waits for it. What then holds is named as unsteady, never passed over.
+ * With `--again`, the failed files run once more, with nothing else running: on a busy machine,
+ * a server can be too late for what waits for it. Those that then pass are named as unsteady, never ignored.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -17,21 +17,21 @@ const root = join(import.meta.dir, "..");
 
 /** A test that starts PostgreSQL or the executable needs more than Bun's 5 s on a busy machine. */
 const TEST_TIMEOUT_MS = 120_000;
-/** Past it the run is stopped and has failed, so that no hanging test holds the machine. */
+/** After this time, the run is stopped and has failed, so that no hanging test blocks the machine. */
 const RUN_TIMEOUT_MS = 40 * 60_000;
-/** No test leaves the machine, whatever proxy the machine has. */
+/** Tests never connect to other machines, whatever proxy is configured. */
 const HERE = "127.0.0.1,localhost,::1";
-/** More than there are cores: a test that waits leaves its core to others. */
+/** More than the number of cores: a test that waits leaves its core to others. */
 export const WORKERS = availableParallelism() + 2;
-/** A file system in memory, and how much of it has to be free. */
+/** A file system in memory, and how much of it must be free. */
 const MEMORY = "/dev/shm";
 const MEMORY_BYTES = 8 * 1024 ** 3;
 const EXECUTABLE = join(root, "dist/weir");
-/** Milliseconds that each file took. */
+/** Milliseconds of each file. */
 const TIMES = "test/times.json";
 /** Most tests are too short for the JIT's last tier: compiling for it takes a tenth of a worker's time, and saves less. */
 const WITHOUT_LAST_TIER = { BUN_JSC_useFTLJIT: "0" };
-/** Where more files than these fail, it is not for a busy machine. */
+/** If more files fail, a busy machine isn't the cause. */
 const MOST_AGAIN = 8;
 
 export interface Tally {
@@ -40,12 +40,12 @@ export interface Tally {
   skipped: number;
 }
 
-/** What became of each file of a run; `""` stands for a run that failed for no reason that its report gives. */
+/** Result of each file of a run. `""` is a run that failed for a reason that isn't in its report. */
 export type Outcome = ReadonlyMap<string, Tally>;
 
 /**
- * What a JUnit report says of `files`. Bun leaves out a file that does not load, or whose process died: it counts
- * as one failed.
+ * Reads the results of `files` from a JUnit report.
+ * Bun omits a file that doesn't load, or whose process died; it counts as one failure.
  */
 export function readOutcome(report: string, exitCode: number, files: readonly string[]): Outcome {
   const outcome = new Map<string, Tally>();
@@ -70,16 +70,16 @@ export function tallyOf(outcome: Outcome): Tally {
   return sum;
 }
 
-/** The files that failed, where running them again can tell anything. */
+/** Returns the failed files, if running them again can show anything. */
 export function worthAnother(outcome: Outcome): string[] {
   const failed = [...outcome].filter(([, tally]) => tally.failed > 0).map(([file]) => file);
   return failed.length > MOST_AGAIN || failed.includes("") ? [] : failed;
 }
 
-/** Files of `bun run test:deep` alone. */
+/** Files that run only with `bun run test:deep`. */
 const DEEP = "test/**/*.deep.test.ts";
 
-/** As Bun picks them: those whose path holds one of the words. */
+/** As Bun selects them: those whose path contains one of the words. */
 function testFiles(words: readonly string[], isDeep: boolean): string[] {
   const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)];
   const files = isDeep ? all : all.filter((file) => !new Bun.Glob(DEEP).match(file));
@@ -87,7 +87,7 @@ function testFiles(words: readonly string[], isDeep: boolean): string[] {
   return files.filter((file) => words.some((word) => file.includes(word.replace(/^\.\//, ""))));
 }
 
-/** Where the tests keep their files: in memory where there is room, since thousands of databases are flushed there. */
+/** Where the tests store their files: in memory if there is room, since they flush thousands of databases. */
 function temporaryFolder(): string {
   const mount = existsSync("/proc/mounts")
     ? readFileSync("/proc/mounts", "utf8").match(/^\S+ \/dev\/shm tmpfs (\S+)/m)?.[1]
@@ -103,7 +103,7 @@ interface Way {
   isRecorded?: boolean;
   testTimeoutMs?: number;
   runTimeoutMs?: number;
-  /** Set for the tests, beside what this process has. */
+  /** Environment variables for the tests, in addition to those of this process. */
   env?: Readonly<Record<string, string>>;
 }
 
@@ -113,7 +113,7 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
   const folder = mkdtempSync(join(tmpdir(), "weir-report-"));
   const report = join(folder, "junit.xml");
   const temporary = mkdtempSync(join(temporaryFolder(), "weir-tests-"));
-  chmodSync(temporary, 0o1777); // PostgreSQL is another user
+  chmodSync(temporary, 0o1777); // PostgreSQL runs as another user.
   const ground = join(temporary, "ground");
   try {
     mkdirSync(ground);
@@ -123,9 +123,9 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
         process.execPath,
         "test",
         `--parallel=${workers}`,
-        // A worker loads what tests import once. What they set, they set back.
+        // A worker loads what tests import once. What they set, they must restore.
         "--no-isolate",
-        // A server that a test started goes with it, however the run ends.
+        // A server that a test started ends with it, however the run ends.
         "--no-orphans",
         `--timeout=${testTimeoutMs}`,
         `--timings=${TIMES}`,
@@ -159,7 +159,7 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
   }
 }
 
-/** The outcome with that of a second run in place of the first one's. Tells of each file that held then. */
+/** Merges the results of a second run into those of the first. Reports each file that passed then. */
 async function runAgain(first: Outcome): Promise<Outcome> {
   const files = worthAnother(first);
   if (files.length === 0) return first;
@@ -171,7 +171,7 @@ async function runAgain(first: Outcome): Promise<Outcome> {
   return new Map([...first, ...second]);
 }
 
-/** Whether a script of the project went well; what went wrong stands before this sentence. */
+/** Returns whether a script of the project succeeded. Its errors are printed before this sentence. */
 export async function holds(sentence: string, ...command: string[]): Promise<boolean> {
   const script = Bun.spawn([process.execPath, ...command], {
     cwd: root,

@@ -1,6 +1,6 @@
 /**
- * Writes down what the executable carries: `bun scripts/sbom.ts [--target linux-arm64] [folder]` makes weir.cdx.json
- * (CycloneDX) and LICENSES.txt in the folder, by default dist. The same source gives the same bytes.
+ * Lists what the executable includes: `bun scripts/sbom.ts [--target linux-arm64] [folder]` writes weir.cdx.json
+ * (CycloneDX) and LICENSES.txt to the folder, by default dist. The same source produces the same bytes.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { isTarget, OWN, readLock, type TargetName } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-/** All that is carried on that machine, Weir first. */
+/** Everything included on that machine, Weir first. */
 export async function carriedOn(target: TargetName): Promise<Component[]> {
   requireBun();
   const nothing = { commit: undefined, releaseKey: undefined };
@@ -23,7 +23,7 @@ const urlOf = (one: Component) => `pkg:npm/${one.name.replace("@", "%40")}@${one
 const licenseOf = ({ license }: Component) =>
   / (AND|OR) /.test(license) ? { expression: license } : { license: { id: license } };
 
-/** CycloneDX 1.6, without an instant or a number of its own: the same source, the same bytes. */
+/** CycloneDX 1.6, without a timestamp or serial number: the same source, the same bytes. */
 export async function billOf(
   [own, ...carried]: readonly Component[],
   commit: string | undefined,
@@ -71,7 +71,7 @@ export async function billOf(
   };
 }
 
-/** SHA-512 of each package as the lockfile has it, hex, by name and version. */
+/** Returns the SHA-512 of each package from the lockfile, hex, by name and version. */
 async function hashesOf(): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const [locator, ...rest] of Object.values(await readLock(root))) {

@@ -1,9 +1,9 @@
 /**
- * Pictures of the page on the demo workspace: `bun scripts/screenshots.ts` renews those of the README. With paths, it
- * takes those instead: `bun scripts/screenshots.ts --into /tmp/seen --theme dark --language de --width 360 /runs`;
- * AUTOMATION, RUN and CHAIN in a path stand for the ids of the demo's own. `--every` takes all pages with their tabs
- * and dialogs, in a fuller workspace, an empty one and one with long lists, light, dark, on a phone and in German; paths
- * and `--look` narrow that down.
+ * Screenshots of the page with the demo workspace: `bun scripts/screenshots.ts` renews those of the README. With paths,
+ * it takes those instead: `bun scripts/screenshots.ts --into /tmp/seen --theme dark --language de --width 360 /runs`;
+ * AUTOMATION, RUN and CHAIN in a path are replaced with the demo's IDs.
+ * `--every` takes all pages with their tabs and dialogs, in a fuller workspace, an empty one and one with long lists,
+ * light, dark, on a phone and in German; paths and `--look` limit that.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
 });
 
 const MOST_BYTES = 150_000;
-/** Charts, graphs and editors are loaded once they are shown, and drawn a moment later. */
+/** Charts, graphs and editors are loaded when they are shown, and drawn a moment later. */
 const SETTLED_MS = 700;
 
 interface Look {
@@ -58,7 +58,7 @@ const looks = Object.entries(LOOKS).filter(
 
 async function dress(page: Page, { theme, language, width, height }: Look): Promise<void> {
   await page.setViewportSize({ width, height });
-  await page.emulateMedia({ colorScheme: theme === "dark" ? "dark" : "light" }); // of the pages without a setting
+  await page.emulateMedia({ colorScheme: theme === "dark" ? "dark" : "light" }); // For pages without a setting.
   await page.evaluate(
     ([name, tongue]) => {
       localStorage.setItem("weir.theme", name);
@@ -68,7 +68,7 @@ async function dress(page: Page, { theme, language, width, height }: Look): Prom
   );
 }
 
-/** Pictures that could not be taken, and why; the others are taken all the same. */
+/** Screenshots that failed, with the reason. The others are still taken. */
 const missed: string[] = [];
 
 async function take(page: Page, place: string): Promise<number> {
@@ -77,7 +77,7 @@ async function take(page: Page, place: string): Promise<number> {
   return bytes.length;
 }
 
-/** Opens each page and takes its picture into the folder; with `pathOf` those of its other tabs too. */
+/** Opens each page and saves its screenshot to the folder; with `pathOf`, those of its other tabs too. */
 async function takeAll(
   page: Page,
   shots: readonly Shot[],
@@ -88,7 +88,7 @@ async function takeAll(
   }: {
     folder: string;
     addressOf: (path: string) => string;
-    /** The path that names an address; without it no tabs are taken. */
+    /** Returns the path for a URL. Without it, no tabs are taken. */
     pathOf?: (address: string) => string;
   },
 ): Promise<number> {
@@ -138,7 +138,7 @@ async function takeCrowd(): Promise<void> {
   }
 }
 
-/** The pages before and after the first owner is there, and each page with nothing in it. */
+/** The pages before and after the first owner exists, and each page without content. */
 async function takeEmpty(): Promise<void> {
   await using app = await startApp({ owner: false });
   const { page } = await browser.open(app.origin);
@@ -215,4 +215,4 @@ try {
   await browser.close();
 }
 if (missed.length > 0) throw new Error(missed.join("\n"));
-process.exit(); // the browser would keep it waiting
+process.exit(); // The browser would keep it running.

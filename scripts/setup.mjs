@@ -1,6 +1,6 @@
 /**
- * Installs what the lockfile names, on a machine with Node and npm alone or with Bun alone. It runs
- * before there is a Bun, hence plain JavaScript. All that it prints goes to stderr.
+ * Installs the packages in the lockfile, on a machine with only Node and npm or only Bun.
+ * It runs before there is a Bun, so it is plain JavaScript. Prints only to stderr.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -19,20 +19,20 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const readJson = (...path) => JSON.parse(readFileSync(join(root, ...path), "utf8"));
 const { devDependencies, trustedDependencies } = readJson("package.json");
 
-/** The package holds a text of some hundred bytes until its postinstall script puts the program there. */
+/** The package contains a text of some hundred bytes until its postinstall script replaces it with the program. */
 function bunIsInstalled() {
   const program = join(root, "node_modules", "bun", "bin", "bun.exe");
   return existsSync(program) && statSync(program).size > 1_000_000;
 }
 
-/** The project's own Bun, else the one that runs this, else the one that npm fetches. */
+/** Returns the project's own Bun, otherwise the one that runs this, otherwise the one that npm downloads. */
 function installer() {
   if (bunIsInstalled() && readJson("node_modules", "bun", "package.json").version === devDependencies.bun) {
     return [join(root, "node_modules", "bun", "bin", "bun.exe")];
   }
   if (process.versions.bun) return [process.execPath];
-  // Both flags stand against what a user's npm settings may say: without the first npm asks and, with no
-  // terminal, refuses; without the second the fetched package is the text, not the program.
+  // Both flags override npm settings of the user: without the first, npm asks and, without a terminal, fails;
+  // without the second, the downloaded package has the text instead of the program.
   return ["npx", "--yes", "--ignore-scripts=false", `bun@${devDependencies.bun}`];
 }
 
@@ -45,7 +45,7 @@ function run([command, ...args], cwd = root) {
 
 run([...installer(), "install", "--frozen-lockfile"]);
 
-// Where the user's settings keep packages from running scripts, those that the project trusts run here.
+// If the user's settings prevent packages from running scripts, those that the project trusts run here.
 if (!bunIsInstalled()) {
   for (const name of trustedDependencies) {
     const folder = join("node_modules", ...name.split("/"));

@@ -1,6 +1,6 @@
 /**
- * Signs releases: `bun scripts/sign.ts --new-key KEY` makes a private key in KEY and the public one in KEY.pub, and
- * `bun scripts/sign.ts --key KEY FILE…` writes FILE.sig for each, which `weir upgrade` asks for.
+ * Signs releases: `bun scripts/sign.ts --new-key KEY` creates a private key in KEY and the public one in KEY.pub,
+ * and `bun scripts/sign.ts --key KEY FILE…` writes FILE.sig for each, which `weir upgrade` requires.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ try {
   process.exit(1);
 }
 
-/** A file that is there already is never written over: with a lost key nobody can be told of a new one. */
+/** An existing file is never overwritten: if the key is lost, installations can't be given a new one. */
 function makeKey(path: string): void {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   writeFileSync(path, privateKey.export({ format: "pem", type: "pkcs8" }), { flag: "wx", mode: 0o600 });
@@ -48,7 +48,7 @@ async function signFile(file: string, keyPath: string): Promise<void> {
   );
 }
 
-/** A program of this machine is asked for its version; one of another has that of the source. */
+/** A program for this machine is asked for its version; one for another has that of the source. */
 async function releaseOf(file: string): Promise<Release> {
   const platform = platformOf(file);
   if (platform === null) throw new Error(`${file} is no program.`);

@@ -1,10 +1,10 @@
 /**
- * A long mixed load with no kill, and what it does to memory, log and disk: `bun scripts/soak.ts [minutes] [command …]`.
+ * A long mixed load without kills, and its effect on memory, log and disk: `bun scripts/soak.ts [minutes] [command …]`.
  *
- * The load is that of the chaos (webhooks, calls, lists, loads, approvals, schedules, events, cancels, retries, a
- * subscription) at a calmer pace. At the end everything that was answered must have exactly one outcome, memory may not
- * have grown by more than 1 MB in ten minutes over the second half, the write-ahead log may not have passed 64 MB,
- * and SIGTERM must end it with 0.
+ * The load is that of the chaos test (webhooks, calls, lists, loads, approvals, schedules, events, cancels, retries,
+ * a subscription) at a calmer pace. At the end, everything that was answered must have exactly one outcome,
+ * memory may not have grown by more than 1 MB in ten minutes in the second half,
+ * the write-ahead log may not have exceeded 64 MB, and SIGTERM must end it with 0.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ import { startReceiver } from "./chaos/receiver.ts";
 import { makeInstallation, SOURCE, serve } from "./chaos/weir.ts";
 
 const SAMPLE_MS = 5_000;
-/** Rests between requests are so many times those of the chaos. */
+/** Factor for pauses between requests, compared with the chaos test. */
 const CALM = 8;
 const MOST_SLOPE_MB = 1;
 const MOST_WAL_MB = 64;

@@ -4,17 +4,17 @@ import { join } from "node:path";
 const root = join(import.meta.dir, "..");
 
 interface Target {
-  /** The package with Bun's program for it, and where in there it lies. */
+  /** The package with Bun's program for it, and its path in there. */
   bun: string;
   program: string;
   /** Its name in DuckDB's packages. */
   duckdb: string;
-  /** As `bun install --os --cpu` calls it. */
+  /** Value for `bun install --os --cpu`. */
   os: string;
   cpu: string;
 }
 
-/** What the executable is made for. */
+/** Machines that the executable is built for. */
 export const TARGETS = {
   "linux-x64": {
     bun: "@oven/bun-linux-x64",
@@ -56,11 +56,11 @@ export type TargetName = keyof typeof TARGETS;
 
 export const isTarget = (name: string): name is TargetName => Object.hasOwn(TARGETS, name);
 
-/** This machine, as one of them. */
+/** This machine's target. */
 export const OWN = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
 
 export interface Parts {
-  /** Bun for that machine; undefined where it is the one that builds. */
+  /** Bun for that machine. Undefined if it is the one that builds. */
   executablePath: string | undefined;
   /** The folder of packages with its DuckDB. */
   packages: string;
@@ -74,8 +74,8 @@ export async function readLock(folder: string): Promise<Record<string, [string, 
 }
 
 /**
- * What an executable for `name` is put together from. Parts for another machine are installed into a folder of their
- * own, once; they must be the very bytes that the lockfile names.
+ * Returns what an executable for `name` consists of.
+ * Parts for another machine are installed into a separate folder, once; they must be the exact bytes in the lockfile.
  */
 export async function partsFor(name: TargetName): Promise<Parts> {
   const target = TARGETS[name];

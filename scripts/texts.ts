@@ -1,10 +1,10 @@
 /**
- * The texts of the page and their translations. `bun scripts/texts.ts` prints what is wrong, `--write` adds what is new to
- * the files with empty texts and takes out what nothing uses; `test/house/texts.test.ts` fails on any breach.
+ * The texts of the page and their translations. `bun scripts/texts.ts` prints faults; `--write` adds new texts to the
+ * files with empty translations and removes unused ones. `test/house/texts.test.ts` fails on any fault.
  *
- * 1. What people see goes through `t`, `rich` or `plural` of web/texts.
- * 2. Each translation has every text, with the same placeholders, and no other.
- * 3. Modules that the page is loaded with look texts up in functions: they are evaluated before the texts are there.
+ * 1. Visible text goes through `t`, `rich` or `plural` of web/texts.
+ * 2. Each translation has every text, with the same placeholders, and no others.
+ * 3. Modules that load with the page look up texts in functions: the modules are evaluated before the texts exist.
  */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -14,12 +14,12 @@ import { namesIn, type TextUse, usesIn } from "./texts/uses.ts";
 
 type Translation = string | Readonly<Record<string, string>>;
 export type Translations = Readonly<Record<string, Translation>>;
-/** Sources of the page by their path from the root. */
+/** Sources of the page, by path from the root. */
 export type Sources = ReadonlyMap<string, string>;
 
 const IMPORT = /^(?:import|export)\b(?!\s*type\b)[^"';(]*"(\.{1,2}\/[^"]+\.tsx?)"/gm;
 
-/** The modules that are fetched with the page itself. */
+/** Returns the modules that load with the page itself. */
 function loadedFirst(sources: Sources): ReadonlySet<string> {
   const reached = new Set(["web/main.tsx"]);
   for (const path of reached)
@@ -28,7 +28,7 @@ function loadedFirst(sources: Sources): ReadonlySet<string> {
   return reached;
 }
 
-/** What is wrong with the use of texts in the sources themselves. */
+/** Returns faults in how the sources use texts. */
 export function breachesIn(sources: Sources): string[] {
   const first = loadedFirst(sources);
   return [...sources].flatMap(([path, source]) => {
@@ -55,7 +55,7 @@ const byKey = (uses: TextUse[]): Map<string, TextUse> =>
     uses.sort((a, b) => (a.key < b.key ? -1 : 1)).map((use) => [`${use.isPlural ? "#" : ""}${use.key}`, use]),
   );
 
-/** Each text of the page once, sorted. */
+/** Returns each text of the page once, sorted. */
 export function textsOf(sources: Sources): Map<string, TextUse> {
   const uses = [...sources]
     .filter(([path]) => !path.startsWith("web/texts/"))
@@ -63,7 +63,7 @@ export function textsOf(sources: Sources): Map<string, TextUse> {
   return byKey(uses);
 }
 
-/** What is wrong with a translation of the texts. */
+/** Returns faults in a translation of the texts. */
 export function breachesOf(
   name: string,
   translations: Translations,
@@ -90,7 +90,7 @@ function problemOf(translation: Translation | undefined, { names, isPlural }: Te
   if (forms.length === 0 || forms.includes("")) return "is empty";
   const wrong = forms.find((form) => {
     const own = namesIn(form, isPlural);
-    // a form of one may leave the number out: "Erste Zeile"
+    // A singular form may omit the number: "Erste Zeile".
     return (
       own.some((each) => !names.includes(each)) || names.some((each) => each !== "#" && !own.includes(each))
     );
@@ -98,7 +98,7 @@ function problemOf(translation: Translation | undefined, { names, isPlural }: Te
   return wrong === undefined ? null : `has other placeholders: ${JSON.stringify(wrong)}`;
 }
 
-/** The translations with an empty text for each new one, and without those that nothing uses. */
+/** Returns the translations with an empty text for each new one, and without unused ones. */
 export const updated = (translations: Translations, texts: ReadonlyMap<string, TextUse>): Translations =>
   Object.fromEntries(
     [...texts.values()].map(({ key, isPlural }) => [

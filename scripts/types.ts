@@ -1,6 +1,6 @@
 /**
- * The type check: `bun scripts/types.ts`. Two checkers that rarely collect garbage need half the processor time of four;
- * what they found is kept for the next check.
+ * The type check: `bun scripts/types.ts`. Two checkers that rarely collect garbage need half the CPU time of four.
+ * Their results are kept for the next check.
  */
 import { join } from "node:path";
 

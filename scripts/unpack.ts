@@ -1,6 +1,6 @@
 /**
- * Runs inside the executable only: a shared library can't be loaded from within a file, so it is
- * laid down once in a cache folder of this user and loaded from there.
+ * Runs only inside the executable: a shared library can't be loaded from inside a file,
+ * so it is written once to a cache folder of this user and loaded from there.
  */
 import {
   closeSync,
@@ -18,18 +18,16 @@ import {
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** One embedded file, compressed with zstd: where Bun keeps it inside the executable, and its name and size outside. */
+/** One embedded file, compressed with zstd: its place inside the executable, and its name and size outside. */
 export interface Embedded {
   name: string;
   source: string;
-  /** In bytes. */
   size: number;
 }
 
 /**
- * Lays `files` down in the first cache folder that serves and loads the last of them as a native module.
- * `folder` holds the content's hash, so two versions never meet. Throws one error that names every
- * folder tried and why it did not serve.
+ * Writes `files` to the first usable cache folder and loads the last of them as a native module. `folder` contains the
+ * content's hash, so two versions never mix. Throws one error that names every folder tried, with the reason.
  */
 export function loadNative(folder: string, files: readonly Embedded[]): unknown {
   const refusals: string[] = [];
@@ -46,7 +44,7 @@ export function loadNative(folder: string, files: readonly Embedded[]): unknown 
   );
 }
 
-/** WEIR_CACHE_DIR alone when it is set; otherwise the user's cache and, last, the temp folder. */
+/** Only WEIR_CACHE_DIR if it is set; otherwise the user's cache and, last, the temp folder. */
 function cacheFolders(): string[] {
   const { WEIR_CACHE_DIR: given, XDG_CACHE_HOME: xdg } = process.env;
   if (given) return [given];
@@ -55,13 +53,13 @@ function cacheFolders(): string[] {
   try {
     if (existsSync(homedir())) folders.push(join(homedir(), ".cache", "weir"));
   } catch {
-    // A user that the system has no entry for, as in a bare container: the temp folder is left.
+    // The system has no entry for the user, as in a bare container: only the temp folder remains.
   }
   const temporary = [...new Set([tmpdir(), "/tmp", "/var/tmp"])].filter((folder) => existsSync(folder));
   return [...folders, ...temporary.map((folder) => join(folder, `weir-${user}`))];
 }
 
-/** Makes `path` and its parents up to `base`, and refuses one that another user could have prepared. */
+/** Creates `path` and its parents up to `base`. Rejects one that another user could have prepared. */
 function ownFolder(path: string, base: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   for (const each of [base, path]) {
@@ -81,7 +79,7 @@ function load(path: string, files: readonly Embedded[]): unknown {
   return native.exports;
 }
 
-/** Written aside and renamed, so that a second process never loads half a library. */
+/** Written to a temporary name and renamed, so that a second process never loads half a library. */
 function layDown(path: string, { name, source, size }: Embedded): string {
   const target = join(path, name);
   if (statSync(target, { throwIfNoEntry: false })?.size === size) return target;
@@ -89,13 +87,13 @@ function layDown(path: string, { name, source, size }: Embedded): string {
   try {
     const file = openSync(aside, "w", 0o700);
     try {
-      const bytes = Bun.zstdDecompressSync(readFileSync(source)); // node:zlib takes 10 ms to load
+      const bytes = Bun.zstdDecompressSync(readFileSync(source)); // node:zlib takes 10 ms to load.
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
-    renameSync(aside, target); // closed by then, as Windows asks for
+    renameSync(aside, target); // Closed before, as Windows requires.
   } finally {
     rmSync(aside, { force: true });
   }

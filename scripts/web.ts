@@ -3,17 +3,17 @@ import type { BunPlugin } from "bun";
 import tailwind from "bun-plugin-tailwind";
 
 export interface BuiltFile {
-  /** From the root of the server, without a leading slash: `assets/main-1a2b3c4d.js`. */
+  /** Relative to the root of the server, without a leading slash: `assets/main-1a2b3c4d.js`. */
   path: string;
   type: string;
-  /** Its name changes with its content, so that browsers may keep it for good. */
+  /** Its name changes with its content, so that browsers can cache it permanently. */
   isHashed: boolean;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Bundles web/ once, for a start from source, for tests and for the executable alike: hashed names, a chunk
- * for each page, nothing inline. Never called from within a bundler's plugin: that would hang.
+ * Bundles web/ once, for starts from source, for tests and for the executable:
+ * hashed names, a chunk for each page, nothing inline. Never called from a bundler plugin, which would hang.
  */
 export async function buildWeb(
   options: { minify?: boolean; plugins?: readonly BunPlugin[] } = {},

@@ -1,9 +1,9 @@
 /**
  * Two operations of the API, medians of interleaved rounds:
  * - a list of 50 connections of 200, with credentials, organization and total, against raw Elysia over bun:sqlite
- *   on the same file, which knows neither (raw-list.ts);
- * - a POST whose body is checked as the creation of an action is, against the same handler without the check; both
- *   are one Elysia without a database (raw-post.ts), so that the check is all that differs.
+ *   on the same file, without either (raw-list.ts);
+ * - a POST whose body is checked like that of a new action, against the same handler without the check. Both are one
+ *   Elysia without a database (raw-post.ts), so that they differ only in the check.
  */
 import { join } from "node:path";
 import { load, median, rawRequest, tell } from "./load.ts";
@@ -14,13 +14,13 @@ const ROUNDS = 5;
 const SECONDS = 2;
 const CONNECTIONS = 8;
 
-/** The median of our rate to theirs. */
+/** Median ratio of Weir's rate to the peer's. */
 async function compare(names: [string, string], origins: [string, string], requests: [Buffer, Buffer]) {
   const ratios: number[] = [];
   for (let n = 0; n <= ROUNDS; n++) {
     const a = await load(origins[0], requests[0], CONNECTIONS, n === 0 ? 1 : SECONDS);
     const b = await load(origins[1], requests[1], CONNECTIONS, n === 0 ? 1 : SECONDS);
-    if (n === 0) continue; // to warm up
+    if (n === 0) continue; // Warm-up.
     ratios.push(a.perSecond / b.perSecond);
     console.log(
       `  round ${n}: ${names[0]} ${a.perSecond.toFixed(0)}/s ${JSON.stringify(a.statuses)}, ${names[1]} ${b.perSecond.toFixed(0)}/s`,

@@ -1,9 +1,9 @@
 /**
- * `weir backup` of about a gigabyte of lake files, `bun scripts/bench/backup.bench.ts [megabytes]`, beside a server that
- * writes all the while: seconds, against copying the same files one by one (each synced, as a backup is), and the
- * longest that a write took meanwhile against the longest without a backup. The command is a process of its own, as in
- * service, and reads the file again before it is done; then `weir backup verify` alone. The files are Parquet of values
- * that hardly compress. Each figure is of one round: the disk's own cache makes later ones too good.
+ * `weir backup` of about 1 GB of lake files, next to a server that keeps writing: `bun scripts/bench/backup.bench.ts
+ * [megabytes]`. Measures the seconds, against copying the same files one by one (each synced, as in a backup),
+ * and the longest write meanwhile, against the longest without a backup. The command is a separate process,
+ * as in production, and reads the file again at the end. Then `weir backup verify` alone. The files are Parquet with
+ * values that hardly compress. Each figure is from one round: the disk cache would make later ones too good.
  */
 import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -29,7 +29,7 @@ const ctx = contextFor(app.app, {
   correlationId: "bench-backup",
 });
 
-/** One file of random values, placed and committed as a load does it. */
+/** Adds a file of random values, like a load. */
 async function addFile(n: number): Promise<number> {
   const loadId = ctx.ids.uuid();
   const work = await ctx.lake.workFolder(loadId);
@@ -51,7 +51,7 @@ for (let n = 0; bytes < megabytes * 1e6; n++) bytes += await addFile(n);
 const files = await app.app.store.db.select().from(lakeFiles);
 console.log(`  ${(bytes / 1e6).toFixed(0)} MB in ${files.length} files`);
 
-/** Writes one event after the other while `work` goes on; the longest of them. */
+/** Writes one event after the other during `work`. Returns the longest write. */
 async function longestWrite(work: Promise<unknown>): Promise<number> {
   let isOver = false;
   const ended = work.finally(() => {

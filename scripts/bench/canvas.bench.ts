@@ -1,8 +1,8 @@
 /**
- * The canvas with 300 steps in Chromium, `bun scripts/bench/canvas.bench.ts`: it is opened, one card is dragged, the canvas
- * panned and zoomed, steps are gone through by arrow keys, one is removed and brought back. An automation has 200 steps at the most;
- * the page gets a config with more. By tracing: milliseconds of the main thread's own time a move, the longest task, and
- * by the page's own clock how far frames are apart.
+ * The canvas with 300 steps in Chromium: `bun scripts/bench/canvas.bench.ts`. Opens it, drags a card,
+ * pans and zooms the canvas, moves through steps with the arrow keys, removes a step and restores it.
+ * An automation has at most 200 steps; the page gets a config with more. Measures, by tracing,
+ * milliseconds of main-thread time per move and the longest task, and by the page's own clock the time between frames.
  */
 import { openSeen } from "../../test/support/seen.ts";
 import { tasksOf } from "../../test/support/tracing.ts";
@@ -32,7 +32,7 @@ await page.route(`**${AUTOMATIONS}/${flow.id}/{draft,layout}`, (route) =>
 );
 const card = page.locator('[data-step="s0"]');
 
-/** How far the frames that the page draws are apart, from now until it is asked. */
+/** Records the times between the page's frames, from now until the returned function is called. */
 async function framesFrom() {
   await page.evaluate(() => {
     const at: number[] = [];
@@ -105,4 +105,4 @@ await measure("undo", 1, async () => {
   await card.waitFor();
 });
 await seen[Symbol.asyncDispose]();
-process.exit(0); // the browser ends with it
+process.exit(0); // Also ends the browser.

@@ -1,7 +1,7 @@
 /**
- * Commands of the executable, `bun scripts/bench/commands.bench.ts`: `weir --help`, from the making of the process to its
- * end; a client command likewise, against the same requests made by a client that has connected already; and a start
- * after `kill -9` that left a WAL of 100 MB, to the first 200 of /health. Medians, but for the last, which is the longest.
+ * Commands of the executable: `bun scripts/bench/commands.bench.ts`. Measures `weir --help` from process start to exit;
+ * a client command likewise, against the same requests from a client that is already connected; and a start after `kill
+ * -9` that left a WAL of 100 MB, up to the first 200 of /health. Medians, except for the last, which is the longest.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ for (const [words, path] of [
 }
 await weir.stop();
 
-/** Commits until the WAL is that long, and dies of it. */
+/** Commits until the WAL has that size, and kills itself. */
 const FILL = `const { Database } = require("bun:sqlite");
 const { statSync } = require("node:fs");
 const [path, bytes] = process.argv.slice(-2);

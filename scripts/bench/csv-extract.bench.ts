@@ -1,7 +1,8 @@
 /**
- * CSV to Parquet by `dlt_extract`, `bun scripts/bench/csv-extract.bench.ts [MB] [rounds]`, 1,000 MB by default: every value
- * is read with its exact type, which asks for a look at all of them. Against it stands DuckDB's own COPY of the same file,
- * with types guessed from its first rows. DuckDB has as many threads on both sides. Medians of interleaved rounds.
+ * CSV to Parquet by `dlt_extract`: `bun scripts/bench/csv-extract.bench.ts [MB] [rounds]`, 1,000 MB by default.
+ * Every value gets its exact type, so all values must be examined.
+ * Compared with DuckDB's own COPY of the same file, with types guessed from its first rows.
+ * DuckDB has the same number of threads on both sides. Medians of interleaved rounds.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";

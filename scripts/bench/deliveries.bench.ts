@@ -1,11 +1,12 @@
 /**
- * Durable deliveries out against bare sign and fetch: `bun scripts/bench/deliveries.bench.ts [deliveries per round]`.
+ * Durable outgoing deliveries against bare sign and fetch:
+ * `bun scripts/bench/deliveries.bench.ts [deliveries per round]`.
  *
- * Weir, in this process, finds that many events in its trail, for one subscription, and is measured from the start of
- * its deliverer until every one is sent, answered and durably marked as delivered: rows, leases, both signatures,
- * egress checks, excerpts. Bare is the same message, signed alike and sent by `fetch` with its reply read, as many at a
- * time as Weir has for one subscription; nothing is stored. The receiver is a process of its own, the same for both.
- * Medians of interleaved rounds; only the ratio means anything.
+ * Weir, in this process, finds that many events in its audit log, for one subscription.
+ * Measured from the start of its deliverer until every one is sent, answered and durably marked as delivered:
+ * rows, leases, both signatures, egress checks, excerpts. Bare is the same message, signed the same way and sent by
+ * `fetch` with its response read, with the concurrency that Weir has for one subscription; nothing is stored.
+ * The receiver is a separate process, the same for both. Medians of interleaved rounds; only the ratio is meaningful.
  */
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -72,7 +73,7 @@ const receiver = await startPeer("receiver.ts");
 app.signals.keep(OUTBOUND_TOPIC);
 
 const ofWebhook = sql`${outboundDeliveries.webhookId} = ${sql.placeholder("webhookId")}`;
-/** Prepared, since what they cost is measured too. */
+/** Prepared statements, since their cost is measured too. */
 const openOf = prepared((db: ReadDb) =>
   db
     .select({ id: outboundDeliveries.id })
@@ -87,7 +88,7 @@ const countOf = prepared((db: ReadDb) =>
 
 const data = { status: "completed", text: "x".repeat(300) };
 
-/** Deliveries in a second, through Weir. */
+/** Deliveries per second, through Weir. */
 async function durable(): Promise<number> {
   const { row } = await createWebhook(ctx, {
     url: `${receiver.origin}/`,
@@ -123,7 +124,7 @@ async function durable(): Promise<number> {
   return perSecond;
 }
 
-/** The same by hand. */
+/** The same without Weir. */
 async function bare(): Promise<number> {
   const event = {
     id: app.ids.uuid(),
@@ -156,7 +157,7 @@ async function bare(): Promise<number> {
 const ratios: number[] = [];
 for (let round = 0; round <= ROUNDS; round++) {
   const [ours, theirs] = [await durable(), await bare()];
-  if (round === 0) continue; // to warm up
+  if (round === 0) continue; // Warm-up.
   ratios.push(ours / theirs);
   console.log(`  round ${round}: durable ${ours.toFixed(0)}/s, bare ${theirs.toFixed(0)}/s`);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const leftovers: (() => void)[] = [];
 
-/** Calls `clear` when this benchmark ends, also when it fails or is told to stop; the last one first. */
+/** Calls `clear` when this benchmark ends, also if it fails or is stopped. Last registered, first called. */
 export function atEnd(clear: () => void): void {
   leftovers.push(clear);
 }
@@ -14,7 +14,7 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
 
-/** A new folder that goes with the benchmark. */
+/** Returns a new folder that is deleted with the benchmark. */
 export function tempFolder(parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, "weir-bench-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));

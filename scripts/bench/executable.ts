@@ -12,7 +12,7 @@ function isStale(): boolean {
   ].some((path) => statSync(join(root, path)).mtimeMs > madeAt);
 }
 
-/** The executable, built where it is missing or older than the source. */
+/** Path of the executable, built if it is missing or older than the source. */
 export function builtWeir(): string {
   if (!isStale()) return weirFile;
   const { success } = Bun.spawnSync([process.execPath, join(root, "scripts/build.ts")], {

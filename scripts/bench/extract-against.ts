@@ -1,9 +1,10 @@
 /**
- * Extracts of this checkout against those of another commit: `bun scripts/bench/extract-against.ts COMMIT [MB] [rounds]`.
+ * Extracts of this checkout against those of another commit:
+ * `bun scripts/bench/extract-against.ts COMMIT [MB] [rounds]`.
  *
- * Both are served from their source, in turns, over the same files of `MB` (200) and a PostgreSQL table of as many rows;
- * each extract replaces its table. Told are medians over the rounds: the time, the processor's time of all processes,
- * each as a multiple of the other commit's, and the memory of all processes at its highest.
+ * Both are served from source, in turns, over the same files of `MB` (200) and a PostgreSQL table with as many rows.
+ * Each extract replaces its table. Prints medians over the rounds: elapsed time and CPU time of all processes,
+ * each as a multiple of the other commit's, and the peak memory of all processes.
  */
 import { linkSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

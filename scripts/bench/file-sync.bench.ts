@@ -1,11 +1,11 @@
 /**
  * `file_sync` between two buckets: `bun scripts/bench/file-sync.bench.ts [--files 10000] [--bytes 2GB] [--rounds 3]`.
  *
- * Small files, and large ones of 64 MB that come to so many bytes, within one store (which copies by itself) and between
- * two (the bytes go through here). Against each stands a plain loop with the same client and as many requests at
- * once: it lists the source and copies each object, small ones whole and large ones in parts of the same size, and looks at
- * nothing else. Ours is a run of a server of its own, from its start to its end. Medians of interleaved rounds. Then the
- * same sync once more, nothing changed: it may write nothing.
+ * Small files, and large ones of 64 MB with this total size, within one store (which copies server-side)
+ * and between two (the bytes pass through here). Compared with a plain loop with the same client and concurrency:
+ * it lists the source and copies each object, small ones whole and large ones in parts of the same size,
+ * without further checks. Weir's side is a run of a separate server, from start to end. Medians of interleaved rounds.
+ * Then the same sync again without changes: it may not write anything.
  */
 import { parseArgs } from "node:util";
 import { send } from "../../src/providers/s3/client.ts";
@@ -53,18 +53,18 @@ const connect = async (origin: string, bucket: string): Promise<string> =>
     })
   ).id;
 
-/** Seconds of one run of a `file_sync`, as the run itself tells. */
+/** Seconds of one `file_sync` run, as reported by the run. */
 async function run(actionId: string) {
   const { id } = await weir.call("POST", `/api/v1/actions/${actionId}/run`);
   for (;;) {
     const run = await weir.call("GET", `/api/v1/action-runs/${id}`);
     if (run.status === "failed") throw new Error(JSON.stringify(run.error));
     if (run.status === "completed") return { seconds: run.durationSeconds as number, result: run.result };
-    await Bun.sleep(250); // the run tells its own time; whoever asks more often takes some of it
+    await Bun.sleep(250); // The run reports its own time; polling more often would slow it down.
   }
 }
 
-/** The loop that somebody would write: seconds for all objects of a bucket. */
+/** The loop that someone would write: seconds for all objects of a bucket. */
 async function loop(from: S3Link, to: S3Link, prefix: string): Promise<number> {
   const began = performance.now();
   const isNear = from.config.endpointUrl === to.config.endpointUrl;
@@ -99,7 +99,7 @@ for (const [where, target] of [
     [`${files} small files`, "small"],
     [`${large} files of 64 MB`, "large"],
   ] as const) {
-    if (target === near && bucket === "large") continue; // there the peer would only write down lengths
+    if (target === near && bucket === "large") continue; // There, the peer would only store lengths.
     const source = await connect(near.origin, bucket);
     const destination = await connect(target.origin, `to-${bucket}`);
     const place = (bucketName: string, origin: string) =>
@@ -122,7 +122,7 @@ for (const [where, target] of [
       });
       const ours = await run(action.id);
       last = action.id;
-      if (round === 0) continue; // to warm up
+      if (round === 0) continue; // Warm-up.
       ratios.push(theirs / ours.seconds);
       console.log(
         `  round ${round}: ${what} ${where}: loop ${theirs.toFixed(2)} s, file_sync ${ours.seconds.toFixed(2)} s`,

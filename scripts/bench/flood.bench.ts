@@ -1,6 +1,6 @@
 /**
- * Webhooks beside a flood: 8 senders of webhooks, alone and beside 1,000 connections that queue runs over the API. A
- * fair server gives the webhooks their share of its time, whatever the number of the others.
+ * Webhooks next to a flood: 8 senders of webhooks, alone and next to 1,000 connections that queue runs over the API.
+ * A fair server gives webhooks their share of its time, regardless of the number of other connections.
  */
 import { load, rawRequest, tell } from "./load.ts";
 import { BODY, BRANCH_AUTOMATION, HOOK_HEADERS, startWeir } from "./weir.ts";

@@ -1,8 +1,8 @@
 /**
- * A step with `forEach` over 10,000 items, from the request that starts the run to its end: once with a kind that only
- * computes, once with requests to a receiver in a process of its own. The same requests sent from here without Weir, as
- * many at once, stand beside the second. Then 100,000 rows of a table, one by one through a script and out to the
- * receiver in batches of 500, with what the server's memory grew by meanwhile.
+ * A step with `forEach` over 10,000 items, from the request that starts the run to its end:
+ * once with a kind that only computes, once with requests to a receiver in a separate process,
+ * compared with the same requests sent without Weir at the same concurrency. Then 100,000 rows of a table,
+ * one by one through a script and out to the receiver in batches of 500, with the server's memory growth.
  */
 import { median, tell } from "./load.ts";
 import { startPeer } from "./peer.ts";
@@ -30,14 +30,14 @@ async function automation(name: string, work: object): Promise<string> {
   return (await weir.call("POST", "/api/v1/automations", { name, config: { steps: [step] } })).id;
 }
 
-/** One run over `count` items: seconds from the start to the end, and the server's processor time for each item in ms. */
+/** One run over `count` items: seconds from start to end, and the server's CPU time per item in ms. */
 async function over(id: string, count: number) {
   const input = Array.from({ length: count }, (_, n) => ({ n, name: `item ${n}` }));
   const cpu = weir.cpuSeconds();
   const began = performance.now();
   const { id: runId } = await weir.call("POST", `/api/v1/automations/${id}/run`, { input });
   for (;;) {
-    // An event is small, while the run itself carries its long input.
+    // An event is small, whereas the run itself contains its long input.
     const { items } = await weir.call("GET", "/api/v1/events?type=automation.completed&limit=1");
     if (items[0]?.data.runId === runId) break;
     await Bun.sleep(LOOK_MS);
@@ -69,7 +69,7 @@ for (const [name, work] of [
   ["requests", post],
 ] as const) {
   const id = await automation(name, work);
-  await over(id, FEW); // to warm up
+  await over(id, FEW); // Warm-up.
   const few: number[] = [];
   for (let n = 0; n < ROUNDS; n++) few.push((await over(id, FEW)).cpuMs);
   const { seconds, cpuMs } = await over(id, MANY);
@@ -116,7 +116,7 @@ async function automationOf(name: string, steps: readonly object[]): Promise<str
   return (await weir.call("POST", "/api/v1/automations", { name, config: { steps } })).id;
 }
 
-/** Seconds of one run, and the most memory that the server had meanwhile. */
+/** Seconds of one run, and the server's peak memory during it. */
 async function ended(id: string) {
   const began = performance.now();
   const { id: runId } = await weir.call("POST", `/api/v1/automations/${id}/run`, {});

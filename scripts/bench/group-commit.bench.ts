@@ -2,9 +2,9 @@
  * Group commit on against off: `bun scripts/bench/group-commit.bench.ts [milliseconds per round]`.
  *
  * Writers in a closed loop each store what a webhook stores: one run and two events, in one `store.write`.
- * The second pair of lines stands for a disk with a sync of 1 ms: the database lies in memory (/dev/shm),
- * where a sync costs nothing, and each COMMIT first blocks the thread that writes for 1 ms, as a sync would.
- * Medians of interleaved rounds; only the ratios mean anything.
+ * The second pair of lines simulates a disk with a sync of 1 ms: the database is in memory (/dev/shm),
+ * where a sync costs nothing, and each COMMIT first blocks the writing thread for 1 ms, as a sync would.
+ * Medians of interleaved rounds; only the ratios are meaningful.
  */
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ const insertEvents = insertInto(events, ["seq"]);
 
 const payload = JSON.stringify({ text: "x".repeat(500) });
 
-/** Writes in a second. */
+/** Writes per second. */
 async function rate(options: {
   folder: string;
   writers: number;

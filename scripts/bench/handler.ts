@@ -1,6 +1,6 @@
 /**
- * The peer: our own handler without a database. The same server, checks, signature, parsing, branch and
- * reply as a webhook through Weir; nothing is stored, so nothing is durable.
+ * The peer: Weir's own handler without a database. The same server, checks, signature, parsing,
+ * branch and response as for a webhook through Weir, but nothing is stored, so nothing is durable.
  */
 import { Elysia } from "elysia";
 import { systemClock } from "../../src/base/clock.ts";

@@ -1,13 +1,14 @@
 /**
  * JSON to Parquet by `dlt_extract`, `bun scripts/bench/json-extract.bench.ts [rows] [rounds]`, against DuckDB's own
  * `read_json`:
- * - pages of an API, each of which names the next, by a connection template, against DuckDB reading the same rows from a
- *   file; and the same rows as a provider gives them that has to look into each;
- * - a JSONL file of orders with an object, a list of objects and a list of texts in each row, which become a table and two
- *   child tables, against DuckDB writing the same three tables, and against DuckDB leaving them nested in one file.
+ * - pages of an API, each with the link to the next, by a connection template,
+ * against DuckDB reading the same rows from
+ *   a file; and the same rows from a provider that has to parse each;
+ * - a JSONL file of orders with an object, a list of objects and a list of texts in each row, which become a table and
+ *   two child tables, against DuckDB writing the same three tables, and against DuckDB leaving them nested in one file.
  *
- * DuckDB has as many threads on both sides. Medians of interleaved rounds. Before that the API once, and once with many
- * times the rows: memory at its highest, DuckDB's included, may not grow with them.
+ * DuckDB has the same number of threads on both sides. Medians of interleaved rounds. Before that, the API once,
+ * and once with many times the rows: peak memory, including DuckDB's, may not grow with them.
  */
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
@@ -32,7 +33,7 @@ const loads = openLoads();
 const file = (name: string) => join(loads.folder, name);
 const copy = (select: string, name = "bare") => copyTo(file(`${name}.parquet`), select);
 
-/** The first `count` rows of the API, as a connection template asks for them. */
+/** The first `count` rows of the API, requested by a connection template. */
 const api = httpTemplateProvider({
   http: { baseUrl: "{{config.baseUrl}}", auth: { type: "none" }, verify: { path: "/" } },
   configSchema: {},
@@ -48,7 +49,7 @@ const ofApi = (count: number): JsonObject => ({
   },
 });
 
-/** The same API behind a provider of its own, which gives rows that were read. */
+/** The same API behind a provider of its own, which returns parsed rows. */
 const own = (count: number): Provider => ({
   id: "api",
   title: "API",
@@ -96,7 +97,7 @@ try {
     true,
   );
 
-  const bare = await openBare(); // its memory is not ours
+  const bare = await openBare(); // Its memory isn't Weir's.
   const flat = copy(`SELECT * FROM read_json('${file("flat.ndjson")}', format = 'newline_delimited')`);
   const [pages] = await compare(rounds, "API pages", { DuckDB: () => timed(bare, flat) }, () =>
     loads.replace(api, there, ofApi(rows), rows),

@@ -1,6 +1,6 @@
 /**
- * An API for benchmarks: `GET /orders?pages=N` gives flat rows of JSON as `{rows, next}`, in so many pages. Started with
- * the number of rows, which then come again, and the rows of a page; all rows are ready before it listens.
+ * An API for benchmarks: `GET /orders?pages=N` returns flat JSON rows as `{rows, next}`, in that many pages.
+ * Arguments are the number of rows, which then repeat, and the rows per page. All rows are generated before it listens.
  */
 import { flatRow } from "./rows.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Lists of 50 out of a million events and a million runs, one request at a time: p99 of each. And what credentials and
- * role cost a request: the same small answer with and without them.
+ * Lists of 50 out of a million events and a million runs, one request at a time: p99 of each.
+ * Also the cost of credentials and role per request: the same small response with and without them.
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ for (let n = 0; n < ROUNDS; n++) {
 tell("what credentials, role and one look-up add to a request", median(added), 0.2, 0.2, "ms", true);
 await weir.stop();
 
-/** A million events and a million runs of the organization, over a hundred actions. */
+/** Inserts a million events and a million runs of the organization, for a hundred actions. */
 function fill(path: string, organizationId: string): void {
   const db = new Database(path);
   db.run("PRAGMA synchronous = OFF");

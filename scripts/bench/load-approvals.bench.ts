@@ -1,7 +1,7 @@
 /**
- * Waiting: 10,000 runs of an approval gate are asked for and wait for a person. Then the memory that is resident, by
- * Linux's count, after 10 s of rest, above that of the same server when it was idle, before any; the same for a server that is
- * started with them; and the time that another run takes from its POST to its end, with one place for all runs.
+ * Waiting: 10,000 runs of an approval gate are queued and wait for a user. Measures resident memory,
+ * as Linux counts it, after 10 s of rest, above that of the same server when idle before any of them; the same for a
+ * server started with them; and the time that another run takes from its POST to its end, with one slot for all runs.
  */
 import { load, median, rawRequest, tell } from "./load.ts";
 import { initWeir, serveWeir } from "./weir.ts";
@@ -35,7 +35,7 @@ await Bun.sleep(REST_MS);
 const withMb = weir.rssMb();
 console.log(`  idle ${idleMb.toFixed(0)} MB, with ${asked} waiting approvals ${withMb.toFixed(0)} MB`);
 
-/** Milliseconds from asking for a run to its end. */
+/** Milliseconds from the request for a run to its end. */
 async function oneRun(): Promise<number> {
   const began = performance.now();
   const { id } = await weir.call("POST", `/api/v1/actions/${branch.id}/run`);

@@ -1,6 +1,6 @@
 /**
- * Fairness: one organization has 20,000 runs in line, each a call of a receiver that takes 5 ms. Then another
- * organization asks for one run, several times over: the time from its POST to its end, while the line lasts.
+ * Fairness: one organization has 20,000 queued runs, each a call to a receiver that takes 5 ms.
+ * Then another organization requests one run, several times: the time from its POST to its end, while the queue lasts.
  */
 import { atEnd } from "./ending.ts";
 import { load, rawRequest, tell } from "./load.ts";
@@ -34,7 +34,7 @@ const request = rawRequest(weir.origin, "POST", `/api/v1/actions/${call.id}/run`
 let asked = 0;
 while (asked < QUEUED) asked += (await load(weir.origin, request, CONNECTIONS, 1)).count;
 
-/** A person of both organizations, who speaks for the other one. */
+/** A user of both organizations, who acts in the other one. */
 const signedIn = await fetch(`${weir.origin}/api/v1/auth/login`, {
   method: "POST",
   headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },

@@ -1,8 +1,8 @@
 /**
- * Recovery: 1,000 runs that call a receiver which never answers are under way at once when the server is killed with
- * SIGKILL. What has the verdict is the time from the start of the next process until it has leased the last of them,
- * as its rows say. Beside it the time from its first 200. After a second kill, these runs share 20 s in which they start
- * one at a time.
+ * Recovery: 1,000 runs that call a receiver which never responds are running when the server is killed with SIGKILL.
+ * The verdict is on the time from the start of the next process until it has leased the last of them,
+ * according to their rows. Also shown is the time from its first 200.
+ * After a second kill, these runs share 20 s in which they start one at a time.
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ atEnd(() => void receiver.stop(true));
 
 const RUNNING = "select count(*) from action_runs where status = 'running' and interrupt_count = ?";
 
-/** Until all runs are under way in a process after so many kills. */
+/** Waits until all runs are running in a process after this many kills. */
 async function untilTaken(folder: string, kills: number): Promise<void> {
   const until = performance.now() + LIMIT_SECONDS * 1000;
   using db = new Database(join(folder, "weir.db"), { readonly: true });
@@ -35,7 +35,7 @@ async function untilTaken(folder: string, kills: number): Promise<void> {
   }
 }
 
-/** Seconds from the start of the process after one kill, and of that after another, until all are under way. */
+/** Seconds from process start until all runs are running, after one kill and after another. */
 async function recover(round: number): Promise<{ once: number; twice: number }> {
   const made = initWeir();
   const place = { ...made, env: { ...made.env, WEIR_CONCURRENCY: "1024" } };

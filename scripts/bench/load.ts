@@ -1,8 +1,7 @@
-/** What a round of requests came to. */
+/** Results of a round of requests. */
 export interface Round {
   count: number;
   perSecond: number;
-  /** Milliseconds. */
   p50: number;
   p99: number;
   /** By status code. */
@@ -11,7 +10,7 @@ export interface Round {
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 
-/** A request as it goes over the wire. */
+/** A request as sent on the wire. */
 export function rawRequest(
   origin: string,
   method: string,
@@ -29,9 +28,9 @@ export function rawRequest(
 }
 
 /**
- * Sends the same request over and over on `connections` keep-alive sockets for `seconds`, one at a time on
- * each. Over bare sockets, so that the sender costs as little as can be. With `isRight`, which gets a reply's body, it
- * throws at the first that is not a success or not right.
+ * Sends the same request repeatedly on `connections` keep-alive sockets for `seconds`, one at a time on each.
+ * Uses bare sockets, so that the sender costs as little as possible.
+ * `isRight` gets a response's body; it throws at the first response that isn't a success or isn't right.
  */
 export async function load(
   origin: string,
@@ -92,7 +91,7 @@ export async function load(
 
 const bodyOf = (reply: Buffer) => reply.toString("utf8", reply.indexOf(HEAD_END) + HEAD_END.length);
 
-/** Where the first response ends; null while its head is not there. */
+/** Where the first response ends. Null while its head is incomplete. */
 function lengthOf(bytes: Buffer): number | null {
   const head = bytes.indexOf(HEAD_END);
   if (head < 0) return null;
@@ -100,7 +99,7 @@ function lengthOf(bytes: Buffer): number | null {
   return head + 4 + Number(length ?? 0);
 }
 
-/** The value that `share` of all lie below: 0.99 is the p99. */
+/** Returns a percentile of the values: 0.99 is the p99. */
 export function shareOf(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -108,7 +107,7 @@ export function shareOf(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]) => shareOf(values, 0.5);
 
-/** Prints one line of the table: what, the figure against its floor and target. */
+/** Prints one line of the table: what was measured, and the figure against its floor and target. */
 export function tell(
   what: string,
   value: number,

@@ -14,10 +14,10 @@ import { atEnd, tempFolder } from "./ending.ts";
 import { median } from "./load.ts";
 import { childrenOf, rssMb } from "./process.ts";
 
-/** So many threads has DuckDB on either side: as many as Weir gives it. */
+/** DuckDB's number of threads on both sides: as many as Weir gives it. */
 const THREADS = Math.max(1, Math.floor(availableParallelism() / 2));
 
-/** `dlt_extract` as runs call it, with DuckDB in a process of its own and a lake in a folder. */
+/** Runs `dlt_extract` as runs do, with DuckDB in a separate process and a lake in a folder. */
 export function openLoads() {
   const duck = openTestSql({ memory: "1GB", threads: THREADS, timeoutMs: 300_000 });
   atEnd(() => rmSync(duck.folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ export function openLoads() {
     lake,
     sql: duck.sql,
     parquet: duck.parquet,
-    /** One execution, and the milliseconds that it took; DuckDB's process is warm, as between runs. */
+    /** One execution, and its duration in milliseconds. DuckDB's process is warm, as between runs. */
     async extract(
       source: { provider: Provider; link: Link },
       definition: JsonObject & { dataset: string; resources: JsonObject[] },
@@ -37,7 +37,7 @@ export function openLoads() {
     ): Promise<{ ms: number; done: Done }> {
       const run = `run-${++runs}`;
       const work = join(folder, run);
-      await Bun.sleep(1000); // the next process has its second to load DuckDB, as between runs
+      await Bun.sleep(1000); // The next process has a second to load DuckDB, as between runs.
       await using bench = testContext({
         run: { id: run, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
         sql: duck.sql,
@@ -63,7 +63,7 @@ export function openLoads() {
       rmSync(work, { recursive: true, force: true });
       return { ms, done };
     },
-    /** The milliseconds of an extract of one resource that replaces its table; throws where not all rows came. */
+    /** Milliseconds of an extract of one resource that replaces its table. Throws if rows are missing. */
     async replace(provider: Provider, link: Link, resource: JsonObject, expected: number): Promise<number> {
       const definition = { dataset: "bench", resources: [{ ...resource, writeDisposition: "replace" }] };
       const { ms, done } = await this.extract({ provider, link }, definition);
@@ -75,11 +75,11 @@ export function openLoads() {
   };
 }
 
-/** A statement that writes rows to a file as Weir does. */
+/** Returns a statement that writes rows to a file as Weir does. */
 export const copyTo = (path: string, select: string): string =>
   `COPY (${select}) TO '${path}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)`;
 
-/** Interleaved rounds after one to warm up; the medians of their times to ours. */
+/** Runs interleaved rounds after a warm-up. Returns the median ratios of their times to Weir's. */
 export async function compare(
   rounds: number,
   what: string,
@@ -100,7 +100,7 @@ export async function compare(
   return Object.values(ratios).map(median);
 }
 
-/** DuckDB itself, in this process, with its library loaded and its instance open. */
+/** DuckDB itself, in this process, with its library loaded and an open instance. */
 export async function openBare(): Promise<DuckDBConnection> {
   const instance = await DuckDBInstance.create(":memory:", { threads: String(THREADS) });
   return instance.connect();
@@ -113,7 +113,7 @@ export async function timed(connection: DuckDBConnection, sql: string): Promise<
   return performance.now() - began;
 }
 
-/** The most memory that `work` takes, with DuckDB's own process, and what it gives back. */
+/** Peak memory during `work`, including DuckDB's process, and the result. */
 export async function watched<T>(work: () => Promise<T>): Promise<{ peakMb: number; value: T }> {
   let peakMb = 0;
   const watch = setInterval(() => {

@@ -1,6 +1,6 @@
 /**
- * For how long the main thread is busy at most, without a turn for others, with each of the worst inputs that the limits
- * allow: processor time, which other programs don't change. Words given pick the inputs whose name holds one.
+ * How long the main thread is blocked at most by each of the worst inputs within the limits:
+ * CPU time, which other programs don't affect. Arguments select the inputs whose name contains one.
  */
 import { startMonitored } from "../../test/support/main-thread.ts";
 import { tell } from "./load.ts";

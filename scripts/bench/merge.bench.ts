@@ -1,7 +1,8 @@
 /**
- * A merge by `dlt_extract`, `bun scripts/bench/merge.bench.ts [rows] [changed] [rounds]`: a Parquet file of changed rows,
- * spread over all files of a table, against DuckDB's own join and write of the same. DuckDB has as many threads on both
- * sides, and both leave Parquet files with every row of the table, once. Medians of interleaved rounds.
+ * A merge by `dlt_extract`: `bun scripts/bench/merge.bench.ts [rows] [changed] [rounds]`.
+ * Merges a Parquet file of changed rows, spread over all files of a table,
+ * against DuckDB's own join and write of the same. DuckDB has the same number of threads on both sides,
+ * and both produce Parquet files with every row of the table once. Medians of interleaved rounds.
  */
 import { join } from "node:path";
 import type { LakeTable } from "../../src/lake/contract.ts";
@@ -27,7 +28,7 @@ const wide = (
   TIMESTAMPTZ '2026-01-01' + to_seconds(i) AS placed_at, DATE '2026-01-01' + (i % 365)::INTEGER AS due_on,
   '${note} ' || i AS note FROM (${ids}) t(i)`;
 
-/** The table as loads before have left it. */
+/** The table after earlier loads. */
 async function loaded(): Promise<LakeTable> {
   const files = [];
   let columns: LakeTable["columns"] = [];
@@ -62,7 +63,7 @@ try {
     const { ms, done } = await loads.extract(source, { dataset: "shop", resources: [resource] }, [table]);
     const [told] = done.result.tables as { updated: number; inserted: number }[];
     if (told?.updated !== changed || told.inserted !== 0) throw new Error(JSON.stringify(told));
-    if (round === 0) continue; // to warm up
+    if (round === 0) continue; // Warm-up.
     ratios.push(ms / theirs);
     console.log(`  round ${round}: DuckDB ${theirs.toFixed(0)} ms, dlt_extract ${ms.toFixed(0)} ms`);
   }

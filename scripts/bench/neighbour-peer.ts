@@ -1,13 +1,13 @@
 /**
- * The neighbour of neighbour.bench.ts: does its worst to the Weir at `origin`, as the organization that the cookie
- * speaks for, until it is stopped. Tells what each of its ways came to.
+ * The neighbor of neighbour.bench.ts: attacks the server at `origin`, as the cookie's organization,
+ * until it is stopped. Reports the results of each attack.
  */
 import { createHash } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 
 const [origin = "", cookie = "", organization = "", ...ways] = process.argv.slice(2);
-/** True for each of its ways, or for those that are named. */
+/** Whether to use this attack: all of them, or the named ones. */
 const does = (way: string) => ways.length === 0 || ways.includes(way);
 const SOCKETS = 8_000;
 const QUEUED = 10_000;
@@ -15,7 +15,7 @@ const STATEMENTS = 40;
 const BRANCHES = 100;
 const BRANCH_RUNS = 100;
 const BOMB_RUNS = 8;
-/** Runs of each script. */
+/** Number of runs of each script. */
 const SCRIPT_RUNS = 20;
 const SCRIPTS = [
   "export default () => { for (;;); }",
@@ -72,7 +72,7 @@ const action = (kind: string, definition: object) =>
 const told = new Map<string, number>();
 const count = (what: string) => told.set(what, (told.get(what) ?? 0) + 1);
 
-/** Goes on until the process ends; what is refused is tried again a little later. */
+/** Repeats the work until the process ends. What is rejected is tried again a little later. */
 async function keepOn(what: string, work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     await work().then(
@@ -103,7 +103,7 @@ async function slowSockets(): Promise<void> {
 
 const run = ({ id }: { id: string }) => call("POST", `/api/v1/actions/${id}/run`);
 
-// In line one behind the other, so that what follows is not in line behind them.
+// Queued one behind the other, so that what follows isn't queued behind them.
 const endless = await action("http_request", { url: `${own}/never`, concurrencyKey: "one" });
 for (let n = 0; n < QUEUED && does("queue"); n += 20)
   await Promise.all(Array.from({ length: 20 }, () => run(endless))).then(

@@ -1,9 +1,9 @@
 /**
- * A tenant beside a hostile tenant: p99 of list, webhook and SQL of one organization, alone and while another does its
- * worst (neighbour-peer.ts): SQL that never ends, 100 MB of nested JSON in 180 KB of gzip, JMESPath that takes the
- * square of its input, 10,000 conditions, 10,000 queued runs, 8,000 slow sockets, deliveries to a dead host, scripts
- * that loop and take memory. And the server's memory meanwhile, its children's left out. Words given name some of its
- * ways: statements, bombs, pages, conditions, queue, sockets, deliveries, scripts.
+ * A tenant next to a hostile tenant: p99 of list, webhook and SQL of one organization,
+ * alone and during another's attacks (neighbour-peer.ts): SQL that never ends, 100 MB of nested JSON in 180 KB of gzip,
+ * JMESPath that takes the square of its input, 10,000 conditions, 10,000 queued runs, 8,000 slow sockets,
+ * deliveries to a dead host, and scripts that loop and allocate memory. Also the server's memory, without its children.
+ * Arguments select attacks: statements, bombs, pages, conditions, queue, sockets, deliveries, scripts.
  */
 import { builtWeir } from "./executable.ts";
 import { tell } from "./load.ts";
@@ -55,7 +55,7 @@ interface Round {
   count: number;
 }
 
-/** One request after the other, of each kind, for so long. */
+/** Sends one request after the other, of each kind, for this long. */
 async function probe(name: Probe, seconds: number): Promise<Round> {
   const until = performance.now() + seconds * 1000;
   const times: number[] = [];

@@ -1,8 +1,8 @@
 /**
- * Every page at scale, `bun scripts/bench/pages.bench.ts`: the demo's workspace filled up with 2,000 automations, 300,000
- * of their runs and 100,000 of actions, 1,000 actions and 500 datasets. Of each page: requests, milliseconds until
- * nothing in it says that it is loading, and those of processor time that it took the server and the page's main thread, which hardly
- * depend on what else the machine does. Paths given open those alone.
+ * Every page at scale: `bun scripts/bench/pages.bench.ts`. The demo's workspace is filled up with 2,000 automations,
+ * 300,000 runs of them and 100,000 of actions, 1,000 actions and 500 datasets. For each page: requests,
+ * milliseconds until nothing on it is loading, and CPU milliseconds of the server and of the page's main thread,
+ * which hardly depend on other load on the machine. Arguments select paths.
  */
 import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
@@ -23,7 +23,7 @@ const USEFUL_MS = 1000;
 const QUIET_MS = 300;
 const CLOSED = "http://127.0.0.1:9";
 
-/** Lists as people look for one thing in many, which no picture is taken of. */
+/** Searches in long lists, without screenshots. */
 const SEARCHES = [
   "/automations?q=automation+19",
   "/automations?sort=name",
@@ -39,7 +39,7 @@ const SEARCHES = [
   "/datasets/raw/crowd",
 ];
 
-/** What the page asks of the API, until all is answered and nothing follows. */
+/** Counts the page's API requests, until all are answered and no more follow. */
 function requestsOf(page: Page) {
   const asked: string[] = [];
   let open = 0;
@@ -58,7 +58,7 @@ function requestsOf(page: Page) {
   };
 }
 
-/** Milliseconds of the main thread's own time so far: all, and what scripts took. */
+/** Milliseconds of the main thread's own time so far: in total, and in scripts. */
 async function threadOf(session: CDPSession): Promise<[tasks: number, scripts: number]> {
   const { metrics } = await session.send("Performance.getMetrics");
   const of = (wanted: string) => (metrics.find(({ name }) => name === wanted)?.value ?? 0) * 1000;
@@ -91,7 +91,7 @@ const session = await context.newCDPSession(page);
 await session.send("Performance.enable", { timeDomain: "threadTicks" });
 const untilQuiet = requestsOf(page);
 
-/** Opens a page, and measures it once it and what it runs stand still. */
+/** Opens a page, and measures once the page and its requests are idle. */
 async function open(path: string) {
   await page.goto("about:blank");
   await untilQuiet();
@@ -116,7 +116,7 @@ async function open(path: string) {
 const wanted = process.argv.slice(2);
 const paths =
   wanted.length > 0 ? wanted : [...new Set([...everyPage().map(({ path }) => path), ...SEARCHES])];
-await open("/"); // fetches the code of all pages
+await open("/"); // Fetches the code of all pages.
 const ms = (value: number) => value.toFixed(0).padStart(6);
 console.log(`${"".padEnd(44)}  asked  useful  server  thread  scripts`);
 const all: Awaited<ReturnType<typeof open>>[] = [];
@@ -148,4 +148,4 @@ tell(
 await browser.close();
 await demo[Symbol.asyncDispose]();
 await model[Symbol.asyncDispose]();
-process.exit(0); // the browser ends with it
+process.exit(0); // Also ends the browser.

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { atEnd } from "./ending.ts";
 
-/** Starts a script of this folder, which prints one line of JSON with its `origin` once it listens. */
+/** Starts a script in this folder, which prints one line of JSON with its `origin` once it listens. */
 export async function startPeer(script: string, ...args: string[]) {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,17 +1,17 @@
 /**
- * Weir beside its peers: `bun scripts/bench/peers.ts [words]`, run by hand. Words pick peers by name: handler, n8n,
- * node-red, restate, bullmq; with none, all of them.
+ * Weir and its peers: `bun scripts/bench/peers.ts [words]`, run by hand. Arguments select peers by name:
+ * handler, n8n, node-red, restate, bullmq. Default: all.
  *
- * The first run installs them from npm's registry and Debian's into a folder of the system's temporary one, which
- * takes minutes; later runs find them there. Each has its own ports, Node 24 and SQLite or Redis of its own.
+ * The first run installs them from the registries of npm and Debian into a temporary folder, which takes minutes;
+ * later runs reuse it. Each has its own ports, Node 24, and its own SQLite or Redis.
  *
- * Webhooks: on 32 connections the same payload is sent to each in turn, for some rounds; every reply is checked. Weir
- * verifies a signature, and has stored delivery, run and events before it answers; n8n keeps nothing of runs that went
- * well, Node-RED stores nothing at all, Restate has one durable step.
+ * Webhooks: the same payload is sent to each in turn on 32 connections, for some rounds, and every response is checked.
+ * Weir verifies a signature, and has stored delivery, run and events before it responds;
+ * n8n keeps nothing of successful runs, Node-RED stores nothing at all, Restate has one durable step.
  *
- * Queue: from inside, 32 callers each wait for their answer, then a worker works off what stands in line, 64 at a time;
- * over HTTP, 32 connections. Weir's runs are carried out with their log, events and lease; BullMQ's jobs do nothing.
- * BullMQ stands there twice: with a Redis that keeps what it has acknowledged, as Weir does, and with one as shipped.
+ * Queue: internally, 32 callers each wait for their response, then a worker processes the queue, 64 at a time;
+ * over HTTP, 32 connections. Weir's runs execute with their log, events and lease; BullMQ's jobs do nothing.
+ * BullMQ is listed twice: with a Redis that keeps what it has acknowledged, as Weir does, and with one as shipped.
  */
 import { atEnd } from "./ending.ts";
 import { load, median, rawRequest, tell } from "./load.ts";
@@ -36,7 +36,7 @@ const isAsked = (name: string) => words.length === 0 || words.some((word) => nam
 /** The lines of the table, printed together at the end. */
 const table: (() => void)[] = [];
 
-/** What `start` gives; null and a line in the table where it can't be had, with why. */
+/** Returns what `start` returns. If it fails, null and a line in the table with the reason. */
 async function had<T>(name: string, start: () => Promise<T>): Promise<T | null> {
   if (!isAsked(name)) return null;
   try {
@@ -49,7 +49,7 @@ async function had<T>(name: string, start: () => Promise<T>): Promise<T | null> 
   }
 }
 
-/** One that is sent webhooks. */
+/** A peer that receives webhooks. */
 interface Runner extends Omit<Peer, "child"> {
   rates: number[];
   p50s: number[];
@@ -119,7 +119,7 @@ const PARTS = ["enqueue", "drain", "enqueue over HTTP"] as const;
 type Rates = Record<(typeof PARTS)[number], number[]>;
 const noRates = (): Rates => ({ enqueue: [], drain: [], "enqueue over HTTP": [] });
 
-/** Weir's queue: from inside in a process of its own, over HTTP as a whole server. */
+/** Weir's queue: internally in a separate process, over HTTP as a whole server. */
 async function startWeirQueue(): Promise<JobQueue> {
   const inside = await startPeer("weir-queue.ts", String(AT_ONCE));
   const weir = await startWeir();
@@ -164,8 +164,8 @@ async function compareQueues(): Promise<void> {
       const enqueued = await queue.enqueue(JOBS, CONNECTIONS);
       const drained = await queue.drain(JOBS, AT_ONCE);
       const posted = await queue.post(CONNECTIONS, POST_SECONDS);
-      if (queue.name !== "Weir") await queue.drain(posted.count, AT_ONCE); // Weir's worker has done so
-      if (n === 0) continue; // to warm up
+      if (queue.name !== "Weir") await queue.drain(posted.count, AT_ONCE); // Weir's worker has already done so.
+      if (n === 0) continue; // Warm-up.
       rates.enqueue.push(enqueued);
       rates.drain.push(drained);
       rates["enqueue over HTTP"].push(posted.perSecond);

@@ -1,10 +1,10 @@
 /**
  * PostgreSQL to Parquet: `bun scripts/bench/postgres-extract.bench.ts [rows] [rounds]`.
  *
- * A table of ten columns goes through `dlt_extract` with the real provider, DuckDB in its own process and a lake on
- * disk; against it stands `psql \copy` of the same table to a CSV file. Medians of interleaved rounds; only the ratio
- * means anything. Then the same with five times the rows, once: memory at its highest, of this process and DuckDB's
- * together, is told above what both hold when idle, and may not grow with the rows.
+ * Extracts a table of ten columns by `dlt_extract` with the real provider,
+ * DuckDB in its own process and a lake on disk, against `psql \copy` of the same table to a CSV file.
+ * Medians of interleaved rounds; only the ratio is meaningful. Then the same once with five times the rows:
+ * peak memory of this process and DuckDB's together, above idle, may not grow with the rows.
  */
 
 import { mkdirSync, rmSync } from "node:fs";
@@ -91,7 +91,7 @@ async function extract(table: string, count: number, round: number): Promise<num
   return tookMs;
 }
 
-/** Milliseconds that psql takes to write the table to a CSV file. */
+/** Milliseconds for psql to write the table to a CSV file. */
 async function copy(table: string): Promise<number> {
   const began = performance.now();
   const at = ["-h", pg.host, "-p", String(pg.port), "-U", pg.user, "-d", pg.database];
@@ -103,13 +103,13 @@ async function copy(table: string): Promise<number> {
   return performance.now() - began;
 }
 
-/** Of this process and the largest of its DuckDB's: the next one may start while the last one ends. */
+/** Memory of this process and the largest of its DuckDB processes: the next one may start while the last one ends. */
 function memory(): number {
   const children = childrenOf(process.pid, "__sql").map(rssMb);
   return rssMb(process.pid) + Math.max(0, ...children);
 }
 
-/** The most memory that `work` took, and what it gave back. */
+/** Peak memory during `work`, and its result. */
 async function watched<T>(work: () => Promise<T>): Promise<{ peakMb: number; value: T }> {
   let peakMb = 0;
   const watch = setInterval(() => {

@@ -1,27 +1,27 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Ticks of the processor's clock in a second, as Linux tells them to programs. */
+/** Clock ticks per second that Linux reports CPU time in. */
 const TICKS = 100;
 
-/** Resident memory of a process in MB, by Linux's count; 0 for one that has gone. */
+/** Resident memory of a process in MB, as Linux counts it. 0 for one that has ended. */
 export function rssMb(pid: number): number {
   return (Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024) / 1e6;
 }
 
-/** Seconds of processor time that a process has used, all its threads together. */
+/** Seconds of CPU time used by a process, in all its threads. */
 export function cpuSeconds(pid: number): number {
   const fields = read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
-/** The same with all its children, of those that have ended too. */
+/** The same with all its children, including ended ones. */
 export function treeSeconds(pid: number): number {
   const fields = read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ") ?? [];
   const ended = fields.length === 0 ? 0 : (Number(fields[13]) + Number(fields[14])) / TICKS;
   return childrenOf(pid, "").reduce((sum, child) => sum + treeSeconds(child), cpuSeconds(pid) + ended);
 }
 
-/** The processes that `parent` has started and whose command holds `word`. */
+/** Child processes of `parent` whose command contains `word`. */
 export function childrenOf(parent: number, word: string): number[] {
   const tasks = readdirSync(`/proc/${parent}/task`);
   return tasks
@@ -34,6 +34,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return ""; // gone meanwhile
+    return ""; // Ended in the meantime.
   }
 }

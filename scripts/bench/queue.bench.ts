@@ -1,16 +1,16 @@
 /**
  * The queue of runs, medians of rounds.
  *
- * Enqueue to start: runs of an `http_request` action are asked for 50 times a second. What has the verdict is the span
- * from the reply to our POST, by which the run is durably in line, to the arrival of the run's own request at a
- * receiver here: it holds the claim with its commit, the start of the executor, and a new connection out. Beside it
- * stand the span from our sending of the POST, and the one from the making of the run's row, before its commit, to its
- * claim (`createdAt` to `startedAt`, whole milliseconds of the server's clock).
+ * Enqueue to start: 50 runs of an `http_request` action are requested per second. The verdict is on the time from the
+ * response to our POST, when the run is durably queued, to the arrival of the run's own request at a receiver here:
+ * it includes the claim with its commit, the start of the executor, and a new outbound connection.
+ * Also shown are the time from sending the POST, and the time from the creation of the run's row, before its commit,
+ * to its claim (`createdAt` to `startedAt`, whole milliseconds of the server's clock).
  *
- * Enqueue and drain: runs that only take a branch are asked for on 32 connections until all have completed, each with
- * its checks, events, log and durable commits, over HTTP; against a bare queue in bun:sqlite here, which inserts and
- * deletes one row for each with a durable commit each time. BullMQ needs Redis and stands in peers.ts, so this has no
- * verdict.
+ * Enqueue and drain: runs that only take a branch are requested on 32 connections until all have completed,
+ * each with its checks, events, log and durable commits, over HTTP; against a bare queue in bun:sqlite here,
+ * which inserts and deletes one row for each with a durable commit each time.
+ * BullMQ needs Redis and is in peers.ts, so this has no verdict.
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ const SPANS = ["claim", "sent", "replied"] as const;
 type Spans = Record<(typeof SPANS)[number], number[]>;
 const noSpans = (): Spans => ({ claim: [], sent: [], replied: [] });
 
-/** One round: the spans of all runs in milliseconds. */
+/** One round: the times of all runs in milliseconds. */
 async function starts(): Promise<Spans> {
   const asked: Promise<{ id: string; sentAt: number; repliedAt: number }>[] = [];
   const ask = async () => {
@@ -85,7 +85,7 @@ const p50s = noSpans();
 const p99s = noSpans();
 for (let n = 0; n <= ROUNDS; n++) {
   const round = await starts();
-  if (n === 0) continue; // to warm up
+  if (n === 0) continue; // Warm-up.
   for (const name of SPANS) {
     p50s[name].push(shareOf(round[name], 0.5));
     p99s[name].push(shareOf(round[name], 0.99));
@@ -99,7 +99,7 @@ for (let n = 0; n <= ROUNDS; n++) {
 tell("enqueue to start, p50", median(p50s.replied), 3, 1, "ms", true);
 tell("enqueue to start, p99", median(p99s.replied), 15, 5, "ms", true);
 
-/** Runs in a second, through Weir. */
+/** Runs per second, through Weir. */
 async function drained() {
   const request = rawRequest(weir.origin, "POST", `/api/v1/actions/${branch.id}/run`, {
     authorization: `Bearer ${weir.token}`,
@@ -118,7 +118,7 @@ queue.run("CREATE TABLE jobs (id INTEGER PRIMARY KEY, data TEXT NOT NULL)");
 const insert = queue.query("INSERT INTO jobs (data) VALUES (?)");
 const remove = queue.query("DELETE FROM jobs WHERE id = (SELECT min(id) FROM jobs) RETURNING data");
 
-/** Jobs in a second, through the bare queue. */
+/** Jobs per second, through the bare queue. */
 function bareDrained(): number {
   const data = JSON.stringify({ definition: { branches: [{ key: "a", when: "true" }] } });
   const began = performance.now();

@@ -1,4 +1,4 @@
-/** The peer of the list benchmark: Elysia over bun:sqlite, the same rows, nothing else. */
+/** The peer of the list benchmark: Elysia over bun:sqlite with the same rows, and nothing else. */
 import { Database } from "bun:sqlite";
 import { Elysia } from "elysia";
 

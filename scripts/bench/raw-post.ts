@@ -1,4 +1,6 @@
-/** The POST of the API's benchmark: JSON in, the same JSON out, with `checked` by way of our check of an action's body. */
+/**
+ * The POST of the API benchmark: JSON in, the same JSON out; with `checked`, after Weir's check of an action's body.
+ */
 import { Elysia } from "elysia";
 import { read } from "../../src/base/shape.ts";
 import { ActionCreate } from "../../src/resources/actions/wire.ts";

@@ -1,4 +1,4 @@
-/** A receiver that reads what it gets and answers 200; in a process of its own, as receivers are. */
+/** A receiver that reads the request and responds with 200, in a separate process, as receivers are. */
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",

@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 const START = 1_767_225_600_000;
 const CITIES = ["Berlin", "Lyon", "Porto", "Gent"];
 
-/** Ten values side by side. */
+/** Ten scalar values. */
 export const flatRow = (i: number) => ({
   id: i,
   customer: `customer ${i % 5000}`,
@@ -17,7 +17,7 @@ export const flatRow = (i: number) => ({
   note: i % 10 === 0 ? null : `note, with "quotes" ${i}`,
 });
 
-/** An order with an object, a list of objects and a list of texts in it. */
+/** An order with an object, a list of objects and a list of texts. */
 export const nestedRow = (i: number) => ({
   id: i,
   status: i % 3 === 0 ? "paid" : "open",
@@ -36,7 +36,7 @@ export const nestedRow = (i: number) => ({
   tags: i % 4 === 0 ? ["new", CITIES[i % 3]] : [],
 });
 
-/** Writes so many rows to a file, one line of JSON each. */
+/** Writes this many rows to a file, one line of JSON each. */
 export async function writeLines(path: string, rows: number, rowOf: (i: number) => object): Promise<void> {
   const into = createWriteStream(path);
   for (let from = 0; from < rows; from += 1000) {

@@ -1,7 +1,7 @@
 /**
- * One object of 64 MB from one S3 store to another, `bun scripts/bench/s3-copy.bench.ts [rounds]`: as `file_sync` carries it,
- * in parts that appear together at the end, against a bare `fetch` whose reply is the body of the next one. The
- * stores are processes of their own. Medians of interleaved rounds.
+ * One object of 64 MB from one S3 store to another: `bun scripts/bench/s3-copy.bench.ts [rounds]`.
+ * Copied as in `file_sync`, in parts that appear together at the end, against a bare `fetch` whose response is the body
+ * of the next one. The stores are separate processes. Medians of interleaved rounds.
  */
 
 import type { S3Link } from "../../src/providers/s3/shape.ts";
@@ -22,7 +22,7 @@ const place = (origin: string, bucket: string) =>
   ) as unknown as S3Link;
 const [source, target] = [place(from.origin, "large"), place(to.origin, "copies")];
 
-/** The bytes go on as they come, signed by nobody, looked at by nobody. */
+/** Passes the bytes on as they arrive, unsigned and unchecked. */
 async function bare(): Promise<number> {
   const began = performance.now();
   const { body } = await fetch(`${from.origin}/large/part-0.bin`);
@@ -55,7 +55,7 @@ for (let round = 0; round <= rounds; round++) {
   const then = performance.now();
   await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => ours(`ours-${at}.bin`)));
   const many = performance.now() - then;
-  if (round === 0) continue; // to warm up
+  if (round === 0) continue; // Warm-up.
   ratios.push(theirs / one);
   together.push(manyTheirs / many);
   console.log(

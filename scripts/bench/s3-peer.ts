@@ -1,7 +1,7 @@
 /**
- * An object store for benchmarks, which holds no bytes: an object is a length, and reads as zeros. It speaks as much of S3
- * as a copy needs, asks for no signature, and counts what changes something. `GET /counts` tells and resets the counts.
- * Started with the number of objects and their bytes in a bucket `from` as `small` and `large`.
+ * An object store for benchmarks that stores no bytes: an object is a length, and reads as zeros. It supports the part
+ * of S3 that a copy needs, requires no signature, and counts requests that change something. `GET /counts` returns and
+ * resets the counts. Arguments are the number of objects and their bytes in a bucket `from` as `small` and `large`.
  */
 interface Stored {
   size: number;

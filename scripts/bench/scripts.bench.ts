@@ -1,6 +1,6 @@
 /**
- * Small scripts a second in warm processes, `bun scripts/bench/scripts.bench.ts`: one after the other and two at once,
- * of two organizations; then as runs of one action, started over HTTP and carried out to their ends. 1,000 each.
+ * Small scripts per second in warm processes: `bun scripts/bench/scripts.bench.ts`. First one after the other and two
+ * at once, of two organizations; then as runs of one action, started over HTTP and run to their end. 1,000 each.
  */
 import { startApp } from "../../test/support/app.ts";
 import { ACTIONS, makeAction, RUNS } from "../../test/support/work.ts";
@@ -21,7 +21,7 @@ const work = {
 };
 const { signal } = new AbortController();
 
-/** So many scripts of one organization. */
+/** Runs this many scripts of one organization. */
 async function scripts(organizationId: string, count: number): Promise<void> {
   const host = { organizationId, signal, call: async () => [], log: () => undefined };
   for (let done = 0; done < count; done++) await weir.app.scripts.run(work, host);

@@ -1,12 +1,11 @@
 /**
- * The executable: `bun scripts/bench/start.bench.ts [seconds of webhooks]`, 60 by default. Builds dist/weir where it is
- * missing or older than the source.
+ * The executable: `bun scripts/bench/start.bench.ts [seconds of webhooks]`, 60 by default.
+ * Builds dist/weir if it is missing or older than the source.
  *
- * Start is from the making of the process to the first 200 of /health, on a folder that `weir init` has made, looked
- * at every 2 ms; the median of several starts. Memory is what is resident, by Linux's count: idle after 3 s; at its
- * highest in the first 10 s of webhooks on 32 connections; and as the median of the last sixth of the seconds against
- * that of the sixth after the first. The table asks for ten minutes of growth; a shorter run is told as what it is,
- * `… start.bench.ts 600` does it in full.
+ * Start is from process creation to the first 200 of /health, on a folder created by `weir init`, polled every 2 ms;
+ * the median of several starts. Memory is resident memory, as Linux counts it: idle after 3 s; the peak in the first 10
+ * s of webhooks on 32 connections; and the median of the last sixth of the time against that of the second sixth. The
+ * table requires ten minutes of growth; a shorter run is reported as such, and `… start.bench.ts 600` does it in full.
  */
 import { statSync } from "node:fs";
 import { builtWeir } from "./executable.ts";

@@ -1,8 +1,8 @@
 /**
- * Webhook → a run of one request, completed, on each store: the local file, PostgreSQL beside it with one process and with
- * three, and PostgreSQL over a wire on which a round trip takes 2 ms. 16 senders, one organization; a round ends when
- * every run has completed. PostgreSQL has fsync on. Medians of interleaved rounds, with what a webhook costs in processor
- * time, in Weir and in PostgreSQL.
+ * Webhook → a run of one request, completed, on each store: the local file, PostgreSQL on the same machine with one
+ * process and with three, and PostgreSQL over a network with a round trip of 2 ms.
+ * 16 senders, one organization; a round ends when every run has completed. PostgreSQL has fsync on.
+ * Medians of interleaved rounds, with the CPU time per webhook, in Weir and in PostgreSQL.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const receiver = await startPeer("receiver.ts");
 interface Place {
   name: string;
   processes: readonly Weir[];
-  /** Seconds of processor time of the database's server. */
+  /** Seconds of CPU time of the database server. */
   databaseSeconds(): number;
   rates: number[];
 }
@@ -58,7 +58,7 @@ async function placeOf(
   return { name, processes, databaseSeconds, rates: [] };
 }
 
-/** Starts a PostgreSQL with a database for each place. */
+/** Starts a PostgreSQL with a database for each setup. */
 async function startServer() {
   const server = await startPostgres({ flags: ["-c", "fsync=on", "-c", "max_connections=100"] });
   const pid = pidOf(server);
@@ -87,7 +87,7 @@ const hasOpenRuns = async ({ processes }: Place): Promise<boolean> => {
   return (await first.call("GET", path)).runs.length > 0;
 };
 
-/** Completed runs in a second. */
+/** Completed runs per second. */
 async function round(place: Place): Promise<number> {
   const { processes } = place;
   const weirSeconds = () => processes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
@@ -127,7 +127,7 @@ const places = [
 for (let n = 0; n <= ROUNDS; n++)
   for (const place of places) {
     const rate = await round(place);
-    if (n > 0) place.rates.push(rate); // the first warms up
+    if (n > 0) place.rates.push(rate); // The first one is a warm-up.
   }
 const [file, one, three, far] = places.map(({ rates }) => median(rates)) as [number, number, number, number];
 tell("webhook → one request on PostgreSQL, against the local file", one / file, 0.6, 0.8);

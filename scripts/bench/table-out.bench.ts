@@ -1,10 +1,10 @@
 /**
  * The lake to PostgreSQL: `bun scripts/bench/table-out.bench.ts [rows] [rounds]`.
  *
- * A million rows of ten columns go through `duckdb_transform` into an empty table of a real server, appended; against it
- * stands `psql \copy` of the same rows from a CSV file into another table of the same server. Medians of interleaved
- * rounds; only the ratio means anything. Then a merge of the same rows and a replace, once each, and five times the rows:
- * memory at its highest, of this process and DuckDB's together, above what both hold when idle, may not grow with the rows.
+ * Appends a million rows of ten columns by `duckdb_transform` to an empty table of a real server,
+ * against `psql \copy` of the same rows from a CSV file into another table of the same server.
+ * Medians of interleaved rounds; only the ratio is meaningful. Then a merge of the same rows and a replace, once each,
+ * and five times the rows: peak memory of this process and DuckDB's together, above idle, may not grow with the rows.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ const target = link(
 const COLUMNS = `id bigint, customer text, token text, quantity integer, amount numeric(12,2), ratio double precision, paid boolean,
   placed_at timestamptz, due_on date, note text`;
 
-/** A table as an extract leaves it. */
+/** A table as after an extract. */
 async function extracted(dataset: string, count: number): Promise<LakeTable> {
   const at = { organizationId: "org", layer: "raw", dataset, table: "orders" };
   const files = [];
@@ -100,7 +100,7 @@ const psql = async (command: string) => {
   if ((await process_.exited) !== 0) throw new Error("psql failed.");
 };
 
-/** Milliseconds that psql takes for the same rows. */
+/** Milliseconds for psql to copy the same rows. */
 async function copy(): Promise<number> {
   await pg.sql.unsafe(`drop table if exists copied; create table copied (${COLUMNS})`);
   const began = performance.now();
@@ -111,7 +111,7 @@ async function copy(): Promise<number> {
 const empty = () =>
   pg.sql.unsafe(`drop table if exists orders; create table orders (${COLUMNS}); checkpoint`);
 
-/** The most memory that `work` took, of this process and the largest of its DuckDB's. */
+/** Peak memory during `work`, of this process and the largest of its DuckDB processes. */
 async function watched<T>(work: () => Promise<T>): Promise<{ peakMb: number; value: T }> {
   let peakMb = 0;
   const watch = setInterval(() => {

@@ -1,9 +1,9 @@
 /**
- * `duckdb_transform` over a million extracted rows, `bun scripts/bench/transform.bench.ts [rows]`: a GROUP BY into a
- * dataset, against DuckDB itself on the same Parquet files. Both write the groups as Parquet, on as many threads. Ours
- * is the executor as runs call it, with the locked DuckDB process, which is warm as it is in service; DuckDB itself is
- * here in this process, with its library loaded and its instance open. Medians of interleaved rounds, and what
- * our time beyond DuckDB's goes up to.
+ * `duckdb_transform` over a million extracted rows: `bun scripts/bench/transform.bench.ts [rows]`.
+ * Runs a GROUP BY into a dataset, against DuckDB itself on the same Parquet files. Both write the groups as Parquet,
+ * with the same number of threads. Weir's side is the executor as runs call it, with the sandboxed DuckDB process,
+ * which is warm as in production; DuckDB itself runs in this process, with its library loaded and an open instance.
+ * Medians of interleaved rounds.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -27,7 +27,7 @@ atEnd(() => rmSync(duck.folder, { recursive: true, force: true }));
 const lake = openFolderLake(join(tempFolder(), "lake"));
 const at = { organizationId: "org", layer: "raw", dataset: "shop", table: "orders" };
 
-/** A table as an extract leaves it: four files, ten columns and the two that a load adds. */
+/** A table as after an extract: four files, ten columns and the two that a load adds. */
 async function extracted(): Promise<LakeTable> {
   const files = [];
   let columns: LakeTable["columns"] = [];
@@ -90,9 +90,9 @@ async function bare(): Promise<number> {
 const ratios: number[] = [];
 for (let round = 0; round <= ROUNDS; round++) {
   const theirs = await bare();
-  await Bun.sleep(1000); // the next process has its second to load DuckDB, as between runs
+  await Bun.sleep(1000); // The next process has a second to load DuckDB, as between runs.
   const ours = await transform(round);
-  if (round === 0) continue; // to warm up
+  if (round === 0) continue; // Warm-up.
   ratios.push(ours / theirs);
   console.log(`  round ${round}: DuckDB ${theirs.toFixed(0)} ms, duckdb_transform ${ours.toFixed(0)} ms`);
 }

@@ -1,11 +1,11 @@
 /**
- * The model that turns.bench.ts asks: each reply thinks for a while, then comes in tokens at a steady pace. Its first
- * token is the instant at which it was written, in milliseconds since 1970.
+ * The model of turns.bench.ts: each reply pauses to think, then sends tokens at a steady pace.
+ * Its first token is the time when it was written, in milliseconds since 1970.
  */
 import { type Move, startModel } from "../../test/peers/model.ts";
 
 const THINK_MS = 300;
-/** Some 30 tokens in a second, as hosted models write. */
+/** About 30 tokens per second, like hosted models. */
 const PACE_MS = 33;
 const TOKENS = 60;
 

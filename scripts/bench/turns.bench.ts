@@ -1,7 +1,7 @@
 /**
- * Chat turns at the same time, with a model that writes 30 tokens in a second (turns-peer.ts): how long after the
- * model's own first token the person has it, whether all turns complete whole, and what memory that takes. Model,
- * server and readers share the machine.
+ * Concurrent chat turns with a model that writes 30 tokens per second (turns-peer.ts):
+ * how long after the model's own first token the user gets it, whether all turns complete,
+ * and how much memory that takes. Model, server and readers share the machine.
  */
 import { median, shareOf, tell } from "./load.ts";
 import { startPeer } from "./peer.ts";
@@ -26,7 +26,7 @@ for (let n = 0; n < MANY; n++)
 
 const now = () => performance.timeOrigin + performance.now();
 
-/** One turn, read to its end: milliseconds from the model's first token to ours, and whether it came whole. */
+/** One turn, read to its end: milliseconds from the model's first token to Weir's, and whether it is complete. */
 async function turn(thread: string) {
   const asked = now();
   const reply = await fetch(`${weir.origin}/api/v1/chat/threads/${thread}/turns/stream`, {

@@ -1,7 +1,7 @@
 /**
- * Webhook → run completed, on 32 connections, against our own handler without a database (handler.ts); and a
- * list of 50 runs while webhooks saturate, against alone. Medians of interleaved rounds. Beside the rates stands
- * what a request costs in processor time, which a busy machine changes less.
+ * Webhook → run completed, on 32 connections, against Weir's own handler without a database (handler.ts);
+ * and a list of 50 runs while webhooks saturate the server, against alone. Medians of interleaved rounds.
+ * Also shows the CPU time per request, which varies less on a busy machine.
  */
 import { load, median, rawRequest, tell } from "./load.ts";
 import { startPeer } from "./peer.ts";
@@ -18,7 +18,7 @@ await weir.call("POST", "/api/v1/automations", BRANCH_AUTOMATION);
 const ours = rawRequest(weir.origin, "POST", `/webhooks/${weir.organizationId}/bench`, HOOK_HEADERS, BODY);
 const theirs = rawRequest(peer.origin, "POST", "/webhooks/x/bench", HOOK_HEADERS, BODY);
 
-/** One round, with the microseconds of processor time that the server spent on each request. */
+/** One round, with the microseconds of CPU time that the server spent per request. */
 async function round(origin: string, request: Buffer, cpu: () => number) {
   const before = cpu();
   const result = await load(origin, request, CONNECTIONS, SECONDS);

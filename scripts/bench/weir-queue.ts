@@ -1,7 +1,7 @@
 /**
- * Weir's queue of runs from inside: `bun weir-queue.ts`, in a process of its own, answers on a port like
- * bullmq-server.mjs. A run is a row with its event and commit; drained, it has been carried out, with its log and
- * events.
+ * Weir's queue of runs, internally:
+ * `bun weir-queue.ts`, in a separate process, listens on a port like bullmq-server.mjs.
+ * A run is a row with its event and commit; when drained, it has been executed, with its log and events.
  */
 import { sql } from "drizzle-orm";
 import { openApp } from "../../src/app.ts";
@@ -55,7 +55,8 @@ const trigger = { method: "api", sourceType: "system", sourceId: null } as const
 const countDone = () => app.store.db.$count(actionRuns, sql`${actionRuns.status} = 'completed'`);
 
 async function isOpen(): Promise<boolean> {
-  const open = sql`${actionRuns.status} in ('pending', 'running', 'waiting') and ${actionRuns.status} <> 'completed' and ${actionRuns.organizationId} = ${organization.id}`; // as an index has it
+  // Matches an index.
+  const open = sql`${actionRuns.status} in ('pending', 'running', 'waiting') and ${actionRuns.status} <> 'completed' and ${actionRuns.organizationId} = ${organization.id}`;
   return (await app.store.db.select({ id: actionRuns.id }).from(actionRuns).where(open).limit(1)).length > 0;
 }
 

@@ -6,7 +6,9 @@ import { cpuSeconds, rssMb } from "./process.ts";
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 export const SECRET = "a secret of the benchmark";
 
-/** A data folder with an owner and an organization, made by `weir init`; `settings` come on top of the usual ones. */
+/**
+ * Creates a data directory with an owner and an organization, by `weir init`. `settings` are added to the usual ones.
+ */
 export function initWeir(
   command: readonly string[] = [process.execPath, MAIN],
   settings: Record<string, string> = {},
@@ -34,7 +36,7 @@ export function initWeir(
   return { command, folder, env, token, organizationId };
 }
 
-/** `weir serve` on such a folder, in a process of its own; `readyMs` is from its start to the first 200. */
+/** Runs `weir serve` on such a folder, in a separate process. `readyMs` is from its start to the first 200. */
 export async function serveWeir({
   command,
   folder,
@@ -76,7 +78,7 @@ export async function serveWeir({
       child.kill("SIGTERM");
       await child.exited;
     },
-    /** Ends it without warning. */
+    /** Kills it with SIGKILL. */
     async kill() {
       child.kill("SIGKILL");
       await child.exited;
@@ -86,18 +88,18 @@ export async function serveWeir({
 
 export type Weir = Awaited<ReturnType<typeof serveWeir>>;
 
-/** Raises the limit on webhooks beyond what a benchmark can reach. */
+/** Raises the rate limit of webhooks beyond what a benchmark can reach. */
 export const takeAllWebhooks = ({ call }: Weir): Promise<unknown> =>
   call("PATCH", "/api/v1/organizations/current", { webhookRate: { perMinute: 1_000_000, burst: 1_000_000 } });
 
-/** A Weir whose webhooks know no limit that the benchmarks could reach. */
+/** Starts a server whose rate limit of webhooks benchmarks can't reach. */
 export async function startWeir(command?: readonly string[]): Promise<Weir> {
   const weir = await serveWeir(initWeir(command));
   await takeAllWebhooks(weir);
   return weir;
 }
 
-/** A port that nobody has at the moment. */
+/** Returns a port that is currently free. */
 export function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = probe;
@@ -135,5 +137,5 @@ export const BODY = JSON.stringify({
 });
 const SIGNATURE = `sha256=${createHmac("sha256", SECRET).update(BODY).digest("hex")}`;
 
-/** The headers of a webhook with that body. */
+/** The headers of a webhook with this body. */
 export const HOOK_HEADERS = { "content-type": "application/json", "x-svc-signature": SIGNATURE };

@@ -1,13 +1,13 @@
 /**
- * A wire to a port of this machine: `wire-peer.ts PORT MS`. What the server sends arrives that many milliseconds later, so
- * each round trip takes so much longer.
+ * A network to a port of this machine: `wire-peer.ts PORT MS`.
+ * What the server sends arrives that many milliseconds later, so each round trip takes that much longer.
  */
 import { connect, createServer, type Socket } from "node:net";
 
 const [port = 0, delayMs = 0] = process.argv.slice(2).map(Number);
 const pair = (one: Socket, other: Socket) => {
   one.setNoDelay(true);
-  one.on("error", () => undefined); // the other end is told by the close
+  one.on("error", () => undefined); // The close notifies the other end.
   one.on("close", () => other.destroy());
 };
 const wire = createServer((client) => {

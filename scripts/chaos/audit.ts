@@ -4,7 +4,7 @@ import { toldRuns } from "./ledger.ts";
 import { checkDeliveries, checkEffects, checkEventRuns, checkSchedules } from "./reach.ts";
 import { checkRows } from "./rows.ts";
 
-/** Holds the database of a stopped server against the ledger, and against itself. */
+/** Checks the database of a stopped server against the ledger, and for consistency. */
 export async function auditBooks(given: Case, path: string): Promise<{ figures: Figures; faults: string[] }> {
   const db = new Database(path, { readonly: true });
   const faults: string[] = [];
@@ -54,7 +54,7 @@ function checkWhole(books: Books): void {
   }
 }
 
-/** Each accepted thing has one outcome, and what has ended holds nothing. */
+/** Each accepted request has one outcome, and what has ended holds nothing. */
 function checkRuns(books: Books, { ledger }: Case): void {
   const known = new Set(books.rows<{ id: string }>("select id from automation_runs").map(({ id }) => id));
   for (const id of toldRuns(ledger))

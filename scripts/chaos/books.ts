@@ -11,11 +11,11 @@ export interface Case {
   plant: Plant;
   ledger: Ledger;
   receiver: Receiver;
-  /** Wall-clock milliseconds of the kills, and of what else stopped the work. */
+  /** Wall-clock milliseconds of the kills, and of other interruptions. */
   kills: readonly number[];
 }
 
-/** What the checked books come to. */
+/** Figures from the checked database. */
 export interface Figures {
   automationRuns: number;
   actionRuns: number;
@@ -24,21 +24,21 @@ export interface Figures {
   instants: { run: number; missed: number };
   eventRuns: number;
   effects: number;
-  /** Requests to other systems beyond the first of each run; each belongs to a run that was interrupted or tried again. */
+  /** Requests to other systems beyond the first of each run. Each belongs to a run that was interrupted or retried. */
   repeatedEffects: number;
   interruptedRuns: number;
-  /** Runs that four kills in a row hit while they were under way: failed, told, and kept as dead letters. */
+  /** Runs interrupted by four consecutive kills: failed, reported, and stored as dead letters. */
   exhausted: number;
   delivered: number;
   deliveredAgain: number;
   loads: number;
-  /** Runs that completed with rows in a table of a database. */
+  /** Completed runs with rows in a database table. */
   tableLoads: number;
   rowsLost: number;
   rowsTwice: number;
 }
 
-/** The database of a stopped server, and what is wrong with it. */
+/** The database of a stopped server, and the faults found in it. */
 export class Books {
   constructor(
     readonly db: Database,
@@ -53,7 +53,7 @@ export class Books {
     return Number(this.db.query(sql).values(...values)[0]?.[0] ?? 0);
   }
 
-  /** Every row that the query gives is wrong. */
+  /** Reports every row that the query returns as a fault. */
   none(what: string, sql: string, ...values: string[]): void {
     const found = this.rows<object>(sql, ...values);
     if (found.length === 0) return;

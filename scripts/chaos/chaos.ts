@@ -1,13 +1,15 @@
 /**
- * Kills a loaded Weir with SIGKILL at random instants, restarts it, and holds what it answered against what
- * it kept: `bun scripts/chaos/chaos.ts [rounds] [command …]`; with `--processes 3` before that, several that share a
- * database, of which one is killed and another stands still in each round (see `several.ts`). `--postgres` and `--libsql` keep all of it
- * on such a server, which in other rounds loses connections, commits and its life (`harms`) while Weir lives.
+ * Kills a busy Weir with SIGKILL at random times, restarts it, and compares its responses with what it stored:
+ * `bun scripts/chaos/chaos.ts [rounds] [command …]`. With `--processes 3` before that,
+ * several processes share a database, of which one is killed and another paused in each round (see `several.ts`).
+ * `--postgres` and `--libsql` keep everything on such a server, which in other rounds loses connections,
+ * loses commits or crashes (`harms`) while Weir keeps running.
  *
- * The load is mixed: signed webhooks, calls of other systems, lists, loads into tables, approvals that two people decide
- * at once, schedules of every second, runs started by events, calls between automations, cancels, retries, a
- * subscription, and flows into tables of PostgreSQL and MariaDB, some of which read them there as well or go over a table in bulk. The ledger has all that was answered with 2xx. At the end each of it must have exactly one outcome; see
- * `audit.ts`, `reach.ts` and `rows.ts` for what is checked.
+ * The load is mixed: signed webhooks, calls to other systems, lists, loads into tables,
+ * approvals decided by two users at once, schedules that run every second, runs started by events,
+ * calls between automations, cancels, retries, a subscription, and flows into tables of PostgreSQL and MariaDB,
+ * some of which also read them there or process a table in bulk. The ledger has everything that was answered with 2xx.
+ * At the end, each of these must have exactly one outcome; see `audit.ts`, `reach.ts` and `rows.ts` for the checks.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,46 +24,46 @@ import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
 import { makeInstallation, SOURCE, serve, serveBriefly, sharedSettings } from "./weir.ts";
 
-/** The share of starts that are killed while they go on, and how long such a one lives at most. */
+/** The share of starts that are killed while starting, and how long such a process lives at most. */
 const KILLED_AT_START = 0.25;
 const START_MS = 600;
-/** How long the load goes on after it. */
+/** How long the load continues after it. */
 const AFTER_HARM_MS = 2_000;
 
 export interface Verdict extends Figures {
   rounds: number;
   kills: number;
   seconds: number;
-  /** Webhooks that were sent, and those that were answered with 2xx. */
+  /** Webhooks sent, and those answered with 2xx. */
   sent: number;
   accepted: number;
-  /** Runs and actions that were made by hand and answered with 2xx. */
+  /** Runs and actions that were created manually and answered with 2xx. */
   made: number;
   resent: number;
   decided: number;
   cancelled: number;
   refused: number;
-  /** How often each thing happened to the database. */
+  /** How often each failure of the database was caused. */
   harms: Record<string, number>;
-  /** The longest time from the start of the process to its first answer. */
+  /** The longest time from process start to the first response. */
   slowestStartMs: number;
-  /** All that is wrong; empty when nothing is. */
+  /** All faults. Empty if there are none. */
   faults: string[];
 }
 
 export interface ChaosOptions {
   rounds: number;
-  /** Of those that share a database; by default there is one. */
+  /** Number of processes that share a database. Default: one. */
   processes?: number;
-  /** Where the database is; by default in the data directory, or with several processes on a libSQL server. */
+  /** Where the database is. Default: in the data directory, or with several processes on a libSQL server. */
   server?: keyof typeof SERVERS;
-  /** The share of rounds on a server in which the database comes to harm, in turn by each of `harms`, rather than Weir. */
+  /** The share of rounds on a server in which the database fails instead of Weir, by each of `harms` in turn. */
   harmed?: number;
-  /** Those whose tables are read and written; by default all that the machine has. */
+  /** Databases whose tables are read and written. Default: all that are installed. */
   databases?: readonly DatabaseName[];
-  /** Starts Weir; from the source by default. */
+  /** Starts Weir. Default: from source. */
   command?: readonly string[];
-  /** Milliseconds from ready to the kill, at most. */
+  /** Maximum time from ready to the kill, in milliseconds. */
   longestMs?: number;
   log?: (line: string) => void;
 }
@@ -106,7 +108,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
       }
       const load = loadUntilDead({ ...shared, weir });
       await Bun.sleep(20 + Math.random() * longestMs);
-      while (round === 1 && !hasAnswered(ledger)) await Bun.sleep(5); // else a slow machine would show nothing
+      while (round === 1 && !hasAnswered(ledger)) await Bun.sleep(5); // Otherwise, a slow machine would test nothing.
       kills.push(Date.now());
       await weir.end("SIGKILL");
       await load;
@@ -152,12 +154,12 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   }
 }
 
-/** True once a webhook and something made by hand were answered with 2xx. */
+/** Returns whether a webhook and a manual request were answered with 2xx. */
 const hasAnswered = ({ webhooks, makings }: Ledger) =>
   [...webhooks.values()].some(({ runId }) => runId !== null) &&
   [...makings.values()].some(({ id }) => id !== null);
 
-/** Does what was done least often so far. */
+/** Causes the failure that was used least so far. */
 async function harm(harms: Place["harms"], done: Readonly<Record<string, number>>): Promise<string> {
   const all = Object.entries(harms).sort(([one], [other]) => (done[one] ?? 0) - (done[other] ?? 0));
   const [what, does] = all[0] as (typeof all)[number];

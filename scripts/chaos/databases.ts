@@ -4,18 +4,17 @@ import { startPostgres } from "../../test/support/postgres.ts";
 export const DATABASES = ["postgres", "mysql"] as const;
 export type DatabaseName = (typeof DATABASES)[number];
 
-/** A real database that flows read from and write to. It stays while Weir is killed. */
+/** A real database that flows read from and write to. It keeps running when Weir is killed. */
 export interface OpenDatabase {
   provider: DatabaseName;
   config: object;
   credentials: object;
   put(sql: string): Promise<unknown>;
-  /** Each value as text. */
   rows(sql: string): Promise<(string | null)[][]>;
   stop(): Promise<void>;
 }
 
-/** Starts those that are named, save a MariaDB that the machine does not have. */
+/** Starts the named ones, except MariaDB if it isn't installed. */
 export const openDatabases = (names: readonly DatabaseName[]): Promise<OpenDatabase[]> =>
   Promise.all(
     names.flatMap((name) => {
@@ -43,7 +42,7 @@ async function openPostgres(): Promise<OpenDatabase> {
 async function openMariadb(): Promise<OpenDatabase> {
   const db = await startMariadb();
   const stop = async () => db[Symbol.asyncDispose]();
-  process.once("exit", stop); // its process ends at once
+  process.once("exit", stop); // Its process ends immediately.
   await db.run("CREATE USER writer@'%' IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO writer@'%'");
   return {
     provider: "mysql",

@@ -4,10 +4,10 @@ import type { Place } from "./place.ts";
 import { ROWS } from "./plant.ts";
 import { ask, type Call, type Installation, runWeir, type Weir } from "./weir.ts";
 
-/** What is open may stay as it is for so long; a slow machine only takes longer. */
+/** How long open work may stay unchanged. A slow machine only takes longer. */
 const SETTLE_MS = 180_000;
 
-/** Lets everything come to its end, stops the server, and says all that is wrong. */
+/** Lets all work finish, stops the server, and returns all faults. */
 export async function judge(
   weir: Weir,
   installation: Installation,
@@ -29,7 +29,7 @@ export async function judge(
   return { figures: books.figures, faults };
 }
 
-/** Takes the decisions that are open, until nothing is; otherwise what still is. */
+/** Decides open decisions until there are none. Returns what is still open otherwise. */
 async function settle(call: Call, place: Place, log: (line: string) => void): Promise<string | null> {
   const opens = {
     "action runs": `select count(*) from action_runs where status in ('pending', 'running', 'waiting')`,
@@ -64,12 +64,12 @@ async function openOnes(place: Place, opens: Record<string, string>): Promise<st
   return open.join(", ");
 }
 
-/** What was loaded is the source, whole and once, however often it was loaded. */
+/** The loaded table equals the source, complete and once, however often it was loaded. */
 async function checkTables(call: Call): Promise<string[]> {
   const faults: string[] = [];
   const query = async (sql: string) => (await ask(call, "POST", "/api/v1/query", { sql })).rows[0];
   const listed = await ask(call, "GET", "/api/v1/datasets?limit=100");
-  if (!JSON.stringify(listed).includes("chaos")) return faults; // no load came to its end
+  if (!JSON.stringify(listed).includes("chaos")) return faults; // No load completed.
   const { n, d } = await query("SELECT count(*) AS n, count(DISTINCT id) AS d FROM raw.chaos__rows");
   if (n !== ROWS || d !== ROWS) faults.push(`the table has ${n} rows with ${d} ids; ${ROWS} were right`);
   const tags = await query("SELECT count(*) AS n FROM raw.chaos__rows__tags");
@@ -77,18 +77,18 @@ async function checkTables(call: Call): Promise<string[]> {
   return faults;
 }
 
-/** A longer line is let shrink before more is asked for, so that a slow machine comes to an end as well. */
+/** A longer queue has to shrink before more is requested, so that a slow machine finishes as well. */
 const LONGEST_LINE = 150;
 const CALM_MS = 10_000;
 
-/** Waits a little where more stands in line than the server gets done between two kills. */
+/** Waits a little if more is queued than the server can process between two kills. */
 export async function calmDown(place: Place): Promise<void> {
   const line = "select count(*) from action_runs where status in ('pending', 'running')";
   for (const start = performance.now(); performance.now() - start < CALM_MS; await Bun.sleep(100))
     if ((await place.count(line)) <= LONGEST_LINE) return;
 }
 
-/** Runs that are under way belong to the process that lives: at most one start's are there. */
+/** All running runs belong to one process start, that of the live process. */
 export async function strayLeases(place: Place): Promise<string[]> {
   if (place.isShared) return [];
   const boots = await place.count("select count(distinct boot_id) from action_runs where status = 'running'");

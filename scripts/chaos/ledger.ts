@@ -1,18 +1,18 @@
-/** What the load has asked for, and what it was told. It outlives every kill. */
+/** What the load has requested, and the responses. It outlives every kill. */
 export interface Ledger {
-  /** Webhooks by their idempotency key; null where no answer came. */
+  /** Webhooks by idempotency key. Null without a response. */
   webhooks: Map<string, { hook: string; body: string; runId: string | null }>;
-  /** Requests that make one thing each, by their idempotency key; null where no answer came. */
+  /** Requests that each create one thing, by idempotency key. Null without a response. */
   makings: Map<string, Making>;
-  /** Decisions that somebody was told to have taken, with what was said. */
+  /** Decisions that were confirmed, with the decision. */
   decided: Map<string, string>;
-  /** Automation runs whose cancel was answered with 200. */
+  /** Automation runs whose cancellation was answered with 200. */
   cancelled: Set<string>;
-  /** How often a request that had no answer was sent again. */
+  /** Number of requests repeated after no response. */
   resent: number;
-  /** Requests that came too late: a decision that was taken, a run that had ended. */
+  /** Requests that came too late: for a decision that was made, or a run that had ended. */
   refused: number;
-  /** What was wrong at once. */
+  /** Faults noticed during the load. */
   faults: string[];
 }
 
@@ -33,7 +33,7 @@ export const newLedger = (): Ledger => ({
   faults: [],
 });
 
-/** All runs of automations that somebody was told of. */
+/** Returns all automation runs that responses named. */
 export const toldRuns = ({ webhooks, makings }: Ledger): Set<string> =>
   new Set([
     ...[...webhooks.values()].flatMap(({ runId }) => runId ?? []),

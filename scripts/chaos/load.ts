@@ -4,7 +4,7 @@ import { type Plant, SECRET } from "./plant.ts";
 import type { TableFlows } from "./tables.ts";
 import type { Answer, Weir } from "./weir.ts";
 
-/** Requests without an answer that are sent again after a restart, at most so many of each kind. */
+/** Maximum number of requests without a response that are repeated after a restart, of each kind. */
 const RESENT_AT_ONCE = 50;
 
 interface Load {
@@ -13,18 +13,18 @@ interface Load {
   plant: Plant;
   ledger: Ledger;
   round: number;
-  /** Rests are so many times as long; 1 where absent. */
+  /** Factor for all pauses. Default: 1. */
   calm?: number;
-  /** Ends the load while the server goes on. */
+  /** Ends the load while the server continues. */
   signal?: AbortSignal;
-  /** Several servers share the database: who waits for a dead one's transaction may answer 503. */
+  /** Several servers share the database. While one waits for a dead one's transaction, it may respond with 503. */
   isShared?: boolean;
 }
 
 /** False once the server is gone. */
 type Work = (load: Load, n: number) => Promise<boolean>;
 
-/** Works side by side until the server is gone, each with a random rest after each request. */
+/** Runs work concurrently until the server is gone, with a random pause after each request. */
 export async function loadUntilDead(load: Load): Promise<void> {
   const workers: [work: Work, restMs: number][] = [
     ...Array.from({ length: 3 }, (): [Work, number] => [sendBranch, 20]),
@@ -54,7 +54,7 @@ const sendEach: Work = (load, n) =>
   newWebhook(load, "each", n, { items: Array.from({ length: n % 6 }, (_, i) => i) });
 const sendLoad: Work = (load, n) => newWebhook(load, "load", n, {});
 
-/** They take longer than what else there is: from the second round on the first request has to wait as well. */
+/** These take longer than the others: from the second round on, the first request has to wait too. */
 const tableWorks = ({ append, bulk, tally, back }: TableFlows): [Work, number][] => {
   const late =
     (work: Work): Work =>
@@ -70,7 +70,7 @@ const tableWorks = ({ append, bulk, tally, back }: TableFlows): [Work, number][]
 
 function newWebhook(load: Load, hook: string, n: number, payload: object): Promise<boolean> {
   const key = `${hook}-${load.round}-${n}`;
-  // A signature is taken once: no two webhooks of one second may have the same body.
+  // A signature is accepted once, so no two webhooks within one second may have the same body.
   const body = JSON.stringify({ n, round: load.round, ...payload });
   load.ledger.webhooks.set(key, { hook, body, runId: null });
   return sendWebhook(load, key);
@@ -94,7 +94,8 @@ async function sendWebhook(load: Load, key: string): Promise<boolean> {
   const answer = (await reply?.json().catch(() => null)) as { automationRunId: string } | null | undefined;
   if (!reply || !answer) return false;
   if (isBusy(load, reply.status)) return true;
-  const hasRun = typeof answer.automationRunId === "string"; // also in the 500 of a run that was cancelled meanwhile
+  // Also in the 500 for a run that was cancelled in the meantime.
+  const hasRun = typeof answer.automationRunId === "string";
   if (!hasRun) ledger.faults.push(`the webhook ${key} was answered ${reply.status}`);
   else if (sent.runId !== null && sent.runId !== answer.automationRunId)
     ledger.faults.push(`the webhook ${key} ran twice: ${sent.runId} and ${answer.automationRunId}`);
@@ -118,7 +119,7 @@ const startRun = (load: Load, name: string, automation: string, n: number): Prom
     id: null,
   });
 
-/** Every fourth asks for so short a time that nobody may be quick enough. */
+/** Every fourth has a timeout so short that it may expire first. */
 const askApproval: Work = (load, n) =>
   make(load, `approval-${load.round}-${n}`, {
     kind: "run",
@@ -159,7 +160,7 @@ async function sendMaking(load: Load, key: string, making: Making): Promise<bool
   return true;
 }
 
-/** What had no answer before the kill, and now and then what had one: neither may come twice. */
+/** Repeats requests without a response before the kill, and sometimes others: neither may take effect twice. */
 const sendAgain: Work = async (load, n) => {
   const { ledger } = load;
   if (n % 100_000 === 0) {
@@ -178,7 +179,7 @@ const sendAgain: Work = async (load, n) => {
   return key === undefined ? true : sendWebhook(load, key);
 };
 
-/** Two people decide at once, often not the same. */
+/** Two users decide at once, often differently. */
 const decide: Work = async (load) => {
   const { weir, ledger } = load;
   const pending = await weir.call("GET", "/api/v1/decisions/pending");
@@ -242,7 +243,7 @@ const retry: Work = async (load, n) => {
   });
 };
 
-/** One of the newest runs of an automation in one of these statuses; null where the server is gone. */
+/** Returns one of the newest runs of an automation in one of these statuses. Null if the server is gone. */
 async function anyRun(
   load: Load,
   automation: string | undefined,

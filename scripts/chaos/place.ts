@@ -9,15 +9,15 @@ import { startRelay } from "../../test/support/relay.ts";
 import { startSqld } from "../../test/support/sqld.ts";
 import { type Installation, runWeir } from "./weir.ts";
 
-/** Where Weir has its database, as the judge asks it. */
+/** Where Weir has its database, with the judge's queries. */
 export interface Place {
-  /** True where what a dead process had under way goes on only when its lease has ended. */
+  /** Whether the work of a dead process only continues after its lease has expired. */
   readonly isShared: boolean;
-  /** What happens to the database while it is written to, by what that is. */
+  /** Failures of the database while it is written to, by name. */
   readonly harms: Readonly<Record<string, () => Promise<unknown>>>;
-  /** The number that a query gives. */
+  /** Returns the number that a query selects. */
   count(sql: string): Promise<number>;
-  /** The database as a file, once the server is stopped. */
+  /** Returns the database as a file, after the server is stopped. */
   asFile(installation: Installation): Promise<string>;
   stop(): Promise<void>;
 }
@@ -35,17 +35,17 @@ export function filePlace(path: string): Place {
   };
 }
 
-/** More than three processes and one that has just died have. */
+/** More connections than three processes and a recently killed one have. */
 const CONNECTIONS = 40;
 const EXHAUSTED_MS = 1_500;
 const COMMIT_MS = 5_000;
 
-/** A place that Weir reaches by a URL. */
+/** A database that Weir connects to by URL. */
 export interface ServerPlace extends Place {
   readonly url: string;
 }
 
-/** A real PostgreSQL that Weir keeps everything in. */
+/** A real PostgreSQL that holds all of Weir's data. */
 export async function postgresPlace(): Promise<ServerPlace> {
   const server = await startPostgres({ flags: ["-c", `max_connections=${CONNECTIONS}`] });
   const relay = await startRelay(server.port);
@@ -110,7 +110,7 @@ export async function postgresPlace(): Promise<ServerPlace> {
   };
 }
 
-/** A real libSQL server that Weir keeps everything in. */
+/** A real libSQL server that holds all of Weir's data. */
 export async function libsqlPlace(): Promise<ServerPlace> {
   const server = await startSqld();
   const relay = await startRelay(server.port);
@@ -119,7 +119,7 @@ export async function libsqlPlace(): Promise<ServerPlace> {
     await server.start();
   };
   const lock = async () => {
-    await using other = besideFile(server.file); // it waits without this thread, which the relay needs
+    await using other = besideFile(server.file); // It waits outside of this thread, which the relay needs.
     await other.run("BEGIN IMMEDIATE");
     await Bun.sleep(EXHAUSTED_MS);
   };
@@ -145,7 +145,7 @@ const commitHarms = (relay: Awaited<ReturnType<typeof startRelay>>) => ({
   "a commit is lost": () => soon(relay.at("COMMIT", "cut")),
 });
 
-/** Once it has happened, or not at all where nothing is written. */
+/** Resolves once it has happened, or after a while if nothing is written. */
 const soon = (happening: Promise<void>): Promise<void> => Promise.race([happening, Bun.sleep(COMMIT_MS)]);
 
 export const SERVERS = { postgres: postgresPlace, libsql: libsqlPlace };

@@ -6,7 +6,7 @@ export const SECRET = "a secret of the chaos";
 export const ROWS = 500;
 export const OUTBOUND = ["action.created", "decision.*", "automation.completed"];
 
-/** What the load works on: ids of automations, of those with a webhook by its path. */
+/** Resources that the load works on: IDs of automations, webhooks by path. */
 export interface Plant {
   branch: string;
   effect: string;
@@ -15,7 +15,7 @@ export interface Plant {
   approval: string;
   caller: string;
   listener: string;
-  /** By their `catchUp`, with the first instant of each. */
+  /** By their `catchUp`, with the first scheduled time of each. */
   schedules: { id: string; catchUp: "none" | "last"; first: string }[];
   /** The subscription. */
   outbound: string;
@@ -23,7 +23,7 @@ export interface Plant {
   tables: TableFlows[];
 }
 
-/** Makes all that the load works on. */
+/** Creates everything that the load works on. */
 export async function setUp(
   call: Call,
   receiver: string,
@@ -117,7 +117,7 @@ export async function setUp(
   };
 }
 
-/** Loads a file into one table, and sums it up in another. */
+/** Loads a file into one table, and aggregates it into another. */
 async function loadSteps(call: Call): Promise<object[]> {
   const connection = await ask(call, "POST", "/api/v1/connections", {
     name: "Files",

@@ -1,9 +1,9 @@
 import type { Books, Case, Figures } from "./books.ts";
 import { OUTBOUND } from "./plant.ts";
 
-/** A kill may cut off what was due so shortly before it. */
+/** A kill can prevent what was due this short before it. */
 const MISSED_MS = 3_000;
-/** Every second has its run, or lies in a stretch that was told as missed, with a kill in it. */
+/** Every second has its run, or is in a range that was reported as missed and contains a kill. */
 export function checkSchedules(books: Books, { plant, kills }: Case): Figures["instants"] {
   let run = 0;
   let missed = 0;
@@ -57,7 +57,7 @@ export function checkEventRuns(books: Books, { plant }: Case): number {
   return books.count("select count(*) from automation_runs where automation_id = ?", plant.listener);
 }
 
-/** A request to another system is repeated only by an interrupt or another try of its run. */
+/** A request to another system is repeated only after an interruption or retry of its run. */
 export function checkEffects(books: Books, { receiver }: Case): Pick<Figures, "effects" | "repeatedEffects"> {
   const runs = new Map(
     books
@@ -81,7 +81,7 @@ export function checkEffects(books: Books, { receiver }: Case): Pick<Figures, "e
   return { effects: receiver.effects.size, repeatedEffects };
 }
 
-/** Each event that the subscription wants was delivered at least once, under its own id. */
+/** Each event of the subscription was delivered at least once, with its own ID. */
 export function checkDeliveries(
   books: Books,
   { plant, receiver }: Case,

@@ -1,16 +1,16 @@
-/** One answer in so many is a 503, and one in so many comes late. */
+/** One response in this many is a 503, and one in this many is late. */
 const FAILS_ONE_IN = 20;
 const LATE_ONE_IN = 8;
 const LATE_MS = 400;
 
-/** What other systems got from Weir. It stays while Weir is killed. */
+/** What other systems received from Weir. It keeps running when Weir is killed. */
 export interface Receiver {
   url: string;
-  /** Requests by their `Idempotency-Key`, which is the id of the action run. */
+  /** Requests by their `Idempotency-Key`, which is the ID of the action run. */
   effects: Map<string, number>;
-  /** Deliveries of events by the event's id; the status of the last answer with it. */
+  /** Deliveries of events by event ID, with the status of the last response. */
   events: Map<string, { count: number; isTaken: boolean }>;
-  /** What no receiver should ever see. */
+  /** What no receiver should ever get. */
   faults: string[];
   stop(): Promise<void>;
 }

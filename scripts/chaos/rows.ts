@@ -3,7 +3,7 @@ import { type TableFlows, WRITTEN } from "./tables.ts";
 
 type Rows = Pick<Figures, "tableLoads" | "rowsLost" | "rowsTwice">;
 
-/** Sums that the rows of one run have in each table. */
+/** Totals of one run's rows in each table. */
 const SUMS = {
   appended: { value: "sum(id)", right: sumTo(WRITTEN.appended) },
   copied: { value: "sum(id)", right: sumTo(WRITTEN.copied) },
@@ -15,8 +15,8 @@ function sumTo(count: number): number {
 }
 
 /**
- * Each load that completed is in its table, whole and once; one of a run that failed or was cancelled is there whole
- * and once, or not at all; nothing else is.
+ * Each completed load is in its table, complete and once.
+ * One of a failed or cancelled run is there completely and once, or not at all. Nothing else is there.
  */
 export async function checkRows(books: Books, { plant }: Case): Promise<Rows> {
   const all: Rows = { tableLoads: 0, rowsLost: 0, rowsTwice: 0 };
@@ -89,7 +89,7 @@ async function checkAppended(
   }
 }
 
-/** What was read from a table and written back into another one equals it. */
+/** Data read from a table and written to another equals the original. */
 async function checkEqual(check: Check, written: ReadonlyMap<string, unknown>): Promise<void> {
   const { rows } = check.flows.database;
   const different = `s.id is null or (s.name is null) <> (t.name is null) or s.name <> t.name or s.amount <> t.amount`;

@@ -12,7 +12,7 @@ import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
 import { makeInstallation, SOURCE, serve, sharedSettings, type Weir } from "./weir.ts";
 
-/** One that stands still does so for up to so long: past the time after which the others take its work over. */
+/** How long a process is paused at most: longer than the time after which others take over its work. */
 const LONGEST_STILL_MS = 45_000;
 const ROUND_MS = 4_000;
 
@@ -24,16 +24,16 @@ export interface VerdictOfSeveral extends Figures {
   sent: number;
   accepted: number;
   made: number;
-  /** Requests that came too late, or that a server could not take at the moment. */
+  /** Requests that came too late, or that a server couldn't accept at the time. */
   refused: number;
-  /** The longest time that one stood still. */
+  /** The longest pause of a process. */
   longestStillSeconds: number;
   faults: string[];
 }
 
 /**
- * Several Weirs on one database, of PostgreSQL or a libSQL server, and one data directory, under the load of `chaos`. In
- * each round one is killed and another stands still for a while; then all are there again.
+ * Several processes with one database, PostgreSQL or a libSQL server, and one data directory,
+ * under the load of `chaos`. In each round, one is killed and another is paused for a while; then all run again.
  */
 export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSeveral> {
   const { rounds, processes = 3, command = SOURCE, log = () => {} } = options;

@@ -4,21 +4,21 @@ import { ask, type Call } from "./weir.ts";
 /** Rows that one run writes. */
 export const WRITTEN = { appended: 200, copied: 300, doubled: 1_200 } as const;
 
-/** What the load works on where a database is read and written. */
+/** Resources that the load works on for each database. */
 export interface TableFlows {
   database: OpenDatabase;
   connectionId: string;
   /** Paths of webhooks. */
   append: string;
   bulk: string;
-  /** Ids of automations that are started by hand. */
+  /** IDs of automations that are started manually. */
   tally: string;
   back: string;
 }
 
 type Make = (name: string, triggerType: string, config: object) => Promise<{ id: string }>;
 
-/** Makes the flows that write into tables of a database, two of which read them there as well. */
+/** Creates the flows that write to tables of a database, two of which also read them there. */
 export async function plantTables(
   call: Call,
   { make, hook, database }: { make: Make; hook: object; database: OpenDatabase },
@@ -112,7 +112,7 @@ export async function plantTables(
   return { database, connectionId, append, bulk, tally: tally.id, back: back.id };
 }
 
-/** The table of the lake that the bulk steps go over. */
+/** Creates the lake table that the bulk steps process. */
 export async function makeNumbers(call: Call, make: Make): Promise<void> {
   const { id } = await make("Numbers", "manual", {
     steps: [

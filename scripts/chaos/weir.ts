@@ -17,7 +17,7 @@ export interface Answer {
   body: any;
 }
 
-/** The answer to a request; null where the server was killed before it came. */
+/** The response to a request. Null if the server was killed before. */
 export type Call = (
   method: string,
   path: string,
@@ -34,16 +34,16 @@ export interface Installation {
   organizationId: string;
 }
 
-/** A `weir serve` that lives until it is killed. */
+/** A `weir serve` that runs until it is killed. */
 export interface Weir {
   origin: string;
   pid: number;
   call: Call;
-  /** The wall clock's milliseconds at which it answered for the first time. */
+  /** Wall-clock milliseconds of its first response. */
   readyAtMs: number;
-  /** Lets it stand still, and go on. */
+  /** Pauses it, or lets it continue. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
-  /** Gives back the exit code. */
+  /** Returns the exit code. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
 
@@ -71,7 +71,7 @@ export async function makeInstallation(
   return { command, folder, env, token, organizationId };
 }
 
-/** Runs a command to its end. This process goes on meanwhile, as what stands between Weir and its database has to. */
+/** Runs a command to its end. This process continues in the meantime, as a relay between Weir and its database must. */
 export async function runWeir(
   { command, env }: Pick<Installation, "command" | "env">,
   words: readonly string[],
@@ -90,13 +90,13 @@ export async function runWeir(
   return { code: await child.exited, out, err };
 }
 
-/** Settings of processes that share the database of a server. */
+/** Settings of processes that share a database server. */
 export const sharedSettings = (url: string): Record<string, string> => ({
   WEIR_DATABASE_URL: url,
   WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
 });
 
-/** One that loses its database logs each failure, which is only shown where it doesn't start. */
+/** A server that loses its database logs each failure. The log is shown only if it doesn't start. */
 const logOf = ({ env, folder }: Pick<Installation, "env" | "folder">, port: number) =>
   env.WEIR_DATABASE_URL?.startsWith("postgres:") ? Bun.file(join(folder, `weir-${port}.log`)) : "inherit";
 
@@ -131,7 +131,7 @@ export async function serve(installation: Installation): Promise<Weir> {
   };
 }
 
-/** Starts it, and kills it before it is ready, or just after. */
+/** Starts it, and kills it before it is ready or shortly after. */
 export async function serveBriefly({ command, folder, env }: Installation, ms: number): Promise<void> {
   const port = freePort();
   const words = ["serve", "--data", folder, "--port", String(port)];
@@ -157,12 +157,12 @@ function caller(origin: string, token: string): Call {
       const text = await reply.text();
       return { status: reply.status, body: text === "" ? null : JSON.parse(text) };
     } catch {
-      return null; // killed, or cut off within the answer
+      return null; // Killed, or disconnected within the response.
     }
   };
 }
 
-/** The body of an answer that has to be a good one. */
+/** Returns the body of a response, which must be a success. */
 export async function ask(call: Call, method: string, path: string, body?: unknown): Promise<Answer["body"]> {
   const answer = await call(method, path, body);
   if (answer === null || answer.status >= 300)
@@ -170,7 +170,7 @@ export async function ask(call: Call, method: string, path: string, body?: unkno
   return answer.body;
 }
 
-/** It lies below those that the system gives to whoever asks for any, so nobody takes it until it is used. */
+/** A port below the ephemeral range, so that nobody gets it before it is used. */
 function freePort(): number {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -178,7 +178,7 @@ function freePort(): number {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
       return port;
     } catch {
-      // somebody has it
+      // It is taken.
     }
   }
 }

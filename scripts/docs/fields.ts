@@ -1,4 +1,4 @@
-/** A JSON Schema as a Markdown table: a line for each field, those of objects and lists below them. */
+/** A JSON Schema as a Markdown table: a line for each field, with those of nested objects and lists below. */
 
 export interface Schema {
   type?: string;
@@ -26,7 +26,7 @@ interface Field {
   isRequired: boolean;
 }
 
-/** What one gives: which fields have to be there is marked. */
+/** Fields of an input. Required ones are marked. */
 export function inputTable(schema: Schema): string {
   const fields = fieldsOf(schema, "");
   if (fields.length === 0) return "None.";
@@ -39,7 +39,7 @@ export function inputTable(schema: Schema): string {
   return table(["field", "what", "meaning"], rows) + (hasRequired ? "\n\n\\* has to be there." : "");
 }
 
-/** What one gets. */
+/** Fields of an output. */
 export function outputTable(schema: Schema): string {
   const rows = fieldsOf(schema, "").map(({ name, schema: each }) => [
     `\`${name}\``,
@@ -63,7 +63,7 @@ function fieldsOf(schema: Schema, before: string): Field[] {
   });
 }
 
-/** The fields of what lies in `schema`; of several shapes, each field once. */
+/** Returns the fields nested in `schema`. For several shapes, each field once. */
 function belowOf(schema: Schema, name: string): Field[] {
   if (schema.properties) return fieldsOf(schema, `${name}.`);
   if (schema.items) return belowOf(schema.items, `${name}[]`);

@@ -10,7 +10,7 @@ import { schemaDocument, schemaUrn } from "../../src/resources/openapi/schemas.t
 import { TRIGGERS } from "../../src/resources/openapi/typed/automations.ts";
 import { inputTable, type Schema, table } from "./fields.ts";
 
-/** Pages that people look things up in: all of them made from the code. */
+/** Reference pages, generated entirely from the code. */
 export const referencePages = (): { path: string; title: string; parts: Record<string, string> }[] => [
   {
     path: "reference/error-codes.md",
@@ -59,7 +59,7 @@ function eventTables(): string {
     .join("\n\n");
 }
 
-/** The fields of each trigger beside those that all of them have. */
+/** Returns the fields of each trigger, except those that all of them have. */
 function triggerTables(): string {
   const common = Object.keys(CONFIGS.manual.properties);
   return TRIGGER_TYPES.map((trigger) => {
@@ -96,7 +96,7 @@ interface Drawn {
   $defs?: Record<string, Drawn>;
 }
 
-/** What fields are whose meaning hangs on the kind, the provider or the type. */
+/** Descriptions of fields whose meaning depends on the kind, the provider or the type. */
 const GENERAL: Readonly<Record<string, string>> = {
   definition: "Settings: of an action's kind, or what a template makes",
   config: "Settings: of the connection's provider, or the automation's trigger and steps",
@@ -111,7 +111,7 @@ const TYPES = {
   number: "number",
 } as const;
 
-/** The sections of a file of `weir apply`, as the command reads them; what fields mean is what their schema says. */
+/** Returns the sections of a file for `weir apply`. Field descriptions come from their schemas. */
 function sectionTables(): string {
   const schema = schemaDocument("config", schemaUrn("config")) as unknown as Drawn;
   const meaningOf = (section: string, field: string): string => {

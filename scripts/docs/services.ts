@@ -6,7 +6,7 @@ type Service = (typeof services)[number];
 type Http = HttpTemplate["http"];
 type Resource = NonNullable<Http["resources"]>[number];
 
-/** A page for each service that a connection template ships for. */
+/** Returns a page for each service with a built-in connection template. */
 export const servicePages = () =>
   services.map((service) => ({
     path: `connections/${service.slug}.md`,

@@ -4,9 +4,9 @@ import { table } from "./fields.ts";
 type Key = keyof Config | keyof Secrets;
 
 interface Text {
-  /** What it does; a noun phrase or sentences, in Markdown. */
+  /** What it does: a noun phrase or sentences, in Markdown. */
   about: string;
-  /** Instead of the default that the code has, where that is nothing or unreadable. */
+  /** Replaces the code's default if that is empty or unreadable. */
   fallback?: string;
 }
 
@@ -15,7 +15,7 @@ const said = (about: string, fallback?: string): Text => ({
   ...(fallback === undefined ? {} : { fallback }),
 });
 
-/** Every setting below its heading; the compiler finds one that lacks a text, or stands below no heading. */
+/** Every setting by heading. The compiler finds one without a text or heading. */
 const SERVER = {
   dataFolder: said("Data directory, which holds all state. Also `--data`"),
   host: said("Address to listen on. Also `--host`"),
@@ -156,7 +156,7 @@ const GROUPS = {
   Traces: TRACES,
 };
 
-/** All of them in one, which the type holds to be whole. */
+/** All of them. The type checks completeness. */
 const TEXTS: Readonly<Record<Key, Text>> = {
   ...{ ...SERVER, ...STORE, ...RUNS, ...NETWORK, ...PEOPLE, ...MODELS, ...TRACES },
 };
@@ -164,7 +164,7 @@ const TEXTS: Readonly<Record<Key, Text>> = {
 const nameOf = (key: Key): string =>
   key in SETTINGS ? SETTINGS[key as keyof Config].env : SECRETS[key as keyof Secrets];
 
-/** What the reader of a setting would say that it takes, asked with a text that none takes; empty where all do. */
+/** Returns the accepted values that a setting's error lists for an invalid text. Empty if any text is valid. */
 function acceptedBy(name: string): string {
   try {
     readConfig({}, { [name]: "?" }, {});
@@ -184,7 +184,7 @@ function fallbackOf(key: Key): string {
   return text === "" ? "" : `\`${text}\``;
 }
 
-/** Every setting of `src/config.ts`, a table below each heading. */
+/** Every setting in `src/config.ts`, one table per heading. */
 export const settingTables = (): string =>
   Object.entries(GROUPS)
     .map(([title, texts]) => {

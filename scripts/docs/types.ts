@@ -1,4 +1,4 @@
-/** The tables of types in docs/exact-values.md: each line is extracted here, and the tables say what came of it. */
+/** The tables of types in docs/exact-values.md: each line is extracted here, and the tables show the results. */
 import { table } from "./fields.ts";
 import type { Answer, Line } from "./types/line.ts";
 import { answersHere, TYPE_SOURCES } from "./types/sources.ts";
@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 40;
 const code = (text: string) =>
   `\`${text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text}\``;
 
-/** The table of each source, by the source's name. */
+/** Returns the table of each source, by name. */
 export async function typeTables(): Promise<Record<string, string>> {
   const tables: Record<string, string> = {};
   for (const [name, source] of Object.entries(TYPE_SOURCES)) {
@@ -16,7 +16,7 @@ export async function typeTables(): Promise<Record<string, string>> {
   return tables;
 }
 
-/** Lines with the same values and the same answer are one row. */
+/** Lines with the same values and results share a row. */
 function tableOf(lines: readonly Line[], answers: readonly Answer[]): string {
   const rows = new Map<string, { titles: string[]; cells: string[] }>();
   for (const [at, line] of lines.entries()) {

@@ -1,4 +1,4 @@
-// The search of the documents: every word must be in a passage; titles and headings count more than text.
+// Searches the documents: every word must be in a passage, and matches in titles and headings rank higher.
 const docs = document.currentScript.dataset.docs;
 const field = document.getElementById("search");
 const results = document.getElementById("results");

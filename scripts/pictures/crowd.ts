@@ -7,7 +7,7 @@ type Ask = (
 /** More than one page of a list. */
 const COUNT = 60;
 
-/** Names that lists have to bear, and ordinary ones. */
+/** Long names for layout tests, and ordinary ones. */
 const nameOf = (noun: string, at: number): string =>
   [
     `${noun} ${"that collects everything of every region and writes it down twice, for safety ".repeat(3)}`.trim(),
@@ -17,7 +17,7 @@ const nameOf = (noun: string, at: number): string =>
 
 const TAGS = ["finance", "orders", "a tag that is longer than others", "weekly", "shop"];
 
-/** Pages of the things with the longest names, with and without a place to break them. */
+/** Pages of the resources with the longest names, with and without a place to break them. */
 export const LONG_NAMES: readonly string[] = ["WORDS", "WORD"].flatMap((each) => [
   `/automations/${each}AUTOMATION`,
   `/automations/${each}AUTOMATION/edit`,
@@ -27,7 +27,7 @@ export const LONG_NAMES: readonly string[] = ["WORDS", "WORD"].flatMap((each) =>
   `/dashboards/${each}DASHBOARD`,
 ]);
 
-/** Fills an empty workspace with long lists of things with long names. Gives back the ids that paths name. */
+/** Fills an empty workspace with long lists of resources with long names. Returns the IDs that paths refer to. */
 export async function fillCrowd(ask: Ask): Promise<Record<string, string>> {
   const ids: Record<string, string> = {};
   const create = async (path: string, body: object) => {

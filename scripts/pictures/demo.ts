@@ -26,7 +26,7 @@ async function served(lines: ReadableStream<Uint8Array>): Promise<Serving> {
   throw new Error(`The demo ended before it served: ${text}`);
 }
 
-/** The demo in a process of its own. `ids` are what words in capitals stand for in paths; `await using` ends it. */
+/** Starts the demo in a separate process. `ids` are the values of uppercase words in paths; `await using` ends it. */
 export async function startDemo(
   env: Readonly<Record<string, string | undefined>>,
   args: readonly string[] = [],
@@ -55,6 +55,6 @@ export async function startDemo(
   }
 }
 
-/** A path with ids in place of the words in capitals that stand for them. */
+/** Replaces uppercase words in a path with IDs. */
 export const named = (path: string, ids: Readonly<Record<string, string>>) =>
   path.replace(/\b[A-Z]+\b/, (word) => ids[word] ?? word);

@@ -13,14 +13,14 @@ const keys =
 const ofMain = (name: string) => (page: Page) =>
   page.locator("main").getByRole("button", { name, exact: true }).first().click();
 
-/** The menu of the person, which on a phone is in the navigation. */
+/** Opens the account menu, which is in the navigation on a phone. */
 async function openAccount(page: Page) {
   const navigation = page.getByRole("button", { name: "Open navigation" });
   if (await navigation.isVisible()) await navigation.click();
   await page.locator("aside button[aria-haspopup]").last().click();
 }
 
-/** What opens on a page: the address, what is done there, and a word for the name of the picture. */
+/** Overlays of a page: its path, a word for the picture's name, and how to open it. */
 const OPENED: readonly (readonly [path: string, word: string, first: (page: Page) => Promise<unknown>])[] = [
   ["/", "palette", keys("Control+k", "s", "h", "o", "p")],
   ["/", "keys", keys("?")],
@@ -51,7 +51,7 @@ const OPENED: readonly (readonly [path: string, word: string, first: (page: Page
   ["/webhooks/WEBHOOK?tab=settings", "rotate", ofMain("Rotate")],
 ];
 
-/** Dialogs, menus and panels that a press opens, where the page speaks English. */
+/** Dialogs, menus and panels that open on a click, on the English page. */
 export const DIALOGS: readonly Shot[] = OPENED.map(([path, word, first]) => ({
   name: `${nameOf(path)}-${word}`,
   path,

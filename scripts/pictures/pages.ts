@@ -5,9 +5,9 @@ import type { Page } from "playwright-core";
 export interface Shot {
   name: string;
   path: string;
-  /** What is done there first. */
+  /** What to do first. */
   first?: (page: Page) => Promise<unknown>;
-  /** The language that the page has to speak for it. */
+  /** The language that the page must have. */
   language?: string;
 }
 
@@ -34,7 +34,7 @@ export const README: readonly Shot[] = [
   },
 ];
 
-/** What stands at the parameters of a page; words in capitals are ids of the sample workspace. */
+/** Values for a page's parameters. Uppercase words are IDs of the sample workspace. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   "/runs/:id": ["/runs/STEPRUN"],
   "/approvals/:id": ["/approvals/APPROVAL"],
@@ -69,7 +69,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   "/installation/organizations/:id": ["/installation/organizations/ORGANIZATION"],
 };
 
-/** Addresses of the other tabs of the page that is open. */
+/** Returns the URLs of the other tabs of the open page. */
 export const tabsHere = (page: Page): Promise<string[]> =>
   page.locator("main nav a").evaluateAll((all) =>
     all
@@ -80,7 +80,7 @@ export const tabsHere = (page: Page): Promise<string[]> =>
 
 export const nameOf = (path: string) => path.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home";
 
-/** The page's own list of pages, so that none is forgotten. */
+/** The page's own list of routes, so that none is missing. */
 export const patterns = [
   ...readFileSync(join(import.meta.dir, "../../web/routes.tsx"), "utf8").matchAll(/route\("(\/[^"]*)"/g),
 ].map(([, path = ""]) => path);
@@ -88,7 +88,7 @@ export const patterns = [
 export const shotsOf = (paths: readonly string[]): Shot[] =>
   paths.map((path) => ({ name: nameOf(path), path }));
 
-/** A run whose steps follow each other to the right; on a phone they are a list. */
+/** A run with steps from left to right. On a phone, they are a list. */
 const ACROSS: Shot = {
   name: "automation-runs-RUN-right",
   path: "/automation-runs/RUN",
@@ -100,7 +100,7 @@ const ACROSS: Shot = {
   },
 };
 
-/** A picture of each page at least. */
+/** At least one picture of each page. */
 export function everyPage(): Shot[] {
   const paths = patterns.flatMap((pattern) => {
     const own = PATHS[pattern];

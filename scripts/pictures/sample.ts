@@ -34,7 +34,7 @@ const DASHBOARD = {
   ],
 };
 
-/** A model that looks at the tables and answers. */
+/** A model that reads the tables and answers. */
 export const answer = ({ body }: Heard) =>
   JSON.stringify(body.messages.at(-1)).includes("tool")
     ? says(
@@ -129,7 +129,7 @@ function automations(receiver: string) {
 
 const PATIENCE_MS = 30_000;
 
-/** What comes a moment later. */
+/** Waits until the result exists. */
 async function pending<T>(look: () => Promise<T>): Promise<T> {
   for (const start = performance.now(); ; await Bun.sleep(200)) {
     try {
@@ -140,7 +140,7 @@ async function pending<T>(look: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the demo's workspace lacks, so that each page shows what it is for. Gives back the ids that paths name. */
+/** Adds what the demo's workspace lacks, so that each page shows its purpose. Returns the IDs that paths refer to. */
 export async function fillWorkspace(
   { origin, token }: { origin: string; token: string },
   closed: string,

@@ -1,5 +1,5 @@
-// Is copied beside BullMQ and run on Node: `node server.mjs PORT REDIS_PORT`. POST /jobs puts one job in line;
-// POST /enqueue?count=&callers= puts many there from inside; POST /drain?concurrency=&count= works them off.
+// Copied next to BullMQ and run on Node: `node server.mjs PORT REDIS_PORT`. POST /jobs queues one job;
+// POST /enqueue?count=&callers= queues many internally; POST /drain?concurrency=&count= processes them.
 import { createServer } from "node:http";
 import { Queue, Worker } from "bullmq";
 
@@ -8,7 +8,7 @@ const connection = { host: "127.0.0.1", port: redisPort };
 const queue = new Queue("bench", { connection });
 await queue.waitUntilReady();
 
-/** What a run of Weir carries, too. */
+/** The same data as in a run of Weir. */
 const data = { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } };
 const options = { removeOnComplete: true };
 

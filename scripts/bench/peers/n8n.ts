@@ -7,7 +7,7 @@ import type { Peer } from "./peer.ts";
 const VERSION = "2.41.1";
 const WORKFLOW_ID = "benchmark0000001";
 
-/** Webhook → Set → Respond to Webhook: the same question about the payload as Weir's branch. */
+/** Webhook → Set → Respond to Webhook: the same check of the payload as Weir's branch. */
 const WORKFLOW = {
   id: WORKFLOW_ID,
   name: "Bench",
@@ -60,13 +60,13 @@ const WORKFLOW = {
 };
 
 /**
- * n8n as fast as it is: the legacy expression engine (no isolate), SQLite, nothing kept of runs that went well, no
- * telemetry, no task runner. It verifies no signature.
+ * n8n in its fastest configuration: the legacy expression engine (no isolate), SQLite, nothing kept of successful runs,
+ * no telemetry, no task runner. It verifies no signature.
  */
 export async function startN8n(): Promise<Peer> {
   const folder = await npmFolder("n8n", {
     packages: { n8n: VERSION },
-    overrides: { linkedom: "0.18.12" }, // a later one asks for a package that is not to be had everywhere
+    overrides: { linkedom: "0.18.12" }, // A later one depends on a package that isn't available everywhere.
     compiled: ["sqlite3"],
   });
   const home = tempFolder();

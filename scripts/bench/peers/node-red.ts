@@ -7,7 +7,9 @@ import type { Peer } from "./peer.ts";
 const VERSION = "5.0.7";
 const ORDER = JSON.stringify(JSON.parse(BODY).order);
 
-/** Http in → change → http response. It only picks a field: a condition in a change would be JSONata, which costs more. */
+/**
+ * Http in → change → http response. It only reads a field: a condition in a change would be JSONata, which costs more.
+ */
 const FLOW = [
   { id: "tab", type: "tab", label: "Bench" },
   { id: "in", type: "http in", url: "/bench", method: "post", wires: [["change"]], ...at(1) },
@@ -21,12 +23,12 @@ const FLOW = [
   { id: "out", type: "http response", statusCode: "200", headers: {}, wires: [], ...at(3) },
 ];
 
-/** A node that has no place on its tab is not wired. */
+/** A node without a position on its tab isn't wired. */
 function at(place: number) {
   return { z: "tab", x: place * 100, y: 100 };
 }
 
-/** Node-RED with no editor and no log. It stores nothing of what it does, and verifies no signature. */
+/** Node-RED without editor and log. It stores nothing, and verifies no signature. */
 export async function startNodeRed(): Promise<Peer> {
   const folder = await npmFolder("node-red", { packages: { "node-red": VERSION } });
   const home = tempFolder();

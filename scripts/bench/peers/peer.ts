@@ -1,14 +1,14 @@
 import type { Process } from "./ground.ts";
 
-/** Another system that answers the benchmark's webhook. */
+/** Another system that responds to the benchmark's webhook. */
 export interface Peer {
-  /** With its version. */
+  /** Includes its version. */
   name: string;
   origin: string;
   path: string;
-  /** Besides the content type. */
+  /** In addition to the content type. */
   headers: Record<string, string>;
-  /** True for the reply that the benchmark's payload must lead to. */
+  /** Returns whether it is the response that the benchmark's payload must lead to. */
   isRight(reply: string): boolean;
   child: Process;
 }

@@ -1,4 +1,4 @@
-// Is copied beside Restate's packages and run on Node: one service, one handler, one durable step.
+// Copied next to Restate's packages and run on Node: one service, one handler, one durable step.
 import * as restate from "@restatedev/restate-sdk";
 
 const bench = restate.service({

@@ -8,12 +8,12 @@ import type { Peer } from "./peer.ts";
 const VERSION = "1.7.12";
 const SDK = "1.17.2";
 
-/** Restate with a service on Node whose handler has one durable step: the same question as Weir's branch. */
+/** Restate with a service on Node whose handler has one durable step: the same check as Weir's branch. */
 export async function startRestate(): Promise<Peer> {
   const folder = await npmFolder("restate", {
     packages: { "@restatedev/restate-server": VERSION, "@restatedev/restate-sdk": SDK },
   });
-  const script = join(folder, "service.mjs"); // beside its packages
+  const script = join(folder, "service.mjs"); // Next to its packages.
   cpSync(join(import.meta.dir, "restate-service.mjs"), script);
   const [ingress, admin, fabric, service] = [freePort(), freePort(), freePort(), freePort()];
   startProcess([await nodeFile(), script, String(service)], { NODE_ENV: "production" });

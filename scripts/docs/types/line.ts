@@ -2,27 +2,27 @@ import type { SourceTable } from "../../../test/exact/table.ts";
 
 /** One line of a table of types: a column of this type, with these values. */
 export interface Line {
-  /** How the column is declared at the source, or what the writer of its file calls it. */
+  /** How the column is declared at the source, or what the library that writes its file calls it. */
   type: string;
-  /** What the documents call it, where that is not `type`. */
+  /** The name in the documents, if it isn't `type`. */
   title?: string;
-  /** As the source is given them, one a row. */
+  /** As given to the source, one per row. */
   values: readonly string[];
-  /** As the documents show them, where that is otherwise. */
+  /** As the documents show them, if different. */
   shown?: readonly string[];
-  /** A value that does not arrive as it is, in a row behind the values. */
+  /** A value that doesn't arrive unchanged, in a row after the values. */
   odd?: string;
-  /** As the documents show it, where that is otherwise. */
+  /** As the documents show it, if different. */
   oddShown?: string;
 }
 
-/** What became of a line. */
+/** Result of a line. */
 export interface Answer {
-  /** The type in the lake; for what becomes more than one column, all of them. */
+  /** The type in the lake. If it becomes several columns, all of them. */
   lake: string;
-  /** The values of the line as `POST /query` writes them, as JSON. */
+  /** The line's values in the response of `POST /query`, as JSON. */
   wire: string[];
-  /** What the run says of the odd value; null where it says nothing of the column. */
+  /** The run's warning about the odd value. Null if there is none for the column. */
   told: string | null;
 }
 
@@ -31,11 +31,11 @@ interface Column {
   dataType: string;
 }
 
-/** What a load of lines left behind. */
+/** The tables loaded from lines. */
 export interface Loaded {
   tables: readonly { name: string; columns: readonly Column[] }[];
   warnings: readonly string[];
-  /** The rows of a SELECT. */
+  /** Returns the rows of a SELECT. */
   query(sql: string): Promise<Record<string, unknown>[]>;
 }
 
@@ -43,12 +43,12 @@ export interface Loaded {
 export const DATASET = "types";
 export const TABLE = "rows";
 
-/** The column of a line by its place. */
+/** Returns the column of a line by its index. */
 export const nameOf = (at: number): string => `c${at + 1}`;
 
 const nothing = (row: number, { values, odd }: Line) => (row === values.length ? (odd ?? null) : null);
 
-/** The rows that a source is given: a column for each line, NULL where a line has no value left. */
+/** Returns the rows for a source: a column for each line, NULL after a line's last value. */
 export function rowsOf(lines: readonly Line[]): (string | null)[][] {
   const height = Math.max(...lines.map(({ values, odd }) => values.length + (odd === undefined ? 0 : 1)));
   return Array.from({ length: height }, (_, row) =>
@@ -56,14 +56,14 @@ export function rowsOf(lines: readonly Line[]): (string | null)[][] {
   );
 }
 
-/** A table of the lines, as the writers of the tests take it. */
+/** A table of the lines, in the form that the tests' writers use. */
 export const tableOf = (lines: readonly Line[]): SourceTable => ({
   name: TABLE,
   columns: lines.map(({ type }, at) => ({ name: nameOf(at), type, kind: "text" })),
   rows: rowsOf(lines),
 });
 
-/** What became of each line. */
+/** Returns the result of each line. */
 export async function answersOf(lines: readonly Line[], loaded: Loaded): Promise<Answer[]> {
   const root = loaded.tables.find(({ name }) => name === TABLE);
   const rows = await loaded.query(`SELECT * FROM raw.${DATASET}__${TABLE} ORDER BY CAST(id AS INTEGER)`);

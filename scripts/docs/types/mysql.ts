@@ -3,15 +3,15 @@ import type { Extraction } from "../../../src/providers/contract.ts";
 import { csvOf, type SourceColumn, sourceColumn } from "../../../src/providers/mysql/types.ts";
 import { type Line, nameOf, rowsOf } from "./line.ts";
 
-/** A line with the bytes that the server sends for its values; the test asks a server for them. */
+/** A line with the bytes that the server sends for its values. The test checks them against a server. */
 export interface MysqlLine extends Line {
   /** `information_schema.columns.data_type`. */
   base: string;
-  /** The SQL of the value, where it is not its text in quotes. */
+  /** SQL of the value, if it isn't its quoted text. */
   sql?: string;
-  /** What the server sends, where that is not the text. */
+  /** What the server sends, if it isn't the text. */
   sent?: Buffer;
-  /** Where only one of the servers has the type. */
+  /** If only one of the servers has the type. */
   only?: "MySQL" | "MariaDB";
 }
 
@@ -90,7 +90,7 @@ function columnOf({ type, base }: MysqlLine, name: string): SourceColumn {
   return sourceColumn({ name, type, base, nullable: true, precision, scale, collation: null });
 }
 
-/** The lines as the provider gives them. */
+/** The lines as the provider returns them. */
 export function mysqlExtraction(lines: readonly MysqlLine[]): Extraction {
   const columns = [columnOf(line("int", ""), "id"), ...lines.map((each, at) => columnOf(each, nameOf(at)))];
   const rows = rowsOf(lines).map((row, index) => [

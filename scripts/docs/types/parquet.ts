@@ -13,7 +13,7 @@ const line = (type: string, title: string, value: string, more: Partial<Line> = 
 
 const AT = "2026-01-31 12:00:00";
 
-/** Columns of Parquet, by the type that DuckDB writes as such a column. */
+/** Columns of Parquet, by the DuckDB type that is written as such a column. */
 export const PARQUET_LINES: readonly Line[] = [
   line("TINYINT", "`INT_8`", "-128"),
   line("UTINYINT", "`UINT_8`", "255"),

@@ -3,20 +3,23 @@ import type { Extraction } from "../../../src/providers/contract.ts";
 import { type Passage, passage, type SourceColumn } from "../../../src/providers/postgres/types.ts";
 import { type Line, nameOf, rowsOf } from "./line.ts";
 
-/** A line with what PostgreSQL's catalogue says of its type and what its COPY writes; the test asks a server for both. */
+/**
+ * A line with PostgreSQL's catalog entry for its type and the output of its COPY.
+ * The test checks both against a server.
+ */
 export interface PostgresLine extends Line {
   /** `pg_type.typname` of the type below all domains, or of the elements. */
   base: string;
   kind?: "c";
-  /** `pg_type.typcategory`, where it counts. */
+  /** `pg_type.typcategory`, if it matters. */
   category?: "A";
   isList?: boolean;
-  /** What COPY writes, where that is not the values. */
+  /** Output of COPY, if it isn't the values. */
   sent?: readonly string[];
   oddSent?: string;
 }
 
-/** What the declared types need. */
+/** Statements that the declared types need. */
 export const POSTGRES_SETUP = `
   create type mood as enum ('sad', 'ok');
   create type pair as (n numeric, t text);
@@ -116,10 +119,10 @@ function columnOf({ type, base, kind, category, isList }: PostgresLine, name: st
   };
 }
 
-/** How the type of a line goes over. */
+/** How the type of a line is transferred. */
 const passageOf = (line: PostgresLine, at: number): Passage => passage(columnOf(line, nameOf(at)));
 
-/** The lines as the provider gives them. */
+/** The lines as the provider returns them. */
 export function postgresExtraction(lines: readonly PostgresLine[]): Extraction {
   const passages = lines.map(passageOf);
   const sent = rowsOf(

@@ -15,7 +15,7 @@ const cells = (
   ...(odd === undefined ? {} : { odd, oddShown: oddShown ?? odd.slice(2) }),
 });
 
-/** Cells of a workbook: the letter before a value says of what kind its cell is. */
+/** Cells of a workbook. The letter before a value is its cell type. */
 export const XLSX_LINES: readonly Line[] = [
   cells("numbers", "whole numbers", ["n 7", "n -1"], "f 1+1", "=1+1"),
   cells("numbers", "decimals", ["n 12.34", "n 5"]),
@@ -40,7 +40,7 @@ const AT = "2026-01-31 12:00:00";
 const ID = "01900000-0000-7000-8000-000000000001";
 const BEFORE = "0044-03-15 BC";
 
-/** Fields of an Avro record, by what the writer of the tests calls their schemas. */
+/** Fields of an Avro record, by the schema names of the tests' writer. */
 const AVRO: readonly Line[] = [
   line("int", "2147483647"),
   line("long", "9223372036854775807"),
@@ -87,7 +87,7 @@ interface Schema {
   scale?: number;
 }
 
-/** The schemas of the lines' fields, without the null beside them, as the file itself has them. */
+/** Returns the schemas of the lines' fields, without the null alternative, as in the file. */
 export function avroSchemas(): (Schema | string)[] {
   const { content } = avroOf(tableOf(AVRO));
   const text = content.toString("latin1");

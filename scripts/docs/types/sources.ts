@@ -12,7 +12,7 @@ import { POSTGRES_LINES, postgresExtraction } from "./postgres.ts";
 import { AVRO_LINES, XLSX_LINES } from "./sheets.ts";
 import { CSV_LINES, JSON_LINES } from "./texts.ts";
 
-/** A source of the tables of types: its lines, and how they reach an extract. */
+/** A source of the tables of types: its lines, and how an extract gets them. */
 export interface TypeSource {
   lines: readonly Line[];
   extraction(): Promise<Extraction>;
@@ -48,7 +48,7 @@ export const TYPE_SOURCES: Readonly<Record<string, TypeSource>> = {
   ),
 };
 
-/** What becomes of a source's lines, by an extract of them in this process. */
+/** Returns the results of a source's lines, extracted in this process. */
 export async function answersHere({ lines, extraction }: TypeSource): Promise<Answer[]> {
   await using world = openWorld({ sheets: { read: ({ signal: _, ...source }) => readSource(source) } });
   const definition = { dataset: DATASET, resources: [{ name: TABLE }] };

@@ -9,7 +9,7 @@ const line = (title: string, values: readonly string[], more: Partial<Line> = {}
 
 const NINES = "9".repeat(38);
 
-/** What the texts of a column of CSV or TSV look like. */
+/** Texts in a column of CSV or TSV. */
 export const CSV_LINES: readonly Line[] = [
   line("whole numbers of 64 bits", ["7", "9223372036854775807"]),
   line("whole numbers of up to 38 digits", ["18446744073709551616"]),
@@ -37,7 +37,7 @@ export const CSV_LINES: readonly Line[] = [
   line("any other text", ["Zoë"]),
 ];
 
-/** What the values of a field of JSON are. */
+/** Values of a field of JSON. */
 export const JSON_LINES: readonly Line[] = [
   line("whole numbers of 64 bits", ["7", "9223372036854775807"]),
   line("whole numbers beyond", ["18446744073709551616"]),
