@@ -4,6 +4,7 @@ import type Postgres from "postgres";
 import { AppError } from "../../base/errors.ts";
 import { type HostAndPort, routeOf, sslModeOf } from "../sql/route.ts";
 import { type ServerLink, serverOf } from "../sql/shape.ts";
+import { joinCopyData } from "./copy-frames.ts";
 import { copyIn } from "./copy-in.ts";
 import { refusesSecurity, toFailure } from "./failure.ts";
 import { pump } from "./pump.ts";
@@ -111,7 +112,7 @@ function connect(
       if (socket) {
         throw new AppError("upstream", `${addressOf(server)} closed the connection.`, { retryable: true });
       }
-      socket = await openSocket(egress, server, security, signal, route);
+      socket = joinCopyData(await openSocket(egress, server, security, signal, route));
       return socket;
     },
   };
