@@ -147,6 +147,22 @@ class Tail {
   }
 }
 
+const WORD_BYTES = 4;
+const QUOTES = 0x22222222;
+const NEWLINES = 0x0a0a0a0a;
+
+/** The bytes as words, or none if they don't begin where words do. */
+const wordsOf = ({ buffer, byteOffset, length }: Uint8Array): Int32Array =>
+  byteOffset % WORD_BYTES === 0
+    ? new Int32Array(buffer, byteOffset, Math.floor(length / WORD_BYTES))
+    : new Int32Array();
+
+/** Whether one of the four bytes of a word is a quote or a line feed. */
+const hasMark = (word: number): boolean => hasZero(word ^ QUOTES) || hasZero(word ^ NEWLINES);
+
+/** Whether one of the four bytes of a word is zero. */
+const hasZero = (word: number): boolean => ((word - 0x01010101) & ~word & 0x80808080) !== 0;
+
 class Scanner {
   records = 0;
   quoted = false;
@@ -183,7 +199,13 @@ class Scanner {
     let start = -this.#open;
     const { length } = chunk;
     const { limit, onLastField } = this;
+    const words = wordsOf(chunk);
+    const even = words.length * WORD_BYTES;
     for (let i = 0; i < length; i++) {
+      if (i % WORD_BYTES === 0) {
+        while (i < even && !hasMark(words[i / WORD_BYTES] ?? 0)) i += WORD_BYTES;
+        if (i >= length) break;
+      }
       const byte = chunk[i];
       if (byte === QUOTE) quoted ^= 1;
       else if (byte === NEWLINE && quoted === 0) {
