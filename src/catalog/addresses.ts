@@ -1,6 +1,6 @@
 import { maskSecrets } from "../base/mask.ts";
 
-/** Why this is no address of an API; null where it is one. Credentials belong into a connection. */
+/** Why the address isn't valid for an API, or null if it is. Credentials belong in a connection. */
 export function apiAddressFault(address: string, type: "http" | "mcp"): string | null {
   if (!/^https?:\/\/\S+$/i.test(address) || !URL.canParse(address))
     return "Input should be a URL that starts with http:// or https://";
@@ -13,7 +13,7 @@ export function apiAddressFault(address: string, type: "http" | "mcp"): string |
   return null;
 }
 
-/** The address in one spelling, so that two of one place are equal: of http and https, with and without a last slash. */
+/** Normalizes the address, so that `http` and `https`, with and without a trailing slash, compare equal. */
 export function addressKey(address: string): string {
   const url = URL.parse(address);
   if (!url) return address;
@@ -21,11 +21,11 @@ export function addressKey(address: string): string {
   return `${url.hostname}${port}${url.pathname.replace(/\/+$/, "")}${url.search}`;
 }
 
-/** `path` below `baseUrl`, as texts: neither is read as an address, so that a path never leads to another host. */
+/** Appends `path` to `baseUrl` as strings: neither is parsed as a URL, so a path never leads to another host. */
 export const joinPath = (baseUrl: string, path: string) =>
   `${baseUrl.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 
-/** Whether the name of a header or parameter is one of those that carry credentials. */
+/** Whether a header or parameter of this name usually carries credentials. */
 export const isSecretName = (name: string): boolean =>
   /^(authorization|proxy-authorization|cookie|set-cookie)$/i.test(name) ||
   (maskSecrets({ [name]: "x" }) as Record<string, unknown>)[name] !== "x";

@@ -4,12 +4,12 @@ import { type ValueFault, valueFaults } from "../base/json-schema.ts";
 import { pathsOf, readPieces } from "../base/template-grammar.ts";
 import type { EndpointDefinition } from "./contract.ts";
 
-/** Throws `definition_invalid` for arguments that the schema does not take, every fault told. */
+/** Throws `definition_invalid` for arguments that don't match the schema, with every violation. */
 export function checkArguments(schema: JsonObject | null, input: JsonObject, what: string): void {
   if (schema !== null) refuse(valueFaults(schema, input), what);
 }
 
-/** Likewise, also for arguments that nothing of the request reads: a misspelt one would be dropped. */
+/** As above, and also refuses arguments that the request doesn't use: a misspelled one would be dropped silently. */
 export function checkEndpointArguments(endpoint: EndpointDefinition, input: JsonObject): void {
   const { inputSchema, name } = endpoint;
   const faults = inputSchema === null ? [] : valueFaults(inputSchema, input);
@@ -40,13 +40,13 @@ function refuse(faults: readonly ValueFault[], what: string): void {
   );
 }
 
-/** Keywords by which a schema itself says which further arguments there are. */
+/** Keywords by which a schema itself defines further arguments. */
 const OPEN =
   "$ref allOf anyOf oneOf not if dependentSchemas additionalProperties unevaluatedProperties patternProperties propertyNames".split(
     " ",
   );
 
-/** The arguments that an endpoint has; null if it takes any. */
+/** The names of an endpoint's arguments, or null if it accepts any. */
 function namesOf({ inputSchema, path, headers, queryTemplate, bodyTemplate }: EndpointDefinition) {
   if (OPEN.some((keyword) => inputSchema?.[keyword] !== undefined)) return null;
   const described = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : [];
@@ -57,7 +57,7 @@ function namesOf({ inputSchema, path, headers, queryTemplate, bodyTemplate }: En
     : new Set([...described, ...inPath, ...read.flatMap((name) => name ?? [])]);
 }
 
-/** What templates read of `input`; undefined for all of it. */
+/** The fields of `input` that the template reads; undefined means all of it. */
 function readsOf(template: Json): (string | undefined)[] {
   if (typeof template === "string")
     return readPieces(template).flatMap((piece) =>

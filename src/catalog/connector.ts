@@ -13,11 +13,11 @@ import {
 import { plainName, singular, snake } from "./listing/words.ts";
 import { uniqueNames } from "./names.ts";
 
-/** What a template lacks, and where. */
+/** A setting that the template lacks, and where. */
 interface Gap extends Unresolved {
-  /** The endpoint's name in the catalog; null for what concerns all. */
+  /** The endpoint's name in the catalog; null if the gap concerns all of them. */
   endpoint: string | null;
-  /** The template's name of the resource; null where it has none. */
+  /** The resource's name in the template; null if it has none. */
   resource: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface Connector {
   unresolved: Gap[];
 }
 
-/** What somebody has to fill in, and the headers of every request. */
+/** Config fields to fill in, and the headers of every request. */
 interface Fields {
   config: Record<string, JsonObject>;
   required: string[];
@@ -39,8 +39,8 @@ interface Made {
 }
 
 /**
- * A connection template for an API: its lists as resources, as far as their descriptions tell how they are read whole.
- * Leaves out what the descriptions don't say, and names it. `authHints` is null where nobody knows.
+ * Creates a connection template for an API: its lists become resources, as far as their descriptions say how to read
+ * them completely. Whatever the descriptions leave out is returned as gaps. `authHints` is null if unknown.
  */
 export function connectorOf(
   baseUrl: string,
@@ -92,7 +92,7 @@ export function connectorOf(
   return { definition, unresolved };
 }
 
-/** What carries the credentials is asked for by nothing else, though the description names it once more. */
+/** Doesn't ask again for the parameter that carries the credentials, even if the description lists it. */
 function withoutCarrier({ asks, ...listing }: Listing, auth: HttpAuth): Listing {
   const { type } = auth;
   const carrier = type === "header" || type === "query" ? (auth.name ?? "") : "";
@@ -102,7 +102,7 @@ function withoutCarrier({ asks, ...listing }: Listing, auth: HttpAuth): Listing 
   return { ...listing, asks: asks.filter((ask) => !isCarrier(ask)) };
 }
 
-/** What an endpoint that came from outside may hold. */
+/** Validates a resource as strictly as one from a client. */
 function faultsOf(resource: TemplateResource): { path: string[]; message: string }[] {
   const { faults } = read(TemplateResource, resource, []);
   return faults.length > 0
@@ -117,7 +117,7 @@ const schemaOf = (properties: Record<string, JsonObject>, required: string[]): J
   additionalProperties: false,
 });
 
-/** What was described first stays as it is. */
+/** Adds fields; existing ones win. */
 function add(fields: Fields, { config, required, headers }: Fields) {
   fields.config = { ...config, ...fields.config };
   fields.required = [...new Set([...fields.required, ...required])];
@@ -191,19 +191,19 @@ function resourceOf(
     ...(Object.keys(endpoint).length > 0 ? { endpoint } : {}),
     ...(primaryKey.length > 0 ? { primaryKey } : {}),
     ...(incremental ? { incremental } : {}),
-  } as TemplateResource; // its shape is checked before it is kept
+  } as TemplateResource; // validated before it is stored
   return { resource, fields };
 }
 
 const textIn = (schema: unknown): string =>
   isObject(schema) && typeof schema.description === "string" ? schema.description : "";
 
-/** Names that say nothing without what stands before them. */
+/** Names that mean nothing without the path segment before them. */
 const BARE = /^(?:id|uuid|key|name|slug|code|sid|number|type|value|ref|identifier)$/;
 
 const plainWord = (name: string) => snake(name).slice(0, 60) || "value";
 
-/** What the config calls an argument of a path: `user_id` for the `id` of `/users/{id}`. */
+/** Name of a path argument in the config: `user_id` for the `id` of `/users/{id}`. */
 function configName(argument: string, before: string): string {
   const word = plainWord(argument);
   if (!BARE.test(word)) return word;
@@ -215,7 +215,7 @@ function configName(argument: string, before: string): string {
   return owner === "" ? word : `${owner}_${word}`;
 }
 
-/** The template of a config field, which is added. */
+/** Adds a config field and returns the template expression for it. */
 function askFor(fields: Fields, name: string, description: string, isRequired = false): string {
   const field = /^[a-z_]/.test(name) ? name : `_${name}`;
   const known = fields.config[field];
@@ -228,7 +228,7 @@ function askFor(fields: Fields, name: string, description: string, isRequired = 
   return `{{config.${field}}}`;
 }
 
-/** What shows that credentials work: something of the caller's own, else any list without arguments. */
+/** An endpoint that verifies credentials: the caller's own account if there is one, else any list without arguments. */
 function verifyOf(endpoints: readonly EndpointDefinition[]): string | null {
   const simple = endpoints.filter(
     ({ method, path, inputSchema }) =>

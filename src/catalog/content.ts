@@ -10,14 +10,14 @@ import { isPostman, readPostman } from "./postman.ts";
 export const CONTENT_TYPES = ["auto", "openapi", "curl", "html", "markdown", "har", "postman"] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number];
 
-/** Parts of a page or text that may be a document of their own. */
+/** Maximum number of parts of a page or text that are read as documents. */
 const MAX_PARTS = 200;
 
 /**
- * What a text says of an API, where a program can read it: a description of OpenAPI, an HTTP archive, a collection
- * of Postman, curl commands, or a page or Markdown text with one of these in it. Null for prose.
+ * Reads the API that a text describes in a machine-readable form: an OpenAPI document, an HTTP archive, a Postman
+ * collection, curl commands, or a page or Markdown text that contains one of these. Null for prose.
  *
- * Throws `bad_request` where the text is not what `type` says.
+ * Throws `bad_request` if the text isn't of the given `type`.
  */
 export async function readContent(
   text: string,
@@ -41,16 +41,16 @@ export async function readContent(
       const isPage = /^\s*<(!doctype|html|head|body|!--|\w+[\s>])/i.test(text);
       const parts = isPage ? partsOfHtml(text) : partsOfMarkdown(text);
       const found = (await readWhole(text, baseUrl)) ?? (await readParts(parts, baseUrl));
-      if (found === null && DOCUMENT.test(text)) await parseDocument(text); // tells why it can't be read
+      if (found === null && DOCUMENT.test(text)) await parseDocument(text); // throws the parser's error
       return found;
     }
   }
 }
 
-/** Nobody means prose by this. */
+/** The start of a text that is certainly meant as a document, not as prose. */
 const DOCUMENT = /^\s*(?:\{\s*["}]|["']?(?:openapi|swagger)["']?[ \t]*:)/i;
 
-/** A document that does not say where its API is lies at the address that is given. */
+/** Without `servers`, a document's base address is the given one. */
 async function readPasted(document: Json, baseUrl: string | null): Promise<ReadApi> {
   const api = await readOpenApi(document, baseUrl, null);
   const isSaid = isObject(document) && (document.servers !== undefined || document.swagger !== undefined);
@@ -59,7 +59,7 @@ async function readPasted(document: Json, baseUrl: string | null): Promise<ReadA
     : { ...api, baseUrl: baseUrl.replace(/\/+$/, "") };
 }
 
-/** The whole text as one document; null where it is none. */
+/** Reads the whole text as one document; null if it isn't one. */
 async function readWhole(text: string, baseUrl: string | null): Promise<ReadApi | null> {
   const start = text.trimStart();
   if (/^[{[]/.test(start) || /^["']?(openapi|swagger)["']?[ \t]*:/im.test(start.slice(0, HEAD_CHARACTERS))) {
@@ -72,7 +72,7 @@ async function readWhole(text: string, baseUrl: string | null): Promise<ReadApi 
   return COMMAND.test(start.slice(0, 100)) ? readCurl(start, baseUrl) : null;
 }
 
-/** A description in YAML says what it is near its beginning. */
+/** A YAML description says what it is near its beginning. */
 const HEAD_CHARACTERS = 10_000;
 const COMMAND = /^[ \t]*(?:[$>#%][ \t]+)?curl\s/;
 const COMMANDS = /^[ \t]*(?:[$>#%][ \t]+)?curl\s/m;
@@ -81,12 +81,12 @@ async function documentIn(text: string): Promise<Json | undefined> {
   try {
     return await parseDocument(text);
   } catch (error) {
-    if (error instanceof AppError) return undefined; // then it is no document
+    if (error instanceof AppError) return undefined; // not a document
     throw error;
   }
 }
 
-/** The first document among the parts, else all curl commands in them together. */
+/** Reads the first part that is a document, else all curl commands in the parts together. */
 async function readParts(parts: readonly string[], baseUrl: string | null): Promise<ReadApi | null> {
   for (const part of parts) {
     if (COMMAND.test(part.trimStart().slice(0, 100))) continue;
@@ -97,7 +97,7 @@ async function readParts(parts: readonly string[], baseUrl: string | null): Prom
   return commands === "" ? null : readCurl(commands, baseUrl);
 }
 
-/** Fenced blocks; without any, the text itself where lines of it begin with curl. One pass over the lines. */
+/** Fenced blocks; if there are none, the whole text if it contains curl commands. One pass over the lines. */
 function partsOfMarkdown(text: string): string[] {
   const parts: string[] = [];
   let fence: string | null = null;
@@ -115,7 +115,7 @@ function partsOfMarkdown(text: string): string[] {
   return parts.length > 0 ? parts : COMMANDS.test(text) ? [text] : [];
 }
 
-/** Texts of `pre`, `code` and data scripts. One pass: what is never closed is looked for once. */
+/** Contents of `pre`, `code`, `textarea` and `script`. One pass: each unclosed tag is searched for only once. */
 function partsOfHtml(text: string): string[] {
   const parts: string[] = [];
   const lower = text.toLowerCase();

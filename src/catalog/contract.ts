@@ -7,67 +7,67 @@ export type HttpMethod = (typeof HTTP_METHODS)[number];
 export const TRANSPORTS = ["http", "sse"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** What an endpoint was read from; null where a person wrote it. */
+/** Where an endpoint was read from; null if a person wrote it. */
 export const ENDPOINT_SOURCES = ["openapi", "curl", "har", "postman", "ai_generated"] as const;
 export type EndpointSource = (typeof ENDPOINT_SOURCES)[number];
 
-/** What a description does not tell of a list. */
+/** A setting of a list that its description leaves open. */
 export interface Unresolved {
-  /** Of the resource, such as `endpoint.paginator`. */
+  /** Path in the resource, such as `endpoint.paginator`. */
   field: string;
   message: string;
-  /** What it may be. */
+  /** Possible values. */
   candidates: Json[];
 }
 
-/** How an extract reads the rows of an endpoint, as far as its description tells. */
+/** How an extract reads the rows of an endpoint, as far as its description says. */
 export interface Listing {
-  /** `endpoint` of a resource of `dlt_extract`. */
+  /** `endpoint` of a `dlt_extract` resource. */
   endpoint: JsonObject;
   primaryKey: string[];
-  /** `incremental` of such a resource; null where all is read each time. */
+  /** `incremental` of that resource; null if every run reads all rows. */
   incremental: JsonObject | null;
-  /** What needs a value. */
+  /** Parameters that need a value. */
   asks: { name: string; location: "query" | "header"; description: string }[];
   unresolved: Unresolved[];
 }
 
-/** Without these a list can't be read whole. */
+/** Settings that a list needs to be read completely. */
 const NEEDED = ["endpoint.dataPath", "endpoint.paginator"];
 
-/** Whether all rows can be read by what is known. */
+/** Whether enough is known to read all rows. */
 export const isReadable = ({ unresolved }: Listing): boolean =>
   unresolved.every(({ field }) => !NEEDED.includes(field));
 
 /**
- * One operation of an HTTP API. `{{input.x}}` stands in the texts of its templates; `{x}` in `path` is `input.x`.
- * What an optional input that is not given would fill is left out.
+ * One operation of an HTTP API. Templates contain `{{input.x}}`; `{x}` in `path` is `input.x`.
+ * Fields whose optional input is missing are omitted.
  */
 export interface EndpointDefinition {
   name: string;
   description: string | null;
   method: HttpMethod;
-  /** Below the entry's base address. */
+  /** Relative to the entry's base URL. */
   path: string;
   headers: Record<string, string>;
   queryTemplate: Record<string, string>;
   bodyTemplate: Json;
-  /** A JSON Schema of the arguments, without a `$ref`; null where nothing was said of them. */
+  /** A JSON Schema of the arguments, without `$ref`; null if they aren't described. */
   inputSchema: JsonObject | null;
-  /** JMESPath into the body of the reply. */
+  /** JMESPath into the response body. */
   responseExtract: string | null;
   source: EndpointSource | null;
-  /** True where a model found it, and its path stands nowhere in what the model had read. */
+  /** True if a model found the endpoint, but its path doesn't occur in the text that the model read. */
   unverified: boolean;
-  /** How its rows are read, where its description tells of a list; absent or null where none is known. */
+  /** How to read its rows, if it is described as a list; absent or null if unknown. */
   listing?: Listing | null;
 }
 
-/** One tool of an MCP server, as it was last accepted. */
+/** One tool of an MCP server, as last approved. */
 export interface ToolDefinition {
-  /** As the server calls it. */
+  /** Its name on the server. */
   upstreamName: string;
-  /** As it is shown here. */
+  /** Its name in Weir. */
   name: string;
   title: string | null;
   description: string | null;
@@ -76,49 +76,49 @@ export interface ToolDefinition {
   annotations: JsonObject | null;
 }
 
-/** How an API says that it wants to know its callers. */
+/** A way to authenticate with an API. */
 export interface AuthHint {
   label: string;
   /** Of the header or parameter. */
   name: string;
   location: "header" | "query" | "cookie";
   type: "api_key_header" | "api_key_query" | "api_key_cookie" | "bearer" | "basic" | "oauth2" | "openid";
-  /** Of `oauth2`: where a person signs in, or null where the client's own credentials do, and where tokens come from. */
+  /** For `oauth2`: the authorization URL, or null for client credentials, and the token URL. */
   flow?: { authorizeUrl: string | null; tokenUrl: string; scopes: string[] };
 }
 
-/** What was read from a description of an API. */
+/** An API as read from its description. */
 export interface ReadApi {
-  /** What it calls itself; null where it does not. */
+  /** Its own title; null if it has none. */
   title: string | null;
   baseUrl: string | null;
   endpoints: EndpointDefinition[];
   authRequired: boolean;
   authHints: AuthHint[];
-  /** What could not be taken over, in sentences. */
+  /** What couldn't be imported, in sentences. */
   warnings: string[];
 }
 
-/** Descriptions longer than this are cut. */
+/** Longer descriptions are cut. */
 export const MAX_DESCRIPTION = 2_048;
-/** Endpoints of one entry, and tools of one. */
+/** Endpoints or tools per entry. */
 export const MAX_ENDPOINTS = 2_000;
 export const MAX_WARNINGS = 100;
 
-/** What requests to an MCP server are made with: a connection, or a sign-in with the server. */
+/** Authenticates requests to an MCP server: a connection, or a sign-in with the server. */
 export interface Authority {
-  /** Asked before each request; null where there is nothing to carry. */
+  /** Called before each request; null if there are no credentials. */
   authorize(): Promise<Grant | null>;
   /**
-   * Hears that the server did not take a request (401 or 403), with its `WWW-Authenticate`. True where the same request
-   * is worth sending again. Throws a sentence that says who has to do what.
+   * Called when the server refuses a request (401 or 403), with its `WWW-Authenticate`. True if the same request is
+   * worth sending again. Throws an error that says who has to do what.
    */
   refused(refusal: { status: number; challenge: string | null }): Promise<boolean>;
-  /** What was granted so far that is told nobody. */
+  /** All secrets granted so far, to be masked in texts. */
   secrets(): readonly string[];
 }
 
-/** An endpoint or tool of the catalog, as it may be called at this moment. */
+/** An endpoint or tool of the catalog, ready to be called. */
 export interface CatalogUse {
   apiId: string;
   apiName: string;
@@ -126,15 +126,16 @@ export interface CatalogUse {
     | { kind: "endpoint"; baseUrl: string; endpoint: EndpointDefinition }
     | { kind: "tool"; url: string; transport: Transport; tool: ToolDefinition };
   approvalRequired: boolean;
-  /** Changes when what a call does changes: its definition, its address or its connection. */
+  /** Changes if the effect of a call changes: its definition, its address or its connection. */
   fingerprint: string;
-  /** What the call is made with; null for none. */
+  /** The connection used for the call; null for none. */
   connection: { provider: Provider; link: Link } | null;
-  /** Of a tool without a connection: the organization's sign-in with its server. */
+  /** For a tool without a connection: the organization's sign-in with its server. */
   signIn: Authority | null;
   /**
-   * Holds what an MCP server says of its tools against what was accepted, and gives back the tool to call; throws
-   * `invalid_state` where that has changed, and with `isHeld` also where what was accepted has, since `fingerprint`.
+   * Compares the server's current tools with the approved definition and returns the tool to call. Throws
+   * `invalid_state` if it has changed, and with `isHeld` also if the approved definition has changed since
+   * `fingerprint`.
    */
   verify(tools: readonly ToolDefinition[], isHeld: boolean): Promise<ToolDefinition>;
 }

@@ -4,14 +4,14 @@ import { type RecordedRequest, readRecorded } from "./recorded.ts";
 
 const MAX_COMMANDS = 500;
 
-/** Options that take a value, and say nothing of what an endpoint is. */
+/** Options with a value that doesn't matter for an endpoint. */
 const PASSED_OVER = new Set(
   "-o --output -m --max-time --connect-timeout -c --cookie-jar --retry --retry-delay -w --write-out --cacert --cert -E --key -x --proxy --resolve --limit-rate -T --upload-file --ciphers -K --config -r --range --interface --tls-max -Y -y -z -C --max-redirs --proto".split(
     " ",
   ),
 );
 
-/** The endpoints that `curl` commands in a text call. Throws `bad_request` where there is none. */
+/** The endpoints called by the `curl` commands in a text. Throws `bad_request` if there are none. */
 export function readCurl(text: string, baseUrl: string | null): ReadApi {
   const commands = commandsIn(text).slice(0, MAX_COMMANDS);
   const requests = commands.flatMap((words) => requestOf(words) ?? []);
@@ -20,7 +20,7 @@ export function readCurl(text: string, baseUrl: string | null): ReadApi {
   return readRecorded(requests, "curl", { baseUrl, title: null });
 }
 
-/** The words of each command that begins with `curl`, as a shell reads them. */
+/** The words of each `curl` command, split as a shell would. */
 function commandsIn(text: string): string[][] {
   const commands: string[][] = [];
   for (const start of text.matchAll(/(?:^|[\n;&|(`])[ \t]*(?:[$>#%][ \t]+)?curl(?=\s)/g)) {
@@ -33,7 +33,7 @@ function commandsIn(text: string): string[][] {
 
 const ENDS = new Set(["\n", ";", "|", "&", ")", "`"]);
 
-/** Up to the end of the command: quotes of both kinds, `$'…'`, and lines that go on after a backslash. */
+/** The words up to the end of the command: both kinds of quotes, `$'…'`, and lines continued with a backslash. */
 function wordsOf(text: string): string[] {
   const words: string[] = [];
   let word = null as string | null;
@@ -173,7 +173,7 @@ function built(command: Command, address: string): RecordedRequest {
 const formOf = (fields: Command["fields"]): RecordedRequest["body"] =>
   fields.length === 0 ? null : { type: "multipart/form-data", fields };
 
-/** Without a type, curl sends a form; a text that is JSON was meant as JSON. */
+/** Without a content type curl sends a form, but a JSON text was meant as JSON. */
 function bodyOf(text: string, type: string): RecordedRequest["body"] {
   const isJson = /^\s*[[{]/.test(text);
   if (/x-www-form-urlencoded/i.test(type) || (type === "" && !isJson && text.includes("="))) {
@@ -182,7 +182,7 @@ function bodyOf(text: string, type: string): RecordedRequest["body"] {
   return { type: type === "" ? (isJson ? "application/json" : "text/plain") : type, text };
 }
 
-/** `:id`, `<id>`, `$ID` and `${ID}` in a path, as people write what is to be filled in. */
+/** Common placeholders in a path: `:id`, `<id>`, `$ID` and `${ID}`. */
 export function placeholders(url: string): string {
   const [head = "", ...rest] = url.split("?");
   const start = /^[a-z][a-z0-9+.-]*:\/\/[^/]*/i.exec(head)?.[0] ?? "";

@@ -8,7 +8,7 @@ import { MAX_DOCUMENT_BYTES } from "./document.ts";
 import { hintsOfChallenge } from "./openapi-auth.ts";
 import type { ApiReader } from "./reader.ts";
 
-/** Where descriptions usually lie, below the base address. */
+/** Usual paths of descriptions, relative to the base URL. */
 const WELL_KNOWN_PATHS = [
   "/openapi.json",
   "/openapi.yaml",
@@ -19,36 +19,36 @@ const WELL_KNOWN_PATHS = [
 ] as const;
 const MAX_REQUESTS = 10;
 
-/** One address that was asked for a description. */
+/** One URL that was tried. */
 export interface Attempt {
   url: string;
-  /** Null where nothing was answered. */
+  /** Null if there was no response. */
   status: number | null;
-  /** Why it is no description; null for the one that is. */
+  /** Why it isn't a description; null for the one that is. */
   error: string | null;
 }
 
 export interface Reach {
   egress: Egress;
   signal: AbortSignal;
-  /** Carries credentials, to the addresses of one origin; null for none. */
+  /** Adds credentials to requests to one origin; null for none. */
   authorize: ((url: string) => Promise<Grant | null>) | null;
   reader: ApiReader;
 }
 
 export interface Discovery {
-  /** Where the description lies. */
+  /** URL of the description. */
   specUrl: string | null;
   api: ReadApi | null;
   attempts: Attempt[];
-  /** What the server said of how to authorise, where it refused. */
+  /** Authentication methods named by the server when it refused a request. */
   challengeHints: AuthHint[];
 }
 
 /**
- * Looks for a description of an API: at `specUrl`, at the usual paths below `baseUrl`, and where the server itself
- * says (RFC 8631, RFC 9727). A server that is not there ends the search; that is told, not thrown. Throws
- * `egress_blocked` where the first address may not be reached.
+ * Looks for a description of an API: at `specUrl`, at the usual paths below `baseUrl`, and where the server links to
+ * (RFC 8631, RFC 9727). An unreachable server ends the search, which is reported and not thrown. Throws
+ * `egress_blocked` if the first address is blocked.
  */
 export async function discoverHttp(
   reach: Reach,
@@ -98,7 +98,7 @@ class Search {
 
   isDead = (url: string) => this.#dead.has(new URL(url).origin) || this.#reach.signal.aborted;
 
-  /** True where `url` is a description. */
+  /** True if `url` is a description. */
   async read(url: string): Promise<boolean> {
     const fetched = await this.#fetch(url);
     if (fetched === null) return false;
@@ -120,7 +120,7 @@ class Search {
     }
   }
 
-  /** What the server links to as its description. */
+  /** Descriptions that the server links to. */
   async links(url: string): Promise<string[]> {
     const fetched = await this.#fetch(url);
     if (fetched === null) return [];
@@ -134,7 +134,7 @@ class Search {
     return found.slice(0, 3);
   }
 
-  /** What the server's catalog of APIs names as their descriptions. */
+  /** Descriptions named in the server's API catalog. */
   async catalog(url: string): Promise<string[]> {
     const fetched = await this.#fetch(url);
     if (fetched === null) return [];
@@ -147,7 +147,7 @@ class Search {
       .slice(0, 3);
   }
 
-  /** Null where that was tried before, where there is no more to be tried, and for all but a good answer. */
+  /** Null if the URL was tried before, if no attempts are left, or if the request didn't succeed. */
   async #fetch(url: string): Promise<Fetched | null> {
     if (this.#seen.has(url) || this.#attempts.length >= MAX_REQUESTS || this.isDead(url)) return null;
     this.#seen.add(url);
@@ -188,11 +188,11 @@ async function ask({ egress, signal, authorize }: Reach, url: string) {
     signal,
     credentialHeaders: Object.keys(grant?.headers ?? {}),
   });
-  // what stood there for the credentials is told nobody
+  // the URL without credentials, which could be in its query
   return Object.assign(response, { url: response.url === target.href ? url : response.url });
 }
 
-/** Another document that a description refers to. Throws `upstream`. */
+/** Fetches another document that a description refers to. Throws `upstream`. */
 async function fetchOther(reach: Reach, url: string): Promise<string> {
   const response = await ask(reach, url);
   if (response.status !== 200) {

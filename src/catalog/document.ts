@@ -2,14 +2,14 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { readYaml, reasonOf } from "./yaml.ts";
 
-/** Of a description of an API, in bytes; the largest that are published have 13 million. */
+/** Maximum size of an API description in bytes; the largest published ones have 13 million. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 const MAX_YAML_CHARACTERS = 3 * 1024 * 1024;
 export const MAX_DEPTH = 200;
 
 /**
- * The value of JSON or YAML text. Throws `bad_request` for what is neither, for YAML that unfolds to much more than
- * it says, and for what is too long or nested too deep.
+ * Parses JSON or YAML text. Throws `bad_request` for anything else, for YAML that expands to much more than its text,
+ * and for text that is too long or nested too deeply.
  */
 export async function parseDocument(text: string): Promise<Json> {
   const start = text.trimStart().slice(0, 1);
@@ -18,7 +18,7 @@ export async function parseDocument(text: string): Promise<Json> {
     try {
       return wellFormed(JSON.parse(text), text);
     } catch (error) {
-      // YAML too may begin with a brace; where it can't be read either, the reason of JSON is told
+      // YAML may also start with a brace; if neither parses, report the JSON error
       const read = await parseYaml(text).catch(() => undefined);
       if (read === undefined) throw unreadable(reasonOf(error));
       return read;
@@ -37,7 +37,7 @@ async function parseYaml(text: string): Promise<Json> {
   }
 }
 
-/** Escapes may stand for half a character, which no text of ours holds. */
+/** Escapes may produce lone surrogates, which Weir's strings never contain. */
 function wellFormed(value: Json, text: string): Json {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return value;
   const mend = (item: Json): Json => {
@@ -52,7 +52,7 @@ function wellFormed(value: Json, text: string): Json {
 const unreadable = (reason: string) =>
   new AppError("bad_request", `The document can't be read as JSON or YAML: ${reason}.`);
 
-/** Whether JSON is nested too deep. Asked before it is parsed: what follows walks it by calls within calls. */
+/** Whether JSON is nested too deeply. Checked before parsing, because what follows is recursive. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {

@@ -6,11 +6,11 @@ import { type RecordedRequest, readRecorded } from "./recorded.ts";
 
 const MAX_ENTRIES = 20_000;
 
-/** Whether this is what browsers save of their traffic (HTTP Archive 1.2). */
+/** Whether this is an HTTP archive (HAR 1.2), as saved by browsers. */
 export const isHar = (value: Json): value is JsonObject =>
   isObject(value) && isObject(value.log) && Array.isArray(value.log.entries);
 
-/** The endpoints that a browser was seen to call; its pages, scripts and pictures are none. Throws `bad_request`. */
+/** The endpoints that a browser called, without pages, scripts and images. Throws `bad_request`. */
 export function readHar(document: Json, baseUrl: string | null): ReadApi {
   const entries = isHar(document) && isObject(document.log) ? document.log.entries : null;
   if (!Array.isArray(entries))
@@ -19,7 +19,7 @@ export function readHar(document: Json, baseUrl: string | null): ReadApi {
   return readRecorded(requests, "har", { baseUrl, title: null });
 }
 
-/** Types that an API answers with; a reply without a type may be one too. */
+/** Content types of API responses; a response without a type may also be one. */
 const OF_AN_API = /^$|[/+](json|xml|x-ndjson|grpc-web)|^text\/(plain|csv|event-stream)/i;
 
 function requestOf(entry: Json): RecordedRequest | null {
@@ -59,7 +59,7 @@ function pairs(list: Json | undefined): [string, string][] {
 
 const LONG_ID = /^(?=[^/]*\d)[A-Za-z0-9_-]{20,}$/;
 
-/** Numbers and ids in a recorded path are those of one thing of many: `/orders/42` is `/orders/{orders_id}`. */
+/** Numbers and IDs in a recorded path become placeholders: `/orders/42` is `/orders/{orders_id}`. */
 function withPlaceholders(address: string): string {
   const url = URL.parse(address);
   if (!url) return address;

@@ -1,3 +1,3 @@
-/** True for bodies that are sent as the text that they are given as. */
+/** Whether bodies of this type are sent as text, unchanged. */
 export const isTextual = (type: string): boolean =>
   /^(text\/|application\/(xml|graphql|yaml))|\+xml\b/i.test(type);

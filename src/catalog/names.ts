@@ -1,4 +1,4 @@
-/** What models take as the name of a tool. */
+/** Maximum length of a tool name that models accept. */
 const MODEL_NAME_CHARACTERS = 64;
 const SLUG_CHARACTERS = 24;
 const HASH_CHARACTERS = 12;
@@ -6,9 +6,9 @@ const HASH_CHARACTERS = 12;
 const hashOf = (text: string) => Bun.SHA256.hash(text, "hex").slice(0, HASH_CHARACTERS);
 
 /**
- * `<slug>__<name>`, at most 64 characters of `[A-Za-z0-9_-]`, the same each time. A name that does not fit or has
- * other signs is cut and ends with a hash of the whole; so does a name that looks as if it had one. A slug has no
- * `_`, so that no two pairs read alike.
+ * `<slug>__<name>`, at most 64 characters of `[A-Za-z0-9_-]`, deterministic. A name that is too long or has other
+ * characters is cut and ends with a hash of the whole, as does a name that looks as if it had such a hash. A slug has
+ * no `_`, so no two pairs give the same name.
  */
 export function modelName(slug: string, name: string): string {
   const plain = `${slug}__${name}`;
@@ -23,7 +23,7 @@ export function modelName(slug: string, name: string): string {
 
 const MAX_NAME = 128;
 
-/** An operation's id as a name of `[A-Za-z0-9_.-]`; of a method and a path, such as `get_orders_by_id`, without one. */
+/** An operation's ID as a name of `[A-Za-z0-9_.-]`; without an ID, method and path, such as `get_orders_by_id`. */
 export function endpointName(operationId: string | null, method: string, path: string): string {
   const own = (operationId ?? "")
     .trim()
@@ -38,7 +38,7 @@ export function endpointName(operationId: string | null, method: string, path: s
   return [method.toLowerCase(), ...parts].join("_").slice(0, MAX_NAME);
 }
 
-/** Gives each name once: a second one gets `_2`, and so on. */
+/** Makes names unique: the second one gets `_2`, and so on. */
 export function uniqueNames(maxLength = MAX_NAME): (name: string) => string {
   const taken = new Set<string>();
   const next = new Map<string, number>();
@@ -54,13 +54,13 @@ export function uniqueNames(maxLength = MAX_NAME): (name: string) => string {
   };
 }
 
-/** What a model can call an argument; some take no other signs, and none an empty name. */
+/** An argument name that models accept: some refuse other characters and empty names. */
 export const argumentName = (name: string) =>
   name
     .replace(/[^A-Za-z0-9_.-]+/g, "_")
     .replace(/^_+|_+$/g, "")
     .slice(0, 64) || "value";
 
-/** `input.x` as a template. */
+/** `input.x` as a template expression. */
 export const inputTemplate = (name: string) =>
   /^[A-Za-z_][A-Za-z0-9_-]*$/.test(name) ? `{{input.${name}}}` : `{{input[${JSON.stringify(name)}]}}`;

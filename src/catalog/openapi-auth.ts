@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { AuthHint } from "./contract.ts";
 import type { References } from "./openapi-refs.ts";
 
-/** The ways to authorise that a description names, and whether any of its operations asks for one. */
+/** The authentication methods in a description, and whether any of its operations requires one. */
 export function readAuth(
   document: JsonObject,
   refs: References,
@@ -26,7 +26,7 @@ export function readAuth(
   return { authRequired, authHints: keys.map((key) => hints.get(key) as AuthHint) };
 }
 
-/** Of the document and of each operation: lists of which one is enough. */
+/** Alternative requirements of the document and of each operation. */
 function requirementsIn(document: JsonObject): JsonObject[][] {
   const listOf = (value: Json | undefined) => (Array.isArray(value) ? value.filter(isObject) : null);
   const common = listOf(document.security);
@@ -73,7 +73,7 @@ function hintOf(key: string, scheme: JsonObject): AuthHint | null {
   }
 }
 
-/** Where tokens come from: by a person's sign-in where there is one, else by the client's own credentials. */
+/** Token source of a scheme: an interactive flow if there is one, else client credentials. */
 function flowOf(scheme: JsonObject): AuthHint["flow"] | null {
   const { flows, flow: old } = scheme;
   const named = isObject(flows)
@@ -93,7 +93,7 @@ function labelOf(key: string, { description }: JsonObject): string {
   return line !== "" && line.length <= 100 ? line : key;
 }
 
-/** What a refusal says of how to authorise (RFC 9110, section 11.6.1). */
+/** Authentication methods in a `WWW-Authenticate` header (RFC 9110, section 11.6.1). */
 export function hintsOfChallenge(challenge: string | null): AuthHint[] {
   const header = { name: "Authorization", location: "header" } as const;
   const text = (challenge ?? "").slice(0, 8_192);

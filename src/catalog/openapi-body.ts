@@ -16,10 +16,10 @@ import { toJsonSchema } from "./openapi-schema.ts";
 
 const MULTIPART = /^multipart\/form-data\b/i;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
-/** Kinds of bodies that can be sent, the best first. */
+/** Media types that can be sent, best first. */
 const MEDIA = [/^application\/json\b/i, /[/+]json\b/i, FORM, MULTIPART, /^text\//i, /^\*\/\*$/] as const;
 
-/** The request body of an operation of OpenAPI 3. */
+/** Reads the request body of an OpenAPI 3 operation. */
 export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): void {
   const body = resolve(reading, part);
   const content = body && isObject(body.value.content) ? body.value.content : null;
@@ -40,13 +40,13 @@ export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): v
   addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : form, isRequired);
 }
 
-/** One argument: nothing writes such a body from its fields. */
+/** A single argument: such a body can't be built from fields. */
 function addText(inputs: Inputs, type: string, schema: JsonObject, isRequired: boolean): void {
   const text = { type: "string", description: `The body, as text of ${type.slice(0, 100)}` };
   addBody(inputs, type, schema.type === "string" ? schema : text, isRequired);
 }
 
-/** A form's schema with how its lists are written: each item by itself, unless the description says otherwise. */
+/** Adds to a form's schema how its lists are written: one field per item, unless the description says otherwise. */
 function withStyles(schema: JsonObject, encoding: JsonObject): JsonObject {
   if (!isObject(schema.properties)) return schema;
   const properties = Object.entries(schema.properties).map(([name, property]): [string, Json] => {
@@ -57,7 +57,7 @@ function withStyles(schema: JsonObject, encoding: JsonObject): JsonObject {
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
-/** Null for fields of fields in brackets, as most servers read them. */
+/** Null for nested fields in brackets, as most servers read them. */
 function fieldStyle(
   { type }: JsonObject,
   { style = "form", explode = style === "form", contentType }: JsonObject,
@@ -69,7 +69,7 @@ function fieldStyle(
   return { spaceDelimited: "ssv", pipeDelimited: "pipes" }[String(style)] ?? "csv";
 }
 
-/** A form's schema with its files as they are given; a list of files is one argument. */
+/** A form's schema with file arguments; a list of files is one argument. */
 function withFiles(schema: JsonObject): JsonObject {
   if (!isObject(schema.properties)) return schema;
   const properties = Object.entries(schema.properties).map(([name, property]): [string, Json] => {
@@ -82,7 +82,7 @@ function withFiles(schema: JsonObject): JsonObject {
 
 const isFile = (schema: Json): boolean => isObject(schema) && schema.format === "binary";
 
-/** The parameters of Swagger 2 that make its body. */
+/** Reads the Swagger 2 parameters that make up the body. */
 export function readOldBody(
   reading: Reading,
   inputs: Inputs,
@@ -118,7 +118,7 @@ export function readOldBody(
   addBody(inputs, type, hasFile ? withFiles(schema) : schema, required.length > 0);
 }
 
-/** Fields of a plain object become arguments of their own; anything else is one, called `body`. */
+/** Fields of a plain object become separate arguments; any other body is one argument, `body`. */
 export function addBody(inputs: Inputs, type: string, schema: JsonObject, isRequired: boolean): void {
   if (!MEDIA[0].test(type) && !/^\*\/\*$/.test(type)) inputs.headers["Content-Type"] = type;
   if (!isPlainObject(schema)) {

@@ -7,11 +7,11 @@ import { argumentName, inputTemplate } from "./names.ts";
 import type { Part, References } from "./openapi-refs.ts";
 import { toJsonSchema } from "./openapi-schema.ts";
 
-/** How a list or an object is written where a text is asked for; stands beside the schema of the argument. */
+/** How a list or an object is serialized as text; stored in the argument's schema. */
 export const STYLE = "x-weir-style";
-/** Of a list that is written item by item under its own name, in a form. */
+/** A list serialized as repeated form fields. */
 export const REPEATED = "repeat";
-/** Of an argument that is sent as a file of a form. */
+/** An argument sent as a file of a form. */
 export const FILE_STYLE = "file";
 
 const FILE: JsonObject = {
@@ -30,7 +30,7 @@ const FILE: JsonObject = {
   ],
 };
 
-/** The argument that a file is given by; `isList` for several of one name. */
+/** Schema of a file argument; `isList` for several files in one field. */
 export function fileInput(description: Json | undefined, isList = false): JsonObject {
   const said = "A file: its text, or {filename, contentType} with its content as text or as base64";
   const own = typeof description === "string" && description !== "" ? `${description}. ` : "";
@@ -38,16 +38,16 @@ export function fileInput(description: Json | undefined, isList = false): JsonOb
   return { ...schema, description: `${own.replace(/\.\. $/, ". ")}${said}`, [STYLE]: FILE_STYLE };
 }
 
-/** What one operation takes, as it is gathered. */
+/** Collects the inputs of one operation. */
 export interface Inputs {
   properties: JsonObject;
   required: string[];
-  /** Arguments by where they go and what they are called there. */
+  /** Arguments by location and original name. */
   owners: Map<string, string>;
   headers: Record<string, string>;
   query: Record<string, string>;
   body: Json;
-  /** How often a name was looked for that is still free. */
+  /** Number of attempts to find a free name, by prefix. */
   tries: Map<string, number>;
 }
 
@@ -68,7 +68,7 @@ export interface Reading {
   warn(text: string): void;
 }
 
-/** Adds an argument, under its own name where that is free, else with where it goes before it; gives that name. */
+/** Adds an argument under its own name if that is free, else prefixed with its location. Returns the name. */
 export function addInput(
   inputs: Inputs,
   where: string,
@@ -80,7 +80,7 @@ export function addInput(
   const start = `${where}_${own}`;
   let free = own;
   while (Object.hasOwn(inputs.properties, free)) {
-    const alike = start.slice(0, 48); // long names that begin alike are cut to be one
+    const alike = start.slice(0, 48); // long names with the same start are cut to the same name
     const n = (inputs.tries.get(alike) ?? 0) + 1;
     inputs.tries.set(alike, n);
     const end = n === 1 ? "" : `_${n}`;
@@ -97,13 +97,13 @@ export function addInput(
   return free;
 }
 
-/** Of one operation; nobody means more. */
+/** Maximum per operation. */
 const MAX_PARAMETERS = 1_000;
 
-/** Said by the body, and by how the caller authorises. */
+/** Set by the body or by the authentication. */
 const OWN_HEADERS = /^(accept|content-type|authorization|content-length|host|connection)$/i;
 
-/** Parameters of a path and of its operation; those of the operation take the place of those of the path. */
+/** Reads the parameters of a path and of its operation; those of the operation override those of the path. */
 export function readParameters(reading: Reading, inputs: Inputs, lists: readonly Part[]): Part[] {
   const byName = new Map<string, Part & { value: JsonObject }>();
   const bodies: Part[] = [];
@@ -148,7 +148,7 @@ function readParameter(
     return;
   }
   if (!["path", "query", "header"].includes(where)) return;
-  if (where === "header" && (OWN_HEADERS.test(name) || isSecretName(name))) return; // a connection's matter
+  if (where === "header" && (OWN_HEADERS.test(name) || isSecretName(name))) return; // belongs in a connection
   const fault = where === "header" ? headerFault(name) : null;
   if (fault) return reading.warn(fault);
   if (where === "query" && KEY.test(name)) return;
@@ -173,7 +173,7 @@ function readParameter(
   if (where === "header") inputs.headers[name] = inputTemplate(argument);
 }
 
-/** Parameters written behind a path and described nowhere: always sent, with the value there, or an argument in braces. */
+/** Undescribed query parameters in a path: always sent, with the given value, or an argument if it is in braces. */
 export function readPathQuery(inputs: Inputs, query: URLSearchParams): void {
   for (const [name, value] of query) {
     if (inputs.owners.has(`query:${name}`) || Object.hasOwn(inputs.query, name)) continue;
@@ -186,7 +186,7 @@ export function readPathQuery(inputs: Inputs, query: URLSearchParams): void {
   }
 }
 
-/** Null where a list is repeated and an object spread, as most do. */
+/** Null for the default: repeated lists and exploded objects. */
 export function styleOf(
   { isOld }: Reading,
   { style, explode, collectionFormat, in: where }: JsonObject,
@@ -215,17 +215,17 @@ function schemaOf({ properties, required }: Inputs): JsonObject | null {
   return schema;
 }
 
-/** Our own check of values takes schemas up to this. */
+/** Maximum size of a schema that Weir's validator accepts. */
 const MAX_WHOLE = 65_000;
 
-/** Fewer characters hold no more schemas than a check takes. */
+/** Shorter schemas can't exceed the validator's limits. */
 const FEW_CHARACTERS = 10_000;
 
 const isTooMuch = (schema: JsonObject) =>
   measure(schema, FEW_CHARACTERS) > FEW_CHARACTERS &&
   schemaFaults(schema).some(({ type }) => type === "too_long");
 
-/** The schema of the arguments, with the largest of them cut until our own check of values takes it. */
+/** The schema of the arguments, with the largest of them cut until Weir's validator accepts it. */
 export function fitted(inputs: Inputs, warn: (text: string) => void): JsonObject | null {
   const schema = schemaOf(inputs);
   if (schema === null) return null;

@@ -1,36 +1,36 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
-/** Other documents that one description may be spread over. */
+/** Maximum number of other documents that one description refers to. */
 export const MAX_DOCUMENTS = 20;
 
-/** A part of a document, and the document that references in it begin at. */
+/** A part of a document, and the document that its references are relative to. */
 export interface Part {
   value: Json;
   base: string;
-  /** Where it stands, as one text; tells whether it was met before. */
+  /** Position as a string, to detect cycles. */
   key: string;
 }
 
-/** Reads another document of the same origin; throws where that can't be. */
+/** Reads another document of the same origin. Throws if it can't be read. */
 export type ReadOther = (url: string) => Promise<Json>;
 
-/** The documents of one description, and what their references lead to. */
+/** The documents of one description, to resolve its references. */
 export interface References {
-  /** Null where it leads nowhere. */
+  /** Null if it can't be resolved. */
   follow(ref: string, base: string): Part | null;
   root: Part;
   /**
-   * Schemas of what is read at the moment: they are cut once `left` is used up, and from the start where they are to be
-   * short. `looks` counts those of replies, over the whole description.
+   * Schemas left for the current operation: they are cut when `left` reaches 0, and from the start if `isShort`.
+   * `looks` counts the response schemas of the whole description.
    */
   limits: { left: number; looks: number; isShort: boolean };
-  /** Schemas that stand behind a reference, as they were written out before. */
+  /** Schemas by reference, as expanded before. */
   unfolded: Map<string, JsonObject>;
 }
 
 /**
- * Opens a description with all documents that it refers to. Those of other origins are not read, nor any where
- * there is no `url` to begin at; `warn` hears of each.
+ * Opens a description with all documents that it refers to. Those of other origins aren't read, nor any if there is
+ * no `url` to start at; `warn` is called for each.
  */
 export async function openReferences(
   document: JsonObject,
@@ -103,7 +103,7 @@ function targetOf(ref: string, base: string): string | null {
   return url.href;
 }
 
-/** All references to other documents, each once; walked without calls within calls. */
+/** All references to other documents, without duplicates. Not recursive. */
 function externalRefs(value: Json): Set<string> {
   const found = new Set<string>();
   const open: Json[] = [value];
@@ -117,7 +117,7 @@ function externalRefs(value: Json): Set<string> {
   return found;
 }
 
-/** What a JSON pointer leads to; only own fields. */
+/** Resolves a JSON pointer; own properties only. */
 function resolve(whole: Json, pointer: string): Json | undefined {
   let at: Json | undefined = whole;
   if (pointer === "" || pointer === "/") return at;
@@ -134,7 +134,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a broken percent sign is a sign like others
+    return text; // not a valid escape: taken literally
   }
 }
 

@@ -4,12 +4,12 @@ import { measure } from "../base/measure.ts";
 import { MAX_DESCRIPTION } from "./contract.ts";
 import { type References, refName } from "./openapi-refs.ts";
 
-/** Of one schema of arguments: what our own check of values takes, with some room. */
+/** Maximum size of one schema of arguments, just below the validator's limit. */
 const MAX_CHARACTERS = 60_000;
 const MAX_SCHEMAS = 1_800;
 const MAX_DEPTH = 20;
 
-/** Ways to make a schema smaller, tried in turn. */
+/** Ways to make a schema smaller, tried in order. */
 const SIZES = [
   { depth: MAX_DEPTH, notes: true },
   { depth: 6, notes: true },
@@ -23,14 +23,14 @@ interface Walk {
   notes: boolean;
   /** Schemas that may still be written. */
   left: number;
-  /** References that this place stands within. */
+  /** References that contain the current position. */
   open: ReadonlySet<string>;
   warn(text: string): void;
 }
 
 /**
- * A schema of an OpenAPI document as plain JSON Schema, each `$ref` in it replaced by what it leads to. One that
- * leads back to itself is cut where it begins to repeat; what is too large is cut further down.
+ * An OpenAPI schema as plain JSON Schema, with every `$ref` replaced by its target. A recursive schema is cut where it
+ * starts to repeat; one that is too large is cut further down.
  */
 export function toJsonSchema(
   refs: References,
@@ -38,7 +38,7 @@ export function toJsonSchema(
   base: string,
   warn: (text: string) => void,
 ): JsonObject {
-  // operations share what they refer to, and it unfolds to the same for each
+  // operations share schemas, which expand to the same result
   const key =
     isObject(schema) && Object.keys(schema).length === 1 && typeof schema.$ref === "string"
       ? `${refs.limits.isShort} ${base} ${schema.$ref}`
@@ -68,7 +68,7 @@ function unfold(
 }
 
 const isSpent = ({ limits }: References) => limits.left <= 0;
-/** Whether a walk has nothing left to write with. */
+/** Whether the budget of a walk is used up. */
 const isOver = ({ left, refs }: Walk) => left <= 0 || isSpent(refs);
 
 const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] as const;
@@ -142,18 +142,18 @@ function followed(schema: JsonObject, ref: string, base: string, walk: Walk, dep
     : made;
 }
 
-/** What is left of a schema that is cut: its type, so that values of it still pass. */
+/** What remains of a schema that is cut: its type, so that values of it are still valid. */
 const cut = ({ type }: JsonObject): JsonObject =>
   typeof type === "string" && TYPES.has(type) ? { type } : {};
 
-/** OpenAPI 3.1 says of bytes what media they are, and no encoding. */
+/** OpenAPI 3.1 describes binary data by its media type, without an encoding. */
 const isBytes = ({ type, contentMediaType, contentEncoding }: JsonObject): boolean =>
   type === "string" &&
   contentEncoding === undefined &&
   typeof contentMediaType === "string" &&
   !/^text\/|[/+](json|xml)\b/i.test(contentMediaType);
 
-/** What stands in a schema itself, as JSON Schema of today has it. */
+/** The schema's own keywords, in current JSON Schema. */
 function plain(schema: JsonObject, { notes }: Walk): JsonObject {
   const made: JsonObject = {};
   const isNullable = schema.nullable === true || schema["x-nullable"] === true;
@@ -192,11 +192,11 @@ function plain(schema: JsonObject, { notes }: Walk): JsonObject {
   return made;
 }
 
-/** A value that was meant as a reference is nothing to compare with. */
+/** A value that was meant as a reference can't be compared. */
 const hasReference = (value: Json | undefined) =>
   typeof value === "object" && value !== null && JSON.stringify(value).includes('"$ref"');
 
-/** Before 3.1, `exclusiveMinimum: true` made `minimum` one that is not reached itself. */
+/** Before 3.1, `exclusiveMinimum: true` excluded the value of `minimum`. */
 function exclusive(schema: JsonObject, made: JsonObject, bound: string, name: string): void {
   if (schema[name] !== true || typeof made[bound] !== "number") return;
   made[name] = made[bound];
@@ -219,7 +219,7 @@ function isPattern(pattern: string): boolean {
   return known;
 }
 
-/** Fields that only the server sets are no arguments. */
+/** Omits read-only fields, which only the server sets. */
 function withoutReadOnly(made: JsonObject, schema: JsonObject, base: string, walk: Walk): JsonObject {
   if (!isObject(made.properties) || !isObject(schema.properties)) return made;
   const gone = new Set(
@@ -244,7 +244,7 @@ function isReadOnly(property: Json, base: string, walk: Walk): boolean {
 
 const JOINABLE = new Set(["type", "properties", "required", "title", "description"]);
 
-/** Plain objects that must all fit are one object with the fields of all. */
+/** Merges plain objects of an `allOf` into one with all their fields. */
 function joined(schema: JsonObject): JsonObject {
   const { allOf, ...rest } = schema;
   if (!Array.isArray(allOf) || ![rest, ...allOf].every(isJoinable)) return schema;

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
 /**
- * Where the paths of a description begin, without a slash at the end: its first server, with the defaults of its
- * variables, or the host of Swagger 2. What is relative is read from where the document lies.
+ * Base URL of a description's paths, without a trailing slash: its first server, with the defaults of its variables,
+ * or the host of Swagger 2. A relative URL is resolved against the document's URL.
  */
 export function baseOf(
   document: JsonObject,

@@ -28,20 +28,20 @@ import {
 import { openReferences, type Part, type ReadOther } from "./openapi-refs.ts";
 import { baseOf } from "./openapi-servers.ts";
 
-/** Whether this is a description of OpenAPI 3 or Swagger 2. */
+/** Whether this is an OpenAPI 3 or Swagger 2 document. */
 export const isOpenApi = (value: Json): value is JsonObject =>
   isObject(value) &&
   ((typeof value.openapi === "string" && value.openapi.startsWith("3.")) ||
     String(value.swagger ?? "").startsWith("2"));
 
 /**
- * Reads OpenAPI 3.1, 3.0 and Swagger 2. `url` is where the document lies, null where nobody knows; `read` gets what
- * it refers to. What can't be taken over is told in `warnings`, and the rest is read all the same.
+ * Reads OpenAPI 3.1, 3.0 and Swagger 2. `url` is the document's URL, null if unknown; `read` fetches the documents
+ * that it refers to. What can't be imported is listed in `warnings`; everything else is still read.
  *
- * Parameters and the fields of a body that is a plain object stand side by side in `inputSchema`; any other body is
- * the argument `body`. Two of one name are told apart by where they go: `query_id`.
+ * Parameters and the fields of a body that is a plain object are next to each other in `inputSchema`; any other body
+ * is the argument `body`. Duplicate names get their location as a prefix: `query_id`.
  *
- * Throws `bad_request` for what is no such document.
+ * Throws `bad_request` if it isn't such a document.
  */
 export async function readOpenApi(
   document: Json,
@@ -72,12 +72,12 @@ export async function readOpenApi(
   };
 }
 
-/** Schemas that are read for one operation, and for all: counted, so that slow machines find what fast ones find. */
+/** Schemas read per operation and in total: a count, so that the result doesn't depend on the machine's speed. */
 const OPERATION_SCHEMAS = 50_000;
 const TOTAL_SCHEMAS = 1_000_000;
-/** Schemas of replies that are looked into for lists, over all operations. */
+/** Response schemas inspected for lists, over all operations. */
 const TOTAL_LOOKS = 500_000;
-/** Of all endpoints: more can't be given back to be added. From the half on their schemas are kept short. */
+/** Total size of the endpoints: a larger request couldn't add them. From half of it on, schemas are short. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 function readPaths(
@@ -149,7 +149,7 @@ interface Given {
   path: string;
   operation: JsonObject;
   item: Part & { value: JsonObject };
-  /** Why it is not asked for at `path`; null where it is. */
+  /** Why it isn't at `path`; null if it is. */
   elsewhere: string | null;
   rawPath: string;
   /** Of a Swagger 2 document. */
@@ -198,7 +198,7 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
 
 const ELSEWHERE = "It is served at another address than the API; add that as an API of its own.";
 
-/** Why a path says more than its operation; null where it does not. */
+/** Why a path contains more than its operation describes; null if it doesn't. */
 function unnamedIn(path: string, { owners }: Inputs): string | null {
   const unnamed = [...queryOf(path).keys()].filter((name) => !owners.has(`query:${name}`));
   return unnamed.length === 0
@@ -208,7 +208,7 @@ function unnamedIn(path: string, { owners }: Inputs): string | null {
 
 const queryOf = (path: string) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1] ?? "");
 
-/** Some write parameters or a # part behind a path, to tell apart what is one path; neither belongs to it. */
+/** Some descriptions append parameters or a fragment to make paths unique; neither is part of the path. */
 const bare = (path: string) =>
   path
     .replace(/[?#].*$/s, "")
@@ -217,7 +217,7 @@ const bare = (path: string) =>
     .replace(/\{{2,}/g, "{")
     .replace(/\}{2,}/g, "}");
 
-/** The path with its placeholders called as the arguments are; one that nothing describes is an argument too. */
+/** The path with placeholders named like the arguments; undescribed ones become arguments too. */
 function withArguments(path: string, inputs: Inputs): string {
   return path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
     const known = inputs.owners.get(`path:${name}`);
@@ -236,7 +236,7 @@ function describe({ summary, description, deprecated }: JsonObject): string | nu
 const textOf = (value: Json | undefined) =>
   typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 
-/** What stands before the path of an operation that has a server of its own; null where that is another one. */
+/** Path prefix of an operation with its own server; null if that is a different server. */
 function prefixOf(
   servers: Json,
   baseUrl: string | null,

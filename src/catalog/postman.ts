@@ -6,14 +6,14 @@ import { type RecordedRequest, readRecorded } from "./recorded.ts";
 
 const MAX_DEPTH = 20;
 
-/** Whether this is a collection of Postman, version 2.0 or 2.1. */
+/** Whether this is a Postman collection, version 2.0 or 2.1. */
 export const isPostman = (value: Json): value is JsonObject =>
   isObject(value) &&
   Array.isArray(value.item) &&
   isObject(value.info) &&
   (String(value.info.schema ?? "").includes("collection") || typeof value.info.name === "string");
 
-/** The requests of a collection as endpoints; its variables are filled in where they have a value. Throws `bad_request`. */
+/** The requests of a collection as endpoints, with the values of its variables filled in. Throws `bad_request`. */
 export function readPostman(document: Json, baseUrl: string | null): ReadApi {
   if (!isPostman(document))
     throw new AppError("bad_request", "Not a valid Postman collection: it has no items.");
@@ -45,7 +45,7 @@ const listOf = (value: Json | undefined): JsonObject[] =>
 
 type Variables = ReadonlyMap<string, string>;
 
-/** Values of variables may name others. */
+/** Values of variables may contain other variables. */
 function filled(text: string, variables: Variables, depth = 0): string {
   return text.replace(/\{\{([^{}]+)\}\}/g, (whole, name: string) => {
     const value = variables.get(name.trim());

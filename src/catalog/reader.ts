@@ -8,25 +8,25 @@ import { parseDocument } from "./document.ts";
 import { isOpenApi, readOpenApi } from "./openapi.ts";
 import { MAX_DOCUMENTS } from "./openapi-refs.ts";
 
-/** Longer texts are read in a process of their own: some thousand characters of YAML take as long as a request. */
+/** Longer texts are read in a child process: a few thousand characters of YAML take as long as a request. */
 const MAX_HERE_CHARACTERS = 8 * 1024;
-/** References and aliases let a short text unfold to a long one; both begin with these signs, or an escape of `$`. */
+/** Detects references and aliases, by which a short text can expand to a long one, and escapes of `$`. */
 const UNFOLDS = /[$&]|\\[xuU]0*24/;
 
-/** What another document that a description refers to has for its text; throws where it can't be had. */
+/** Fetches another document that a description refers to. Throws if it can't be read. */
 type FetchText = (url: string) => Promise<string>;
 
-/** Reads texts of others, while nothing else has to wait: what they unfold to can't be seen before. */
+/** Reads untrusted texts off the main thread, because their expanded size isn't known in advance. */
 export interface ApiReader {
   /** As `readContent`. */
   content(text: string, type: ContentType, baseUrl: string | null): Promise<ReadApi | null>;
-  /** As `readOpenApi`; null for a document that is no description. */
+  /** As `readOpenApi`; null for a document that isn't a description. */
   description(text: string, url: string, fetchText: FetchText): Promise<ReadApi | null>;
-  /** Descriptions that a catalog of APIs names (RFC 9727); null for what is no such catalog. */
+  /** Descriptions listed in an API catalog (RFC 9727); null if it isn't one. */
   links(text: string): Promise<string[] | null>;
 }
 
-/** Another document, or why it can't be had. */
+/** Another document, or why it can't be read. */
 type Other = { text: string } | { fault: string };
 
 type Job =
@@ -34,7 +34,7 @@ type Job =
   | { kind: "description"; text: string; url: string; others: Record<string, Other> }
   | { kind: "links"; text: string };
 
-/** `needs`: addresses of documents that have to be fetched first. */
+/** `needs`: URLs of documents that have to be fetched first. */
 type Told = { api: ReadApi | null } | { needs: string[] } | { links: string[] | null };
 
 const READ: Chore = {
@@ -44,10 +44,10 @@ const READ: Chore = {
   tooMuch: (why) => new AppError("bad_request", `The document takes ${why} to read; give it in parts.`),
 };
 
-/** Processes that read at once: each may take all that one may. */
+/** Maximum number of concurrent child processes, because of their memory. */
 const readers = openFairSemaphore(4, "descriptions of APIs");
 
-/** Reads by `self`, the command that starts this program. What it throws is what the reading throws, the signal's reason, and `cancelled`. */
+/** Reads in child processes started by `self`. Throws the child's error, the signal's reason, and `cancelled`. */
 export function apiReader(self: readonly string[], signal: AbortSignal, organizationId = ""): ApiReader {
   const ask = async (job: Job): Promise<Told> => {
     if (job.text.length <= MAX_HERE_CHARACTERS && !UNFOLDS.test(job.text)) return answer(job);
@@ -120,7 +120,7 @@ function linksIn(document: Json): string[] | null {
     .slice(0, MAX_LINKS);
 }
 
-/** Reads what standard input asks for, and writes it or what is wrong with it. The exit code. */
+/** The child process: reads a request from standard input, writes the result or error and returns the exit code. */
 export async function readerChild(): Promise<number> {
   const job: Job = await Bun.stdin.json();
   const reading = await answer(job).catch((error) => {

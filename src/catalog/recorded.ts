@@ -17,7 +17,7 @@ import { addBody } from "./openapi-body.ts";
 import { addInput, fileInput, fitted, type Inputs, noInputs } from "./openapi-inputs.ts";
 import { schemaOfSample, schemaOfText } from "./sample-schema.ts";
 
-/** One request as somebody wrote it down or a browser recorded it. */
+/** One recorded request, from a browser or written by a person. */
 export interface RecordedRequest {
   name: string | null;
   description: string | null;
@@ -26,7 +26,7 @@ export interface RecordedRequest {
   url: string;
   headers: readonly (readonly [name: string, value: string])[];
   /** The body's text, or the fields of a form. */
-  /** A field of parts that begins with `@` is a file, as curl writes it. */
+  /** A multipart field that starts with `@` is a file, as in curl. */
   body:
     | { type: string; text: string }
     | { type: string; fields: readonly (readonly [string, string])[] }
@@ -34,13 +34,13 @@ export interface RecordedRequest {
   hints: readonly AuthHint[];
 }
 
-/** Set by whatever sends the request. */
+/** Set by the HTTP client. */
 const PASSED_OVER =
   /^(accept.*|content-length|content-type|host|connection|origin|referer|user-agent|cache-control|pragma|dnt|te|priority|upgrade-insecure-requests|if-.*|sec-.*|postman-token|:.*)$/i;
 
 /**
- * Requests as the endpoints of one API: that of `baseUrl`, or of the server that most of them go to. Credentials in
- * them become hints, and are not kept.
+ * Requests as the endpoints of one API: that of `baseUrl`, or of the server with the most requests. Credentials in
+ * them become hints and aren't stored.
  */
 export function readRecorded(
   requests: readonly RecordedRequest[],
@@ -105,7 +105,7 @@ function mostUsed(origins: readonly string[]): string | null {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 
-/** Braces of placeholders come back; anything else that would split the path stays encoded. */
+/** Restores the braces of placeholders; anything else that would split the path stays encoded. */
 const decoded = (path: string) => path.replace(/%7B/gi, "{").replace(/%7D/gi, "}");
 
 interface Target {
@@ -190,7 +190,7 @@ function jsonOf(text: string): Json | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a text, then
+    return undefined; // plain text
   }
 }
 

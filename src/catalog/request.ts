@@ -11,7 +11,7 @@ import { FILE_STYLE, STYLE } from "./openapi-inputs.ts";
 
 type Scalar = string | number | boolean | null;
 
-/** What an endpoint and its arguments ask to be sent. */
+/** The request for an endpoint and its arguments. */
 export interface EndpointRequest {
   method: EndpointDefinition["method"];
   url: string;
@@ -19,11 +19,11 @@ export interface EndpointRequest {
   query: Record<string, Scalar | Scalar[]>;
   body: Json | undefined;
   bodyType: "json" | "form" | "text";
-  /** A form of parts, in place of a body. */
+  /** The parts of a multipart form, instead of a body. */
   parts?: Part[];
 }
 
-/** The request for these arguments, which have been checked. Throws `definition_invalid` for what can't be sent. */
+/** Builds the request for validated arguments. Throws `definition_invalid` if it can't be sent. */
 export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: JsonObject): EndpointRequest {
   const type = Object.entries(endpoint.headers).find(([name]) => /^content-type$/i.test(name))?.[1] ?? "";
   const isMultipart = /^multipart\/form-data\b/i.test(type);
@@ -36,7 +36,7 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
     );
   const headers: Record<string, string> = {};
   for (const [name, template] of Object.entries(endpoint.headers)) {
-    if (isMultipart && /^content-type$/i.test(name)) continue; // it names the boundary
+    if (isMultipart && /^content-type$/i.test(name)) continue; // contains the boundary
     const value = filled(template, input);
     if (value !== undefined && value !== null) headers[name] = joined(value, ",");
   }
@@ -52,7 +52,7 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
   };
 }
 
-/** Each field of the body as parts; files are those that their argument's schema says are such. */
+/** The fields of the body as parts; those with a file schema are files. */
 function formOf({ name, bodyTemplate, inputSchema }: EndpointDefinition, body: Json | undefined): Part[] {
   if (body === undefined) return [];
   if (!isObject(body))
@@ -73,10 +73,7 @@ function bodyTypeOf(type: string): EndpointRequest["bodyType"] {
   throw new AppError("definition_invalid", `Weir can't send a body of ${type.slice(0, 100)} yet.`);
 }
 
-/**
- * A template with its fields filled in. What is one template and names an argument that is not given is nothing: of
- * an object it is left out.
- */
+/** Fills in a template. A value that is only one expression with a missing argument is omitted from its object. */
 function filled(template: Json, input: JsonObject): Json | undefined {
   if (typeof template === "string") {
     if (isWholeTemplate(template) && isAbsent(template, input)) return undefined;
@@ -101,7 +98,7 @@ function isAbsent(template: string, input: JsonObject): boolean {
   return at === undefined;
 }
 
-/** Arguments in a path are one segment each: neither a slash nor a step up leads out of their place. */
+/** Each argument is one path segment: neither a slash nor `..` can leave it. */
 function pathOf(path: string, input: JsonObject): string {
   const full = path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
     const value = Object.hasOwn(input, name) ? input[name] : undefined;
@@ -155,7 +152,7 @@ function styleOf(template: string, properties: JsonObject): string | null {
   return typeof style === "string" ? style : null;
 }
 
-/** Fields as their arguments' schemas say that they are written, otherwise in brackets. */
+/** Form fields, serialized as their schemas say, else in brackets. */
 function formFields({ bodyTemplate, inputSchema }: EndpointDefinition, body: JsonObject): JsonObject {
   const templates = isObject(bodyTemplate) ? bodyTemplate : {};
   const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
@@ -170,7 +167,7 @@ function formFields({ bodyTemplate, inputSchema }: EndpointDefinition, body: Jso
   return Object.fromEntries(fields.flatMap((field) => Object.entries(field)));
 }
 
-/** Fields of fields as forms write them: `a[b]=c`, and `a[]=c` for lists. */
+/** Nested form fields: `a[b]=c`, and `a[]=c` for lists. */
 function bracketed(body: JsonObject): JsonObject {
   const flat: [string, Json][] = [];
   const walk = (value: Json, name: string) => {

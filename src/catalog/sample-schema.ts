@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 const MAX_DEPTH = 8;
 const MAX_FIELDS = 200;
 
-/** The schema that a sample of a value suggests; nothing in it is required. */
+/** Infers a schema from a sample value; nothing in it is required. */
 export function schemaOfSample(sample: Json, depth = 0): JsonObject {
   if (sample === null || depth > MAX_DEPTH) return {};
   if (Array.isArray(sample)) {
@@ -23,7 +23,7 @@ export function schemaOfSample(sample: Json, depth = 0): JsonObject {
   return { type: typeof sample === "boolean" ? "boolean" : "string" };
 }
 
-/** Of a text in an address: a number or a truth value where it reads as one. */
+/** Infers the schema of a string in a URL: a number or a boolean if it parses as one. */
 export function schemaOfText(text: string): JsonObject {
   if (/^-?\d{1,15}$/.test(text)) return { type: "integer" };
   if (/^-?\d{1,15}\.\d{1,15}$/.test(text)) return { type: "number" };

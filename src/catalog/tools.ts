@@ -2,13 +2,13 @@ import { canonicalJson, isObject, type Json, type JsonObject } from "../base/jso
 import { measure } from "../base/measure.ts";
 import { MAX_DESCRIPTION, type ToolDefinition } from "./contract.ts";
 
-/** A definition that is longer than this as JSON is not taken. */
+/** Maximum length of a definition as JSON. */
 const MAX_TOOL_CHARACTERS = 262_144;
 const MAX_DEPTH = 40;
 
 /**
- * Signs that people don't see and models read: control and format characters, and those of the tag block. Joiners
- * that emoji and some scripts are written with stay.
+ * Characters that people can't see but models read: control and format characters, and the tag block. Joiners that
+ * emoji and some scripts need are kept.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\u{E0000}-\u{E0FFF}]/gu;
 const SEEN = /[\t\n\r\u200c\u200d]/;
@@ -19,8 +19,8 @@ export interface CleanTool {
 }
 
 /**
- * What a server says of one of its tools, as far as models may read it: texts cut to their length and without what
- * people can't see. Null, with the reason, for what is no tool, and for one whose schema hides signs.
+ * A server's description of one of its tools, safe for models: strings cut to their length and without invisible
+ * characters. Null, with the reason, if it isn't a valid tool or its schema contains invisible characters.
  */
 export function cleanTool(raw: Json): CleanTool | { tool: null; warnings: string[] } {
   if (!isObject(raw) || typeof raw.name !== "string" || raw.name === "")
@@ -67,7 +67,7 @@ export function cleanTool(raw: Json): CleanTool | { tool: null; warnings: string
 
 class Hidden extends Error {}
 
-/** Notes are cleaned. What counts for a check is left as it is, so hidden signs there are refused. */
+/** Annotations are cleaned. Keywords that affect validation are kept, so invisible characters in them are refused. */
 const NOTES = new Set(["description", "title", "$comment"]);
 
 function cleanSchema(value: Json, note: (text: Json) => string | null, depth: number): Json {
@@ -89,13 +89,13 @@ function cleanSchema(value: Json, note: (text: Json) => string | null, depth: nu
   return Object.fromEntries(entries);
 }
 
-/** `text` without signs that people can't see. */
+/** `text` without invisible characters. */
 export const withoutUnseen = (text: string) =>
   text.replace(UNSEEN, (sign) => (SEEN.test(sign) ? sign : "")).toWellFormed();
 
 const shown = (name: string) => JSON.stringify(withoutUnseen(name).slice(0, 100));
 
-/** Over all that a server says of a tool and models are told; hex. */
+/** Hash (hex) of everything in a server's tool definition that models see. */
 export const toolHash = (tool: ToolDefinition): string => {
   const { upstreamName, title, description, inputSchema, outputSchema, annotations } = tool;
   return Bun.SHA256.hash(

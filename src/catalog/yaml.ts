@@ -2,11 +2,11 @@ import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
 
-/** Aliases that one document may follow: enough for honest ones, far from what a bomb needs. */
+/** Maximum number of aliases expanded: enough for real documents, far below a YAML bomb. */
 const MAX_ALIASES = 100;
 const MAX_UNFOLDED_CHARACTERS = 32 * 1024 * 1024;
 
-/** The value of YAML text. Throws `bad_request` with the reason alone for its message. */
+/** Parses YAML text. Throws `bad_request` with only the reason as its message. */
 export async function readYaml(text: string): Promise<Json> {
   const { parse } = await import("yaml");
   let value: Json;
@@ -17,7 +17,7 @@ export async function readYaml(text: string): Promise<Json> {
       prettyErrors: false,
       logLevel: "error",
       stringKeys: true,
-      uniqueKeys: false, // compares each key with all others
+      uniqueKeys: false, // would compare each key with all others
     });
   } catch (error) {
     throw new AppError("bad_request", reasonOf(error));

@@ -3,7 +3,7 @@ import { object, optional } from "../base/shape.ts";
 
 const word = (description: string) => optional(Type.String({ maxLength: 4096, description }));
 
-/** What a browser brings back from an authorization server, which may add parameters of its own. */
+/** Parameters of the authorization response; a server may add its own. */
 export const SignInAnswer = object(
   {
     code: word("Authorization code, after a successful sign-in"),

@@ -1,16 +1,16 @@
-/** What a `WWW-Authenticate` of the Bearer scheme says (RFC 6750, RFC 9728). */
+/** A `WWW-Authenticate` header of the Bearer scheme (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** Where the server describes who lets people in; null where it does not say. */
+  /** URL of the protected resource metadata; null if absent. */
   resourceMetadata: string | null;
-  /** The rights that the request needed, by spaces. */
+  /** The scopes that the request needed, separated by spaces. */
   scope: string | null;
-  /** Such as `insufficient_scope`. */
+  /** For example `insufficient_scope`. */
   error: string | null;
 }
 
 const MAX_CHARACTERS = 8_192;
 
-/** Null where the header asks for something else than a bearer token. A refusal without the header may want one too. */
+/** Null if the header requires another scheme. A refusal without the header may still require a bearer token. */
 export function readChallenge(header: string | null): Challenge | null {
   if (header === null || header.trim() === "") return { resourceMetadata: null, scope: null, error: null };
   const text = header.slice(0, MAX_CHARACTERS);
@@ -28,7 +28,7 @@ export function readChallenge(header: string | null): Challenge | null {
 
 const MAX_SCOPES = 50;
 
-/** All rights of several texts, each once and in their order; null for none. What is no name of a right is left out. */
+/** The scopes in several strings, in order and without duplicates; null if there are none. Omits invalid names. */
 export function scopesOf(...texts: readonly (string | null | undefined)[]): string | null {
   const names = texts.flatMap((text) => text?.split(/\s+/) ?? []);
   const good = names.filter((name) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(name));

@@ -12,35 +12,35 @@ import {
 } from "./discovery.ts";
 import { explainOAuth } from "./failure.ts";
 
-/** What we are to an authorization server. */
+/** Weir's registration with an authorization server. */
 export interface OAuthClient {
   id: string;
   secret: string | null;
-  /** How it shows who it is: client_secret_basic, client_secret_post or none. */
+  /** Authentication method: client_secret_basic, client_secret_post or none. */
   method: string;
 }
 
 export interface Tokens {
   accessToken: string;
-  /** Null where none is given: then nobody but a person can renew. */
+  /** Null if none was issued: then only the user can renew the sign-in. */
   refreshToken: string | null;
-  /** Null where the server does not tell. */
+  /** Null if the server doesn't say. */
   expiresInSeconds: number | null;
-  /** What was granted, where that is told. */
+  /** Granted scopes, if the server returns them. */
   scope: string | null;
 }
 
-/** One sign-in under way. */
+/** State of one pending sign-in. */
 export interface Checks {
   redirectUri: string;
   state: string;
-  /** Of PKCE; null for a server that takes none. */
+  /** For PKCE; null if the server doesn't support it. */
   verifier: string | null;
 }
 
 const METHODS = ["client_secret_basic", "client_secret_post", "none"];
 
-/** How a client with or without a secret shows who it is there. */
+/** The authentication method of a client with or without a secret. */
 export const methodFor = ({ authMethods }: AuthorizationServer, secret: string | null): string =>
   secret === null
     ? "none"
@@ -48,7 +48,7 @@ export const methodFor = ({ authMethods }: AuthorizationServer, secret: string |
 
 const MAX_BYTES = 64 * 1024;
 
-/** Registers Weir as a new client (RFC 7591). Throws `upstream` where the server takes none. */
+/** Registers Weir as a new client (RFC 7591). Throws `upstream` if the server doesn't allow that. */
 export async function registerClient(
   { egress, signal }: Reach,
   server: AuthorizationServer,
@@ -99,11 +99,11 @@ function jsonOf(bytes: Uint8Array): { [key: string]: Json } {
     const value: Json = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : {};
   } catch {
-    return {}; // a page
+    return {}; // not JSON, but an HTML page
   }
 }
 
-/** The rights to ask for: those that are needed now besides those that were there before. */
+/** The scopes to request: those needed now, added to the previous ones. */
 export function scopeFor(
   { server, scope }: Authorization,
   wanted: { chosen: string | null; challenged: string | null; before: string | null },
@@ -114,7 +114,7 @@ export function scopeFor(
   return scopesOf(wanted.before, needed, lasting);
 }
 
-/** Throws `upstream` for a server that lets in no people, or can't guard the code that they bring back (PKCE). */
+/** Throws `upstream` for a server without interactive sign-in or without PKCE, which protects the code. */
 export function refuseUnguarded(server: AuthorizationServer): void {
   const { host } = new URL(server.issuer);
   if (server.authorizationEndpoint === null)
@@ -129,7 +129,7 @@ export function refuseUnguarded(server: AuthorizationServer): void {
     );
 }
 
-/** Where the person goes. Throws what `refuseUnguarded` does. */
+/** The URL to send the user to. Throws the errors of `refuseUnguarded`. */
 export async function authorizationUrl(
   reach: Reach,
   {
@@ -155,7 +155,7 @@ export async function authorizationUrl(
       library.buildAuthorizationUrl(config, {
         redirect_uri: checks.redirectUri,
         ...(scope === null ? {} : { scope }),
-        // without being asked again, nobody is given a refresh token (OpenID Connect Core, section 11)
+        // without a new consent no refresh token is issued (OpenID Connect Core, section 11)
         ...(scope?.split(" ").includes("offline_access") ? { prompt: "consent" } : {}),
         state: checks.state,
         resource,
@@ -164,7 +164,7 @@ export async function authorizationUrl(
   );
 }
 
-/** The parameters that guard the code (PKCE). */
+/** The PKCE parameters, which protect the code. */
 export async function challengeFor(
   library: typeof Library,
   { verifier }: Checks,
@@ -179,13 +179,13 @@ export async function challengeFor(
 interface Party {
   server: AuthorizationServer;
   client: OAuthClient;
-  /** Null for a server that knows no resources. */
+  /** Null for a server without resource indicators. */
   resource: string | null;
 }
 
 const about = (resource: string | null): Record<string, string> => (resource === null ? {} : { resource });
 
-/** Redeems what the browser brought back. Throws `unauthenticated` for an answer that is not of this sign-in. */
+/** Redeems an authorization code. Throws `unauthenticated` if the response belongs to another sign-in. */
 export const redeem = (
   reach: Reach,
   { server, client, resource }: Party,
@@ -200,7 +200,7 @@ export const redeem = (
     return tokensOf(await library.authorizationCodeGrant(config, url, expected, about(resource)));
   });
 
-/** New tokens; else what the server does not know any more, which is final. */
+/** Requests new tokens, or returns what the server permanently no longer accepts. */
 export const refreshTokens = (
   reach: Reach,
   { server, client, resource }: Party,
@@ -219,7 +219,7 @@ export const refreshTokens = (
     }
   });
 
-/** Tokens of the client's own, for sites where nobody signs in. */
+/** Requests tokens by client credentials, without a user. */
 export const ownTokens = (
   reach: Reach,
   { server, client, resource }: Party,
@@ -234,7 +234,7 @@ export const ownTokens = (
     ),
   );
 
-/** Tells the server to forget a token; nothing where it has no way to. */
+/** Revokes a token, if the server supports it. */
 export async function revokeToken(
   reach: Reach,
   { server, client }: Pick<Party, "server" | "client">,
@@ -244,9 +244,9 @@ export async function revokeToken(
   await use(reach, server, client, (library, config) => library.tokenRevocation(config, token));
 }
 
-/** Longer is as good as for ever, and soon no date any more. */
+/** Longer lifetimes are practically unlimited, and would soon exceed the range of dates. */
 const MAX_SECONDS = 10 * 366 * 24 * 60 * 60;
-/** What a header carries (RFC 6750, with some grace). */
+/** Characters that a header may contain (RFC 6750, slightly extended). */
 const SENDABLE = /^[\x21-\x7e]{1,16384}$/;
 
 function tokensOf(reply: Library.TokenEndpointResponse): Tokens {
@@ -278,7 +278,7 @@ async function use<T>(
   config[library.customFetch] = (url, options) =>
     send(url, { ...options, signal: either(signal, options.signal) });
   config.timeout = LIBRARY_TIMEOUT_MS / 1000;
-  if (server.tokenEndpoint.startsWith("http:")) library.allowInsecureRequests(config); // this machine's own, see `secure`
+  if (server.tokenEndpoint.startsWith("http:")) library.allowInsecureRequests(config); // only on this machine, see `secure`
   try {
     return await work(library, config);
   } catch (error) {
@@ -301,7 +301,7 @@ const metadataOf = (server: AuthorizationServer): Library.ServerMetadata => ({
 function authentication(library: typeof Library, { id, secret, method }: OAuthClient): Library.ClientAuth {
   if (secret === null || method === "none") return library.None();
   if (method === "client_secret_post") return library.ClientSecretPost(secret);
-  // as forms are written: the library's own way wraps each dash, which many servers do not undo
+  // form encoding: the library also encodes each dash, which many servers don't decode
   const form = (text: string) => new URLSearchParams({ "": text }).toString().slice(1);
   return (_server, _client, _body, headers) =>
     headers.set("authorization", `Basic ${Buffer.from(`${form(id)}:${form(secret)}`).toString("base64")}`);

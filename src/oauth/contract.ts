@@ -1,4 +1,4 @@
-/** Parameters of an authorization address that Weir writes itself. */
+/** Parameters of an authorization URL that Weir sets itself. */
 export const RESERVED = [
   "client_id",
   "code_challenge",
@@ -8,31 +8,31 @@ export const RESERVED = [
   "state",
 ] as const;
 
-/** How one outside system lets a person in, so that Weir may act for them there (RFC 6749, authorization code). */
+/** How a user signs in to an external system on Weir's behalf (RFC 6749, authorization code). */
 export interface SignInTerms {
   authorizeUrl: string;
   tokenUrl: string;
   clientId: string;
   /** Null for a public client. */
   clientSecret: string | null;
-  /** How the client shows who it is: by Basic authentication, or in the body. */
+  /** Client authentication: Basic, or in the body. */
   tokenAuth: "basic" | "body";
   scopes: readonly string[];
-  /** Whether the code is guarded by PKCE with S256. */
+  /** Whether to use PKCE with S256. */
   pkce: boolean;
-  /** Further parameters of the address that the person goes to. */
+  /** Additional parameters of the authorization URL. */
   extraParams: Readonly<Record<string, string>>;
-  /** What the address shows in the place of `client_id`. */
+  /** Parameter of the URL that replaces `client_id`. */
   shownClient?: { name: string; value: string };
-  /** The name of the code in the answer, where it is another than `code`. */
+  /** The name of the code parameter in the response, if it isn't `code`. */
   codeName?: string;
 }
 
-/** The token of a connection's sign-in; one renewal serves all runs and processes. */
+/** The token of a connection's sign-in; all runs and processes share one renewal. */
 export interface SignInTokens {
   /**
-   * A token that works by all that is known. `refused` is one that the other side turned down; `isRefused` says so of the
-   * one that was given last. Throws `upstream`, with `details.refusal` where a person has to sign in (again).
+   * A valid token. `refused` is one that the external system rejected; `isRefused` says the same of the last one
+   * returned. Throws `upstream`, with `details.refusal` if the user has to sign in (again).
    */
   token(options?: { refused?: string | undefined; isRefused?: boolean }): Promise<string>;
 }

@@ -2,7 +2,7 @@ import type { CustomFetch } from "openid-client";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
-/** What systems say instead of the codes of RFC 6749, section 5.2. */
+/** Nonstandard error codes, mapped to those of RFC 6749, section 5.2. */
 const CODES: Readonly<Record<string, string>> = {
   bad_verification_code: "invalid_grant",
   bad_refresh_token: "invalid_grant",
@@ -15,12 +15,13 @@ const CODES: Readonly<Record<string, string>> = {
   invalid_client_id: "invalid_client",
 };
 
-/** Types of tokens that go into a header as a bearer token does. */
+/** Token types that are sent in a header like a bearer token. */
 const BEARERS = ["bearer", "bot", "user"];
 
 /**
- * Token replies as RFC 6749 has them, whatever the system made of them: errors sent as 200 or under other names, no
- * `token_type`, seconds as text, scopes by commas, a form instead of JSON. An ID token is left out, as nobody reads it.
+ * Converts token responses to the form of RFC 6749: errors with status 200 or under other names,
+ * a missing `token_type`,
+ * seconds as text, scopes separated by commas, a form instead of JSON. Removes the ID token, which isn't used.
  */
 export function inStandardTerms(send: CustomFetch): CustomFetch {
   return async (url, options) => {
@@ -30,13 +31,13 @@ export function inStandardTerms(send: CustomFetch): CustomFetch {
       throw new AppError("upstream", message, { retryable: true });
     }
     const body = readReply(response.headers.get("content-type") ?? "", await response.text());
-    // a page comes from something in between, or from a server in trouble
+    // an HTML page comes from a proxy or from a failing server
     const { status, reply } = standard(response.status, body ?? { error: "unknown_error" });
     const headers = new Headers(response.headers);
     headers.set("content-type", "application/json");
     headers.delete("content-length");
     headers.delete("content-encoding");
-    // a challenge beside a reply with its own code would hide the code
+    // the library prefers a challenge to the error code in the body
     if (typeof reply.error === "string") headers.delete("www-authenticate");
     return Response.json(reply, { status, headers });
   };
@@ -48,7 +49,7 @@ function readReply(type: string, text: string): JsonObject | null {
     const value: Json = JSON.parse(text);
     return isObject(value) ? value : null;
   } catch {
-    return null; // a page
+    return null; // not JSON, but an HTML page
   }
 }
 
@@ -71,7 +72,7 @@ function standard(status: number, body: JsonObject): { status: number; reply: Js
   return { status: status === 201 ? 200 : status, reply };
 }
 
-/** The code of a reply that is a refusal; null for one that is not. */
+/** The error code of a response that is a refusal; null for others. */
 function errorIn(
   status: number,
   { ok, error, status: named, access_token: token }: JsonObject,

@@ -4,53 +4,53 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Challenge } from "./challenge.ts";
 
-/** What is kept of an authorization server's own description (RFC 8414, OpenID Connect Discovery). */
+/** The metadata of an authorization server that Weir uses (RFC 8414, OpenID Connect Discovery). */
 export interface AuthorizationServer {
-  /** As the server writes it; compared as it is. */
+  /** Unchanged, because it is compared exactly. */
   issuer: string;
-  /** Null where nobody can be sent there: only `client_credentials` are left. */
+  /** Null if there is no interactive sign-in: only `client_credentials` is available. */
   authorizationEndpoint: string | null;
   tokenEndpoint: string;
   registrationEndpoint: string | null;
   revocationEndpoint: string | null;
-  /** How clients show who they are at the token endpoint. */
+  /** Client authentication methods of the token endpoint. */
   authMethods: string[];
   scopes: string[];
   hasPkce: boolean;
-  /** RFC 9207: its answers name it. */
+  /** RFC 9207: its responses contain the issuer. */
   namesItself: boolean;
-  /** Takes the address of a document for a client id. */
+  /** Accepts the URL of a metadata document as a client ID. */
   takesDocuments: boolean;
-  /** It publishes nothing: these are the addresses that the revision of 2025-03-26 gives to such a server. */
+  /** The server has no metadata: these are the default URLs of the 2025-03-26 revision. */
   isAssumed: boolean;
 }
 
-/** What stands between us and an MCP server. */
+/** Authorization for an MCP server. */
 export interface Authorization {
-  /** What tokens are asked for, as the server names itself (RFC 8707). */
+  /** Resource that tokens are requested for, as named by the server (RFC 8707). */
   resource: string;
   server: AuthorizationServer;
-  /** The rights that the server says it is about; null where it says nothing. */
+  /** The scopes of the server; null if it lists none. */
   scope: string | null;
 }
 
-/** How the other side is reached. */
+/** How to connect to the server. */
 export interface Reach {
   egress: Egress;
   signal: AbortSignal;
-  /** Puts the other side's replies into standard terms. */
+  /** Converts the server's responses to standard form. */
   dialect?: (send: CustomFetch) => CustomFetch;
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 256 * 1024;
-/** Authorization servers that are looked at. */
+/** Maximum number of authorization servers tried. */
 const MAX_ISSUERS = 10;
 
 /**
- * Finds out who lets people in at the MCP server `url`. `issuer` picks one where the server names several.
+ * Discovers the authorization server of the MCP server `url`. `issuer` selects one if there are several.
  *
- * Throws `upstream` with a sentence where that can't be found out or is not to be trusted, `egress_blocked`, `timeout`.
+ * Throws `upstream` with a sentence if there is none or it can't be trusted, `egress_blocked`, `timeout`.
  */
 export async function discoverAuthorization(
   reach: Reach,
@@ -59,7 +59,7 @@ export async function discoverAuthorization(
   const found = await readResource(reach, url, challenge?.resourceMetadata ?? null);
   const own = new URL(url);
   if (found === null) {
-    // before 2025-06-18 a server let people in itself
+    // before 2025-06-18 an MCP server was its own authorization server
     const server = (await findServer(reach, own.origin)) ?? defaultServer(own);
     return { resource: canonical(own), server, scope: null };
   }
@@ -74,7 +74,7 @@ export async function discoverAuthorization(
   return { resource, server: await readServer(reach, chosen), scope: textsIn(scopes).join(" ") || null };
 }
 
-/** The server's metadata as a protected resource (RFC 9728); null where it has none. */
+/** The server's protected resource metadata (RFC 9728); null if it has none. */
 async function readResource(
   reach: Reach,
   url: string,
@@ -97,7 +97,7 @@ async function readResource(
   return null;
 }
 
-/** An authorization server's metadata. Throws where there is none. */
+/** An authorization server's metadata. Throws if it has none. */
 async function readServer(reach: Reach, issuer: string): Promise<AuthorizationServer> {
   const found = await findServer(reach, issuer);
   if (found === null)
@@ -105,7 +105,7 @@ async function readServer(reach: Reach, issuer: string): Promise<AuthorizationSe
   return found;
 }
 
-/** The addresses that the revision of 2025-03-26 gives to a server without metadata; PKCE is required there. */
+/** Default URLs of a server without metadata in the 2025-03-26 revision, which requires PKCE. */
 const defaultServer = ({ origin, host }: URL): AuthorizationServer => ({
   issuer: origin,
   authorizationEndpoint: secure(`${origin}/authorize`, host),
@@ -120,7 +120,7 @@ const defaultServer = ({ origin, host }: URL): AuthorizationServer => ({
   isAssumed: true,
 });
 
-/** From the addresses that metadata may have; null where none has it. Throws where it is not what it should be. */
+/** Metadata from its well-known URLs; null if none has it. Throws if it is invalid. */
 async function findServer(reach: Reach, issuer: string): Promise<AuthorizationServer | null> {
   const issuerUrl = URL.parse(issuer);
   if (issuerUrl === null || issuerUrl.search !== "" || issuerUrl.hash !== "")
@@ -141,7 +141,7 @@ async function findServer(reach: Reach, issuer: string): Promise<AuthorizationSe
 
 function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
   const { host } = new URL(issuer);
-  // simple comparison, as RFC 8414 has it: what calls itself otherwise may be somebody else's
+  // simple string comparison (RFC 8414): a different issuer could impersonate this one
   if (found.issuer !== issuer)
     throw distrust(host, `has the issuer ${shown(found.issuer)}, not ${shown(issuer)}`);
   const endpoint = (name: string): string | null => {
@@ -168,7 +168,7 @@ function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
   };
 }
 
-/** An address that codes and tokens may go to: https, or this very machine. */
+/** A URL that may receive codes and tokens: https, or this machine. */
 function secure(address: string, host: string): string {
   const { protocol, hostname, username, password } = new URL(address);
   const isSafe = protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
@@ -179,7 +179,7 @@ function secure(address: string, host: string): string {
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
 
-/** Null where there is no such document. */
+/** Null if the document doesn't exist. */
 async function readJson({ egress, signal }: Reach, url: string): Promise<JsonObject | null> {
   const headers = { accept: "application/json" };
   const response = await egress.fetch(url, { headers, signal, timeoutMs: TIMEOUT_MS, maxRedirects: 2 });
@@ -197,12 +197,12 @@ async function readJson({ egress, signal }: Reach, url: string): Promise<JsonObj
   try {
     value = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    return null; // a page
+    return null; // not JSON, but an HTML page
   }
   return isObject(value) ? value : null;
 }
 
-/** Whether a resource's name is that of the server, or of a path above it at the same origin. */
+/** Whether a resource is the server itself, or a path above it on the same origin. */
 function isFor(resource: string, server: URL): boolean {
   const named = URL.parse(resource);
   if (named === null || named.origin !== server.origin || named.hash !== "" || named.search !== "")
@@ -211,7 +211,7 @@ function isFor(resource: string, server: URL): boolean {
   return server.pathname === below || server.pathname.startsWith(`${below}/`);
 }
 
-/** The server's address as RFC 8707 has it, without a slash that says nothing. */
+/** The server's URL as a resource indicator (RFC 8707), without an insignificant trailing slash. */
 const canonical = ({ origin, pathname }: URL): string => origin + (pathname === "/" ? "" : pathname);
 
 const textsIn = (value: Json | undefined): string[] =>

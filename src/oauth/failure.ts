@@ -2,7 +2,7 @@ import type * as Library from "openid-client";
 import { AppError } from "../base/errors.ts";
 import { appErrorIn, safeCode } from "../base/openid-failure.ts";
 
-/** What went wrong at an authorization server. Neither tokens nor the server's own prose stand in it. */
+/** Converts an error of an authorization server. Contains neither tokens nor the server's own text. */
 export function explainOAuth(library: typeof Library, error: unknown, host: string): AppError {
   const own = appErrorIn(error);
   if (own) return own;

@@ -5,7 +5,7 @@ import type { SignInTerms } from "./contract.ts";
 import { inStandardTerms } from "./dialect.ts";
 import type { AuthorizationServer, Reach } from "./discovery.ts";
 
-/** Where the person goes to let Weir in. */
+/** The URL to send the user to. */
 export async function signInAddress(terms: SignInTerms, checks: Checks): Promise<string> {
   const url = new URL(terms.authorizeUrl);
   const set = (parameters: Readonly<Record<string, string>>) => {
@@ -25,8 +25,8 @@ export async function signInAddress(terms: SignInTerms, checks: Checks): Promise
 }
 
 /**
- * Redeems what the browser brought back. Throws `forbidden` where the person or the system said no, `unauthenticated` for
- * the answer of another system (issuer mix-up) or of another sign-in, `upstream` where no token came.
+ * Redeems an authorization code. Throws `forbidden` if the user or the system denied access, `unauthenticated` if the
+ * response belongs to another system (issuer mix-up) or sign-in, `upstream` if no token was issued.
  */
 export async function redeemSignIn(
   reach: Reach,
@@ -57,11 +57,11 @@ export async function redeemSignIn(
   return redeem({ ...reach, dialect: inStandardTerms }, party, plain, checks);
 }
 
-/** Codes after which another try may work; some systems send them as 200. */
+/** Codes of temporary errors; some systems send them with status 200. */
 const PASSING =
   /^(temporarily_unavailable|service_unavailable|(internal_)?(server_)?error|fatal_error|backend_error|request_timeout|timeout|slow_down|rate_?limited|rate_limit_exceeded|accesslimited|too_many_requests|team_added_to_org|unknown_error)$/;
 
-/** New tokens, or the code with which the system refuses for good. Throws `upstream` or `timeout` where another try may help. */
+/** New tokens, or the code of a permanent refusal. Throws `upstream` or `timeout` if another attempt may succeed. */
 export async function renewSignIn(
   reach: Reach,
   terms: SignInTerms,

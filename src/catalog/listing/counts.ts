@@ -1,7 +1,7 @@
 import { hasRole, isTextual, isWhole, numberIn, type QueryParameter } from "./parameters.ts";
 import { plainName } from "./words.ts";
 
-/** The number of the first page; null where nothing tells. */
+/** The number of the first page; null if unknown. */
 export function startOf(parameter: QueryParameter): number | null {
   const preset = numberIn(parameter, "default");
   if (preset === 0 || preset === 1) return preset;
@@ -23,13 +23,13 @@ function startSaid(text: string): number | null {
 
 const COUNTS_ROWS =
   /\b(?:index|number|position|offset|count) of (?:the )?(?:first |starting |matching |initial )?(?:items?|rows?|records?|results?|elements?|entry|entries|objects?|resources?)\b|\b(?:items?|rows?|records?|results?|elements?|entries|objects?|resources?) (?:that are |to be |to )?(?:skip|pass|omit|ignore)|\bskip(?:s|ped)?\b[^.]{0,20}\b(?:items?|rows?|records?|results?|elements?|entries|objects?|resources?)\b/i;
-/** Pages of which nothing is counted. */
+/** Mentions of pages that don't count pages. */
 const PAGES_BESIDE =
   /\b(?:per page|page sizes?|(?:a|an|the|each|one|next|previous|first|last) (?:\w+ )?pages?\b(?! (?:number|index|offset|to\b|is\b))|pages? of (?:the )?(?:results?|items?|records?|rows?|data|entries|objects))/gi;
-/** Says up to where rows are wanted. */
+/** Names of parameters for the last row or value wanted. */
 const UPPER = /^(?:to|end|until|upto|endindex|endat|last|lastindex|stop)$/;
 
-/** The offset of the first row; null where nothing tells, or where it may count pages or bound something else. */
+/** The offset of the first row; null if unknown, or if the parameter may count pages or bound something else. */
 export function offsetOf(parameter: QueryParameter, parameters: readonly QueryParameter[]): number | null {
   const { name, description } = parameter;
   const plain = plainName(name);
@@ -51,12 +51,12 @@ export function offsetOf(parameter: QueryParameter, parameters: readonly QueryPa
 
 type Size = { sizeParam?: string; pageSize?: number };
 
-/** Names of sizes that are names of other things too. */
+/** Names of page sizes that also have other meanings. */
 const VAGUE_SIZES = new Set(["size", "count", "max", "first", "top", "take", "rows", "n", "nb", "num"]);
 const SAYS_SIZE =
   /\bpag|\bresults?\b|\breturn|\bitems?\b|\brecords?\b|\brows?\b|\bentries\b|\belements?\b|\bobjects?\b|\bresponse\b|\bhow many\b|\bnumber of\b|\blimit\b|\bfetch|\bretriev|\bat most\b|\bmaximum (?:number|amount|count)\b/i;
 
-/** Whether it surely is how many rows a page has; what is not may be a filter. */
+/** Whether the parameter is certainly the page size; otherwise it may be a filter. */
 export function isSize(parameter: QueryParameter): boolean {
   const { name, schema, description } = parameter;
   if (!isWhole(parameter) && !(isTextual(parameter) && schema.enum === undefined)) return false;

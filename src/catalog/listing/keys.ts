@@ -3,7 +3,7 @@ import { hasRole, type QueryParameter } from "./parameters.ts";
 import { isCount, isText, type View } from "./view.ts";
 import { plainName, singular } from "./words.ts";
 
-/** What tells rows apart: a field that is called an id and nothing else's. */
+/** The primary key of rows: a field that is unmistakably the item's own ID. */
 export function findKey(item: View | null, segment: string): { primaryKey: string[] } | Unresolved {
   const field = "primaryKey";
   const fields = [...(item?.fields() ?? [])].filter(([, view]) => isText(view) || isCount(view));
@@ -34,7 +34,7 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
   };
 }
 
-/** Lists in which one thing comes again and again. */
+/** Lists in which one item occurs several times, once per version, date or language. */
 const STATES = [
   [
     /^(?:version|revision|history|change|changelog|snapshot|audit)$/,
@@ -44,7 +44,7 @@ const STATES = [
   [/^(?:translation|localization|localisation)$/, /^(?:locale|lang|language|languagecode)$/],
 ] as const;
 
-/** What systems also call users and groups by is a key where it is said to be one. */
+/** `uid`, `gid` and `sid` also name users and groups; they are a key only if the description says so. */
 const isOwn = (name: string, { description }: View): boolean =>
   !/^(?:uid|gid|sid)$/.test(plainName(name)) || /\bunique|\bidentif|\bIDs?\b/i.test(description);
 
@@ -53,7 +53,7 @@ const CHANGED =
 const SINCE =
   /^(?:last|filter|min)?(?:updated|modified|changed|update)(?:at|date|on|time|datetime)?(?:since|after|from|start|gte|gt|min|begin|ge)$|^(?:since|from|min|start)(?:last)?(?:updated|modified|changed|update)(?:at|date|on|time)?$|^if?modifiedsince$/;
 
-/** How the API is asked for what has changed: by one parameter and one field that both speak of changes. */
+/** How to request changed items only: one parameter and one field that both refer to changes. */
 export function findChanges(item: View | null, parameters: readonly QueryParameter[]) {
   const fields = [...(item?.fields() ?? [])].filter(([name]) => CHANGED.test(plainName(name)));
   const since = parameters.filter(
@@ -65,12 +65,12 @@ export function findChanges(item: View | null, parameters: readonly QueryParamet
   const [cursorField, view] = field;
   const format = formatOf(parameter);
   if (format === null || !isText(view) !== format.startsWith("epoch")) return null;
-  // some give only what is later than the value
+  // some APIs return only values later than the given one
   const incremental = { cursorField, lagSeconds: format === "date" ? 86_400 : 1 };
   return { incremental, endpoint: { startParam: parameter.name, format } } as const;
 }
 
-/** A parameter that is called by another name, and described as one that asks for what has changed. */
+/** A parameter with another name whose description says that it filters by time of change. */
 const isSaidSince = ({ name, description, schema }: QueryParameter) =>
   /^(?:since|after|from)$/.test(plainName(name)) &&
   schema.format === "date-time" &&

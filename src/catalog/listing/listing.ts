@@ -10,28 +10,28 @@ import { type Called, findRows } from "./rows.ts";
 import { MAX_NAME, openViews, type View, type Views, viewOf } from "./view.ts";
 import { snake } from "./words.ts";
 
-/** A GET operation of a description, its parameters read. */
+/** A GET operation of a description, with its parameters. */
 export interface ListOperation {
   refs: References;
   operation: JsonObject;
-  /** Where references in it begin. */
+  /** Document that relative references start at. */
   at: Pick<Part, "base">;
-  /** As the description has it. */
+  /** As in the description. */
   path: string;
   inputs: Inputs;
-  /** Why it is not asked for at this path of the API; null where it is. */
+  /** Why it isn't at this path of the API; null if it is. */
   elsewhere: string | null;
 }
 
-/** Of names such as `list_orders`, `get_all_orders` and `orders_list`. */
+/** Matches names such as `list_orders`, `get_all_orders` and `orders_list`. */
 const SAYS_LIST =
   /^(?:list|search|query|find|browse|enumerate|index|all|getall|getlist|(?:get|fetch|retrieve|read)_(?:all|list|many))(?:_|$)|(?:^|_)(?:list|index|search|collection)$/;
 
 const LISTED = /^(?:get |retrieve |return |fetch )?(?:all|list|a list|lists|search|find|the list)\b/i;
 
 /**
- * How the rows of an operation are read, as its description tells; null where it gives no list. What is not told for
- * sure stands in `unresolved`, and never in the rest.
+ * How to read the rows of an operation according to its description; null if it doesn't return a list. Settings that
+ * aren't certain are in `unresolved` only.
  */
 export function listingOf(given: ListOperation): Listing | null {
   const views = openViews(given.refs);
@@ -52,7 +52,7 @@ const isCalledList = ({ isPaged, saysList, endsWithParameter }: Called) =>
 const MAX_ASKS = 100;
 const MAX_CANDIDATES = 100;
 
-/** As the catalog keeps it: in few words, and with few candidates. */
+/** As stored in the catalog: shortened texts and few candidates. */
 function kept({ asks, unresolved, ...listing }: Listing): Listing {
   if (asks.length > MAX_ASKS) return unreadable(TOO_LARGE, []);
   return {
@@ -130,7 +130,7 @@ function read(facts: ListFacts, { segment }: Called): Listing {
   return { endpoint, primaryKey, incremental: changes?.incremental ?? null, asks, unresolved };
 }
 
-/** Headers that the API asks for. */
+/** Adds the headers that the API requires. */
 function withHeaders(listing: Listing, inputs: Inputs): Listing {
   const headers: Record<string, string | number | boolean> = {};
   const asks: Listing["asks"] = [];
@@ -153,7 +153,7 @@ function withHeaders(listing: Listing, inputs: Inputs): Listing {
 
 const described = ({ description }: JsonObject) => (typeof description === "string" ? description : "");
 
-/** The one value that a parameter has where nobody gives another. */
+/** The default value of a parameter. */
 function presetOf({
   default: preset,
   enum: values,
@@ -161,7 +161,7 @@ function presetOf({
 }: JsonObject): string | number | boolean | null {
   const [only, ...others] = Array.isArray(values) ? values : [];
   const value = fixed ?? preset ?? (others.length === 0 ? only : undefined);
-  // a template is filled in, and a control character can't be sent
+  // a template would be filled in, and control characters can't be sent
   if (typeof value === "string" && /\{\{|\p{Cc}/u.test(value)) return null;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
 }
@@ -172,7 +172,7 @@ interface FoundReply {
   replyHeaders: string[];
 }
 
-/** What a reply of the status 200, or of the only other good one, holds. */
+/** The body of the 200 response, or of the only other successful one. */
 function replyOf(views: Views, operation: JsonObject, base: string): FoundReply | null {
   const responses = isObject(operation.responses) ? operation.responses : {};
   const status = ["200", "2XX", "2xx", "default", "206", "203"].find((each) => isObject(responses[each]));

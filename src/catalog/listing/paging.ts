@@ -13,7 +13,7 @@ import type { RowsPath } from "./rows.ts";
 import { isCount, isFlag, isList, isRecord, isText, type View } from "./view.ts";
 import { CONTAINERS, FIELDS, plainName } from "./words.ts";
 
-/** How the pages of a list follow each other, with what the description leaves open. */
+/** How a list is paginated, with the settings that the description leaves open. */
 export type FoundPaging =
   | { kind: "known"; paginator: Paginator; totalPath: string | null; uses: string[] }
   | { kind: "open"; message: string; candidates: Json[]; uses: string[] };
@@ -24,23 +24,23 @@ interface Field {
   view: View;
 }
 
-/** What is known of one list. */
+/** What is known about one list. */
 export interface ListFacts {
   reply: View;
   rows: RowsPath;
   parameters: readonly QueryParameter[];
-  /** Optional parameters in headers. */
+  /** Optional header parameters. */
   headers: readonly QueryParameter[];
-  /** What is said of the header `Link`; null where it is not named. */
+  /** Description of the `Link` header; null if it isn't mentioned. */
   linkHeader: string | null;
-  /** Names of the reply's headers. */
+  /** Names of the response headers. */
   replyHeaders: readonly string[];
-  /** What is said of the operation. */
+  /** Description of the operation. */
   description: string;
   path: string;
 }
 
-/** Tells how pages follow each other; `open` wherever the description allows more than one answer. */
+/** Finds out how a list is paginated; `open` if the description allows more than one answer. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one decision, whose order is what matters
 export function findPaging(facts: ListFacts): FoundPaging {
   const { parameters } = facts;
@@ -180,7 +180,7 @@ const isHint = ({ plain, view }: Field) =>
 
 const PAGED_HEADER = /pag(?:e|ination)|cursor|continu|next|content-?range|total-?(?:count|results|items)/i;
 
-/** A field that a parameter has the name of, where that speaks of where a list goes on. */
+/** A response field with the name of a parameter that continues the list. */
 const goesOn = ({ plain, view }: Field, { parameters }: ListFacts): boolean =>
   (isText(view) || isCount(view)) &&
   /token|until|since|checkpoint|mark|seq|sync|resume|scroll|position|older|newer|before|after|continu|key$/.test(
@@ -188,20 +188,20 @@ const goesOn = ({ plain, view }: Field, { parameters }: ListFacts): boolean =>
   ) &&
   parameters.some(({ name }) => plainName(name) === plain);
 
-/** A list of links, each with what it leads to. */
+/** A list of links, each with its relation. */
 function isRelated({ plain, view }: Field): boolean {
   if (!isList(view) || !plain.endsWith("links")) return false;
   const item = view.items()?.fields();
   return item === undefined || item.size === 0 || (item.has("rel") && item.has("href"));
 }
 
-/** Names that others mean something else by. */
+/** Names that also have other meanings. */
 const VAGUE = new Set(["from", "since", "start", "offset", "next", "continue", "after", "marker", "lastid"]);
 const NEXT_NUMBERS = new Set(["nextpage", "nextoffset", "nextstart", "nextpagenumber", "nextstartindex"]);
 
 const pick = <T>(list: readonly T[]): T | null => (list.length === 1 ? (list[0] as T) : null);
 
-/** Fields of the reply beside its rows, with those of what holds such fields. */
+/** Response fields next to the rows, including those nested in containers. */
 function fieldsBeside({ reply, rows }: ListFacts): Field[] {
   const found: Field[] = [];
   const walk = (view: View, names: readonly string[], depth: number) => {
@@ -218,7 +218,7 @@ function fieldsBeside({ reply, rows }: ListFacts): Field[] {
   return found;
 }
 
-/** A field with the address of the next page, by its name and by where it stands. */
+/** A field with the URL of the next page, judged by its name and position. */
 function isLink({ names, plain, view }: Field): boolean {
   if (!isText(view) && view.types.length > 0) return false;
   const above = names.slice(0, -1).map(plainName);
@@ -232,7 +232,7 @@ function isLink({ names, plain, view }: Field): boolean {
 const hasAddress = ({ format, example }: View) =>
   /^(?:uri|url|uri-reference|iri)$/.test(format ?? "") || /^(?:https?:\/\/|\/\w)/.test(example ?? "");
 
-/** Nobody means anything else by it. */
+/** A field that is certainly the URL of the next page. */
 const isSureLink = (field: Field) =>
   isText(field.view) &&
   (hasAddress(field.view) ||
@@ -241,7 +241,7 @@ const isSureLink = (field: Field) =>
 
 const joinedName = ({ names }: Field) => plainName(names.join(""));
 
-/** A field with what asks for the next page. */
+/** A field with the cursor of the next page. */
 function isCursor({ names, plain, view }: Field): boolean {
   if (!isText(view) && !isCount(view)) return false;
   if (isText(view) && hasAddress(view)) return false;
@@ -251,7 +251,7 @@ function isCursor({ names, plain, view }: Field): boolean {
   return !NEXT_NUMBERS.has(plain) || isText(view);
 }
 
-/** The one field that a parameter's value comes from. */
+/** The only field that can be the source of a parameter's value. */
 function matching(fields: readonly Field[], { name }: QueryParameter): Field | null {
   const plain = plainName(name);
   const bare = plain.replace(/^page(?=.)/, "");
@@ -269,7 +269,7 @@ function matching(fields: readonly Field[], { name }: QueryParameter): Field | n
   );
 }
 
-/** Whether a parameter takes the id of the row before, as the description says. */
+/** Whether the parameter takes the ID of the previous row, according to the description. */
 function isAfterRow({ name, description }: QueryParameter, { rows }: ListFacts, hasMore: boolean): boolean {
   const id = rows.item?.fields().get("id");
   if (!id || !(isText(id) || isCount(id))) return false;
@@ -284,7 +284,7 @@ const totalOf = (fields: readonly Field[]): string | null => {
   return found ? pathOf(found.names) : null;
 };
 
-/** Names as a path of JMESPath. */
+/** Names as a JMESPath expression. */
 export function pathOf(names: readonly string[], end = ""): string {
   const path = names.map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name))).join(".");
   return `${path}${end}`;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { type Inputs, STYLE } from "../openapi-inputs.ts";
 import { PARAMETERS, plainName } from "./words.ts";
 
-/** One parameter of the query, as the API calls it. */
+/** One query parameter, under its name in the API. */
 export interface QueryParameter {
   name: string;
   schema: JsonObject;
@@ -10,7 +10,7 @@ export interface QueryParameter {
   isRequired: boolean;
 }
 
-/** The parameters of the query; those of an object that is spread stand alone, as in `page[size]`. */
+/** The query parameters; the fields of an exploded object are separate, as in `page[size]`. */
 export function queryParameters(inputs: Inputs): QueryParameter[] {
   return [...inputs.owners].flatMap(([owner, argument]) => {
     const [, name] = /^query:(.*)$/s.exec(owner) ?? [];
@@ -26,7 +26,7 @@ export function queryParameters(inputs: Inputs): QueryParameter[] {
   });
 }
 
-/** The optional parameters that stand in headers. */
+/** The optional header parameters. */
 export const headerParameters = (inputs: Inputs): QueryParameter[] =>
   [...inputs.owners].flatMap(([owner, argument]) => {
     const [, name] = /^header:(.*)$/s.exec(owner) ?? [];
@@ -44,7 +44,7 @@ const parameter = (name: string, schema: JsonObject, isRequired: boolean): Query
 
 export type Role = keyof typeof PARAMETERS;
 
-/** What a parameter's name says it is for; `page[size]` and `page_size` say the same. */
+/** Whether a parameter's name has this role; `page[size]` and `page_size` are the same. */
 export function hasRole(parameter: QueryParameter, role: Role): boolean {
   const { name, schema } = parameter;
   const plain = plainName(name);
@@ -53,11 +53,11 @@ export function hasRole(parameter: QueryParameter, role: Role): boolean {
   return PARAMETERS[role].has(plain) || (plain.startsWith("page") && PARAMETERS[role].has(plain.slice(4)));
 }
 
-/** A page of what is read, and none of the list. */
+/** Mentions of a page of a document, not of the list. */
 const OF_A_DOCUMENT =
   /\b(?:on|of|in|from) (?:this|that|the given) page\b|\bpages? (?:of|in) (?:the|a) (?:document|book|file|pdf)\b/i;
 
-/** Names that bounds of time go by too. */
+/** Names that are also used for time bounds. */
 const AMBIGUOUS =
   /^(?:from|since|start|after|before|last|next|startafter|startfrom|startat|sinceid|pagestart)$/;
 
@@ -71,13 +71,13 @@ const isTime = ({ schema: { format }, description }: QueryParameter, plain: stri
 
 const isList = ({ type }: JsonObject) => [type].flat().some((each) => each === "array" || each === "object");
 
-/** True where a value of it is a whole number. */
+/** Whether it takes integers. */
 export const isWhole = ({ schema: { type } }: QueryParameter): boolean => {
   const types = [type].flat().filter((each) => each !== "null");
   return types.length === 1 && (types[0] === "integer" || types[0] === "number");
 };
 
-/** True where a value of it may be a text. */
+/** Whether it takes strings. */
 export const isTextual = ({ schema: { type } }: QueryParameter): boolean =>
   type === undefined || [type].flat().includes("string");
 
@@ -92,10 +92,10 @@ const PAGED_NAME =
 const PAGED_TEXT =
   /\b(?:max(?:imum|\.)?|limit (?:on|for|of)|limits? the (?:number|amount)|number of|how many|at most|up to)\b[^.]{0,40}\b(?:results?|items?|records?|rows?|entries|elements|objects|hits|matches|to (?:return|fetch|retrieve))\b|\bpaginat|\bper page\b|\bnext page\b/i;
 
-/** Parts of a list that have numbers. */
+/** Numbered parts of a list. */
 const NUMBERED =
   /^(?:p|pg|pn|index|idx|chunk|batch|block|slice|segment|window|portion|part|round|seq|sequence)$/;
-/** Rows before or after one that is named. */
+/** Rows before or after a given one. */
 const BOUND =
   /^(?:before|after|older|newer|until|prev|previous|last|max|min|since|start|end|from)(?:than)?(?:seen)?(?:id|key)$|^(?:before|after|older|newer)(?:than)?$/;
 const NUMBERED_TEXT =
@@ -103,7 +103,7 @@ const NUMBERED_TEXT =
 const BOUND_TEXT =
   /\b(?:after|before|older than|newer than|greater than|less than|lower than|higher than|beyond|preceding|following)\b[^.]{0,20}\b(?:this|the (?:given|specified|provided|supplied|last))\b[^.]{0,25}\b(?:ids?|identifier|items?|records?|rows?|message|entry|post|sequence|number|key|token|element|object|position)\b/i;
 
-/** Whether it speaks of pages, in whatever way. */
+/** Whether it mentions pages at all. */
 export function speaksOfPages(parameter: QueryParameter): boolean {
   const { name, description, schema } = parameter;
   if (PAGED_NAME.test(name)) return true;
@@ -116,7 +116,7 @@ export function speaksOfPages(parameter: QueryParameter): boolean {
   );
 }
 
-/** Whether a part of the path is the page, as in `/orders/page/{page}`. */
+/** Whether the path contains the page, as in `/orders/page/{page}`. */
 export const isPagedPath = (path: string): boolean =>
   /\{(?:page|page_?(?:number|num|no|size|index)|offset|limit|skip|start|first|last|count|cursor|per_?page|from|size)\}|\/(?:page|offset|limit|skip|start|from)\/\{(?![^}]*(?:id|slug|name|title|key)\})[^}]+\}/i.test(
     path,

@@ -1,11 +1,11 @@
 import { isList, isRecord, type View } from "./view.ts";
 import { ASIDE, CONTAINERS, FIELDS, plainName, singular, WRAPPERS } from "./words.ts";
 
-/** A list in a reply. */
+/** A list in a response. */
 export interface RowsPath {
-  /** The names that lead there; none where the reply itself is the list. */
+  /** Path to the list; empty if the response itself is the list. */
   names: readonly string[];
-  /** Null where nothing is said of its rows. */
+  /** Null if its rows aren't described. */
   item: View | null;
 }
 
@@ -17,19 +17,19 @@ export type FoundRows =
 
 const MAX_DEPTH = 3;
 
-/** What an operation is called, in lower case, with a space between words. */
+/** What an operation is called, in lower case, words separated by spaces. */
 export interface Called {
-  /** The last part of the path that is a word. */
+  /** The last literal part of the path. */
   segment: string;
   endsWithParameter: boolean;
-  /** True where its own words, such as `listOrders`, speak of a list. */
+  /** True if its name, such as `listOrders`, says that it is a list. */
   saysList: boolean;
   isPaged: boolean;
-  /** True where it is asked for its pages one by one. */
+  /** True if it is paginated by page number. */
   isCounted: boolean;
 }
 
-/** Finds the rows of a reply by what it and the operation are called. */
+/** Finds the rows of a response by its fields and by the operation's name. */
 export function findRows(reply: View, called: Called): FoundRows {
   if (isList(reply)) return { kind: "one", rows: { names: [], item: reply.items() } };
   if (!isRecord(reply)) return { kind: "none" };
@@ -50,12 +50,12 @@ export function findRows(reply: View, called: Called): FoundRows {
     return isSure ? { kind: "one", rows: first } : { kind: "several", candidates: lists };
   }
   const chosen = own ?? wrapped;
-  // a wrapper beside a list of the operation's own name leaves it open which of the two has the rows
+  // with both a wrapper and a list of the operation's own name, either may have the rows
   if (chosen && (own === null || wrapped === null || own === wrapped)) return { kind: "one", rows: chosen };
   return { kind: "several", candidates: lists };
 }
 
-/** Rows below what else speaks of the reply, such as `meta.components`; only by the operation's own name. */
+/** Rows nested in metadata, such as `meta.components`; only if they have the operation's name. */
 function deepRows(reply: View, { segment, endsWithParameter }: Called): FoundRows {
   if (endsWithParameter) return { kind: "none" };
   const lists = [...reply.fields()].flatMap(([name, field]) =>
@@ -72,7 +72,7 @@ const isNamedAlike = ({ names }: RowsPath, { segment }: Called) => {
   return own.length > 2 && name.length > 2 && (name.endsWith(own) || own.endsWith(name));
 };
 
-/** Fields beside the lists, and beside what holds them. */
+/** Fields next to the lists and next to their containers. */
 function besideOf(reply: View, lists: readonly RowsPath[]): string[] {
   const beside: string[] = [];
   const walk = (view: View, ways: readonly (readonly string[])[]) => {
@@ -121,7 +121,7 @@ function listsIn(view: View, names: readonly string[], depth: number): RowsPath[
   return found;
 }
 
-/** A reply with one field alone wraps what is in it; a record with fields of its own is no wrapper. */
+/** A response with a single field wraps its value; a record with fields of its own isn't a wrapper. */
 const isWrapped = (view: View, field: View) =>
   view.fields().size === 1 &&
   [...field.fields()].every(([name, inner]) => isList(inner) || isOfEnvelope(name));

@@ -1,38 +1,38 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { References } from "../openapi-refs.ts";
 
-/** A schema of a description as far as somebody looks into it: its references are followed when they are met. */
+/** A schema of a description, resolved lazily: references are followed when they are reached. */
 export interface View {
   /** Without `null`. */
   types: readonly string[];
   format: string | null;
   description: string;
-  /** Of an example or a default that is a text. */
+  /** Example or default, if it is a string. */
   example: string | null;
-  /** Of an object, in their order; fields that every shape of it has. */
+  /** Of an object, in order; only fields that all of its alternatives have. */
   fields(): ReadonlyMap<string, View>;
-  /** Of a list; null where nothing is said of them. */
+  /** Of a list; null if its items aren't described. */
   items(): View | null;
 }
 
-/** Schemas that are looked into for one operation. */
+/** Maximum number of schemas resolved per operation. */
 const MAX_VIEWS = 4_000;
-/** References that lead on to others, and schemas that consist of others. */
+/** Maximum depth of references and of combined schemas. */
 const MAX_STEPS = 12;
 
-/** Longer ones are no names. */
+/** Longer ones aren't names. */
 export const MAX_NAME = 255;
 
 export interface Views {
   refs: References;
   left: number;
-  /** Whether something was not looked into, so that nothing is sure. */
+  /** Whether the limit was reached, so that nothing is certain. */
   isCut: boolean;
 }
 
 export const openViews = (refs: References): Views => ({ refs, left: MAX_VIEWS, isCut: false });
 
-/** What a description says of values at one place; null where it says nothing, or leads nowhere. */
+/** The schema at one place; null if there is none or its reference is broken. */
 export function viewOf(views: Views, schema: Json | undefined, base: string): View | null {
   const parts = partsOf(views, schema, base, 0);
   return parts.length === 0 ? null : joined(views, parts);
@@ -43,7 +43,7 @@ interface Part {
   base: string;
 }
 
-/** The schemas that all hold for a value. */
+/** The schemas that all apply to a value. */
 function partsOf(views: Views, schema: Json | undefined, base: string, steps: number): Part[] {
   if (!isObject(schema)) return [];
   const { limits } = views.refs;
@@ -63,7 +63,7 @@ function partsOf(views: Views, schema: Json | undefined, base: string, steps: nu
   return [{ schema, base }, ...others.flatMap((other) => partsOf(views, other, base, steps + 1))];
 }
 
-/** The one alternative that a schema has beside null. */
+/** The only alternative of a schema besides null. */
 function soleOf(schema: JsonObject): Json | undefined {
   const shapes = alternativesOf(schema);
   return shapes.length === 1 ? shapes[0] : undefined;
@@ -137,7 +137,7 @@ const NOTHING: View = {
   items: () => null,
 };
 
-/** Fields that each of several shapes has. */
+/** Fields that all alternatives have. */
 function commonFields(shapes: readonly (View | null)[]): Map<string, View> {
   const [one, ...others] = shapes.map((shape) => shape?.fields() ?? new Map<string, View>());
   return new Map([...(one ?? [])].filter(([name]) => others.every((fields) => fields.has(name))));
