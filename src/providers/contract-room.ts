@@ -1,7 +1,7 @@
-/** Room for a file that is being written. */
+/** Quota reserved for a file that is being written. */
 export interface FileRoom {
-  /** Takes some of it. Throws `quota_exceeded` if there is not enough. */
+  /** Reserves more. Throws `quota_exceeded` if there is not enough. */
   take(bytes: number): void;
-  /** Frees what was taken, unless the file stays. */
+  /** Releases the reservation, unless the file is kept. */
   end(stays: boolean): void;
 }

@@ -27,29 +27,29 @@ interface ListedTable {
   schema: string;
   table: string;
   spec: string;
-  /** Columns that an extract merges by. Absent if they have to be found out. */
+  /** Merge key of an extract. Absent if it has to be determined. */
   primaryKey?: string[];
 }
 
-/** A provider whose data has tables. */
+/** Tables of a provider. */
 export interface Tables {
   tables(link: Link, includeSystem: boolean): Promise<ListedTable[]>;
   /** Columns in ordinal order. `dataType` is the source's own name of the type. Throws `not_found`. */
   columns(link: Link, schema: string, table: string): Promise<Column[]>;
   /**
-   * Tables and views of these schemas that the user may read, by schema and name, in one statement: no system schemas,
-   * and no partitions, whose rows are those of their table. Present where an extract takes wildcards.
+   * Tables and views of these schemas that the user may read, by schema and name, in one statement. Omits system
+   * schemas, and partitions, whose rows are those of their table. Present if extracts accept wildcards.
    */
   inSchemas?(link: Link, schemas: readonly string[]): Promise<KeyedTable[]>;
-  /** The first rows of a table and their columns, where the source speaks no SQL. Throws `not_found`, `bad_request`. */
+  /** The first rows of a table and its columns, for sources without SQL. Throws `not_found`, `bad_request`. */
   first?(link: Link, schema: string, table: string, limit: number): Promise<FirstRows>;
-  /** Where the source speaks SQL. */
+  /** For sources with SQL. */
   readonly sql?: SourceSql;
-  /** Where rows can be written into tables. */
+  /** For providers that can write rows to tables. */
   readonly writes?: TableWrites;
 }
 
-/** `truncated` where the table has more. */
+/** `truncated` if the table has more. */
 interface FirstRows {
   columns: Column[];
   rows: Record<string, Json>[];
@@ -60,8 +60,8 @@ interface FirstRows {
 export interface SourceSql {
   dialect: "postgres" | "mysql";
   /**
-   * At most `maxRows` rows of one SELECT; 0 has the source resolve its names and runs nothing. Values as the source
-   * makes JSON of them. Throws `sql_error` with the source's message for SQL that it does not take.
+   * Up to `maxRows` rows of one SELECT; 0 only has the source resolve its names. Values are JSON as converted by the
+   * source. Throws `sql_error` with the source's message for SQL that it rejects.
    */
   select(
     link: Link,
@@ -70,7 +70,7 @@ export interface SourceSql {
   ): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
 }
 
-/** Writes the rows of one load into one table, in one transaction: a reader sees the table as it was, or as it is to be. */
+/** Writes the rows of one load to one table, in one transaction: readers see the table before or after the load. */
 export interface TableWrites {
   /**
    * Inspects the table, and what an earlier attempt of the load has committed. Throws `definition_invalid` for a name
@@ -118,7 +118,7 @@ export interface TableTarget {
 
 /** How rows become text, in DuckDB's SQL over their own columns. */
 export interface TablePlan {
-  /** One expression for each column that is sent, in order; `isQuoted` where the CSV has it in quotes. */
+  /** One expression for each column sent, in order; `isQuoted` if it is quoted in the CSV. */
   fields: readonly { sql: string; isQuoted: boolean }[];
   /** `csv`: a record for each row, NULL is empty, text is quoted. `lines`: the only field is the whole line. */
   format: "csv" | "lines";

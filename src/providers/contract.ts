@@ -23,7 +23,7 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   memory: Memory;
   clock: Clock;
   signal: AbortSignal;
-  /** Runs long computations in a child process. Absent if nobody waits in the meantime. */
+  /** Runs long computations in a child process. Absent if nothing else has to stay responsive. */
   compute?(job: ComputeJob): Promise<Computed>;
   /** The organization's own `files/` folder, absolute. */
   filesFolder: string;
@@ -47,11 +47,11 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   waits?(until: string | null): void;
 }
 
-/** One short-lived token of a connection, for as long as config and credentials stay as they are. */
+/** One short-lived token of a connection, valid until config or credentials change. */
 export interface TokenStore {
-  /** Null if there is none, or no longer one. */
+  /** Null if there is none, or it has expired. */
   read(): Promise<string | null>;
-  /** `expiresAt` is an ISO instant. */
+  /** `expiresAt` is ISO 8601. */
   keep(token: string, expiresAt: string): Promise<void>;
   /** Called with the reason if these credentials no longer get a token. Absent if the caller reports it. */
   refused?(why: AppError): Promise<void>;
@@ -73,10 +73,10 @@ export interface QuotaStore {
   keep(quota: StoredQuota): Promise<void>;
 }
 
-/** Texts by name, for as long as config and credentials stay as they are. */
+/** Strings by name, kept until config or credentials change. */
 export interface ProviderState {
   read(name: string): Promise<string | null>;
-  /** Null forgets it. */
+  /** Null deletes it. */
   keep(name: string, value: string | null): Promise<void>;
 }
 
@@ -123,7 +123,7 @@ export interface TreeFile {
   hash: string | null;
 }
 
-/** Bytes of a file as stored, with what describes their format. */
+/** Bytes of a file as stored, with its format. */
 export interface Opened {
   /** A small file may arrive in one piece. */
   bytes: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>;
@@ -131,7 +131,7 @@ export interface Opened {
   contentEncoding?: string | null;
 }
 
-/** Identity of a written file, as `walk` reports it from then on. */
+/** Identity of a written file, as `walk` will report it. */
 export interface Stamp {
   version: string;
   size: number;
@@ -139,7 +139,7 @@ export interface Stamp {
 
 /** Folder trees, as a sync reads and writes them: with as few requests as possible. */
 export interface Tree<L = Link> {
-  /** Names the root, with `/` at its end: two links whose trees lie in each other have homes that begin alike. */
+  /** Identifies the root and ends with `/`. If one tree contains another, its home is a prefix of the other's. */
   home(link: L): string;
   /**
    * Lists all files below `path`, in no order, without folders. `only` selects files and folders by path or ID.
@@ -167,7 +167,7 @@ interface TreeWrites<L = Link> {
   fault(link: L, path: string): string | null;
   /** Writes all or nothing. `size` is the expected number of bytes, null if unknown. */
   put(link: L, path: string, file: Opened, size: number | null): Promise<Stamp>;
-  /** Copies on the external system's side. Null if it can't, and the bytes have to pass through here. */
+  /** Copies within the external system. Null if it can't, so that the bytes have to be transferred. */
   copy?(from: L, file: TreeFile, to: L, path: string): Promise<Stamp | null>;
   /** A missing file is not an error. */
   remove(link: L, path: string): Promise<void>;
@@ -192,9 +192,9 @@ interface MailAccess {
 export interface Grant {
   headers: Record<string, string>;
   query: Record<string, string>;
-  /** A segment that carries credentials, with its slash, and the path of the base address that it follows. */
+  /** A path segment with credentials, including its slash, and the base path that it follows. */
   path?: { base: string; segment: string };
-  /** Texts that are masked wherever a response contains them. */
+  /** Strings to mask in every response. */
   secrets: readonly string[];
   /** True if a 401 can mean that a stored token has expired. */
   isRenewable?: boolean;
@@ -206,7 +206,7 @@ export interface ExtractRequest {
   spec: string;
   /** Columns to read. Null for all. */
   columns: readonly string[] | null;
-  /** Types that the definition fixes, by the source's name of the column; DuckDB's names of them. */
+  /** Types set in the definition, as DuckDB type names by source column. */
   types?: ReadonlyMap<string, string>;
   /** A condition with `$1` … for parameters, or null. SQL sources apply it; for files, the caller does. */
   where: { sql: string; parameters: Json[] } | null;
@@ -214,7 +214,7 @@ export interface ExtractRequest {
   range: { field: string; from: Json; to: Json } | null;
   /** Approximate maximum number of rows, or null. With `range`, rows with the greatest values are left out. */
   maxRows: number | null;
-  /** Rows per page or fetch, if the source lets one choose. */
+  /** Rows per page or fetch, if the source has a choice. */
   batchSize: number | null;
   /** Format of the files of `spec`. Determined by their names if absent. */
   format?: FileFormat;
@@ -243,9 +243,9 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 /** A column of CSV text that a source sends. */
 export interface CsvColumn extends Column {
   /**
-   * How the text is read, where DuckDB's own reading of `dataType` would not do: `number` is the digits of a number of any
-   * length, whose type all values decide (`dataType` is VARCHAR); `hex` is a BLOB; `list` is a JSON list of `dataType`'s
-   * elements, which stays JSON where one of the values is no such list; `digits` is a number that stays the text that it is.
+   * How to read the text if DuckDB's own parser for `dataType` isn't enough. `number`: digits of a number of any
+   * length, typed by all values together (`dataType` is VARCHAR). `hex`: a BLOB. `list`: a JSON list of `dataType`
+   * elements; the column stays JSON if any value isn't one. `digits`: a number that stays text.
    */
   text?: "number" | "hex" | "list" | "digits";
 }
@@ -264,23 +264,26 @@ export interface KeyField {
 export type Extraction =
   | {
       kind: "csv";
-      /** Columns in order, with DuckDB types. The text has no header; NULL is an unquoted empty field, empty text is `""`; a row ends with a line feed. */
+      /**
+       * Columns in order, with DuckDB types. The text has no header; NULL is an unquoted empty field, an empty string
+       * is `""`; a row ends with a line feed.
+       */
       columns: CsvColumn[];
       bytes: AsyncIterable<Uint8Array>;
-      /** Values that became NULL. Complete once all bytes have been read. */
+      /** Values that were replaced by NULL. Complete once all bytes have been read. */
       odd?: OddValues;
       /** Each record has one more field after the columns: the text for `key.columns`. */
       key?: KeyField;
       /**
-       * Gives each record one more field behind all others, unquoted and empty where all values went over. Otherwise it
-       * is a JSON object of the odd values' texts by the column's name; the causes are here, by the column's name.
+       * Appends one unquoted field to each record, empty if all its values arrived unchanged. Otherwise it is a JSON
+       * object of the odd values' texts by column; the causes are here, by column.
        */
       oddField?: ReadonlyMap<string, string>;
       /** True if the source has already applied `range`. */
       ranged: boolean;
       /**
-       * The request's `keys` in all rows that `where` lets through, whatever the range, as the snapshot of the rows has
-       * them; to be asked for once all bytes were read. Absent where nobody asked.
+       * The request's `keys` of all rows that match `where`, whatever the range, from the same snapshot as the rows.
+       * Call it after all bytes have been read. Absent if not requested.
        */
       keys?(): Promise<Extraction & { kind: "csv" }>;
       /** Releases what is held for `keys`. Called by the run that requested them. */
@@ -289,7 +292,7 @@ export type Extraction =
   | {
       kind: "rows";
       pages: AsyncIterable<JsonObject[]>;
-      /** The pages, to be read in their place, for those who can do with the rows' text; absent where there is none. */
+      /** The pages as text, instead of `pages`, for callers that don't need them parsed. Absent if not available. */
       texts?: AsyncIterable<JsonObject[] | JsonList>;
       ranged: boolean;
       /** The source's own number of rows, if it has one. Final once all pages have been read. */
@@ -299,7 +302,7 @@ export type Extraction =
     }
   | {
       kind: "files";
-      /** In order of name. */
+      /** Ordered by name. */
       files: AsyncIterable<{
         name: string;
         format: FileFormat;
@@ -315,7 +318,7 @@ export interface Extractor {
   close(): Promise<void>;
 }
 
-/** A kind of external system. To add one: its file, and one line in `registry.ts`. */
+/** A kind of external system. To add one, add its file and a line in `registry.ts`. */
 export interface Provider {
   readonly id: string;
   readonly title: string;
@@ -331,7 +334,7 @@ export interface Provider {
   readonly guard?: { field: string; levels: readonly string[] };
   /** True if its data is in this machine's data directory, which other processes on the store may not see. */
   readonly isLocal?: boolean;
-  /** What is missing from the credentials although each is valid. Null if nothing is. */
+  /** What is missing from credentials that are valid individually. Null if nothing is. */
   lacks?(
     credentials: Readonly<Record<string, string>>,
     config: JsonObject,
@@ -341,10 +344,10 @@ export interface Provider {
   /** Makes one real call. Throws `upstream` (or `egress_blocked`) with a sentence that says what is wrong. */
   verify(link: Link): Promise<void>;
   readonly files?: Files;
-  /** Files that can be synced from here, and with `writes` to here. */
+  /** Files that can be synced from this provider, and with `writes` to it. */
   readonly tree?: Tree;
   readonly tables?: Tables;
-  /** Resources to name instead of a path. Without `config`, with templates in paths. Throws `template_error`. */
+  /** Resources to name instead of a path. Without `config`, paths contain templates. Throws `template_error`. */
   resources?(config: JsonObject | null): NamedResource[];
   readonly http?: HttpAccess;
   readonly mail?: MailAccess;

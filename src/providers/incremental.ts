@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, described, named, object, optional } from "../base/shape.ts";
 
-/** How a resource is read from where the previous load ended. */
+/** How a load continues from the previous one. */
 export const Incremental = object(
   {
     cursorField: described(
@@ -25,7 +25,7 @@ export const Incremental = object(
 );
 export type Incremental = Static<typeof Incremental>;
 
-/** Faults that the shape can't express. The path is relative to `incremental`. */
+/** Errors that the shape can't express. The path is relative to `incremental`. */
 export const incrementalFaults = (
   incremental: Incremental | undefined,
 ): { path: string[]; message: string }[] =>

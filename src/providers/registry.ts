@@ -23,5 +23,5 @@ const all: readonly Provider[] = [
   smtp,
 ];
 
-/** To add a provider: write its file, add its line. The conformance test then covers it. */
+/** To add a provider, add its file and its line. The conformance test then covers it. */
 export const providers: Providers = new Map(all.map((provider) => [provider.id, provider]));

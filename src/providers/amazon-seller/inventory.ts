@@ -11,7 +11,7 @@ import type { SellerLink } from "./shape.ts";
 
 const INVENTORY_CURSOR = "lastUpdatedTime";
 
-/** Stock in Amazon's warehouses, one row for each SKU and marketplace, with `marketplaceId` put in. */
+/** Stock in Amazon's warehouses, one row for each SKU and marketplace, with `marketplaceId` added. */
 export const extractInventory = (link: SellerLink, request: ExtractRequest): Extraction => ({
   kind: "rows",
   pages: inventoryPages(link, request),
@@ -37,7 +37,7 @@ async function* inventoryPages(link: SellerLink, request: ExtractRequest): Async
 
 const keyOf = (row: JsonObject) => `${row.sellerSku} ${row.fnSku} ${row.condition} ${row[INVENTORY_CURSOR]}`;
 
-/** One marketplace after the other, each in Amazon's order. */
+/** Pages of one marketplace after the other, each in Amazon's order. */
 async function* walkMarketplaces(
   link: SellerLink,
   from: number | null,

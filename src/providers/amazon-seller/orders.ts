@@ -10,7 +10,7 @@ import type { SellerLink } from "./shape.ts";
 const DATA = ["PROCEEDS", "EXPENSE", "PROMOTION", "CANCELLATION", "FULFILLMENT", "PACKAGES"];
 const PERSONS = ["BUYER", "RECIPIENT"];
 
-/** The token of a first page: none. */
+/** The token of the first page: empty. */
 export const FIRST = "";
 
 /** Field names of one version of the Orders API. */
@@ -23,14 +23,14 @@ const versionOf = (link: SellerLink) => link.config.apiVersion ?? "2026-01-01";
 
 const orderFields = (link: SellerLink) => VERSIONS[versionOf(link)];
 
-/** Orders updated (or created, where that is the cursor) in the period, at the latest two minutes ago. */
+/** Orders updated in the period (or created, if that is the cursor), up to two minutes ago. */
 export const extractOrders = (link: SellerLink, request: ExtractRequest): Extraction => ({
   kind: "rows",
   pages: orderPages(link, request),
   ranged: false,
 });
 
-/** One row for each item of those orders, with its order's id and time of update. */
+/** One row for each item of those orders, with its order's ID and update time. */
 export const extractOrderItems = (link: SellerLink, request: ExtractRequest): Extraction => ({
   kind: "rows",
   pages: itemPages(link, request),
@@ -80,7 +80,7 @@ async function readPage(link: SellerLink, period: Period, token: string, watch: 
       },
     });
   const reply = await ask().catch((error: unknown) => {
-    // A missing role for persons must not cost the orders themselves.
+    // A missing role for personal data must not make the orders unavailable.
     if (watch.refuse(error)) return ask();
     throw expired(error, token);
   });

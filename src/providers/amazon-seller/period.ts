@@ -6,7 +6,7 @@ import type { SellerLink } from "./shape.ts";
 /** Amazon accepts no later end than this. */
 const COMPLETE_AFTER_MS = 120_000;
 
-/** Orders go back two years; a day is left for the difference of clocks and time zones. */
+/** Orders are kept for two years; one day less allows for clock and time zone differences. */
 const HISTORY_MS = (2 * 365 - 1) * 86_400_000;
 
 /** Period of a resource to read, as ISO 8601. */
@@ -17,9 +17,8 @@ export interface Period<By extends string> {
 }
 
 /**
- * The period that `range` asks for, two years up to two minutes ago where it is open; null where there is nothing in
- * it. `fields` gives for each cursor that the API can filter by what it calls it; the first is read by where there is
- * no cursor. Throws `definition_invalid`.
+ * The period in `range`, by default from two years to two minutes ago; null if it is empty. `fields` maps the cursors
+ * that the API can filter by to its own names; the first is the default. Throws `definition_invalid`.
  */
 export function readPeriod<By extends string>(
   { clock }: Pick<SellerLink, "clock">,

@@ -13,7 +13,7 @@ import { readSheet } from "./sheet.ts";
 
 const PATH = "/reports/2021-06-30";
 
-/** Amazon lists reports of ten types at once, and keeps them for 90 days. */
+/** Amazon accepts up to ten report types per request, and keeps reports for 90 days. */
 const LISTED_TYPES = [
   "GET_FLAT_FILE_ALL_ORDERS_DATA_BY_LAST_UPDATE_GENERAL",
   "GET_FLAT_FILE_ALL_ORDERS_DATA_BY_ORDER_DATE_GENERAL",
@@ -32,7 +32,7 @@ const KEPT_MS = 89 * 86_400_000;
 const FIRST_POLL_MS = 250;
 const MAX_POLL_MS = 30_000;
 
-/** A report that failed fails again for a while. */
+/** A failed report fails again for some time. */
 const COOL_DOWN_SECONDS = 1_800;
 
 /** Report type of a spec: `reports/TYPE` or the type alone. Null for other specs. */
@@ -80,8 +80,8 @@ async function* listPages(link: SellerLink, request: ExtractRequest): AsyncGener
 }
 
 /**
- * Asks for a report, waits until it is made, and gives its rows: all values of a table as text, as Amazon does not
- * tell types, or a JSON document as it is. A cancelled report has no rows, and a warning says so. Throws `upstream`.
+ * Requests a report, waits until it is ready, and returns its rows: a table's values as text, because Amazon doesn't
+ * state types, or a JSON document unchanged. A cancelled report has no rows and adds a warning. Throws `upstream`.
  */
 export async function extractReport(
   link: SellerLink,
@@ -129,7 +129,7 @@ async function* one<T>(value: T): AsyncGenerator<T> {
   yield value;
 }
 
-/** The document of a report once it is made; null where it was cancelled. */
+/** The document of a finished report; null if it was cancelled. */
 async function awaitReport(link: SellerLink, type: string, reportId: string): Promise<string | null> {
   for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, MAX_POLL_MS)) {
     const report = await callSeller(link, {
@@ -164,7 +164,7 @@ async function openDocument(link: SellerLink, type: string, documentId: string) 
   const { url, compressionAlgorithm } = document;
   if (typeof url !== "string")
     throw new AppError("upstream", `Amazon gave no address for the report ${type}.`);
-  // The address holds its own signature; the seller's token is nothing for whoever keeps the file.
+  // The URL is signed. The seller's token must not be sent to the file's host.
   const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0, idleMs: QUIET_MS });
   if (response.status !== 200) {
     await response.body.cancel();
@@ -177,7 +177,7 @@ async function openDocument(link: SellerLink, type: string, documentId: string) 
   return { bytes: readChunks(body, link.signal), charset };
 }
 
-/** The first bytes that are there, which `rest` gives again. */
+/** The first bytes, which `rest` yields again. */
 async function peek(bytes: AsyncGenerator<Uint8Array>) {
   let start = new Uint8Array(0);
   for (let next = await bytes.next(); !next.done; next = await bytes.next()) {

@@ -3,7 +3,7 @@ import type { SellerLink } from "./shape.ts";
 
 export const RESOURCES = ["inventory", "order_items", "orders", "reports"] as const;
 
-/** Columns as Amazon documents them: `!` for those that are always there, then the type where it is not text. */
+/** Columns as Amazon documents them: `!` marks those that are always present, then the type unless it is text. */
 const COLUMNS: Readonly<Record<string, string>> = {
   "orders 2026-01-01":
     "orderId! orderAliases:array createdTime!:datetime lastUpdatedTime!:datetime programs:array associatedOrders:array salesChannel!:object buyer:object recipient:object proceeds:object fulfillment:object orderItems!:array packages:array",
@@ -19,7 +19,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
     "reportId! reportType! marketplaceIds:array dataStartTime:datetime dataEndTime:datetime reportScheduleId createdTime!:datetime processingStatus! processingStartTime:datetime processingEndTime:datetime reportDocumentId",
 };
 
-/** The columns of a resource; null where there is no such resource. */
+/** The columns of a resource; null if it doesn't exist. */
 export function columnsOf(link: SellerLink, table: string): Column[] | null {
   if (!RESOURCES.some((name) => name === table)) return null;
   const text = COLUMNS[table] ?? COLUMNS[`${table} ${link.config.apiVersion ?? "2026-01-01"}`] ?? "";

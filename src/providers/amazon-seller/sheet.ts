@@ -8,8 +8,9 @@ const PAGE_ROWS = 1_000;
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * The rows of one of Amazon's flat files: cells between tabs, nothing quoted, names in the first line. Values stay text,
- * so that an SKU keeps its zeros; an empty cell is null. Throws `upstream` for a line that does not fit the first.
+ * The rows of one of Amazon's flat files: tab-separated, unquoted, with a header line. Values remain text, so that an
+ * SKU keeps its zeros; an empty cell is null. Throws `upstream` for a line with a different number of cells than the
+ * header.
  */
 export async function* readSheet(
   name: string,
@@ -42,7 +43,7 @@ export async function* readSheet(
   if (page.length > 0) yield page;
 }
 
-/** Two columns of one name are told apart by a number. */
+/** Appends a number to duplicate column names. */
 function namesOf(cells: readonly string[]): string[] {
   const taken = new Set<string>();
   return cells.map((cell, at) => {
@@ -73,7 +74,7 @@ async function* linesOf(
   if (rest !== "") yield rest.replace(/\r$/, "");
 }
 
-/** Amazon names character sets as Java does: `Cp1252`, `SJIS`. */
+/** Amazon uses Java's charset names: `Cp1252`, `SJIS`. */
 function readerOf(name: string, charset: string): (chunk?: Uint8Array) => string {
   const label = charset
     .toLowerCase()

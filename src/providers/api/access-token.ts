@@ -11,22 +11,21 @@ export interface IssuedToken {
   lifetimeSeconds: number;
 }
 
-/** A token isn't used in its last minute, since the request has to arrive before it expires. */
+/** A token isn't used in its last minute, because the request has to arrive before it expires. */
 const MARGIN_SECONDS = 60;
 
-/** A token from the store is asked for again after so long, which is less than the margin. */
+/** Interval for reading the token from the store again, shorter than the margin. */
 const RECHECK_MS = 30_000;
 
-/** What each link holds, so that not every request reads the store. */
+/** Tokens by link, so that not every request reads the store. */
 const held = new WeakMap<object, { token: string; until: number }>();
 
 /** Pending token requests, by connection and settings. */
 const UNDER_WAY = slot(() => new Map<string, Promise<string>>());
 
 /**
- * A token that works by all that is known: the kept one, else a new one from `issue`, which is then kept. Those who ask
- * for one connection at the same time share one request. `refused` is a token that the other side turned down,
- * `isFresh` asks for a new one in any case.
+ * A valid token: the stored one, or a new one from `issue`, which is then stored. Concurrent callers of one connection
+ * share one request. `refused` is a token that the external system rejected; `isFresh` always requests a new one.
  */
 export async function accessToken<C, K>(
   link: Link<C, K>,

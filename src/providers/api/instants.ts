@@ -3,7 +3,7 @@ import type { Json } from "../../base/json.ts";
 
 const INSTANT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** Milliseconds of an instant or day as APIs write them; without a zone it is UTC. NaN for anything else. */
+/** Milliseconds of a date or timestamp in an API's format, UTC unless it has a zone. NaN for anything else. */
 export function instantMs(value: Json | undefined): number {
   const match = typeof value === "string" ? INSTANT.exec(value) : null;
   if (!match) return Number.NaN;
@@ -11,7 +11,7 @@ export function instantMs(value: Json | undefined): number {
   return Date.parse(text.length > 10 && zone === undefined ? `${text.replace(" ", "T")}Z` : text);
 }
 
-/** One end of a range over `field`; null leaves it open. Throws `definition_invalid` for what is not a date and time. */
+/** One end of a range of `field`; null leaves it open. Throws `definition_invalid` if it isn't a date and time. */
 export function rangeEnd(field: string, value: Json): number | null {
   if (value === null) return null;
   const ms = instantMs(value);

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { inSlices, type Work } from "../../base/slices.ts";
 import type { JsonList } from "../contract.ts";
 
-/** A row that is nested deeper or is longer, or a page of more rows, is for those to look at who read the whole text. */
+/** Longer or deeper rows, and pages with more rows, are left to the full JSON parser. */
 const MAX_LEVELS = 1_000;
 const MAX_ROW_BYTES = 4_000_000;
 const MAX_ROWS = 2_000_000;
@@ -10,7 +10,7 @@ const MAX_ROWS = 2_000_000;
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, COLON] = [9, 10, 13, 32, 34, 44, 58] as const;
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN, CLOSE] = [91, 92, 93, 123, 125] as const;
 
-/** A list of objects in a text of JSON, and the text around it, where `[]` stands in its place. */
+/** A list of objects cut out of JSON text, and the rest of the text with `[]` in its place. */
 export interface CutText {
   list: JsonList;
   around: string;
@@ -20,8 +20,9 @@ export interface CutText {
 const SCAN_BYTES = 65_536;
 
 /**
- * Finds the list at a path of names, which is not read but passed over, while others get their turns. Null for what is no UTF-8, where there is no
- * such list or nothing in it, where something in it is no object, or a name of the path stands there twice.
+ * Finds the list at a path of names by skipping over its values, without parsing them and without blocking. Null if the
+ * bytes aren't UTF-8, if the list is missing, empty or has items that aren't objects, or if a name of the path is
+ * duplicated.
  */
 export async function cutList(bytes: Uint8Array, path: readonly string[]): Promise<CutText | null> {
   if (!isUtf8(bytes)) return null;
@@ -32,7 +33,7 @@ export async function cutList(bytes: Uint8Array, path: readonly string[]): Promi
   return { list: found, around };
 }
 
-/** The position after the JSON value that begins at `at` or behind white space there; -1 where it does not end. What is in it need not be JSON. */
+/** The position after the JSON value at `at`, or after whitespace there; -1 if it doesn't end. Doesn't validate it. */
 export const pastValue = (bytes: Uint8Array, at: number): number =>
   pass(bytes, { at: pastSpace(bytes, at), depth: 0 }, bytes.length) ?? -1;
 
@@ -42,7 +43,7 @@ interface Passing {
   depth: number;
 }
 
-/** The position after the value; null where it goes on beyond `until`, or there is no more. */
+/** The position after the value; null if it continues beyond `until` or the text ends. */
 function pass(bytes: Uint8Array, passing: Passing, until: number): number | null {
   let { depth } = passing;
   let i = passing.at;
@@ -74,7 +75,7 @@ function closingQuote(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** The position of the first byte from `at` on that is no white space of JSON. */
+/** The position of the first byte from `at` on that isn't JSON whitespace. */
 function pastSpace(bytes: Uint8Array, at: number): number {
   let to = at;
   while (isSpace(bytes[to] ?? 0)) to++;
@@ -104,7 +105,7 @@ class Search {
     return this.bytes[this.#at++] ?? 0;
   }
 
-  /** Goes past a value that has the list below so many names; false where there is something that is not for us. */
+  /** Skips a value that has the list `level` names below it; false if the full parser is needed. */
   *#value(level: number): Work<boolean> {
     const first = this.#next();
     if (level === this.path.length) return first === OPEN_LIST && (yield* this.#rows());

@@ -3,23 +3,23 @@ import type { JsonObject } from "../../base/json.ts";
 
 /** Maximum number of passes. Rows that still change are left to the next load. */
 const MAX_PASSES = 5;
-/** How far this machine's clock may be ahead of the other side's. */
+/** Maximum lead of this machine's clock over the external system's. */
 const CLOCKS_MS = 120_000;
 
 export interface LateWalk {
   clock: Clock;
-  /** Milliseconds of the row's last change, by the other side's clock; NaN where it has none. */
+  /** Milliseconds of the row's last change, by the external system's clock; NaN if unknown. */
   changedMs(row: JsonObject): number;
   /** Identifies a row and its state. */
   stateOf(row: JsonObject): string;
-  /** All rows; with an instant those that changed then or later, and any others. */
+  /** All rows; with a time, only those changed then or later, and any others. */
   pages(sinceMs: number | null): AsyncIterable<JsonObject[]>;
 }
 
 /**
- * A walk in another order than that of its cursor, and whatever changed behind its back: the cursor would go past that
- * for good, where something that is read later has changed later. Asked for until nothing is new. The last pass gives
- * nothing that is later than all before it, so that where it never ends the next load finds the rest behind its cursor.
+ * Reads a list whose order isn't that of its cursor while rows change: the cursor could pass rows that changed later
+ * permanently. Repeats until there is nothing new. The last pass yields nothing later than all rows before it, so that
+ * the next load finds the rest after its cursor even if the passes never end.
  */
 export async function* withLate(walk: LateWalk): AsyncGenerator<JsonObject[]> {
   const beganMs = walk.clock.now().getTime() - CLOCKS_MS;

@@ -8,7 +8,7 @@ const MAX_TOKEN_BYTES = 64 * 1024;
 /** Lifetime of a token whose response doesn't state one. */
 const TOKEN_SECONDS = 300;
 
-/** With these codes of RFC 6749, section 5.2, a token endpoint refuses the credentials; others fault the request. */
+/** Codes (RFC 6749, section 5.2) that refuse the credentials; all others concern the request. */
 const REFUSALS = ["invalid_grant", "invalid_client", "unauthorized_client"];
 
 interface TokenRequest {
@@ -21,8 +21,8 @@ interface TokenRequest {
 }
 
 /**
- * Posts a form to a token endpoint and gives the token, with the scopes that the reply names (null for none). Throws
- * `upstream`: retryable where the endpoint is busy or broken, and with `details.refusal` where it refuses the credentials.
+ * Posts a form to a token endpoint and returns the token with the scopes in the response (null for none). Throws
+ * `upstream`: retryable if the endpoint is busy or broken, with `details.refusal` if it refuses the credentials.
  */
 export async function postForToken<C, K>(
   link: Link<C, K>,
@@ -83,6 +83,6 @@ function jsonOf({ bytes, truncated }: { bytes: Uint8Array; truncated: boolean })
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? (value as JsonObject) : {};
   } catch {
-    return {}; // a page instead of JSON; the status says enough
+    return {}; // not JSON; the status says enough
   }
 }

@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 
-/** Rows of one page, and what asks for the next; null after the last. */
+/** Rows of one page, and the request for the next; null after the last. */
 export interface ApiPage<PageRequest, Row = JsonObject> {
   rows: Row[];
   next: PageRequest | null;
@@ -10,13 +10,13 @@ export interface ApiPage<PageRequest, Row = JsonObject> {
 export interface PageWalk<PageRequest, Row = JsonObject> {
   /** Name of the system, at the beginning of a sentence. */
   system: string;
-  /** JSON; two requests that are equal ask for the same page. */
+  /** JSON; equal requests return the same page. */
   first: PageRequest;
   /** Throws `expiredCursor` if the request's cursor is no longer valid. */
   read(request: PageRequest): Promise<ApiPage<PageRequest, Row>>;
   /** Identifies a row and its state. Null if a row can't be identified. */
   keyOf(row: Row): string | null;
-  /** The value by which rows come; with it `resume` can go on behind a row. */
+  /** The value that rows are sorted by; with it, `resume` can continue after a row. */
   orderOf?(row: Row): string | null;
   /** Request for rows from this order value on, inclusive. Null if the API can't do that. */
   resume?(order: string): PageRequest | null;
@@ -26,12 +26,12 @@ export interface PageWalk<PageRequest, Row = JsonObject> {
   leap?: {
     after: number;
     /**
-     * Rows from this order value on, those included, in any order; gives back the value that the pages go on from, or
-     * null where it gave nothing and they go on where they were.
+     * Rows from this order value on, inclusive, in any order. Returns the value from which the pages continue, or null
+     * if it yielded nothing and they continue where they were.
      */
     rows(order: string): AsyncGenerator<Row[], string | null>;
   };
-  /** Rows after which nothing more is asked; null for all. */
+  /** Number of rows after which no more pages are requested; null for all. */
   maxRows: number | null;
   signal: AbortSignal;
 }
@@ -53,9 +53,9 @@ export const isExpired = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.reason === REASON;
 
 /**
- * Pages of an API, one after the other, each asked for when the one before has been taken. A row that comes a second
- * time, at the boundary of two pages or where a walk goes on after its cursor expired, is given once; one that
- * changed meanwhile is another row. Throws `upstream` where the pages would never end.
+ * Pages of an API, each requested once the previous one has been consumed. A repeated row, at a page boundary or after
+ * the cursor expired, is returned once; one that changed in between is a different row. Throws `upstream` if the pages
+ * never end.
  */
 export async function* walkPages<PageRequest, Row = JsonObject>(
   walk: PageWalk<PageRequest, Row>,
@@ -120,7 +120,7 @@ interface Again<PageRequest> {
   again: PageRequest;
 }
 
-/** Where the cursor expired, the request that goes on behind what is there; none that was asked for before. */
+/** Reads a page. If its cursor has expired, resumes after the last row, but never with the same request twice. */
 async function readOrResume<PageRequest, Row>(
   walk: PageWalk<PageRequest, Row>,
   request: PageRequest,
@@ -141,7 +141,7 @@ const resumed = <PageRequest, Row>(
   { order }: Recent<PageRequest, Row>,
 ): PageRequest | null => (order === null ? null : (resume?.(order) ?? null));
 
-/** Rows that may come again: those of the last page, and those of the last order value. */
+/** Rows that may be repeated: those of the last page, and those of the last order value. */
 class Recent<PageRequest, Row> {
   order: string | null = null;
   #level = new Set<string>();
@@ -164,7 +164,7 @@ class Recent<PageRequest, Row> {
     return fresh;
   }
 
-  /** The rows that did not come before; they are not remembered. */
+  /** As `take`, but doesn't remember the rows. */
   unseen(rows: readonly Row[]): Row[] {
     return rows.filter((row) => {
       const key = this.walk.keyOf(row);

@@ -28,22 +28,22 @@ export interface ApiCall<T> {
   isHurried: boolean;
 }
 
-/** Failures in a row. */
+/** Consecutive failures. */
 const MAX_TRIES = 5;
 const HURRIED_TRIES = 2;
-/** The first wait after a failure; each next one is twice as long. */
+/** The first pause after a failure; it doubles each time. */
 const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 300_000;
 /** Longest wait that holds a worker. Beyond it, the run is retried later. */
 const PATIENCE_MS = 900_000;
 const HURRIED_PATIENCE_MS = 2_000;
 
-/** A page of 250 orders with all that hangs from them is about 3 MiB. */
+/** A page of 250 orders with all related objects is about 3 MiB. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Makes one call of an API: waits for its rate limits, tries again when it fails in passing. Throws what `read` gives
- * as the error, `upstream` (retryable) for limits that last too long, and the signal's reason when it aborts.
+ * Calls an API: waits for its rate limits and retries temporary failures. Throws the error returned by `read`,
+ * `upstream` (retryable) if a rate limit takes too long, and the signal's reason if it is aborted.
  */
 export async function callApi<T>(link: Waiter, call: ApiCall<T>): Promise<T> {
   const patienceMs = call.isHurried ? HURRIED_PATIENCE_MS : PATIENCE_MS;
@@ -56,7 +56,7 @@ export async function callApi<T>(link: Waiter, call: ApiCall<T>): Promise<T> {
     if (verdict.kind === "throttled") {
       if (verdict.waitMs > patienceMs) throw throttled(call.system, verdict.waitMs);
       hold(link, draws, verdict.waitMs);
-      if (!call.isHurried) failures = 0; // the system answers again
+      if (!call.isHurried) failures = 0; // the system responds again
       continue;
     }
     const { error } = verdict;
@@ -85,8 +85,8 @@ const backoff = (failures: number): number =>
 export const NO_TEXT = "bytes that are no UTF-8; its Content-Type has to say what they are.";
 
 /**
- * The text of a reply. Throws `upstream` for one that is beyond all measure, and for a good one whose bytes are no text:
- * read all the same, two keys that differ could become one.
+ * The text of a response. Throws `upstream` if it is too large, or if a successful one isn't valid text: decoded with
+ * replacement characters, two different keys could become one.
  */
 export async function textOf(system: string, response: EgressResponse): Promise<string> {
   const bytes = await bytesOf(system, response);
@@ -97,16 +97,16 @@ export async function textOf(system: string, response: EgressResponse): Promise<
   return new TextDecoder().decode(bytes); // its status says enough
 }
 
-/** Null for bytes that are not of the charset. */
+/** Null for bytes that are invalid in the charset. */
 export function decoded(bytes: Uint8Array, charset: Bun.Encoding): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
-    return null; // the caller reports it if nothing else says more
+    return null; // the caller reports it if there is no better error
   }
 }
 
-/** As `textOf`, not decoded. */
+/** As `textOf`, without decoding. */
 export async function bytesOf(system: string, response: EgressResponse): Promise<Uint8Array> {
   const { bytes, truncated } = await response.bytes(MAX_REPLY_BYTES);
   if (truncated) {
@@ -127,9 +127,9 @@ const ANY = {
 };
 
 /**
- * JSON of a reply, with numbers as `parseExact` has them; undefined where it is none, such as the page of a gateway. A
- * long one is parsed in turns. `onRepeated` is called for keys that an object has more than once. Throws `JsonRefused`
- * where it has more than `bounds` allows.
+ * JSON of a response, with numbers as in `parseExact`; undefined if it isn't JSON, such as a gateway's error page. A
+ * long text is parsed without blocking. Calls `onRepeated` for duplicate keys of an object. Throws `JsonRefused` if it
+ * exceeds `bounds`.
  */
 export async function jsonOf(
   text: string,

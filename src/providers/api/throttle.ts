@@ -9,29 +9,29 @@ export interface Quota {
   perSecond: number;
 }
 
-/** One of the buckets that a request is taken from, `name` within the connection; its size is that of a new one. */
+/** A bucket that a request draws from, with the size of a new one. `name` is unique within the connection. */
 export interface Draw extends Quota {
   name: string;
-  /** 1 where a request is a request. */
+  /** Default: 1. */
   cost?: number;
 }
 
-/** What a request of an API takes of which so many a minute are allowed; `name` within the connection. */
+/** Rate limit in requests per minute. `name` is unique within the connection. */
 export const perMinute = (name: string, rate: number | undefined): Draw[] =>
   rate === undefined ? [] : [{ name, capacity: Math.max(1, Math.floor(rate / 60)), perSecond: rate / 60 }];
 
-/** What every request of a connection takes. */
+/** The rate limit of every request of a connection. */
 export const paceOf = ({ requestsPerMinute }: Pick<HttpAccess, "requestsPerMinute">): Draw[] =>
   perMinute("http all", requestsPerMinute);
 
-/** What waiting needs of a link. */
+/** The parts of a link that waiting needs. */
 export type Waiter = Pick<Link, "connectionId" | "memory" | "clock" | "signal" | "waits" | "quotas" | "rest">;
 
 interface Bucket extends Quota {
   tokens: number;
-  /** Monotonic milliseconds at which `tokens` was right. */
+  /** Monotonic milliseconds to which `tokens` refers. */
   at: number;
-  /** Monotonic milliseconds before which nothing is taken, because the other side said so. */
+  /** Monotonic milliseconds until which nothing is drawn, because the external system said so. */
   heldUntil: number;
   /** True until its size is known. Not stored. */
   isRecalled?: boolean;
@@ -44,12 +44,12 @@ const REST_MS = 5_000;
 /** Maximum number of buckets. Beyond it, full ones are dropped. */
 const MAX_BUCKETS = 10_000;
 
-/** A bucket that takes longer to fill is kept over restarts: a full one would let the other side refuse for long. */
+/** Buckets that take longer to fill are stored across restarts; a full one would get many requests refused. */
 const SLOW_SECONDS = 30;
 
-/** Where quick ones stand after a restart, the other side's headers and refusals tell. */
+/** The level of fast buckets after a restart is learned from response headers and refusals. */
 const BUCKETS = slot(() => new Map<string, Bucket>());
-/** Connections whose kept buckets were read, or are being read. */
+/** Connections whose stored buckets have been or are being read. */
 const RECALLED = slot(() => new Map<string, Promise<void>>());
 
 /** Loads the connection's buckets that an earlier process stored, once. */
@@ -61,7 +61,7 @@ function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined
     if (recalled.size >= MAX_BUCKETS) recalled.clear();
     reading = readKept(link, link.quotas);
     recalled.set(link.connectionId, reading);
-    reading.catch(() => recalled.delete(link.connectionId)); // the caller gets the error; the next one reads again
+    reading.catch(() => recalled.delete(link.connectionId)); // the caller gets the error; the next call reads again
   }
   return reading;
 }
@@ -106,9 +106,9 @@ async function remember(link: Waiter, draws: readonly Draw[]): Promise<void> {
 }
 
 /**
- * Waits until all of a connection's buckets hold what is drawn from them, and takes it; all runs of the connection
- * share them, first come first served. Throws `upstream` (retryable, with the seconds) where that would take longer
- * than `patienceMs`, and the signal's reason when it aborts.
+ * Waits until all of a connection's buckets have enough, and draws from them; all runs of the connection share them in
+ * order of arrival. Throws `upstream` (retryable, with the seconds) if that would take longer than `patienceMs`, and
+ * the signal's reason if it is aborted.
  */
 export async function draw(
   link: Waiter,
@@ -161,7 +161,7 @@ export function hold(link: Waiter, draws: readonly Draw[], ms: number): void {
   }
 }
 
-/** Sleeps, and reports a long wait. Throws the signal's reason when it aborts. */
+/** Sleeps, and reports a long wait. Throws the signal's reason if it is aborted. */
 export async function pause(link: Waiter, ms: number): Promise<void> {
   link.signal.throwIfAborted();
   const isTold = ms >= TOLD_MS;
@@ -170,7 +170,7 @@ export async function pause(link: Waiter, ms: number): Promise<void> {
   if (isTold) link.waits?.(null);
 }
 
-/** Sleeps, and gives up the slot if it takes long. Throws the signal's reason when it aborts. */
+/** Sleeps, and gives up the slot for a long wait. Throws the signal's reason if it is aborted. */
 export async function rest(link: Pick<Waiter, "clock" | "signal" | "rest">, ms: number): Promise<void> {
   link.signal.throwIfAborted();
   const sleep = () => link.clock.sleep(ms, link.signal);
@@ -188,8 +188,8 @@ export const throttled = (system: string, waitMs: number): AppError => {
 };
 
 /**
- * Milliseconds that a `Retry-After` header names, as seconds or as a date of HTTP; null where there is none.
- * At least one second: a date of now would be asked again at once.
+ * Milliseconds in a `Retry-After` header, which has seconds or an HTTP date; null if there is none. At least one
+ * second: a current date would cause an immediate retry.
  */
 export function retryAfterMs(headers: Headers, link: Pick<Link, "clock">): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";

@@ -14,8 +14,8 @@ const LONGEST_MAGIC = 4;
 const TITLES: Readonly<Record<Compression, string>> = { gz: "gzip", zst: "Zstandard" };
 
 /**
- * The bytes without their compression, unless something on the way took it off: an object store's Content-Encoding does
- * so for gzip. Throws `upstream` for a file that is not whole or of another compression.
+ * Decompresses the bytes, unless that has already happened in transit: an object store's Content-Encoding does so for
+ * gzip. Throws `upstream` if the file is truncated or has another compression.
  */
 export const unpacked = (
   packed: ReadableStream<Uint8Array>,
@@ -24,8 +24,8 @@ export const unpacked = (
 ): ReadableStream<Uint8Array> => toStream(unpack(packed, path, compression));
 
 /**
- * Decompresses bytes by the format that the first ones show. Others are returned unchanged. Throws `upstream` for a
- * file that is not whole; `path` is null for one without a name.
+ * Decompresses bytes by the format that their first bytes show. Others are returned unchanged. Throws `upstream` if the
+ * file is truncated; `path` is null for one without a name.
  */
 export const unpackStream = (packed: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
   toStream(unpack(packed, null, null));
@@ -54,7 +54,7 @@ async function* unpack(
     const frames = compression === "zst" ? new ZstdFrames() : null;
     if (frames) source.on("data", (piece: Uint8Array) => frames.push(piece));
     yield* source.pipe(unpacker);
-    // The decoder ends without a word where the file is cut off.
+    // The decoder ends without an error if the file is truncated.
     if (frames && !frames.isWhole) throw broken(path, compression);
   } catch (error) {
     const { code = "" } = error as { code?: string };
@@ -76,7 +76,7 @@ const broken = (path: string | null, compression: Compression, cause?: unknown) 
     { cause },
   );
 
-/** The first `least` bytes or more; fewer where there are no more. */
+/** The first `least` bytes or more; fewer if the source ends before. */
 async function head(source: Readable, least: number): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let length = 0;

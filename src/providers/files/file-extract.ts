@@ -23,8 +23,8 @@ export interface OtherName {
 type SourceFiles = Extract<Extraction, { kind: "files" }>["files"];
 
 /**
- * The files that the pattern `request.spec` means, with the format that the request or their names tell; compression is
- * undone. A wildcard passes over files that can't be read as a table. Throws `not_found` where none is left.
+ * The files that match `request.spec`, decompressed, with the format given in the request or by their names. A wildcard
+ * skips files that can't be read as a table. Throws `not_found` if none is left.
  */
 export async function extractFiles(source: FileSource, request: ExtractRequest): Promise<Extraction> {
   const { spec } = request;

@@ -14,7 +14,7 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   xlsm: "xlsx",
 };
 
-/** Filename extensions that an extract reads, without those of compression. */
+/** Filename extensions that an extract reads, without those of compressed files. */
 export const FILE_ENDINGS: readonly string[] = Object.keys(FORMATS);
 
 export type Compression = "gz" | "zst";
@@ -57,7 +57,7 @@ const extension = (name: string): string => /\.([^./]+)$/.exec(name)?.[1]?.toLow
 /** Format by the filename's extension. Null if unknown. */
 export const mimeTypeOf = (name: string): string | null => MIME_TYPES[extension(name)] ?? null;
 
-/** How an extract reads a file of this name; `format` is null where the name does not tell. */
+/** How an extract reads a file of this name; `format` is null if the name doesn't show it. */
 export function kindOf(name: string): { format: FileFormat | null; compression: Compression | null } {
   const compression = COMPRESSIONS[extension(name)] ?? null;
   const plain = compression === null ? name : name.slice(0, name.lastIndexOf("."));

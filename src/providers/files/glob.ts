@@ -12,10 +12,10 @@ export interface Glob {
 }
 
 /**
- * `*` and `?` within a name, `**` over any number of folders, `[a-z]` and `[!a-z]`, `{csv,json}`; a backslash
- * takes the next character as it is. A pattern that ends in `/` means all below that folder.
+ * `*` and `?` within a name, `**` across folders, `[a-z]` and `[!a-z]`, `{csv,json}`; a backslash escapes the next
+ * character. A pattern that ends in `/` matches everything below that folder.
  *
- * The time to match grows with pattern times path, never faster. Throws `definition_invalid`.
+ * Matching time is at most proportional to pattern times path. Throws `definition_invalid`.
  */
 export function compileGlob(pattern: string): Glob {
   const full = `${pattern.replace(/^\/+/, "")}${pattern.endsWith("/") ? "**" : ""}`;
@@ -38,7 +38,7 @@ function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const todo = [pattern];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
-    // The innermost pair first: one with no brace in it.
+    // Innermost braces first.
     const match = /^((?:\\.|[^\\])*?)\{((?:\\.|[^\\{}])*)\}(.*)$/s.exec(next);
     if (!match) {
       done.push(next);
@@ -83,7 +83,7 @@ function compileSet(set: string, negated: boolean): (character: string) => boole
     ranges.some(([low = "", high = ""]) => character >= low && character <= high) !== negated;
 }
 
-/** Which beginnings of `names` the segments so far match, one segment after the other. */
+/** Which prefixes of `names` the segments so far match, one segment at a time. */
 function matchSegments(segments: readonly Segment[], names: readonly string[]): boolean {
   let reached = new Set([0]);
   for (const segment of segments) {
@@ -102,7 +102,7 @@ function matchSegments(segments: readonly Segment[], names: readonly string[]): 
   return reached.has(names.length);
 }
 
-/** Goes back to the last star only, which is enough, as an earlier one could do no better. */
+/** Backtracks to the last star only: an earlier one can't match more. */
 function matchName(tokens: readonly Token[], characters: readonly string[]): boolean {
   let token = 0;
   let star = -1;

@@ -8,7 +8,7 @@ export interface Name {
   folder: boolean;
 }
 
-/** A page of a folder, by a token of the page before: folders first, then files, by name. Throws `bad_request` for another token. */
+/** One page of a folder by the last page's token: folders first, then by name. Throws `bad_request` for a bad token. */
 export function pageOf<N extends Name>(
   names: readonly N[],
   pageToken?: string,
@@ -23,7 +23,7 @@ export function pageOf<N extends Name>(
   return last && start + PAGE_ITEMS < sorted.length ? { page, nextPageToken: writeToken(last) } : { page };
 }
 
-/** In order of their UTF-8 bytes. */
+/** Orders by UTF-8 bytes. */
 export const compareNames = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 const isAfter = (each: Name, cursor: Name): boolean =>

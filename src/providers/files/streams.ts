@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 /** Timeout of a source that sends nothing. */
 export const QUIET_MS = 300_000;
 
-/** A web stream over an iterable, which is asked for more only when the reader wants it. */
+/** A web stream over an iterable, which is read only on demand. */
 export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = bytes[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({
@@ -18,15 +18,15 @@ export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8
   });
 }
 
-/** The chunks of a stream. Throws the signal's reason at once when it aborts, also while none comes. */
+/** The chunks of a stream. Throws the signal's reason immediately when aborted, even while waiting for a chunk. */
 export async function* readChunks(
   bytes: ReadableStream<Uint8Array>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
   const reader = bytes.getReader();
-  // Ends a read that waits. A race with a promise of the signal would keep every chunk until the stream ends.
-  const abort = () => void reader.cancel(signal.reason).catch(() => undefined); // the reason is what is thrown
+  // Ends a pending read. Racing with a promise of the signal would keep every chunk until the stream ends.
+  const abort = () => void reader.cancel(signal.reason).catch(() => undefined); // the signal's reason is thrown instead
   signal.addEventListener("abort", abort, { once: true });
   let whole = false;
   try {
@@ -48,8 +48,8 @@ export async function* readChunks(
 }
 
 /**
- * Reads chunks as text; called without one it ends. Throws `upstream` for bytes that are not of the charset, retryable
- * where the end is missing; `what` begins the sentence.
+ * Decodes chunks to text; a call without a chunk ends the text. Throws `upstream` for bytes that are invalid in the
+ * charset, retryable if the end is missing; `what` starts the sentence.
  */
 export function textReader(what: string, charset = "utf-8"): (chunk?: Uint8Array) => string {
   const decoder = new TextDecoder(charset as Bun.Encoding, { fatal: true });
@@ -76,7 +76,7 @@ export const changedFile = (path: string): AppError =>
 export const isChanged = (error: unknown): boolean =>
   error instanceof AppError && error.details?.rule === "changed";
 
-/** The bytes as a stream, which have to be so many. Throws `upstream` (retryable) where they are not; null lets any number through. */
+/** The bytes as a stream of exactly this length, null for any. Throws `upstream` (retryable) for another length. */
 export function exactly(
   bytes: ReadableStream<Uint8Array> | Uint8Array,
   size: number | null,

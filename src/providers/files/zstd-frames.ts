@@ -1,11 +1,11 @@
 const FRAME = 0xfd2fb528;
-/** The sixteen magic numbers of frames that hold no data differ in their last four bits. */
+/** The 16 magic numbers of skippable frames differ in their last four bits. */
 const SKIPPABLE = 0x184d2a50;
 
-/** Follows the frames and blocks of Zstandard bytes (RFC 8878, section 3.1), to tell whether the last one is whole. */
+/** Follows the frames and blocks of Zstandard bytes (RFC 8878, section 3.1) to detect a truncated last frame. */
 export class ZstdFrames {
   #held: Uint8Array = new Uint8Array();
-  /** Bytes of a block or of a skippable frame that are passed over. */
+  /** Bytes left of a block or of a skippable frame. */
   #skip = 0;
   #state: "frame" | "block" | "checksum" = "frame";
   #hasChecksum = false;
@@ -31,7 +31,7 @@ export class ZstdFrames {
     this.#held = bytes.slice();
   }
 
-  /** Reads one header; its length, 0 where it is not all there. */
+  /** Reads one header and returns its length, or 0 if it is incomplete. */
   #step(bytes: Uint8Array): number {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (this.#state === "checksum") {

@@ -9,20 +9,20 @@ import { driveToken } from "./token.ts";
 
 const SYSTEM = "Google Drive";
 
-/** A user has 12,000 requests a minute. A third of them is left for the user's other programs. */
+/** A user has 12,000 requests per minute. A third of them is left for the user's other programs. */
 const QUOTA = { name: "drive", capacity: 200, perSecond: 130 };
 
-/** Drive names no time to wait, and asks for waits that double up to about a minute. */
+/** Drive sends no `Retry-After` and asks for pauses that double up to about a minute. */
 const FIRST_WAIT_MS = 1_000;
 const MAX_THROTTLES = 7;
 
 export interface DriveRequest {
-  /** Below `/drive/v3`. */
+  /** Relative to `/drive/v3`. */
   path: string;
   query?: Readonly<Record<string, string>>;
   /** GET by default. */
   method?: "POST" | "PATCH";
-  /** Of a request that changes something. */
+  /** For requests that change something. */
   body?: JsonObject;
   /** File or folder, for messages. */
   what: string;
@@ -30,7 +30,7 @@ export interface DriveRequest {
   isHurried: boolean;
 }
 
-/** The reply of one request below `/drive/v3`, as `askDrive` has it; a file's bytes have no limit of time. */
+/** The response to one request below `/drive/v3`, as in `askDrive`; transfers of file contents have no time limit. */
 export function getDrive(link: DriveLink, request: DriveRequest): Promise<EgressResponse> {
   const query = new URLSearchParams({ ...request.query, supportsAllDrives: "true" });
   const { what, isHurried, method = "GET", body } = request;
@@ -57,8 +57,8 @@ export interface DriveCall {
 }
 
 /**
- * The reply when it is 2xx. Waits and tries again as `callApi` has it, and once with a new token where the kept one is
- * refused. Throws what `refusal` says.
+ * The response if it is 2xx. Waits and retries as `callApi` does, and once with a new token if the stored one is
+ * rejected. Throws the error from `refusal`.
  */
 export async function askDrive(link: DriveLink, call: DriveCall): Promise<EgressResponse> {
   let refused: string | undefined;
@@ -89,7 +89,7 @@ export async function askDrive(link: DriveLink, call: DriveCall): Promise<Egress
         headers: { ...call.headers, authorization: `Bearer ${used}` },
         ...(call.body === undefined ? {} : { body: call.body }),
         signal: link.signal,
-        ...(call.accepts === undefined ? {} : { maxRedirects: 0 }), // 308 is Google's word for "go on"
+        ...(call.accepts === undefined ? {} : { maxRedirects: 0 }), // Google uses 308 to request the next part
         ...(call.isLong ? { timeoutMs: 0, idleMs: QUIET_MS } : {}),
       });
     },
@@ -100,7 +100,7 @@ export async function askDrive(link: DriveLink, call: DriveCall): Promise<Egress
 const isMedia = ({ path, query }: DriveRequest): boolean =>
   query?.alt === "media" || path.endsWith("/export");
 
-/** A reply of Drive as a JSON object. */
+/** A Drive response as a JSON object. */
 export async function readDrive(link: DriveLink, request: DriveRequest): Promise<JsonObject> {
   const value = await jsonOf(await textOf(SYSTEM, await getDrive(link, request)));
   if (isObject(value)) return value as JsonObject;

@@ -9,13 +9,13 @@ import type { DriveLink } from "./shape.ts";
 const GOOGLE = "application/vnd.google-apps.";
 const SHEET = `${GOOGLE}spreadsheet`;
 
-/** A Sheet with all of its tabs. Drive's own program for desktops gives Sheets this ending. */
+/** A Sheet with all of its tabs. Drive for desktop uses this extension for Sheets. */
 const WORKBOOK = {
   ending: ".gsheet",
   mimeType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 };
 
-/** What Google's own documents are exported as. As CSV, Google gives the first tab of a Sheet. */
+/** Export formats of Google's own documents. As CSV, Google exports the first tab of a Sheet. */
 const EXPORTS: Readonly<Record<string, { ending: string; mimeType: string }>> = {
   spreadsheet: { ending: ".csv", mimeType: "text/csv" },
   document: {
@@ -32,10 +32,10 @@ const EXPORTS: Readonly<Record<string, { ending: string; mimeType: string }>> = 
 const exportOf = (mimeType: string) =>
   mimeType.startsWith(GOOGLE) ? (EXPORTS[mimeType.slice(GOOGLE.length)] ?? null) : null;
 
-/** Whether it is a document of Google's own, whose bytes are made anew at each export. */
+/** Whether it is one of Google's own documents, whose bytes are created anew for each export. */
 export const isNative = (mimeType: string): boolean => mimeType.startsWith(GOOGLE);
 
-/** A file's name with the ending of what `openFile` gives for it. */
+/** The filename with the extension of what `openFile` returns. */
 export function exportedName({
   name,
   mimeType,
@@ -46,27 +46,27 @@ export function exportedName({
 }
 
 /**
- * Names that mean all tabs of a Sheet, beside the one that `exportedName` gives, which means its first tab: those of
- * `path`, whose last part is that name or one made of it.
+ * Names for all tabs of a Sheet, in addition to `exportedName`, which means its first tab: those of `path`, whose last
+ * part is that name or derived from it.
  */
 export function workbookNames({ name, mimeType, target }: DriveFile, path: string): OtherName[] {
   if ((target?.mimeType ?? mimeType) !== SHEET) return [];
-  const isBare = name.toLowerCase().endsWith(".csv"); // its own name is the one for the first tab
+  const isBare = name.toLowerCase().endsWith(".csv"); // the plain name means the first tab
   const own = isBare ? path : path.slice(0, -".csv".length);
   const plain: OtherName = { path: own, format: "xlsx", isPlain: true };
   return [...(isBare ? [] : [plain]), { ...plain, path: `${own}${WORKBOOK.ending}`, isPlain: false }];
 }
 
-/** A name without an ending that an export adds; null where it has none such. */
+/** A name without the extension that an export adds; null if it has none. */
 export function withoutEnding(name: string): string | null {
   const found = Object.values(EXPORTS).find(({ ending }) => name.endsWith(ending));
   return found ? name.slice(0, -found.ending.length) : null;
 }
 
 /**
- * What is in a file, which is no shortcut; Google's own documents are exported, Sheets as workbooks where asked for.
- * Throws `bad_request` for what has no content; the stream throws `upstream` (retryable) where it gave other bytes than
- * the file had when it was found.
+ * Content of a file that isn't a shortcut. Google's own documents are exported, Sheets as workbooks if requested.
+ * Throws `bad_request` if it has no content; the stream throws `upstream` (retryable) if the bytes aren't those of the
+ * listed file.
  */
 export async function openFile(
   link: DriveLink,

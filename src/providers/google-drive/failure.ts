@@ -44,7 +44,7 @@ const THROTTLED = /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$|^RESOURCE_EX
 export const isThrottled = ({ status, reason }: DriveFault): boolean =>
   status === 429 || (status === 403 && THROTTLED.test(reason));
 
-/** What a reply other than 2xx means, in a sentence that tells what to change; `what` names the file or folder. */
+/** The error for a response other than 2xx, in a sentence that says what to change; `what` names the file or folder. */
 export function refusal(fault: DriveFault, what: string): AppError {
   const { status, reason, message } = fault;
   const wait = fault.retryAfterMs;
@@ -90,7 +90,7 @@ export function refusal(fault: DriveFault, what: string): AppError {
 
 const TOO_LARGE = "export_too_large";
 
-/** Whether it is what `refusal` makes of a document that is larger than Google exports. */
+/** Whether it is the error by which `refusal` reports a document too large for Google to export. */
 export const isTooLarge = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.rule === TOO_LARGE;
 

@@ -52,16 +52,16 @@ export async function findFile(link: DriveLink, id: string, isHurried: boolean):
 /** Query of a list: files in a folder, optionally by name. */
 export interface Listing {
   folderId: string;
-  /** The shared drive that the folder lies in. */
+  /** The shared drive that contains the folder. */
   driveId: string | null;
   name?: string;
-  /** Also files that were shared with a service account lie in no folder of its own. */
+  /** Include files that were shared with a service account, which are in none of its folders. */
   withShared?: boolean;
   pageToken?: string;
   pageSize?: number;
 }
 
-/** One page of what lies in a folder and not in the trash: folders first, then by name. */
+/** One page of a folder's content without the trash: folders first, then by name. */
 export async function listFiles(
   link: DriveLink,
   listing: Listing,

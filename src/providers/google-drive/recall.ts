@@ -8,13 +8,13 @@ import type { Walked } from "./walk.ts";
 
 /** Maximum number of files of a remembered listing. */
 const MAX_FILES = 50_000;
-/** Maximum pages of changes. Beyond it, a new listing is no slower. */
+/** Maximum number of pages of changes. Beyond it, a new listing is no slower. */
 const MAX_PAGES = 20;
 const FOLDER = "application/vnd.google-apps.folder";
 const FIELDS =
   "nextPageToken,newStartPageToken,changes(changeType,removed,fileId,file(mimeType,parents,shortcutDetails))";
 
-/** A folder to walk, and the walk; `seen` is told of all that it comes by. */
+/** A folder to walk, and how; `seen` is called for every file on the way. */
 export interface Expedition {
   start(): Promise<{ id: string; driveId: string | null }>;
   walk(
@@ -23,7 +23,7 @@ export interface Expedition {
   ): AsyncIterable<Walked>;
 }
 
-/** What was found, and whatever a change of would have found something else. */
+/** The files found, and the IDs whose changes could alter the result. */
 interface Found {
   walked: Walked[];
   known: string[];
@@ -31,9 +31,9 @@ interface Found {
 }
 
 /**
- * All files of a walk. Where Drive says that nothing has changed since the last one, they are what that found, for one
- * request; else they are walked for. Any change of a folder, and of what the walk came by, has it walk again; so does
- * a token that Drive does not take any more. `what` names the walk within the connection.
+ * All files of a walk. If Drive reports no changes since the last walk, returns its result after a single request, else
+ * walks again. A change of a folder or of anything that the walk has seen requires a new walk, and so does a token that
+ * Drive no longer accepts. `what` names the walk within the connection.
  */
 export async function* recallOrWalk(
   link: DriveLink,
@@ -51,7 +51,7 @@ export async function* recallOrWalk(
   let since = token;
   if (folder.driveId !== null) {
     since = await findToken(link, folder.driveId);
-    folder = await start(); // it may have moved before the token
+    folder = await start(); // it may have been moved before the token was issued
   }
   const ids = new Set<string>([folder.id]);
   const walked: Walked[] = [];
@@ -59,7 +59,7 @@ export async function* recallOrWalk(
   const see = (file: DriveFile) => {
     ids.add(file.id);
     if (file.target) ids.add(file.target.id);
-    if (file.driveId !== folder.driveId) isWhole = false; // another drive's changes are told elsewhere
+    if (file.driveId !== folder.driveId) isWhole = false; // changes in another drive aren't in this list
   };
   for await (const each of walk(folder, see)) {
     if (walked.length < MAX_FILES) walked.push(each);
@@ -73,7 +73,7 @@ export async function* recallOrWalk(
 const walkKey = (name: string) => `drive walk ${name}`;
 const tokenKey = (name: string) => `drive token ${name}`;
 
-/** What the last walk found, where that is still all there is. */
+/** Result of the last walk, if nothing has changed since. */
 async function recall(link: DriveLink, state: ProviderState, name: string): Promise<Walked[] | null> {
   const kept = await state.read(tokenKey(name));
   const packed = kept === null ? null : await state.read(walkKey(name));
@@ -90,7 +90,7 @@ async function recall(link: DriveLink, state: ProviderState, name: string): Prom
     return found.walked;
   } catch (error) {
     if (!(error instanceof AppError) || link.signal.aborted) throw error;
-    return null; // such as a token that is no good any more: the walk tells what is wrong beyond that
+    return null; // for example an expired token; the walk reports everything else
   }
 }
 
@@ -122,7 +122,7 @@ async function findToken(link: DriveLink, driveId: string | null): Promise<strin
     return typeof reply.startPageToken === "string" ? reply.startPageToken : null;
   } catch (error) {
     if (!(error instanceof AppError) || link.signal.aborted) throw error;
-    return null; // the walk goes without
+    return null; // the walk works without a token
   }
 }
 
@@ -152,7 +152,7 @@ async function readChanges(link: DriveLink, token: string, found: Found): Promis
   return null;
 }
 
-/** Whether a walk might find something else after this change. A folder's name or place may matter wherever it lies. */
+/** Whether this change could alter a walk's result. A folder's name or parent may matter anywhere. */
 function matters(change: Json, known: ReadonlySet<string>): boolean {
   if (!isObject(change) || typeof change.fileId !== "string") return true;
   if (known.has(change.fileId)) return true;

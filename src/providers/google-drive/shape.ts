@@ -69,7 +69,7 @@ export type DriveLink = Link<DriveConfig, DriveCredentials>;
 
 const GOOGLE = "https://www.googleapis.com";
 
-/** Where Drive's paths begin, with no slash at the end. */
+/** Base of Drive's paths, without a trailing slash. */
 export const baseOf = ({ baseUrl }: DriveConfig): string =>
   (baseUrl ?? GOOGLE).replace(/\/+$/, "").replace(/\/drive\/v3$/, "");
 
@@ -77,7 +77,7 @@ export const baseOf = ({ baseUrl }: DriveConfig): string =>
 export const scopeOf = ({ access }: DriveConfig): string =>
   `https://www.googleapis.com/auth/drive${access === "write" ? "" : ".readonly"}`;
 
-/** How a person signs in; null where a key or a refresh token does without. */
+/** How a user signs in; null if a key or a refresh token is enough. */
 export function signInOf({
   config,
   credentials,

@@ -10,8 +10,8 @@ import { type Walked, walkDrive } from "./walk.ts";
 import { driveWrites } from "./write.ts";
 
 /**
- * Folders of Drive as a sync reads and writes them; Google's own documents are exported. Of files of one name the oldest
- * keeps it.
+ * Drive folders as a sync reads and writes them; Google's own documents are exported. If several files have the same
+ * name, the oldest keeps it.
  */
 export const driveTree: Tree<DriveLink> = {
   home: ({ config }) => `drive:${baseOf(config)}/${config.rootFolderId ?? "root"}/`,
@@ -50,7 +50,7 @@ export const driveTree: Tree<DriveLink> = {
   },
 };
 
-/** Files with what shortcuts lead to in their place; their own ids end the trails. */
+/** Files, with shortcuts replaced by their targets, whose own IDs end the trails. */
 async function* walkReal(
   link: DriveLink,
   folder: { id: string; driveId: string | null },
@@ -64,7 +64,7 @@ async function* walkReal(
   }
 }
 
-/** What Drive said of a file when it was listed, so that opening it asks nothing again. */
+/** Drive's metadata of listed files, so that opening one needs no further request. */
 const details = new WeakMap<TreeFile, DriveFile>();
 
 function fileOf(file: DriveFile, path: string): TreeFile {
@@ -86,7 +86,7 @@ async function findAgain(link: DriveLink, { id, path }: TreeFile): Promise<Drive
   return found;
 }
 
-/** Which files a selection means: by id, by the id of a folder on the way, or by a path of names. */
+/** Files selected by their own ID, by the ID of a folder above, or by a path of names. */
 function wantedBy(items: readonly string[], root: string) {
   const left = new Set(items);
   const base = partsOf(root);

@@ -3,7 +3,7 @@ import { accessToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
 import { type DriveLink, type Identity, identityOf, scopeOf } from "./shape.ts";
 
-/** One of these is needed to read what is in files; `drive.metadata` and its like show only names. */
+/** One of these scopes is needed to read file contents; `drive.metadata` and similar scopes show only names. */
 const READING = /\/auth\/drive(?:\.readonly|\.file)?$/;
 
 const ASSERTION_SECONDS = 3_600;
@@ -70,7 +70,7 @@ async function claimOf(link: DriveLink, identity: ServiceAccount) {
   };
 }
 
-/** RFC 7523: the claim that a service account signs with its own key. */
+/** RFC 7523 assertion, signed with the service account's key. */
 async function assertion({ clock, config }: DriveLink, identity: ServiceAccount): Promise<string> {
   const issuedAt = Math.floor(clock.now().getTime() / 1000);
   const header = { alg: "RS256", typ: "JWT", ...(identity.keyId ? { kid: identity.keyId } : {}) };

@@ -5,15 +5,15 @@ import { noSuchItem } from "./failure.ts";
 import { type DriveFile, findFile, isFolder, listFiles } from "./files.ts";
 import type { DriveLink } from "./shape.ts";
 
-/** What a path leads to. */
+/** The file or folder at a path. */
 export interface Found {
   /** File at the path. Null for the root if none is configured. */
   file: DriveFile | null;
-  /** What a shortcut leads to, else the same. Its id is `root` for My Drive. */
+  /** ID of a shortcut's target, else of the file. `root` for My Drive. */
   id: string;
   target: DriveFile | null;
   driveId: string | null;
-  /** What its own id begins with, and what ids below it do. Empty, unless a shortcut led out of the root. */
+  /** Prefix of its own ID and of all IDs below it. Empty, unless a shortcut leads outside the root. */
   above: string;
   prefix: string;
 }
@@ -23,7 +23,7 @@ const ID = /^[A-Za-z0-9_-]+$/;
 /** Deeper than Drive itself allows. */
 const MAX_DEPTH = 110;
 
-/** The root, with whatever `rootFolderId` names. Throws `upstream` where these credentials can't see it. */
+/** The root, with the folder in `rootFolderId`. Throws `upstream` if the credentials can't access it. */
 export async function findRoot(link: DriveLink, isHurried: boolean): Promise<Found> {
   const { rootFolderId } = link.config;
   if (rootFolderId === undefined)
@@ -49,8 +49,8 @@ export const isRootGone = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.reason === ROOT_GONE;
 
 /**
- * What a path means: `/`, the id of a file or folder, or names from the root on, in each part one or the other.
- * Throws `not_found`, also for what lies outside of the root, and `bad_request` for a name that several bear.
+ * Resolves a path: `/`, the ID of a file or folder, or names from the root, each part either one. Throws `not_found`,
+ * also for files outside the root, and `bad_request` for an ambiguous name.
  */
 export async function findPath(link: DriveLink, path: string): Promise<Found> {
   let found = await findRoot(link, false);
@@ -90,11 +90,11 @@ async function findChild(link: DriveLink, parent: Found, part: string): Promise<
   return named[0] ?? null;
 }
 
-/** By name, also the name that a document of Google's gets when it is exported. */
+/** Finds an entry by name, including the name under which a Google document is exported. */
 async function findNamed(link: DriveLink, { id, driveId }: Found, part: string): Promise<DriveFile[]> {
   const listing = { folderId: id, driveId, pageSize: 10, withShared: seesShared(link, id) };
   const { files } = await listFiles(link, { ...listing, name: part }, false);
-  const exact = files.filter((file) => file.name === part); // Drive compares without case
+  const exact = files.filter((file) => file.name === part); // Drive ignores case
   const plain = withoutEnding(part);
   if (exact.length > 0 || plain === null) return exact;
   const exported = await listFiles(link, { ...listing, name: plain }, false);
@@ -115,11 +115,11 @@ async function isBelow(link: DriveLink, parent: Found, file: DriveFile): Promise
   return false;
 }
 
-/** A service account has no My Drive of its own; what is shared with it is what it has. */
+/** A service account has no My Drive of its own; it sees what is shared with it. */
 export const seesShared = ({ config, credentials }: DriveLink, folderId: string): boolean =>
   folderId === "root" && config.rootFolderId === undefined && Boolean(credentials.serviceAccountJson);
 
-/** One page of a folder. Drive gives folders first, then by name. */
+/** One page of a folder. Drive returns folders first, then by name. */
 export async function browse(link: DriveLink, path: string, pageToken?: string): Promise<FilePage> {
   const found = await findPath(link, path);
   if (found.target && !isFolder(found.target)) throw noSuchItem(JSON.stringify(path));

@@ -6,26 +6,26 @@ import { askDrive } from "./client.ts";
 import { type DriveFile, FIELDS, readFile } from "./files.ts";
 import { baseOf, type DriveLink } from "./shape.ts";
 
-/** Sent at once; Google wants a multiple of 256 KiB. */
+/** Size of one part; Google requires a multiple of 256 KiB. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** Failures of one part in a row. */
+/** Consecutive failures of one part. */
 const MAX_FAILURES = 5;
 
 /** An upload and its metadata. */
 export interface Upload {
-  /** The file whose content is replaced; null for a new one, which `metadata` describes. */
+  /** The file whose content is replaced; null for a new file described by `metadata`. */
   id: string | null;
   metadata: JsonObject;
   contentType: string;
-  /** The file's path, for a person. */
+  /** The file's path, for messages. */
   what: string;
   /** Expected number of bytes. Null if unknown. */
   size: number | null;
 }
 
 /**
- * Uploads bytes in parts that can be sent again. Drive shows nothing of them before the last has come, and the content
- * before until then. Throws `changedFile` for other bytes than `size` says, `upstream` where Drive stored others.
+ * Uploads bytes in parts that can be sent again. Until the last part has arrived, Drive shows the previous content, or
+ * no file. Throws `changedFile` if the length isn't `size`, and `upstream` if Drive stored other bytes.
  */
 export async function uploadFile(
   link: DriveLink,
@@ -119,7 +119,7 @@ async function sendPart(
 const lost = ({ what }: Session) =>
   new AppError("upstream", `Google Drive lost a part of the upload of ${what}.`, { retryable: true });
 
-/** What Drive has: the whole file, or so many bytes of it. */
+/** The current state at Drive: the complete file, or the number of bytes received. */
 async function put(
   link: DriveLink,
   { url, what }: Session,
@@ -140,7 +140,7 @@ async function put(
   return { file: readFile(reply), received: 0 };
 }
 
-/** Parts of one size, the last of them shorter, or empty. */
+/** Parts of equal size, except for the last, which may be empty. */
 async function* partsOf(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ bytes: Uint8Array<ArrayBuffer>; isLast: boolean }> {

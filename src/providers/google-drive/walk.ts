@@ -6,10 +6,10 @@ import { recallOrWalk } from "./recall.ts";
 import type { DriveLink } from "./shape.ts";
 import { findRoot, seesShared } from "./tree.ts";
 
-/** A slash in a name would read as a folder; it is written as its wide form. */
+/** Fullwidth slash, which replaces a slash in a name: that would look like a folder. */
 const SLASH = "\uff0f";
 
-/** All files by the path of their names, in order of UTF-8 bytes, as an extract asks for them. */
+/** All files by path, in order of UTF-8 bytes, as an extract needs them. */
 export function driveSource(link: DriveLink): FileSource {
   const found = new Map<string, Walked>();
   return {
@@ -35,17 +35,17 @@ export function driveSource(link: DriveLink): FileSource {
 
 /** A file on a walk. */
 export interface Walked {
-  /** Of names, below the folder where the walk began. */
+  /** Path of names below the starting folder. */
   path: string;
-  /** A shortcut as itself, with its target named in it. */
+  /** The shortcut itself if it is one, including its target. */
   file: DriveFile;
-  /** Further names of a Sheet, which no other file of the folder has. */
+  /** Additional names of a Sheet that no other file in the folder has. */
   others?: readonly OtherName[];
-  /** Ids of the folders on the way to it, as they are listed and as shortcuts lead to them. */
+  /** IDs of the folders above, both as listed and as targets of shortcuts. */
   trail: readonly string[];
 }
 
-/** All files below a folder whose paths start with `prefix`, in order of UTF-8 bytes; `seen` hears of all it comes by. */
+/** All files below a folder whose paths start with `prefix`, in order of UTF-8 bytes; calls `seen` for every entry. */
 export async function* walkDrive(
   link: DriveLink,
   { id, driveId }: { id: string; driveId: string | null },
@@ -58,12 +58,12 @@ export async function* walkDrive(
 interface Walk {
   link: DriveLink;
   prefix: string;
-  /** Files returned so far: each is returned once, whatever shortcuts lead to it. */
+  /** IDs of files returned so far: each is returned once, however many shortcuts lead to it. */
   given: Set<string>;
   seen(file: DriveFile): void;
 }
 
-/** `trail` is the folders on the way here: a shortcut to one of them leads in a circle. */
+/** `trail` lists the folders above: a shortcut to one of them would be a cycle. */
 async function* walkFolder(
   walk: Walk,
   folder: { id: string; driveId: string | null },
@@ -92,7 +92,7 @@ async function* walkFolder(
   }
 }
 
-/** What lies in a folder, by its path; a further name that is another file's own belongs to that one. */
+/** Entries of a folder, by path; an additional name that is another file's own name refers to that file. */
 function childrenOf(files: readonly DriveFile[], above: string) {
   const children = named(files).map(({ name, file }) => ({
     file,
@@ -105,7 +105,7 @@ function childrenOf(files: readonly DriveFile[], above: string) {
   }));
 }
 
-/** Each file with a name of its own: of several that bear one name the oldest keeps it, the others bear their id too. */
+/** Makes names unique: the oldest of several files keeps its name, the others get their ID appended. */
 function named(files: readonly DriveFile[]): { name: string; file: DriveFile }[] {
   const order = (file: DriveFile) => `${file.createdTime ?? ""} ${file.id}`;
   const taken = new Set<string>();

@@ -9,20 +9,20 @@ import type { DriveLink } from "./shape.ts";
 import { findPath, findRoot, itemOf } from "./tree.ts";
 import { uploadFile } from "./upload.ts";
 
-/** A folder on the way to a file. */
+/** A folder above a file. */
 interface Parent {
   id: string;
   driveId: string | null;
 }
 
-/** Folders that were found or made, by path. */
+/** Folders that were found or created, by path. */
 const known = new WeakMap<DriveLink, Map<string, Promise<Parent>>>();
 
 const MAX_NAME = 1_024;
 const READ_ONLY =
   "This connection of Google Drive only reads: set access to write in its config, then sign in again.";
 
-/** Files are written by the path of their names; folders on the way are made. */
+/** Writes files by path and creates missing folders. */
 export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
   isFolderLike: false,
 
@@ -44,7 +44,7 @@ export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
     const parent = await findParent(link, names);
     const file = (parent && (await findNamed(link, parent, name))) ?? (await findById(link, path));
     if (!file) return;
-    // into the trash, where its owner finds it for 30 days
+    // moves it to the trash, where its owner finds it for 30 days
     const request = {
       path: `/files/${encodeURIComponent(file.id)}`,
       what: JSON.stringify(path),
@@ -109,7 +109,7 @@ function split(path: string): [folders: string[], name: string] {
   return [names.slice(0, -1), path.endsWith("/") ? "" : (names.at(-1) ?? "")];
 }
 
-/** The file of that name, of several the oldest; null where there is none. Google's own documents are none. */
+/** The file of that name, the oldest if there are several, null if there is none. Ignores Google's own documents. */
 async function findNamed(link: DriveLink, parent: Parent, name: string): Promise<DriveFile | null> {
   const files = await named(link, parent, name);
   return files.find((file) => !isFolder(file) && file.target === null && !isNative(file.mimeType)) ?? null;
@@ -121,7 +121,7 @@ async function named(link: DriveLink, { id, driveId }: Parent, name: string): Pr
   return files.filter((file) => file.name === name).sort((a, b) => (age(a) < age(b) ? -1 : 1));
 }
 
-/** What a path of ids leads to; null where that is nothing, or a folder. */
+/** The file at a path of IDs; null if there is none or it is a folder. */
 async function findById(link: DriveLink, path: string): Promise<DriveFile | null> {
   const found = await findPath(link, path).catch((error: unknown) => {
     if (error instanceof AppError && (error.code === "not_found" || error.code === "bad_request"))
@@ -147,7 +147,7 @@ async function findFolder(link: DriveLink, parent: Parent, name: string): Promis
   return folder.target ? findFile(link, folder.target.id, false) : folder;
 }
 
-/** The folder of these names, made where it is not there; one at a time, so that none is made twice. */
+/** The folder at this path, created if it is missing; one at a time, so that none is created twice. */
 function makeParent(link: DriveLink, names: readonly string[]): Promise<Parent> {
   const folders = known.get(link) ?? new Map<string, Promise<Parent>>();
   known.set(link, folders);
@@ -170,6 +170,6 @@ async function make(link: DriveLink, names: readonly string[]): Promise<Parent> 
   const created = readFile(
     await readDrive(link, { path: "/files", query, method: "POST", body, what, isHurried: false }),
   );
-  // another process may have made one of that name meanwhile: the oldest is the one
+  // another process may have created the same folder in the meantime: use the oldest
   return (await findFolder(link, parent, name)) ?? created;
 }

@@ -13,15 +13,15 @@ import type { Grant, HttpAccess, JsonList, Link } from "../contract.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { linked, type PageRequest } from "./pages.ts";
 
-/** Pause after a 429 without a time to retry. */
+/** Pause after a 429 without `Retry-After`. */
 const THROTTLED_MS = 10_000;
-/** What the limits of a reply that was good may hold the next one back for; beyond it a refusal has to say so. */
+/** Longest pause taken from the rate limit headers of a successful response; longer ones only after a refusal. */
 const MAX_NOTED_MS = 900_000;
 const MAX_REDIRECTS = 3;
 const MAX_SAID = 300;
-/** Nothing is nested deeper than this on purpose, and traversing it would overflow the stack. */
+/** No real response is nested deeper, and traversing one would overflow the stack. */
 const MAX_LEVELS = 1_000;
-/** Lists and objects of a page, each of which takes far more memory than its two brackets. */
+/** Maximum number of lists and objects in a page: each takes far more memory than its two brackets. */
 const MAX_OBJECTS = 2_000_000;
 
 /** Request state of one resource. */
@@ -29,9 +29,9 @@ export interface Asking {
   access: HttpAccess;
   link: Link;
   endpoint: Endpoint;
-  /** Its path, below the base address. */
+  /** Its path, relative to the base URL. */
   spec: string;
-  /** Host and port, for the beginning of sentences. */
+  /** Host and port, to start messages with. */
   system: string;
   /** Tokens granted so far, which are masked. */
   secrets: string[];
@@ -44,27 +44,26 @@ export interface AskOptions {
   pageRequest: PageRequest;
   /** Status codes that aren't errors. */
   ends: readonly number[];
-  /** The names that lead to the rows, where their text will do. */
+  /** Path of the rows, if their text is enough. */
   listAt: readonly string[] | null;
 }
 
 export interface Reply {
   status: number;
   headers: Headers;
-  /** Of the last hop. */
+  /** Of the last redirect. */
   url: string;
-  /** Integers beyond 2^53 in it are `bigint`. Null where there is no content. */
+  /** Integers beyond 2^53 are `bigint`. Null if there is no content. */
   body: Json;
-  /** What the body was read of. */
+  /** The text that the body was parsed from. */
   text: string;
-  /** The rows, which are not read; in `body` their list is empty then. Null where the body has them. */
+  /** The rows, unparsed; their list in `body` is empty then. Null if the rows are in the body. */
   list: JsonList | null;
 }
 
 /**
- * Asks for one page, within the limits that the API names, and again where it fails in passing. A redirect is followed
- * on the same server alone; a kept token that is refused is replaced once.
- * Throws `upstream`; the other side's words in it may hold what is in `secrets`.
+ * Requests one page, within the API's rate limits, and retries temporary failures. Follows redirects only on the same
+ * server and replaces a rejected token once. Throws `upstream`; the server's text in it may contain `secrets`.
  */
 export function ask(asking: Asking, options: AskOptions): Promise<Reply> {
   const { link, system, endpoint, spec } = asking;
@@ -140,7 +139,7 @@ async function read(
   const { status, headers, url } = response;
   const charset = charsetOf(headers.get("content-type") ?? "");
   const bytes = await bytesOf(system, response);
-  // Rows that may show the credentials they were asked for with don't stay bytes.
+  // Rows that may contain the request's credentials are parsed, so that they can be masked.
   const isRaw = status === 200 && charset === "utf-8" && listAt && !mayHold(bytes, asking.secrets);
   const cut = isRaw ? await cutList(bytes, listAt) : null;
   const text = cut ? cut.around : decoded(bytes, charset);
@@ -179,15 +178,15 @@ const repeatedOf =
   };
 
 interface BoundedJson {
-  /** Undefined for what is no JSON. */
+  /** Undefined if it isn't JSON. */
   echoed: Json | undefined;
-  /** What the text has more of than is made of it; null where it is within measure. */
+  /** Which limit the text exceeds; null if none. */
   excess: string | null;
 }
 
 const NOTHING: BoundedJson = { echoed: undefined, excess: null };
 
-/** Counts the keys that an object of the reply has more than once for `asking`. */
+/** Parses JSON within the limits and counts duplicate keys for `asking`. */
 async function boundedJson(text: string, asking: Asking | null): Promise<BoundedJson> {
   const tooDeep = `more than ${MAX_LEVELS} levels of lists and objects.`;
   if (text.length <= SHORT_CHARACTERS && isTooDeep(text, MAX_LEVELS))
@@ -243,7 +242,7 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
   return { kind: "refused", error: new AppError("upstream", message, { cause, details }) };
 }
 
-/** What an API's error says in words, where it says it in one of the common fields; no secret is cut, but left out. */
+/** The message of an API's error, from the usual fields; secrets are removed completely, never cut. */
 export function errorTextIn(body: unknown, secrets: readonly string[]): string {
   if (typeof body === "string") return clipped(hideSecrets(body, secrets));
   if (Array.isArray(body)) return errorTextIn(body[0], secrets);
@@ -271,7 +270,7 @@ const numberIn = (headers: Headers, name: string): number | null => {
 /** True if a response's headers say that no requests are left. */
 const isSpent = (headers: Headers): boolean => numberIn(headers, "remaining") === 0;
 
-/** Milliseconds until the limit is as it was, which headers name as seconds from now or as an instant of the epoch. */
+/** Milliseconds until the limit resets, which headers give in seconds or as a Unix time. */
 function resetMs(headers: Headers, link: Pick<Link, "clock">): number | null {
   const reset = numberIn(headers, "reset");
   if (reset === null) return null;

@@ -93,12 +93,12 @@ const Auth = Type.Union([
   }),
 ]);
 
-/** Resources of one template. */
+/** Maximum number of resources of a template. */
 export const MAX_RESOURCES = 200;
 
 /**
- * What a connection template says of an HTTP API (docs/decisions/connections.md). `{{config.x}}` may stand in all texts,
- * `{{credentials.x}}` in those of `auth` but for addresses and names.
+ * HTTP API of a connection template (docs/decisions/connections.md). All strings may contain `{{config.x}}`, those of
+ * `auth` also `{{credentials.x}}`, except in addresses and names.
  */
 export const HttpTemplate = object({
   http: object(
@@ -157,7 +157,7 @@ interface PathFault {
   message: string;
 }
 
-/** What a text's templates read, each of them as a template of its own. */
+/** The variables in a string's template expressions. */
 function readsIn(value: string): Template[] {
   return readPieces(value).flatMap((piece) => {
     if (typeof piece === "string") return [];
@@ -170,7 +170,7 @@ function readsIn(value: string): Template[] {
 const keysOf = (schema: JsonObject | undefined): string[] | null =>
   isObject(schema?.properties) ? Object.keys(schema.properties) : null;
 
-/** The texts of a definition that templates may stand in, each with its path and the names it may use. */
+/** The strings of a definition that may contain templates, each with its path and the allowed variables. */
 function textsOf(definition: HttpTemplate): { path: string[]; value: string; names: readonly string[] }[] {
   const { http } = definition;
   const found: { path: string[]; value: string; names: readonly string[] }[] = [
@@ -200,7 +200,7 @@ function textsOf(definition: HttpTemplate): { path: string[]; value: string; nam
 const extraParamsOf = ({ http: { auth } }: HttpTemplate): Record<string, string> =>
   ("extraParams" in auth ? auth.extraParams : undefined) ?? {};
 
-/** The fields of `auth` that hold an address. */
+/** The fields of `auth` that contain an address. */
 const authAddresses = (auth: HttpAuth) =>
   (["authorizeUrl", "tokenUrl"] as const).flatMap((field) => {
     const value = (auth as Partial<Record<typeof field, string>>)[field];
@@ -238,7 +238,7 @@ const DEFAULTS = {
   },
 } as const;
 
-/** The credential that a way to authorise takes where its template does not say which. */
+/** Default credential of an authentication type. */
 const SOLE: Partial<Record<HttpAuth["type"], string>> = {
   bearer: "token",
   header: "value",
@@ -249,7 +249,7 @@ const SOLE: Partial<Record<HttpAuth["type"], string>> = {
 /** Fields of `auth` with fixed values. */
 const CHOICES = ["type", "clientAuth", "tokenAuth"];
 
-/** All texts of `auth`, those that are not given filled up; a credential that is the only one goes by any name. */
+/** All strings of `auth`, completed with defaults; a single credential is used whatever its name. */
 export function authTexts({ http: { auth }, credentialsSchema }: HttpTemplate): Record<string, string> {
   const field = SOLE[auth.type];
   const [only, ...others] = keysOf(credentialsSchema) ?? [];
@@ -314,7 +314,7 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
 const resourceFaults = ({ resources = [] }: HttpTemplate["http"]): PathFault[] =>
   resourcesFaults(resources).map(({ path, message }) => ({ path: ["resources", ...path], message }));
 
-/** A header that carries credentials is sent in no other way. */
+/** A header that carries credentials may not be set anywhere else. */
 function headersFaults(definition: HttpTemplate): PathFault[] {
   const { auth, headers = {} } = definition.http;
   const carrier =
@@ -356,7 +356,7 @@ function templateFault(
   }
 }
 
-/** Why this is no address that requests can go to; null where it is one. */
+/** Why requests can't be sent to the address; null if they can. */
 export function addressFault(address: string): string | null {
   if (!/^https?:\/\//i.test(address)) return "A URL must start with http:// or https://.";
   if (!URL.canParse(address)) return "Invalid URL.";
@@ -365,7 +365,7 @@ export function addressFault(address: string): string | null {
   return search || hash ? "The address can't have parameters; it ends with its path." : null;
 }
 
-/** `default`s of a schema's own properties under the values that are given. */
+/** Adds `default`s of a schema's own properties to the given values. */
 export function withSchemaDefaults(schema: JsonObject | undefined, values: JsonObject): JsonObject {
   const filled: JsonObject = {};
   for (const [name, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {

@@ -184,10 +184,10 @@ interface PathFault {
   message: string;
 }
 
-/** Not known before the run. */
+/** Unknown until the run. */
 const isOpen = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
 
-/** Why `spec` is no path below a base address; null where it is one. */
+/** Why `spec` isn't a path relative to a base URL; null if it is. */
 export function specFault(spec: string): string | null {
   if (isOpen(spec)) return null;
   if (!spec.startsWith("/") || spec.startsWith("//"))
@@ -198,7 +198,7 @@ export function specFault(spec: string): string | null {
     : null;
 }
 
-/** Errors that the shape can't express. Paths are relative to the endpoint. Values that are templates pass. */
+/** Errors that the shape can't express. Paths are relative to the endpoint. Templates are accepted as values. */
 export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): PathFault[] {
   if (!isObject(endpoint)) return [];
   const faults: PathFault[] = [];
@@ -271,7 +271,7 @@ const endFaults = (paginator: Paginator): PathFault[] =>
 const locationOf = (part: object): "query" | "body" =>
   "in" in part && part.in === "body" ? "body" : "query";
 
-/** The parameter that a paginator's field names, or by default has. */
+/** The parameter set in a paginator's field, or its default. */
 export function counterOf(paginator: Paginator, field: string): string | undefined {
   const value = (paginator as Record<string, unknown>)[field];
   if (typeof value === "string") return value;

@@ -16,9 +16,9 @@ import { type PageBody, searchPage } from "./search.ts";
 const MAX_EMPTY_PAGES = 1_000;
 
 /**
- * The rows of one resource of an HTTP API, page by page, as its endpoint says. The API's own filter may be wider than
- * the range, so that the caller applies it too. A list that repeats a page, or does not end, fails.
- * Throws `definition_invalid` for what can't be asked, `upstream` for the rest.
+ * The rows of one resource of an HTTP API, page by page, as defined by its endpoint. The API's own filter may be wider
+ * than the range, so the caller filters too. A list that repeats a page or doesn't end is an error.
+ * Throws `definition_invalid` for an impossible request, `upstream` for other failures.
  */
 export async function extractHttp(
   access: HttpAccess,
@@ -31,7 +31,7 @@ export async function extractHttp(
   const odd = new OddValues();
   const asking: Asking = { access, link, endpoint, spec: request.spec, system: host, secrets: [], odd };
   const reading = new Reading(asking, request);
-  // Rows that are left out have to be those with the greatest cursors, and nobody knows the order of these.
+  // The rows left out have to be those with the greatest cursors, but their order is unknown.
   const maxRows = request.range === null ? request.maxRows : null;
   const walk = {
     system: host,
@@ -91,7 +91,7 @@ function endpointOf(request: ExtractRequest): Endpoint {
   return value;
 }
 
-/** Pages of one resource, as they come. */
+/** Pages of one resource, in order. */
 class Reading {
   rows = 0;
   /** Total according to the last page. */
@@ -110,7 +110,7 @@ class Reading {
     return { rows: Array.isArray(rows) ? rows : [], next };
   }
 
-  /** All rows of a page as one, where the path of their list is known and no more than their text is asked for. */
+  /** All rows of a page as one text, if the path of their list is known and nothing else is needed. */
   async text(
     pageRequest: PageRequest,
     listAt: readonly string[],
@@ -119,7 +119,7 @@ class Reading {
     return { rows: countOf(rows) > 0 ? [rows] : [], next };
   }
 
-  /** Throws with no credential in what it says. */
+  /** Masks credentials in errors. */
   async #read(
     pageRequest: PageRequest,
     listAt: readonly string[] | null,
@@ -208,7 +208,7 @@ class Reading {
   }
 }
 
-/** Of texts those alone are the same that have the same bytes. */
+/** Compares text rows by their bytes. */
 function isSame(rows: Rows, before: Rows): boolean {
   if (Array.isArray(rows) || Array.isArray(before)) return Bun.deepEquals(rows, before);
   return textOf(rows).equals(textOf(before));

@@ -25,12 +25,12 @@ export const HTTP_PROVIDER = "http";
 
 /** Maximum bytes to read of a verification response. */
 const MAX_VERIFY_BYTES = 64 * 1024;
-/** Tokens that are good for a minute are common enough: they are used until half a minute before their end. */
+/** For tokens that are valid for about a minute: they are used until 30 seconds before they expire. */
 const SHORTER_MARGIN_SECONDS = 30;
 
 /**
- * The provider that a connection template describes: an HTTP API with its own way to carry credentials.
- * Config and credentials are checked against the template's JSON Schemas, by whoever has the definition.
+ * Creates the provider for a connection template: an HTTP API with its own authentication. The caller validates config
+ * and credentials by the template's JSON Schemas.
  */
 export function httpTemplateProvider(definition: HttpTemplate): Provider {
   const { requestsPerMinute, resources } = definition.http;
@@ -61,7 +61,7 @@ export function httpTemplateProvider(definition: HttpTemplate): Provider {
   };
 }
 
-/** Where paths begin, with no slash at the end. Throws `template_error`, and `definition_invalid` for what is no address. */
+/** Base of paths, without a trailing slash. Throws `template_error`, or `definition_invalid` for a bad address. */
 export function baseUrlOf(definition: HttpTemplate, config: JsonObject): string {
   return addressOf(definition, definition.http.baseUrl, config, "base address").replace(/\/+$/, "");
 }
@@ -128,12 +128,12 @@ function settingOf({ credentialsSchema }: HttpTemplate): { details?: Record<stri
   return names.length === 1 ? { details: { setting: `credentials.${names[0]}` } } : {};
 }
 
-/** What a reply says went wrong though its status is good, as Slack and GraphQL have it; null for nothing. */
+/** Error in a response with a successful status, as in Slack and GraphQL; null if there is none. */
 function saidIn(bytes: Uint8Array, secrets: readonly string[]): string | null {
   try {
     return errorIn(JSON.parse(Buffer.from(bytes).toString()), "", secrets);
   } catch (error) {
-    if (error instanceof SyntaxError) return null; // a page is as good as JSON where its status is
+    if (error instanceof SyntaxError) return null; // with this status any content is fine
     throw error;
   }
 }
@@ -216,10 +216,10 @@ async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean)
   }
 }
 
-/** The config and credentials that a link or an unsaved connection has. */
+/** Config and credentials of a link or of an unsaved connection. */
 type Settings = Pick<Link, "config" | "credentials">;
 
-/** How a person signs in for a connection with these settings. Throws `definition_invalid`, `template_error`. */
+/** How a user signs in for a connection with these settings. Throws `definition_invalid`, `template_error`. */
 function termsOf(definition: HttpTemplate, { config, credentials }: Settings): SignInTerms | null {
   const { auth } = definition.http;
   if (auth.type !== "oauth2_authorization_code") return null;
@@ -245,21 +245,21 @@ const bearer = (token: string): Grant => ({
   secrets: [token],
 });
 
-/** A text as one segment of a path. Colons stay: they may stand there, and some servers want them so. */
+/** Encodes a string as one path segment. Colons remain: they are allowed, and some servers require them. */
 function segmentOf(text: string): string {
   if (/^\.{0,2}$/.test(text))
     throw new AppError("definition_invalid", "The credentials can't be empty or dots: a path carries them.");
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
-/** Forms in which a secret may come back: unchanged, and encoded for URLs. */
+/** Forms in which a secret may be echoed: unchanged and URL-encoded. */
 const spelt = (secret: string): string[] => [
   secret,
   encodeURIComponent(secret),
   new URLSearchParams({ s: secret }).toString().slice(2),
 ];
 
-/** Asks for a token by RFC 6749, section 4.4. */
+/** Requests a token by client credentials (RFC 6749, section 4.4). */
 async function fetchToken(
   definition: HttpTemplate,
   link: Link,

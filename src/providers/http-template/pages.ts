@@ -13,19 +13,19 @@ export interface PageRequest {
   body: JsonObject | null;
 }
 
-/** A reply whose rows were counted. */
+/** A response and the number of its rows. */
 export interface CountedPage extends PageBody {
-  /** Of the last hop. */
+  /** Of the last redirect. */
   url: string;
   headers: Headers;
-  /** Items that the API gave, those included that are no rows here. */
+  /** Number of items in the response, including those that aren't rows. */
   items: number;
 }
 
 type Range = NonNullable<ExtractRequest["range"]>;
 type Counting = Extract<Paginator, { type: "page" | "offset" }>;
 
-/** What the first page is asked with. Throws `definition_invalid` for a cursor's value that can't be written so. */
+/** The request for the first page. Throws `definition_invalid` for a cursor value that the format can't express. */
 export function firstPage(endpoint: Endpoint, address: string, request: ExtractRequest): PageRequest {
   const { params = {}, body, paginator = { type: "none" }, incremental } = endpoint;
   let pageRequest: PageRequest = { url: withQuery(new URL(address), params).href, body: body ?? null };
@@ -61,7 +61,7 @@ function sizeOf(paginator: Exclude<Paginator, { type: "none" }>, batchSize: numb
   return Math.min(pageSize, batchSize ?? pageSize);
 }
 
-/** What asks for the next page; null after the last. Throws `upstream` for what leads nowhere, or to another server. */
+/** The request for the next page; null after the last. Throws `upstream` for a broken link or one to another server. */
 export async function nextPage(
   link: Link,
   paginator: Paginator,
@@ -113,7 +113,7 @@ function counted(
 const isTrue = (value: Json) =>
   Array.isArray(value) ? value.length > 0 : Boolean(value) && !/^(?:false|no|0)$/i.test(String(value));
 
-/** A cursor or an address; null where there is none. */
+/** A cursor or a URL; null if there is none. */
 async function cursorIn(
   link: Link,
   page: PageBody,
@@ -184,12 +184,12 @@ function parameterOf(
 function put(body: JsonObject, [head = "", ...rest]: string[], value: string | number): JsonObject {
   const inner = Object.hasOwn(body, head) ? body[head] : undefined;
   const made = rest.length === 0 ? value : put(isObject(inner) ? inner : {}, rest, value);
-  return Object.fromEntries([...Object.entries(body), [head, made]]); // `__proto__` too is only a name
+  return Object.fromEntries([...Object.entries(body), [head, made]]); // keeps `__proto__` as an ordinary name
 }
 
 /**
- * A cursor's value as the API wants it. What a format can't say exactly is rounded outwards, so that more is asked for
- * rather than less: the caller leaves out what lies outside.
+ * A cursor value in the API's format. If the format is less exact, rounds outwards, so that the request covers more
+ * than the range: the caller leaves out the rest.
  */
 function written(
   field: string,

@@ -7,7 +7,7 @@ import { Endpoint, endpointFaults, specFault } from "./endpoint.ts";
 /** Name of a template's resource. No path has this form. */
 export const RESOURCE_NAME = "^[a-z][a-z0-9_]{0,62}$";
 
-/** A list of the API that extracts name in their `spec`. */
+/** A list of the API that extracts reference by name in `spec`. */
 export const TemplateResource = object({
   name: Type.String({ pattern: RESOURCE_NAME, description: "Name that extracts use in their spec" }),
   title: optional(
@@ -63,7 +63,7 @@ function resourceFaults({ spec, endpoint = {}, incremental }: TemplateResource):
   return faults;
 }
 
-/** The texts of a resource in which `{{config.x}}` may stand, paths relative to it. */
+/** The strings of a resource that may contain `{{config.x}}`, with paths relative to it. */
 export const templatesOf = ({
   spec,
   endpoint = {},
@@ -73,7 +73,7 @@ export const templatesOf = ({
   ...textsIn(endpoint.body ?? {}, ["endpoint", "body"]),
 ];
 
-/** Texts with templates in a value. */
+/** Strings with templates in a value. */
 function textsIn(value: Json | JsonObject, path: string[]): { path: string[]; value: string }[] {
   if (typeof value === "string") return value.includes("{{") ? [{ path, value }] : [];
   const inner = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : [];

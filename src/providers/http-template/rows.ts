@@ -13,14 +13,14 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
   for (const name of ["errors", "error"]) {
     const error = Object.hasOwn(body, name) ? body[name] : null;
     const isSaid = isObject(error) ? Object.keys(error).length > 0 : Array.isArray(error) && error.length > 0;
-    if (new RegExp(`^${name}\\b`).test(dataPath)) continue; // it is the list that is read
+    if (new RegExp(`^${name}\\b`).test(dataPath)) continue; // this is the list to read
     if (isSaid || (typeof error === "string" && error !== ""))
       return errorTextIn(error, secrets) || "it has no words";
   }
   return body.ok === false ? "it says that it is not ok" : null;
 }
 
-/** The names that lead to the rows of a reply; null where more than a path is asked, or something else looks into the rows. */
+/** The path of a response's rows; null if `dataPath` isn't a plain path or something else needs the rows parsed. */
 export function listFieldOf({ dataPath, totalPath, paginator }: Endpoint): string[] | null {
   const { nextPath, cursorPath, hasNextPath } = (paginator ?? {}) as Record<string, unknown>;
   const others = [totalPath, nextPath, cursorPath, hasNextPath].filter((path) => typeof path === "string");
@@ -33,7 +33,7 @@ export function listFieldOf({ dataPath, totalPath, paginator }: Endpoint): strin
   return looksInto ? null : dataPath.split(".");
 }
 
-/** The rows of a reply, and how many items it has of which they were made. */
+/** The rows of a response, and the number of items that they were made from. */
 export async function rowsIn(asking: Asking, page: PageBody): Promise<{ rows: JsonObject[]; items: number }> {
   const { body } = page;
   const { endpoint, system, spec, link, secrets } = asking;

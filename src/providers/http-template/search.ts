@@ -5,19 +5,19 @@ import { exactJson, parseExact } from "../../base/json-numbers.ts";
 import { jsonOf } from "../api/send.ts";
 import type { Link } from "../contract.ts";
 
-/** A page, read, and its text. */
+/** A parsed page and its text. */
 export interface PageBody {
   body: Json;
   text: string;
 }
 
-/** Maximum cost of searching here. Anything beyond it goes to a child process. */
+/** Limits of a search in this process. Larger ones run in a child process. */
 const HERE: SearchLimits = { ms: 15, size: 1024 * 1024 };
 
-/** Names with dots between them: all that such a JMESPath means is where a value stands. */
+/** Names separated by dots: a JMESPath expression that is only a path. */
 export const FIELD_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 
-/** What a JMESPath expression finds in a page; null for nothing. Throws as `searchJson` does. */
+/** What a JMESPath expression finds in a page; null if nothing. Throws as `searchJson` does. */
 export async function searchPage(
   { compute }: Link,
   { body, text }: PageBody,

@@ -8,9 +8,9 @@ import type { NamedResource, Tables } from "../contract-tables.ts";
 import { type HttpTemplate, withSchemaDefaults } from "./definition.ts";
 import { extractHttp } from "./extract.ts";
 
-/** What the list of tables has for the schema of each resource. */
+/** Schema name of all resources in the list of tables. */
 const SCHEMA = "http";
-/** Columns are told from so many rows of the first page. */
+/** Number of rows on the first page that columns are inferred from. */
 const SEEN_ROWS = 100;
 
 /** The template's resources. With `config` their paths and endpoints are filled in. Throws `template_error`. */
@@ -27,7 +27,7 @@ export function namedResources(definition: HttpTemplate, config: JsonObject | nu
   }));
 }
 
-/** The template's resources as tables: the API itself tells of no columns, so that rows do. */
+/** The template's resources as tables. The API doesn't list columns, so they are inferred from rows. */
 export function httpTables(definition: HttpTemplate, http: HttpAccess): Tables {
   const first = async (link: Link, schema: string, table: string, limit: number) => {
     const resource = namedResources(definition, link.config).find(({ name }) => name === table);
@@ -68,10 +68,10 @@ export function httpTables(definition: HttpTemplate, http: HttpAccess): Tables {
   };
 }
 
-/** Nothing is asked for by a cursor where there is none. */
+/** Without a range there is no cursor to filter by. */
 const withoutRange = ({ incremental: _, ...endpoint }: JsonObject): JsonObject => endpoint;
 
-/** In the order in which the rows have them; `dataType` is what JSON calls their values. */
+/** Ordered as in the rows; `dataType` is the JSON type of the values. */
 function columnsOf(rows: readonly JsonObject[]): Column[] {
   const types = new Map<string, Set<string>>();
   for (const row of rows) {

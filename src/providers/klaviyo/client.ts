@@ -8,11 +8,11 @@ import { type Purpose, refusal, SYSTEM } from "./failure.ts";
 import type { Tier } from "./resources.ts";
 import { addressOf, type KlaviyoLink, revisionOf } from "./shape.ts";
 
-/** Pause after a 429 without a time to retry: the longer window is a minute. */
+/** Pause after a 429 without `Retry-After`: the longer window is one minute. */
 const THROTTLED_MS = 10_000;
 
 export interface KlaviyoRequest {
-  /** Below `/api/`; each endpoint has its own limits. */
+  /** Relative to `/api/`; each endpoint has its own limits. */
   path: string;
   parameters: readonly [string, string][];
   tier: Tier;
@@ -21,8 +21,8 @@ export interface KlaviyoRequest {
 }
 
 /**
- * Gets one JSON:API document, within the endpoint's two limits (a second's and a minute's) and again where Klaviyo
- * fails in passing. Throws what `refusal` makes of any reply but 2xx.
+ * Gets one JSON:API document, within the endpoint's two rate limits (per second and per minute), with retries of
+ * temporary failures. Throws the error from `refusal` for any response other than 2xx.
  */
 export function getDocument(link: KlaviyoLink, request: KlaviyoRequest): Promise<JsonObject> {
   const { path, parameters, tier, isHurried = false } = request;
@@ -80,7 +80,7 @@ async function readReply(
   };
 }
 
-/** The headers tell of the minute's window, which all users of the account's keys share. */
+/** The headers describe the window of one minute, which all users of the account's keys share. */
 function noteLimits(link: KlaviyoLink, steady: Draw, headers: Headers): void {
   const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) =>
     Number.parseInt(headers.get(`ratelimit-${name}`) ?? "", 10),

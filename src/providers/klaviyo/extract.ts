@@ -10,7 +10,7 @@ import { attributesOf, findResource, wantedColumns } from "./request.ts";
 import { columnsOf, type Resource } from "./resources.ts";
 import type { KlaviyoLink } from "./shape.ts";
 
-/** Asks for one page of the resource's part `part`: from `order` on, and there behind `cursor`. */
+/** Request for one page of the resource's part `part`: from `order` on, and within it from `cursor`. */
 interface PageRequest {
   part: number;
   order: string | null;
@@ -25,15 +25,15 @@ interface Reading {
   order: string | null;
   from: string | null;
   to: string | null;
-  /** Attributes to ask for; null for all. */
+  /** Attributes to request; null for all. */
   fields: readonly string[] | null;
   additional: readonly string[];
   pageSize: number | null;
 }
 
 /**
- * The rows of one resource, page by page. Klaviyo's filters have their own bounds, so that the caller applies the
- * range too. Throws `not_found`, `cursor_field_missing`, `definition_invalid`, `upstream`.
+ * The rows of one resource, page by page. Klaviyo's filters have their own bounds, so the caller applies the range too.
+ * Throws `not_found`, `cursor_field_missing`, `definition_invalid`, `upstream`.
  */
 export async function extractResource(link: KlaviyoLink, request: ExtractRequest): Promise<Extraction> {
   const resource = findResource(request.spec);
@@ -75,11 +75,11 @@ export async function extractResource(link: KlaviyoLink, request: ExtractRequest
 
 const stateOf = ({ id, updated, updated_at }: JsonObject) => `${id} ${updated ?? updated_at ?? ""}`;
 
-/** The date of a row's last change; undefined where rows never change, or no list can be asked for by it. */
+/** The date of a row's last change; undefined if rows never change or no list can be filtered by it. */
 const changeOf = ({ dates }: Resource) =>
   ["updated", "updated_at"].find((name) => Object.hasOwn(dates, name));
 
-/** Whether rows come in another order than that of the cursor, and may change meanwhile. Events never do. */
+/** Whether rows aren't sorted by the cursor and may change during the reading. Events never change. */
 const mayMiss = ({ resource, order }: Reading, cursor: string): boolean =>
   (resource.parts !== undefined || order !== cursor) &&
   (changeOf(resource) !== undefined || Object.keys(resource.dates).length === 0);
@@ -142,7 +142,7 @@ async function readPage(reading: Reading, page: PageRequest): Promise<ApiPage<Pa
   return { rows, next: cursor === null ? following : { ...page, cursor } };
 }
 
-/** The cursor of a `links.next`, which goes on at the address that was asked: a proxy's links name Klaviyo's own. */
+/** The cursor in `links.next`, used with the original URL: behind a proxy the links still name Klaviyo's host. */
 function cursorIn(next: Json | undefined): string | null {
   if (typeof next !== "string" || next === "") return null;
   const cursor = URL.canParse(next, "https://a.klaviyo.com/")
@@ -216,11 +216,11 @@ function filterOf({ resource, order, from, to }: Reading, page: PageRequest): st
     : `and(${conditions.join(",")})`;
 }
 
-/** Where a filter can only ask for what comes after, it asks from a second before; the caller leaves out the rest. */
+/** A filter that is exclusive starts one second earlier; the caller leaves out the rest. */
 const lowest = (instant: string, operator: "greater-than" | "greater-or-equal"): string =>
   operator === "greater-or-equal" ? instant : new Date(instantMs(instant) - 1_000).toISOString();
 
-/** A JSON:API item as one flat row: its id, its attributes, and the ids of what it belongs to. */
+/** A JSON:API item as one flat row: its ID, its attributes and the IDs of its relationships. */
 function rowOf({ id, attributes, relationships }: JsonObject): JsonObject {
   const row: JsonObject = { id: id ?? null, ...(isObject(attributes) ? attributes : {}) };
   for (const [name, relation] of Object.entries(isObject(relationships) ? relationships : {})) {

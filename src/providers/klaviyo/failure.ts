@@ -34,8 +34,8 @@ export interface Purpose {
 const KEY_WORDS = /api[ _-]?key|authenticat|credential/i;
 
 /**
- * What a status other than 2xx means, in a sentence that tells what to change. A bad key is answered with 400, 401 or
- * 403, so that what is said counts. `details.parameter` names what of the request is wrong.
+ * The error for a status other than 2xx, in a sentence that says what to change. Klaviyo answers a bad key with 400,
+ * 401 or 403, so the message decides. `details.parameter` names the invalid part of the request.
  */
 export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number, body: unknown): AppError {
   const { code, detail, field: place } = faultOf(body);

@@ -8,7 +8,7 @@ import { KlaviyoConfig, KlaviyoCredentials } from "./shape.ts";
 
 const SCHEMA = "klaviyo";
 
-/** An account by Klaviyo's JSON:API. */
+/** A Klaviyo account through its JSON:API. */
 export const klaviyo = defineProvider({
   id: "klaviyo",
   title: "Klaviyo",

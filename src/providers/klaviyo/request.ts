@@ -25,7 +25,7 @@ export function wantedColumns(resource: Resource, columns: readonly string[]): S
   return wanted;
 }
 
-/** The wanted columns that are attributes, and what paging needs. */
+/** The requested columns that are attributes, and those that pagination needs. */
 export function attributesOf(resource: Resource, wanted: ReadonlySet<string>): string[] {
   const needed = new Set([...wanted, ...Object.keys(resource.dates)]);
   return Object.keys(resource.attributes).filter(

@@ -1,4 +1,4 @@
-/** Requests at once, and for good, of Klaviyo's rate limit tiers. */
+/** Klaviyo's rate limit tiers: burst and steady requests. */
 export interface Tier {
   burstPerSecond: number;
   steadyPerMinute: number;
@@ -12,7 +12,7 @@ export const TIERS = {
   XL: { burstPerSecond: 350, steadyPerMinute: 3_500 },
 } as const satisfies Record<string, Tier>;
 
-/** A date that a resource can be filtered by, from below and perhaps from above; it is sorted by it too. */
+/** A date that a resource can be filtered and sorted by, with a lower and perhaps an upper bound. */
 interface DateFilter {
   from: "greater-than" | "greater-or-equal";
   to: "less-than" | null;
@@ -21,31 +21,31 @@ interface DateFilter {
 /** One list of several that a resource consists of. */
 interface Part {
   filter: string;
-  /** What its rows have in addition. */
+  /** Additional columns of its rows. */
   columns: Readonly<Record<string, string>>;
-  /** Whether the account may lack it. */
+  /** Whether the account may not have it. */
   isOptional: boolean;
 }
 
 export interface Resource {
   name: string;
-  /** JSON:API's type of its items. */
+  /** JSON:API type of its items. */
   type: string;
   scope: string;
   tier: Tier;
-  /** With fields that are only given when they are asked for. */
+  /** Tier for requests with additional fields. */
   additionalTier?: Tier;
-  /** The most that Klaviyo gives for a page; null where it takes no size. */
+  /** Klaviyo's maximum page size; null if it can't be set. */
   pageSize: number | null;
   dates: Readonly<Record<string, DateFilter>>;
-  /** The date that never changes: what a whole list is sorted by. */
+  /** The date that never changes, which full reads are sorted by. */
   order: string | null;
   parts?: readonly Part[];
   /** Attributes and their types. */
   attributes: Readonly<Record<string, string>>;
-  /** Attributes that are only given when they are asked for. */
+  /** Attributes that are returned only on request. */
   additional?: readonly string[];
-  /** Relations to one thing, whose id becomes a column. */
+  /** To-one relationships, whose ID becomes a column. */
   relations?: readonly string[];
 }
 
@@ -166,7 +166,7 @@ export const RESOURCES: readonly Resource[] = [
   },
 ];
 
-/** Columns of a resource's rows, in order, with Klaviyo's names of their types. */
+/** Columns of a resource's rows, in order, with Klaviyo's type names. */
 export const columnsOf = ({ attributes, relations = [], parts = [] }: Resource): Record<string, string> => ({
   id: "string",
   ...attributes,

@@ -43,7 +43,7 @@ export type KlaviyoLink = Link<KlaviyoConfig, KlaviyoCredentials>;
 
 export const revisionOf = ({ revision }: KlaviyoConfig): string => revision ?? DEFAULT_REVISION;
 
-/** The address of `path` below `/api/`; a `baseUrl` may name that folder or not. */
+/** The URL of `path` below `/api/`; `baseUrl` may end with that folder or not. */
 export function addressOf(
   config: KlaviyoConfig,
   path: string,
@@ -54,6 +54,6 @@ export function addressOf(
   return `${base}/api/${path}${search === "" ? "" : `?${search}`}`;
 }
 
-/** Brackets, commas and the like stand as they are in Klaviyo's own examples. */
+/** Brackets, commas and similar characters aren't encoded in Klaviyo's own examples. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/%(5B|5D|2C|3A)/g, (escaped) => decodeURIComponent(escaped));

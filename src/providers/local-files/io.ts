@@ -35,34 +35,34 @@ export type LocalLink = Link<Static<typeof LocalConfig>, Static<typeof LocalCred
 
 const rootParts = (link: LocalLink): string[] => splitPath(link.config.root ?? "/");
 
-/** The real path of the connection's root; null where it has not been made yet. */
+/** The real path of the connection's root; null if it doesn't exist yet. */
 export async function findRoot(link: LocalLink): Promise<string | null> {
   const parts = rootParts(link);
   const files = await realpath(link.filesFolder).catch(absentAsNull);
   return files === null ? null : findInside(files, parts);
 }
 
-/** The real path of the connection's root, which is made where it is not there. */
+/** The real path of the connection's root, which is created if missing. */
 export async function makeRoot(link: LocalLink): Promise<string> {
   const parts = rootParts(link);
   await mkdir(link.filesFolder, { recursive: true });
   return makeInside(await realpath(link.filesFolder), parts);
 }
 
-/** A file, open for reading; who gets it closes it. Throws `not_found`, `bad_request` for what is no file. */
+/** Opens a file for reading; the caller closes it. Throws `not_found`, and `bad_request` if it isn't a file. */
 export async function openFile(link: LocalLink, path: string): Promise<FileHandle> {
   const parts = splitPath(path);
   const root = await findRoot(link);
   const real = root === null ? null : await findInside(root, parts);
   if (real === null) throw noSuchPath(path);
-  // The path is real, so a link here came after the check. Without NONBLOCK a pipe would hold us up.
+  // The path is real, so a link here was created after the check. Without NONBLOCK, opening a pipe would block.
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
   throw new AppError("bad_request", `${JSON.stringify(path)} is not a file.`);
 }
 
-/** All bytes, then `check`; the file is closed in any case. */
+/** All bytes, then calls `check`; closes the file in any case. */
 export async function* readHandle(
   handle: FileHandle,
   signal: AbortSignal,

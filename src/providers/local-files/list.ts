@@ -23,7 +23,7 @@ export async function listFolder(
   return nextPageToken === undefined ? { items } : { items, nextPageToken };
 }
 
-/** The paths of all files below `folder` that start with `prefix`, in order of bytes; linked folders are not entered. */
+/** The paths of all files below `folder` that start with `prefix`, in byte order. Doesn't follow linked folders. */
 export async function* walkFiles(
   root: string,
   prefix: string,
@@ -55,7 +55,7 @@ async function readNames(root: string, folder: string, own = false): Promise<Nam
   return names;
 }
 
-/** Whether it is a folder, or null for what is neither folder nor file, or lies outside. */
+/** Whether it is a folder, or null for special files and for links to the outside. */
 async function kindOf(root: string, folder: string, entry: Dirent): Promise<boolean | null> {
   if (entry.isDirectory()) return true;
   if (entry.isFile()) return false;

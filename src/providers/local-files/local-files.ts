@@ -17,7 +17,7 @@ import { describe, listFolder, walkFiles } from "./list.ts";
 import { findInside, translated } from "./paths.ts";
 import { localTree } from "./tree.ts";
 
-/** A folder of the organization on this machine. No path leads out of it, not even symbolic links. */
+/** A folder of the organization on this machine. No path leads outside it, not even through symbolic links. */
 export const localFiles = defineProvider({
   id: "local_files",
   title: "Local files",

@@ -3,8 +3,8 @@ import { join, sep } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
 /**
- * The real, absolute path of what lies at `parts` below `root`, which is a real path itself, or null where
- * nothing does. Throws `forbidden` where a symbolic link leads out.
+ * The real, absolute path of `parts` below `root`, which is a real path itself, or null if it doesn't exist. Throws
+ * `forbidden` if a symbolic link leads outside.
  */
 export async function findInside(root: string, parts: readonly string[]): Promise<string | null> {
   const real = await realpath(join(root, ...parts)).catch(absentAsNull);
@@ -12,7 +12,7 @@ export async function findInside(root: string, parts: readonly string[]): Promis
   return real;
 }
 
-/** As `findInside`, for a folder that is made where it is absent, level by level. Throws `conflict` over a file. */
+/** As `findInside`, but creates missing folders level by level. Throws `conflict` if one of them is a file. */
 export async function makeInside(root: string, parts: readonly string[]): Promise<string> {
   let folder = root;
   for (const [index, part] of parts.entries()) {
@@ -45,7 +45,7 @@ function checkInside(root: string, real: string, parts: readonly string[]): void
   );
 }
 
-/** For a path that may not exist, or be below a file. */
+/** For a path that may not exist or may be below a file. */
 export function absentAsNull(error: NodeJS.ErrnoException): null {
   if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
   throw error;
@@ -69,7 +69,7 @@ function localFailure(error: unknown): unknown {
   }
 }
 
-/** The work, with the file system's own errors told as `localFailure` has them. */
+/** Runs the work and converts the file system's errors with `localFailure`. */
 export async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -9,7 +9,7 @@ import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.
 import { walkFiles } from "./list.ts";
 import { absentAsNull, findInside, translated } from "./paths.ts";
 
-/** Whole folders of this machine, for syncs. A file is another one when its size, its time or its place on the disk is. */
+/** Folder trees of this machine, for syncs. A file has changed if its size, its time or its inode has. */
 export const localTree: Tree<LocalLink> = {
   home: (link) =>
     `local:${[link.filesFolder, ...splitPath(link.config.root ?? "/")].join("/").replace(/\/+$/, "")}/`,
@@ -88,7 +88,7 @@ export const localTree: Tree<LocalLink> = {
   },
 };
 
-/** Paths, from the root on, of a file or of all files in a folder; none where nothing is there. */
+/** Paths, relative to the root, of a file or of all files in a folder; none if it doesn't exist. */
 async function* walkItem(root: string, parts: readonly string[]): AsyncGenerator<string> {
   const real = await translated(() => findInside(root, parts));
   if (real === null) return;

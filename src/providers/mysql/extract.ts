@@ -10,10 +10,10 @@ import { findTable, type SourceTable } from "./tables.ts";
 import { conditionText, cursorText, quoteName } from "./text.ts";
 import { csvOf, type SentColumn, type SourceColumn } from "./types.ts";
 
-/** The server's own limit for one SELECT: the longest that a run may take. */
+/** The server's limit for one SELECT: the maximum duration of a run. */
 const EXTRACT_TIMEOUT_MS = 86_400_000;
 
-/** The numbers of faults in the text of a statement or in its values. */
+/** Error numbers caused by a statement's text or its values. */
 const FAULTS_OF_TEXT = [
   1054, 1055, 1064, 1111, 1139, 1241, 1242, 1292, 1305, 1365, 1366, 1367, 1411, 1525, 1582, 3854,
 ];
@@ -21,9 +21,9 @@ const FAULTS_OF_TEXT = [
 /**
  * One table as CSV, in one read-only transaction on a snapshot.
  *
- * With `range`, rows whose cursor is NULL come only while `from` is null; with `maxRows` too the rows come
- * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
- * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
+ * With `range`, rows whose cursor is NULL are included only if `from` is null; with `maxRows` too, rows are sorted by
+ * the cursor, so that the rows left out come after those returned. Throws `not_found`, `cursor_field_missing`,
+ * `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
 export async function extractTable(
   link: ServerLink,
@@ -46,7 +46,7 @@ export async function extractTable(
     const keysRequest = { ...request, columns: keys, range: null, maxRows: null };
     return {
       ...rows,
-      // After an incomplete read, another session is used. Rows that were added since are no problem: they aren't in the lake yet.
+      // After an incomplete read, another session is used. Rows added since then do no harm: they aren't in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, EXTRACT_TIMEOUT_MS);
         return read(link, open, table, keysRequest, () => open.close());
@@ -59,7 +59,7 @@ export async function extractTable(
   }
 }
 
-/** Reads one table after the other over one connection, each in a transaction of its own. */
+/** Reads tables over one connection, each in its own transaction. */
 export function openExtractor() {
   const spare = new SpareSession<Session>();
   return {
@@ -70,7 +70,7 @@ export function openExtractor() {
 
 type Csv = Extraction & { kind: "csv" };
 
-/** `done` is called when the rows end, with whether all were read. */
+/** Calls `done` at the end, with whether all rows were read. */
 async function read(
   link: ServerLink,
   session: Session,
@@ -82,7 +82,7 @@ async function read(
   const likeness = likenessOf(table.columns, request.keyOf);
   const sent = likeness ? [...columns, likeness.column] : columns;
   const select = selectText(table, sent, request);
-  // Errors in it are found before anything is read.
+  // Reports errors in the condition before reading starts.
   if (request.where) await session.rows(`EXPLAIN ${select}`);
   const odd = new OddValues();
   return {
@@ -136,12 +136,12 @@ function selectText(table: SourceTable, columns: readonly SentColumn[], request:
     `SELECT ${columns.map((column) => column.expression).join(", ")}`,
     `FROM ${quoteName(table.schema)}.${quoteName(table.table)}`,
     ...(conditions.length > 0 ? [`WHERE ${conditions.join(" AND ")}`] : []),
-    ...(cursor && maxRows !== null ? [`ORDER BY ${ordered(cursor)}`] : []), // MySQL has NULL first
+    ...(cursor && maxRows !== null ? [`ORDER BY ${ordered(cursor)}`] : []), // MySQL sorts NULL first
     ...(maxRows === null ? [] : [`LIMIT ${Math.max(0, Math.trunc(maxRows))}`]),
   ].join(" ");
 }
 
-/** What a cursor is compared as: texts by their bytes, which is how the load compares them, and not by a collation. */
+/** What a cursor is compared as: text by its bytes, as in the load, and not by a collation. */
 const ordered = ({ name, sort }: SourceColumn): string =>
   sort === "text" ? `CONVERT(${quoteName(name)} USING utf8mb4) COLLATE utf8mb4_bin` : quoteName(name);
 
@@ -156,7 +156,7 @@ function rangeConditions(column: SourceColumn, { from, to }: NonNullable<Extract
   return [after, ...(before === null ? [] : [before]), ...(isDated ? [isDay] : [])];
 }
 
-/** What an error of the query means. A fault in values or names is the definition's where it has a part in the query. */
+/** The error of a failed query. Invalid values or names are reported as the definition's if it supplies any. */
 function explain(error: unknown, session: Session, request: ExtractRequest): unknown {
   const isOwn = request.where !== null || request.range !== null;
   if (error instanceof AppError || !isOwn || !FAULTS_OF_TEXT.includes(errorNumber(error))) {

@@ -2,9 +2,9 @@ import { AppError } from "../../base/errors.ts";
 import { addressOf } from "../postgres/socket.ts";
 import type { HostAndPort } from "../sql/route.ts";
 
-/** What the server or its client library threw, as far as we read it. */
+/** An error of the server or its client library, as far as Weir uses it. */
 interface Thrown {
-  /** The server's number of the error; absent for the library's own. */
+  /** The server's error number; absent for the library's own errors. */
   errno?: number;
   code?: string;
   message?: string;
@@ -15,10 +15,10 @@ const thrown = (error: unknown): Thrown =>
 
 export const errorNumber = (error: unknown): number => thrown(error).errno ?? 0;
 
-/** The server refused, and may not over TLS: plain connections are forbidden, or this user's are. */
+/** The server refused, but may accept over TLS: plain connections are forbidden for all or for this user. */
 export const refusesPlain = (error: unknown): boolean => [3159, 1045].includes(errorNumber(error));
 
-/** TLS is what failed: the server has none, or both could not agree. */
+/** TLS failed: the server doesn't support it, or both couldn't agree. */
 export const failedTls = (error: unknown): boolean =>
   ["HANDSHAKE_NO_SSL_SUPPORT", "HANDSHAKE_SSL_ERROR"].includes(thrown(error).code ?? "");
 
@@ -30,7 +30,7 @@ const CERTIFICATE_FAULTS: readonly [RegExp, string][] = [
   [/unable to (get|verify)|issuer/i, "comes from an authority that this machine does not trust"],
 ];
 
-/** The failure as an `AppError` that says what to change. Passes an `AppError` through. */
+/** Converts the failure to an `AppError` that says what to change. Passes an `AppError` through. */
 export function toFailure(
   error: unknown,
   server: HostAndPort,

@@ -2,13 +2,13 @@ import { AppError } from "../../base/errors.ts";
 
 /** Approximate length of a statement. A longer row has its own. */
 const STATEMENT_BYTES = 1024 * 1024;
-/** What the protocol and the beginning of a statement take of a packet. */
+/** Space in a packet for the protocol and the start of a statement. */
 const PACKET_REST_BYTES = 16 * 1024;
 const LINE_FEED = 10;
 
 /**
- * Statements of `head` and as many rows as fit, of texts in which each row is one line that ends with a comma. Throws
- * `schema_contract_violation` for a row that the server takes in no packet.
+ * Statements of `head` and as many rows as fit. In the input each row is one line that ends with a comma. Throws
+ * `schema_contract_violation` for a row that is too large for a packet.
  */
 export async function* statementsOf(
   bytes: AsyncIterable<Uint8Array>,
@@ -48,7 +48,7 @@ export async function* statementsOf(
   }
 }
 
-/** Behind the last row that ends within `wanted` bytes, or behind the first; 0 where none ends. */
+/** Position after the last row that ends within `wanted` bytes, or after the first row; 0 if none ends. */
 function endOf(text: Buffer, wanted: number): number {
   const last = text.lastIndexOf(LINE_FEED, Math.min(wanted, text.length) - 1);
   return (last >= 0 ? last : text.indexOf(LINE_FEED)) + 1;

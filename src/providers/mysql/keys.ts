@@ -4,16 +4,16 @@ import { openSession } from "./session.ts";
 import { quoteName, quoteText } from "./text.ts";
 import { pads, type SentColumn, type SourceColumn } from "./types.ts";
 
-/** Key columns whose equal values may have other bytes, and what stands for them. */
+/** Key columns in which equal values may have different bytes, and their normalized form. */
 interface Likeness {
   columns: SourceColumn[];
   tag: string;
-  /** The SQL of the text that is the same for equal values; `sqlOf` is the SQL of a column's value. */
+  /** SQL expression of a text that is the same for equal values; `sqlOf` is the SQL of a column's value. */
   expression(sqlOf: (column: SourceColumn) => string): string;
   column: SentColumn;
 }
 
-/** Null where all columns of the key are compared by their bytes. */
+/** Null if all key columns are compared by their bytes. */
 export function likenessOf(
   columns: readonly SourceColumn[],
   keyOf: ExtractRequest["keyOf"],
@@ -39,13 +39,13 @@ export function likenessOf(
   };
 }
 
-/** A weight has blanks at the end, also where the collation does not compare them. */
+/** A weight is padded with blanks, even if the collation ignores trailing blanks. */
 const weightOf = ({ collation }: SourceColumn, value: string): string =>
   `WEIGHT_STRING(${collation && pads(collation) ? `RTRIM(${value})` : value})`;
 
 const TIMEOUT_MS = 60_000;
 
-/** The field of a SELECT for it, and the same for values that the table need not have any more. */
+/** The SELECT field for it, and the same for values that may no longer be in the table. */
 export const keyField = (link: ServerLink, { columns, tag, expression }: Likeness): KeyField => ({
   columns: columns.map(({ name }) => name),
   tag,

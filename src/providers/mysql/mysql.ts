@@ -12,7 +12,7 @@ import { openTarget } from "./write.ts";
 /** Time limit of a statement while a user waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
 
-/** MySQL 5.7 and later, MariaDB 10.4 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */
+/** MySQL 5.7+, MariaDB 10.4+. Each connection is used for one transaction, read-only unless rows are written. */
 export const mysql = defineProvider({
   id: "mysql",
   title: MYSQL.title,

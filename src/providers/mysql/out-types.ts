@@ -1,14 +1,14 @@
 import { quoteText } from "../../sql/text.ts";
 import { bad, isNested, type Kind, kindOf, MICROS, type Misfit, type Way, where } from "../sql/ways.ts";
 
-/** A column of the destination, as `information_schema.columns` has it. */
+/** A column of the destination, from `information_schema.columns`. */
 export interface TargetType {
-  /** `data_type`, in small letters. */
+  /** `data_type`, in lower case. */
   base: string;
   /** `column_type`, such as `decimal(10,2) unsigned`. */
   type: string;
   scale: number | null;
-  /** Digits of a second. */
+  /** Fractional digits of seconds. */
   fraction: number | null;
   characters: number | null;
   bytes: number | null;
@@ -16,7 +16,7 @@ export interface TargetType {
 }
 
 interface NewType extends TargetType {
-  /** What CREATE TABLE has to say. */
+  /** The type in CREATE TABLE. */
   sql: string;
 }
 
@@ -57,7 +57,7 @@ const NEW_TYPES: Readonly<Record<string, NewType>> = {
   "TIMESTAMP WITH TIME ZONE": of("timestamp(6)", { fraction: 6 }),
 };
 
-/** What a key can be of, where a column of its type otherwise could not: equal ones have equal bytes. */
+/** Types for key columns whose usual type isn't suitable: equal values have equal bytes. */
 const NEW_KEYS: Readonly<Record<string, NewType | null>> = {
   VARCHAR: of(`varchar(${KEY_LENGTH}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`, {
     characters: KEY_LENGTH,
@@ -69,7 +69,7 @@ const NEW_KEYS: Readonly<Record<string, NewType | null>> = {
 
 const MAX_SCALE = 30;
 
-/** The type of a new column; null where there is none. */
+/** The type of a new column; null if there is none. */
 export function newType(dataType: string, isKey: boolean): NewType | null {
   if (isNested(dataType)) return isKey ? null : of("json");
   const decimal = /^DECIMAL\((\d+),(\d+)\)$/.exec(dataType);
@@ -82,8 +82,8 @@ export function newType(dataType: string, isKey: boolean): NewType | null {
 }
 
 /**
- * How values of `dataType` become literals of a column's type; null where they can't. What the server would round, cut or fold
- * by itself is told by the way's checks; what it refuses in its strict mode, it refuses.
+ * How values of `dataType` become literals of a column's type; null if they can't. The checks cover what the server
+ * would silently round, cut or fold; its strict mode refuses the rest.
  */
 export const wayInto = (dataType: string, target: TargetType): Way | null =>
   INTO[target.base]?.(kindOf(dataType), target, dataType) ?? null;
@@ -92,7 +92,7 @@ type Into = (kind: Kind, target: TargetType, dataType: string) => Way | null;
 
 const TEXT_OF = "CAST($ AS VARCHAR)";
 const number = where(TEXT_OF);
-/** Of a value that is a number without an exponent the server would make a decimal first. */
+/** The server would first convert a number without an exponent to a decimal. */
 const approximate = (value: string) =>
   `CASE WHEN contains(CAST(${value} AS VARCHAR), 'e') THEN CAST(${value} AS VARCHAR) ELSE CAST(${value} AS VARCHAR) || 'e0' END`;
 const literal = (value: string) =>
@@ -176,7 +176,7 @@ const finer = (micros: string, fraction: number | null): Misfit[] =>
         ),
       ];
 
-/** The digits of a number that count: without sign, dot and exponent, and without zeros at both ends. */
+/** The significant digits of a number: without sign, point, exponent, and zeros at both ends. */
 const digitsOf = (number: string) =>
   `trim(regexp_replace(regexp_replace(${number}, '[eE].*', ''), '[-.]', '', 'g'), '0')`;
 const BARE = `regexp_replace(${TEXT_OF}, '"(\\\\.|[^"\\\\])*"', '""', 'g')`;
@@ -184,8 +184,8 @@ const IS_WHOLE =
   "coalesce(TRY_CAST(n AS HUGEINT) BETWEEN -9223372036854775808 AND 18446744073709551615, false)";
 
 /**
- * The server keeps numbers in JSON as doubles, or as whole ones of 64 bits. Those that could be of neither are long,
- * or have a large exponent.
+ * The server stores numbers in JSON as doubles or 64-bit integers. Numbers that may be neither are long or have a large
+ * exponent.
  */
 const LONG_NUMBERS = bad(
   `regexp_matches(${BARE}, '[0-9.]{17,}|[eE][+-]?[0-9]{3}') AND len(list_filter(
@@ -240,7 +240,7 @@ const INTO: Readonly<Record<string, Into>> = {
             `$ <> '' AND NOT list_has_all([${members(type).join(", ")}], string_split($, ','))`,
             "no value of the set",
           ),
-          // MySQL stores members once, in the set's order.
+          // MySQL stores each member once, in the set's order.
           bad(
             `$ <> array_to_string(list_filter([${members(type).join(", ")}], lambda m: list_contains(string_split($, ','), m)), ',')`,
             "a member twice or out of the set's order",
@@ -271,7 +271,7 @@ const INTO: Readonly<Record<string, Into>> = {
       ...finer(MICROS.timestamp, fraction),
     );
   },
-  // The session is in UTC.
+  // The session's time zone is UTC.
   timestamp: (kind, { fraction }) =>
     kind === "instant"
       ? where(

@@ -3,14 +3,14 @@ import { AppError } from "../../base/errors.ts";
 import { QUIET_MS } from "../files/streams.ts";
 import type { ServerLink } from "../sql/shape.ts";
 
-/** One cell as the server wrote it. */
+/** One cell as sent by the server. */
 export type Cell = Buffer | null;
 
 /** Maximum number of buffered rows or bytes before the source has to wait. */
 const MAX_WAITING_ROWS = 4_096;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** Takes rows as the library gives them, and lets the server wait while the reader is slow. */
+/** Buffers the library's rows and pauses the server while the reader is slow. */
 export class BlockReader {
   #waiting: Cell[][] = [];
   #bytes = 0;
@@ -29,7 +29,7 @@ export class BlockReader {
     query.on("result", (row) => this.#take(row as unknown as Cell[]));
     query.on("error", (error) => this.#finish(error));
     query.on("end", () => this.#finish(null));
-    connection.on("error", this.#fail); // a lost connection is told to it alone
+    connection.on("error", this.#fail); // the only report of a lost connection
     link.signal.addEventListener("abort", this.#stop, { once: true });
   }
 

@@ -9,8 +9,8 @@ const MISTAKES = new Set([
 ]);
 
 /**
- * At most `maxRows` rows of a SELECT, their values as texts; 0 only resolves its names. It stands inside of a FROM, where
- * nothing but a query can, in a transaction that writes nothing. Throws `sql_error` with the server's message.
+ * Up to `maxRows` rows of a SELECT, as text; 0 only resolves its names. The SELECT is a subquery in FROM, where only a
+ * query is possible, in a read-only transaction. Throws `sql_error` with the server's message.
  */
 export async function select(
   session: Session,

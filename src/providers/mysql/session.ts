@@ -10,23 +10,23 @@ import { MYSQL } from "./shape.ts";
 
 /** One connection in one transaction: UTC, UTF-8, standard quoting. */
 export interface Session {
-  /** The rows of one statement, as texts by the names of their columns. */
+  /** The rows of one statement, as text by column name. */
   rows<Name extends string>(sql: string): Promise<Record<Name, string | null>[]>;
   /** Runs a statement. Returns the number of changed rows. */
   change(sql: string): Promise<number>;
-  /** The rows of one SELECT in blocks; the server waits while nobody reads. */
+  /** The rows of one SELECT in blocks; the server pauses while the reader is slow. */
   stream(sql: string): AsyncGenerator<Cell[][]>;
   /** Commits the transaction. Nothing else may be running. */
   commit(): Promise<void>;
-  /** Begins another one after `commit`. */
+  /** Starts another transaction after `commit`. */
   begin(): Promise<void>;
-  /** Stops what runs, on the server too, and ends the connection. */
+  /** Stops the running statement, also on the server, and closes the connection. */
   close(): Promise<void>;
-  /** What an error of this session means, as an `AppError`, or the signal's reason after an abort. */
+  /** Converts an error of this session to an `AppError`, or to the signal's reason after an abort. */
   failure(error: unknown): unknown;
 }
 
-/** From the first packet to being signed in. */
+/** From the first packet to the end of the sign-in. */
 const SIGN_IN_MS = 10_000;
 
 /** Time in milliseconds for the server to accept a request to stop a query. */
@@ -47,15 +47,18 @@ const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
   "verify-full": ["verify-full"],
 };
 
-/** Without ANSI_QUOTES and with backslashes, where a text ends would depend on the server's settings. */
+/** Without this mode, the end of a string would depend on the server's settings. */
 const READING = "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'";
-/** What does not fit is an error, zero stays zero, and a line feed in a text is a backslash and an n. */
+/** Values that don't fit are errors, zero isn't replaced, and a line feed in a string is a backslash and an n. */
 const WRITING =
   "'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION'";
-/** A session that writes and has died without a word holds its locks no longer than this. */
+/** A writing session whose client vanished releases its locks after this time. */
 const DEAD_PEER_SECONDS = 600;
 
-/** Connects, and begins where it only reads: who writes begins when the rows are staged. Throws what `toFailure` makes, and the signal's reason. */
+/**
+ * Connects, and starts a transaction for reading. Writers start one when the rows are staged. Throws the error from
+ * `toFailure`, and the signal's reason.
+ */
 export async function openSession(
   link: ServerLink,
   statementTimeoutMs: number,
@@ -111,7 +114,7 @@ async function begin(
   }
 }
 
-/** A connection that is signed in, over a socket to the address that egress checked. */
+/** A signed-in connection, over a socket to the address that egress checked. */
 async function connect(link: ServerLink, security: Security, signal: AbortSignal): Promise<Connection> {
   const { createConnection } = await import("mysql2");
   const server = serverOf(link.config, MYSQL);
@@ -122,7 +125,7 @@ async function connect(link: ServerLink, security: Security, signal: AbortSignal
   const abort = () => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   connection.once("connect", () => resolve());
-  connection.on("error", reject); // later ones reach the query at work as well; here they only must not be lost
+  connection.on("error", reject); // later errors also reach the running query; this only keeps them from being uncaught
   try {
     await promise;
     return connection;
@@ -143,14 +146,14 @@ const libraryOptions = (
   { tls }: Route,
 ): ConnectionOptions => ({
   stream,
-  host, // the name for the certificate; it is not connected to
+  host, // name for the certificate only
   port,
   user: credentials.user,
   password: credentials.password ?? "",
   database: config.database,
   charset: "utf8mb4",
   connectTimeout: SIGN_IN_MS,
-  flags: ["-LOCAL_FILES", "-FOUND_ROWS"], // a server can ask a client for its files; rows that are found did not change
+  flags: ["-LOCAL_FILES", "-FOUND_ROWS"], // a server can request a client's files; matched rows that didn't change aren't counted
   ...(security === "none"
     ? {}
     : {
@@ -229,7 +232,7 @@ function sessionOf(
   };
 }
 
-/** Asks the server, over a connection of its own, to stop what another one does. */
+/** Asks the server, over a separate connection, to stop a running query. */
 async function killQuery(link: ServerLink, security: Security, threadId: number): Promise<void> {
   const signal = AbortSignal.timeout(KILL_MS);
   let connection: Connection | null = null;
@@ -241,7 +244,7 @@ async function killQuery(link: ServerLink, security: Security, threadId: number)
       killer.query(`KILL QUERY ${Math.trunc(threadId)}`, () => resolve());
     });
   } catch (error) {
-    // The connection itself is ended next, which stops the query as soon as the server writes to it.
+    // The connection is closed next, which stops the query as soon as the server writes to it.
     if (!(error instanceof Error) && !signal.aborted) throw error;
   } finally {
     connection?.destroy();

@@ -8,7 +8,7 @@ import { type SourceColumn, sourceColumn } from "./types.ts";
 
 const SYSTEM = "('information_schema', 'mysql', 'performance_schema', 'sys')";
 
-/** Tables and views of all databases that the user sees; a database is what MySQL calls a schema. */
+/** Tables and views of all databases that the user can see; what MySQL calls a schema is a database. */
 export async function listTables(session: Session, includeSystem: boolean) {
   const rows = await session.rows<"s" | "t">(
     `SELECT table_schema AS s, table_name AS t FROM information_schema.tables
@@ -21,7 +21,7 @@ export async function listTables(session: Session, includeSystem: boolean) {
   });
 }
 
-/** As `Tables.inSchemas` has it; partitions are no tables here. */
+/** See `Tables.inSchemas`. MySQL doesn't list partitions as tables. */
 export async function tablesIn(session: Session, schemas: readonly string[]): Promise<KeyedTable[]> {
   const asked = schemas.map(quoteText).join(", ");
   const rows = await session.rows<"s" | "t" | "k" | "visible">(
@@ -43,7 +43,7 @@ export async function tablesIn(session: Session, schemas: readonly string[]): Pr
   return tables;
 }
 
-/** A table that exists, with its columns in ordinal order. */
+/** An existing table, with its columns in ordinal order. */
 export interface SourceTable {
   schema: string;
   table: string;
@@ -51,8 +51,8 @@ export interface SourceTable {
 }
 
 /**
- * The table that `spec` names, in `database` where it names no other. Its letters count as they are written; where no
- * table bears them, as the server compares them. Columns that `types` fixes as text go as such. Throws `not_found`.
+ * The table named in `spec`, by default in `database`. The exact case is preferred, then the server's comparison.
+ * Columns that `types` sets to text are sent as text. Throws `not_found`.
  */
 export async function findTable(
   session: Session,

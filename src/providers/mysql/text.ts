@@ -2,16 +2,16 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { SourceColumn } from "./types.ts";
 
-/** An identifier as SQL takes it whatever is in it. Throws `definition_invalid` for a NUL. */
+/** Quotes any identifier for SQL. Throws `definition_invalid` for a NUL. */
 export function quoteName(name: string): string {
   if (name.includes("\0")) throw new AppError("definition_invalid", "A name may not hold a NUL character.");
   return `\`${name.replaceAll("`", "``")}\``;
 }
 
-/** A text as SQL, of which only hex digits come from the text. */
+/** A string as a SQL literal that consists only of hex digits. */
 export const quoteText = (text: string): string => `_utf8mb4 X'${Buffer.from(text).toString("hex")}'`;
 
-/** A JSON value as SQL. */
+/** A JSON value as a SQL literal. */
 function valueText(value: Json): string {
   if (value === null) return "NULL";
   if (typeof value === "boolean") return value ? "TRUE" : "FALSE";
@@ -22,7 +22,7 @@ function valueText(value: Json): string {
 const NUMBER = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d(?::?\d\d)?)?)?$/;
 
-/** A bound of a cursor in the column's own type, so that an index on it serves. Throws `definition_invalid`. */
+/** A bound of a cursor in the column's own type, so that an index can be used. Throws `definition_invalid`. */
 export function cursorText(value: Exclude<Json, null>, column: SourceColumn): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   switch (column.sort) {
@@ -48,7 +48,7 @@ export function cursorText(value: Exclude<Json, null>, column: SourceColumn): st
   );
 }
 
-/** ISO 8601 as MySQL writes instants, moved to UTC where it has a zone; microseconds stay. */
+/** ISO 8601 as a MySQL timestamp, converted to UTC if it has a zone; keeps microseconds. */
 function inUtc(text: string): string | null {
   const [, day, time = "00:00:00", zone] = INSTANT.exec(text) ?? [];
   if (day === undefined) return null;
@@ -65,9 +65,9 @@ const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\$\d+|[\w\u0080-\uffff][\w$\u0080-\uffff]*|[\s\S]/g;
 
 /**
- * A condition of somebody's own with its `$1` … put in, in parentheses that it can't leave: texts and names end where
- * they begin, parentheses are even, and there is no comment and no second statement. The session's `sql_mode` has
- * standard quoting. Throws `definition_invalid`.
+ * A user's condition with its `$1` … filled in, in parentheses that it can't close: strings and names are terminated,
+ * parentheses are balanced, and there are no comments and no second statement. The session's `sql_mode` has standard
+ * quoting. Throws `definition_invalid`.
  */
 export function conditionText({ sql, parameters }: { sql: string; parameters: readonly Json[] }): string {
   const wrong = (why: string) =>

@@ -3,26 +3,26 @@ import type { CsvColumn } from "../contract.ts";
 import type { Cell } from "./reader.ts";
 import { quoteName } from "./text.ts";
 
-/** A column as the catalogue has it, and how it goes over. */
+/** A column of the source, and how to read it. */
 export interface SourceColumn {
   name: string;
-  /** The source's own name of the type, such as `decimal(10,2) unsigned`. */
+  /** The source's type name, such as `decimal(10,2) unsigned`. */
   type: string;
   nullable: boolean;
-  /** What the SELECT asks for. */
+  /** Its expression in the SELECT. */
   expression: string;
   /** The DuckDB type of its text. */
   dataType: string;
   text?: CsvColumn["text"];
-  /** How its values are compared; null for a column that can't be a cursor. */
+  /** How its values are compared; null if the column can't be a cursor. */
   sort: "number" | "date" | "datetime" | "text" | null;
-  /** Of texts, where equal ones may have other bytes. */
+  /** For text whose equal values may have different bytes. */
   collation: Collation | null;
-  /** The CSV field of a value that is not NULL; null for one that does not go over. */
+  /** The CSV field of a value other than NULL; null for a value that can't be read. */
   field(cell: Buffer): string | null;
 }
 
-/** What a SELECT asks for, and how it becomes CSV. */
+/** The SELECT expression and its conversion to CSV. */
 export type SentColumn = Pick<SourceColumn, "name" | "expression" | "field">;
 
 interface Collation {
@@ -46,30 +46,30 @@ const MAX_DECIMAL_DIGITS = 38;
 
 const plain = (cell: Buffer): string => cell.toString("latin1");
 
-/** A CSV field in quotes. */
+/** A quoted CSV field. */
 const quoted = (text: string): string => `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
 const text = (cell: Buffer): string => quoted(cell.toString("utf8"));
-/** Equal numbers are equal texts. */
+/** Equal numbers become equal texts. */
 const trimmed = (cell: Buffer): string => {
   const digits = plain(cell);
   return quoted(digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
 };
-/** In quotes, since an empty field without them is NULL. */
+/** Quoted, because an unquoted empty field is NULL. */
 const hex = (cell: Buffer): string => `"${cell.toString("hex")}"`;
 
 /**
- * How a MySQL column goes over. With `asText` it goes as the server's own text: bytes as hex digits, shapes as their
- * well-known text behind their SRID, numbers of a key (`isKey`) without zeros at their end.
+ * How to read a MySQL column. With `asText` it is the server's text: bytes as hex digits, geometries as SRID and
+ * well-known text, numbers of a key (`isKey`) without trailing zeros.
  *
- * Exact for all that Parquet has a type for; `timestamp` is an instant in UTC, `datetime` has no zone, a shape is its
- * SRID and its well-known binary. `time` (which may be longer than a day), enum, set and all else go as their text. Days
- * that are none become NULL and are told: zero dates, dates without month or day, the year 0.
+ * Exact for every type that Parquet has; `timestamp` is in UTC, `datetime` has no zone, a geometry is its SRID and its
+ * well-known binary. `time` (which may exceed a day), enum, set and all others are text. Invalid dates become NULL and
+ * are counted: zero dates, dates without month or day, the year 0.
  */
 export function sourceColumn(column: CatalogueColumn, { asText = false, isKey = false } = {}): SourceColumn {
   const made = typedColumn(column);
   if (!asText) return made;
   if (made.sort === "number") {
-    // The text of a float may have an exponent, and then says nothing of its place in an order.
+    // A float's text may have an exponent, so that it doesn't sort by value.
     if (FLOATS.includes(column.base)) return { ...textColumn(made, text), sort: null };
     return { ...textColumn(made, isKey ? trimmed : text), text: "digits" };
   }
@@ -102,7 +102,7 @@ const SHAPES = [
 const TEXTS = ["char", "varchar", "tinytext", "text", "mediumtext", "longtext"];
 const FLOATS = ["float", "double", "real"];
 
-/** How the values of a type go over; the column itself is asked for where `expression` is absent. */
+/** How to read the values of a type; the default `expression` is the column itself. */
 interface Way extends Pick<SourceColumn, "dataType" | "sort" | "field" | "text"> {
   expression?: string;
 }
@@ -122,7 +122,7 @@ const day = (dataType: string, sort: Way["sort"], zone = "") =>
 const bytes = (): Way => ({ dataType: "BLOB", sort: null, field: hex, text: "hex" });
 const double = as("DOUBLE", "number");
 
-/** The types that have one in the lake, by `information_schema.columns.data_type`. All others go as the server's text. */
+/** Types that the lake also has, by `information_schema.columns.data_type`. All others are read as text. */
 export const MYSQL_TYPES: Readonly<Record<string, (column: CatalogueColumn) => Way>> = {
   tinyint: integer("TINYINT", "UTINYINT"),
   smallint: integer("SMALLINT", "USMALLINT"),
@@ -132,7 +132,7 @@ export const MYSQL_TYPES: Readonly<Record<string, (column: CatalogueColumn) => W
   bigint: integer("BIGINT", "UBIGINT"),
   decimal,
   numeric: decimal,
-  // As it is, the server shows six digits of it.
+  // By default the server shows only six digits.
   float: ({ name }) => ({ ...as("FLOAT", "number")(), expression: `${quoteName(name)} + 0e0` }),
   double,
   real: double,
@@ -160,7 +160,7 @@ function decimal({ precision, scale }: CatalogueColumn): Way {
 }
 
 const ofText = as("VARCHAR", "text", text);
-/** What is no text stands in another order than its texts. */
+/** Other types don't sort like their texts. */
 const otherwise = as("VARCHAR", null, text);
 
 function typedColumn(column: CatalogueColumn): SourceColumn {
@@ -170,16 +170,16 @@ function typedColumn(column: CatalogueColumn): SourceColumn {
   return { name, type, nullable, expression: quoteName(name), collation, ...way };
 }
 
-/** True for collations under which texts are equal that have other bytes: all but those of bytes that do not pad. */
+/** True for collations in which texts with different bytes can be equal: all but binary ones without padding. */
 const isLoose = (collation: Collation | null): boolean =>
   collation !== null && !/^binary$|(_0900_|_nopad_)bin$/.test(collation.name);
 
-/** True for collations to which blanks at the end of a text are nothing: all but MySQL's newer ones. */
+/** True for collations that ignore trailing blanks: all but MySQL's newer ones. */
 export const pads = ({ name }: Collation): boolean => !/_0900_|_nopad_/.test(name);
 
 const DAY = /^(\d{4})-(\d\d)-(\d\d)/;
 
-/** A day, or what begins with one, with the zone behind it; null where there is no such day. */
+/** A value that starts with a date, with the zone appended; null if the date doesn't exist. */
 function readableDay(value: string, zone: string): string | null {
   const [, year = "0", month = "0", day = "0"] = DAY.exec(value) ?? [];
   const inMonth =
@@ -188,10 +188,10 @@ function readableDay(value: string, zone: string): string | null {
   return isReal ? `${value}${zone}` : null;
 }
 
-/** A value so long goes on by itself. */
+/** Longer values are yielded separately. */
 const LONG_CELL_BYTES = 1024 * 1024;
 
-/** The CSV of some rows: NULL is nothing, a row ends with a line feed. Counts the values that do not go over. */
+/** The CSV of some rows: NULL is an empty field, a row ends with a line feed. Counts values that can't be read. */
 export function* csvOf(
   rows: readonly Cell[][],
   columns: readonly SentColumn[],

@@ -10,7 +10,7 @@ import { newType, wayInto } from "./out-types.ts";
 import { openSession, type Session } from "./session.ts";
 import { quoteName, quoteText } from "./text.ts";
 
-/** The server's own limit for one statement: the longest that a run may take. */
+/** The server's limit for one statement: the maximum duration of a run. */
 const WRITE_TIMEOUT_MS = 86_400_000;
 const LOCK_SECONDS = 86_400;
 
@@ -21,7 +21,7 @@ interface Target {
   columns: (TargetColumn & { definition: string })[];
 }
 
-/** As `TableWrites` has it. The staging table is a temporary one, which no end of the session leaves behind. */
+/** See `TableWrites`. The staging table is a temporary one, which never outlives the session. */
 export async function openTarget(link: ServerLink, load: TableLoad): Promise<TableTarget> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
@@ -75,7 +75,7 @@ async function findTarget(session: Session, link: ServerLink, load: TableLoad): 
   return { ...target, columns: await columnsOf(session, target) };
 }
 
-/** Of longtext and longblob, which no value of ours reaches. */
+/** Maximum of longtext and longblob, which no value of Weir reaches. */
 const MAX_LONG_BYTES = 4_294_967_295;
 
 async function columnsOf(session: Session, { schema, table }: Pick<Target, "schema" | "table">) {
@@ -122,7 +122,7 @@ async function columnsOf(session: Session, { schema, table }: Pick<Target, "sche
   });
 }
 
-/** Rows that go must take no rows of other tables with them. */
+/** Deleted rows must not delete rows of other tables. */
 async function refuseCascade(
   session: Session,
   { schema, table }: Pick<Target, "schema" | "table">,
@@ -223,7 +223,7 @@ interface Work {
   load: TableLoad;
   name: string;
   plan: TablePlan;
-  /** Of the rows. */
+  /** Columns of the rows. */
   columns: readonly Column[];
 }
 
@@ -258,7 +258,7 @@ async function write(link: ServerLink, work: Work, rows: AsyncIterable<Uint8Arra
   }
 }
 
-/** Waits for other tries of the load; what one of them has committed. */
+/** Waits for other attempts of the load; returns the result of one that has committed. */
 async function lockedDone(session: Session, { target, load }: Work): Promise<TableCounts | null> {
   const [lock] = await session.rows<"held">(
     `SELECT GET_LOCK(${quoteText(`weir ${load.loadId}`)}, ${LOCK_SECONDS}) AS held`,
@@ -270,7 +270,7 @@ async function lockedDone(session: Session, { target, load }: Work): Promise<Tab
   return findDone(session, target, load.loadId);
 }
 
-/** Whether a COMMIT whose reply was lost has come through. */
+/** Whether a COMMIT without a response has succeeded. */
 async function isCommitted(link: ServerLink, work: Work): Promise<boolean> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
@@ -280,7 +280,10 @@ async function isCommitted(link: ServerLink, work: Work): Promise<boolean> {
   }
 }
 
-/** The rows in a table that nobody else sees; how many they are. A new table is made here: its making is a transaction of its own. */
+/**
+ * Stages the rows in a temporary table and returns their number. Also creates a missing target table, in a transaction
+ * of its own.
+ */
 async function stage(session: Session, link: ServerLink, work: Work, rows: AsyncIterable<Uint8Array>) {
   const { target, plan, name } = work;
   const definitionOf = (column: string) =>
@@ -303,7 +306,7 @@ async function stage(session: Session, link: ServerLink, work: Work, rows: Async
 
 const EXISTS = 1050;
 
-/** Makes the table, or finds it where another load has made it since this one looked. */
+/** Creates the table, unless another load has created it in the meantime. */
 async function makeTable(session: Session, link: ServerLink, { target, load, name, plan, columns }: Work) {
   try {
     await session.change(createText(target, load));
@@ -346,7 +349,7 @@ async function merge(session: Session, { target, name, load, plan }: Work, inser
       keys.map((_, at) => twin[`k${at}`] ?? null),
     );
   const sameKey = keys.map((key) => `t.${quoteName(key)} = s.${quoteName(key)}`).join(" AND ");
-  // The server counts those that it changed, by their bytes.
+  // The server counts only rows whose bytes changed.
   const updated =
     values.length === 0
       ? 0
@@ -370,10 +373,10 @@ function createText(target: Target, load: TableLoad): string {
   return `CREATE TABLE ${nameOf(target)} (${[...columns, ...key].join(", ")}) ENGINE=InnoDB`;
 }
 
-/** Errors of a missing default, a wrong text and a failed check, which have no class of their own. */
+/** Errors of a missing default, an invalid text and a failed check, which have no class of their own. */
 const OF_ROWS = [1264, 1265, 1364, 1366, 1406, 1644, 3140, 3819, 4025];
 
-/** What the server says of rows and their values is told as theirs; all else as the connection's. */
+/** Errors about rows and values are reported as such, all others as errors of the connection. */
 function explain(error: unknown, session: Session, name: string): unknown {
   const { sqlState = "", message = "" } = error as { sqlState?: string; message?: string };
   const isOfRows = /^(22|23)/.test(sqlState) || OF_ROWS.includes(errorNumber(error));

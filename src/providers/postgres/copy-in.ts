@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { Writable } from "node:stream";
 
-/** The part of the library's query that says how it goes on: first the stream, then the end or the error. */
+/** The part of the library's query that settles it: first with the stream, then with the end or the error. */
 interface CopyQuery extends PromiseLike<unknown> {
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
 /**
- * Sends `bytes` to a `COPY … FROM STDIN`, as fast as the server takes them; how many rows the server counted. The library
- * settles its promise with the stream: an error behind the last byte comes to `reject` alone.
+ * Sends `bytes` to a `COPY … FROM STDIN`, as fast as the server reads them. Returns the number of rows that the server
+ * counted. The library resolves its promise with the stream: an error after the last byte is passed only to `reject`.
  */
 export async function copyIn(
   query: CopyQuery,
@@ -18,11 +18,11 @@ export async function copyIn(
 ): Promise<number> {
   const begun = Promise.withResolvers<Writable>();
   const ended = Promise.withResolvers<number>();
-  ended.promise.catch(() => undefined); // awaited below, or told by `begun`
+  ended.promise.catch(() => undefined); // awaited below, or reported by `begun`
   const { resolve, reject } = query;
   query.resolve = (value) => {
     if (value instanceof Writable) {
-      value.on("error", () => undefined); // what the server says comes to `reject`
+      value.on("error", () => undefined); // the server's error is passed to `reject`
       begun.resolve(value);
     } else ended.resolve((value as { count?: number | null }).count ?? 0);
     resolve(value);
@@ -36,7 +36,7 @@ export async function copyIn(
   const stream = await begun.promise;
   try {
     for await (const chunk of bytes) {
-      if (stream.destroyed) break; // `ended` knows why
+      if (stream.destroyed) break; // `ended` has the reason
       if (!stream.write(chunk)) await once(stream, "drain");
     }
   } catch (error) {

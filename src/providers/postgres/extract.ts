@@ -11,15 +11,15 @@ import { openSession, type Session } from "./session.ts";
 import { findTable, type SourceTable } from "./tables.ts";
 import { oddField, type Passage, passage, type SourceColumn } from "./types.ts";
 
-/** The server's own limit for one COPY: the longest that a run may take. */
+/** The server's limit for one COPY: the maximum duration of a run. */
 const COPY_TIMEOUT_MS = 86_400_000;
 
 /**
  * One table as CSV bytes straight from the server's COPY, in one read-only transaction.
  *
- * With `range`, rows whose cursor is NULL come only while `from` is null; with `maxRows` too the rows come
- * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
- * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
+ * With `range`, rows whose cursor is NULL are included only if `from` is null; with `maxRows` too, rows are sorted by
+ * the cursor, so that the rows left out come after those returned. Throws `not_found`, `cursor_field_missing`,
+ * `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
 export async function extractTable(
   link: ServerLink,
@@ -42,7 +42,7 @@ export async function extractTable(
     const keysRequest = { ...request, columns: keys, range: null, maxRows: null };
     return {
       ...rows,
-      // After an incomplete read, another session is used. Rows that were added since are no problem: they aren't in the lake yet.
+      // After an incomplete read, another session is used. Rows added since then do no harm: they aren't in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, COPY_TIMEOUT_MS);
         return read(link, open, table, keysRequest, () => open.close());
@@ -55,7 +55,7 @@ export async function extractTable(
   }
 }
 
-/** Reads one table after the other over one connection, each in a transaction of its own. */
+/** Reads tables over one connection, each in its own transaction. */
 export function openExtractor() {
   const spare = new SpareSession<Session>();
   return {
@@ -66,7 +66,7 @@ export function openExtractor() {
 
 type Csv = Extraction & { kind: "csv" };
 
-/** `done` is called when the rows end, with whether all were read. */
+/** Calls `done` at the end, with whether all rows were read. */
 async function read(
   link: ServerLink,
   session: Session,
@@ -80,7 +80,7 @@ async function read(
   const likeness = likenessOf(table.columns, request.keyOf);
   const fields = passages.map(({ expression }) => expression);
   if (likeness) fields.push(likeness.expression(quoteName));
-  // A table without columns can have rows too.
+  // A table without columns can still have rows.
   const isTold = odd !== null || columns.length === 0;
   const select = await selectText(session, table, isTold ? [...fields, odd ?? "null"] : fields, request);
   const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);
@@ -154,11 +154,11 @@ async function selectText(
 }
 
 /**
- * The condition with its parameters put in, or null.
+ * The condition with its parameters filled in, or null.
  *
- * It is parsed by the server as the condition of a SELECT first. That finds its mistakes, gives the
- * types of its parameters, and shows that its parentheses are even, so that inside of COPY's own
- * parentheses it can't become an option of COPY or a second statement.
+ * The server first parses it as the condition of a SELECT. That reports errors, returns the types of its parameters,
+ * and proves that its parentheses are balanced, so that within COPY's own parentheses it can't become an option of COPY
+ * or a second statement.
  */
 async function whereText(
   session: Session,
@@ -191,34 +191,34 @@ async function whereText(
   )}\n)`;
 }
 
-/** The cursor, and a value beside it, as the load compares them: what goes over as text by its bytes, not by a collation. */
+/** The cursor and a value as the load compares them: text by its bytes, not by a collation. */
 function comparable(column: SourceColumn, request: ExtractRequest) {
   const name = quoteName(column.name);
   const { dataType, text } = passageOf(column, request);
   if (dataType !== "VARCHAR" || text === "number" || text === "digits") {
     return { sql: name, of: (value: Json) => valueExpression(value, column.castType) };
   }
-  const type = column.base === "bpchar" ? "bpchar::text" : "text"; // blanks at its end do not count
+  const type = column.base === "bpchar" ? "bpchar::text" : "text"; // trailing blanks don't count
   return { sql: `${name}::text COLLATE "C"`, of: (value: Json) => valueExpression(value, type) };
 }
 
-/** Types whose texts stand in the order of their values. */
+/** Types whose texts sort like their values. */
 const ORDERED_AS_TEXT = ["bool", "date", "time", "timestamp", "timestamptz", "uuid"];
 
-/** False where the source's order is another than that of what goes over. */
+/** False if the source sorts differently from the values that are sent. */
 function hasOrder(column: SourceColumn, request: ExtractRequest): boolean {
   const { dataType, text } = passageOf(column, request);
   if (dataType !== "VARCHAR") return !/^(JSON|BLOB)$|\[\]$/.test(dataType);
   return text !== undefined || column.category === "S" || ORDERED_AS_TEXT.includes(column.base);
 }
 
-/** Which values of a cursor have no place in its order. */
+/** Condition for cursor values that can't be ordered. */
 function unordered(column: SourceColumn, request: ExtractRequest): string | undefined {
   const { odd, orderless } = passageOf(column, request);
   return odd?.condition ?? orderless;
 }
 
-/** Values that do not go over come where those that are NULL do: while the range has no start. */
+/** Values that become NULL are treated like NULL: included only if the range has no start. */
 function rangeConditions(column: SourceColumn, request: ExtractRequest): string[] {
   const { from, to } = request.range ?? { from: null, to: null };
   const { sql, of } = comparable(column, request);
@@ -237,8 +237,8 @@ function orderOf(column: SourceColumn, request: ExtractRequest): string {
 }
 
 /**
- * What an error of the query means. Where the definition has a part in the query, a fault in values or names
- * is the definition's: a cursor value of the wrong type, a division by zero in the condition.
+ * The error of a failed query. Invalid values or names are reported as the definition's if it supplies any: a cursor
+ * value of the wrong type, a division by zero in the condition.
  */
 function explain(error: unknown, session: Session, request: ExtractRequest): unknown {
   const state = sqlState(error);

@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import type { HostAndPort } from "../sql/route.ts";
 import { addressOf } from "./socket.ts";
 
-/** What the server or its client library threw, as far as we read it. */
+/** An error of the server or its client library, as far as Weir uses it. */
 interface Thrown {
   code?: string;
   message?: string;
@@ -11,10 +11,10 @@ interface Thrown {
 export const sqlState = (error: unknown): string =>
   typeof error === "object" && error !== null ? ((error as Thrown).code ?? "") : "";
 
-/** Whether the server turned the connection away over being encrypted or not (`pg_hba.conf`). */
+/** Whether the server refused the connection because it is, or isn't, encrypted (`pg_hba.conf`). */
 export const refusesSecurity = (error: unknown): boolean => sqlState(error) === "28000";
 
-/** The failure as an `AppError` that says what to change. Passes an `AppError` through. */
+/** Converts the failure to an `AppError` that says what to change. Passes an `AppError` through. */
 export function toFailure(
   error: unknown,
   server: HostAndPort,

@@ -4,15 +4,15 @@ import { valueExpression } from "./names.ts";
 import { openSession } from "./session.ts";
 import type { SourceColumn } from "./types.ts";
 
-/** Key columns whose equal values may have other bytes, and what stands for them. */
+/** Key columns in which equal values may have different bytes, and their normalized form. */
 interface Likeness {
   columns: string[];
   tag: string;
-  /** The SQL of the text that is the same for equal values; `sqlOf` is the SQL of a column's value. */
+  /** SQL expression of a text that is the same for equal values; `sqlOf` is the SQL of a column's value. */
   expression(sqlOf: (column: string) => string): string;
 }
 
-/** Null where all columns of the key are compared by their bytes. */
+/** Null if all key columns are compared by their bytes. */
 export function likenessOf(
   columns: readonly SourceColumn[],
   keyOf: ExtractRequest["keyOf"],
@@ -34,7 +34,7 @@ export function likenessOf(
   };
 }
 
-/** A collation shows its sort keys by nothing but a hash of them, of which two of 64 bits make one. */
+/** A collation's sort keys are available only as hashes, of which two of 64 bits are combined. */
 function textOf({ base, collation }: SourceColumn, value: string): string {
   if (base === "citext" || collation === null) {
     return `encode(convert_to(lower(${value}::text COLLATE "default"), 'UTF8'), 'hex')`;
@@ -45,7 +45,7 @@ function textOf({ base, collation }: SourceColumn, value: string): string {
 
 const TIMEOUT_MS = 60_000;
 
-/** The field of a COPY for it, and the same for values that the table need not have any more. */
+/** The COPY field for it, and the same for values that may no longer be in the table. */
 export const keyField = (link: ServerLink, { columns, tag, expression }: Likeness): KeyField => ({
   columns,
   tag,

@@ -1,16 +1,16 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 
-/** An identifier as SQL takes it whatever is in it. Throws `definition_invalid` for a NUL. */
+/** Quotes any identifier for SQL. Throws `definition_invalid` for a NUL. */
 export function quoteName(name: string): string {
   if (name.includes("\0")) throw new AppError("definition_invalid", "A name may not hold a NUL character.");
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
- * A JSON value as an expression of `type`, a type as the server itself names it, such as `text[]`.
+ * A JSON value as an expression of `type`, a type name of the server, such as `text[]`.
  *
- * Only hex digits come from the value, so that it stays a value wherever in foreign SQL it is put.
+ * Contains only hex digits of the value, so that it is safe anywhere in other SQL.
  */
 export function valueExpression(value: Json, type: string): string {
   if (value === null) return `NULL::${type}`;
@@ -34,13 +34,13 @@ function elementText(value: Json): string {
 
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_$]*$/;
 
-/** What `spec` is for a table: parts with odd characters stand in double quotes. */
+/** The `spec` of a table: parts with special characters are in double quotes. */
 export const tableSpec = (schema: string, table: string): string =>
   [schema, table].map((part) => (PLAIN.test(part) ? part : quoteName(part))).join(".");
 
 /**
- * The parts of `schema.table`, or of a bare table name (then `schema` is null, and the search path
- * decides). Quoted parts may hold anything. Throws `definition_invalid`.
+ * The parts of `schema.table`, or of a bare table name (then `schema` is null, and the search path decides). Quoted
+ * parts may contain anything. Throws `definition_invalid`.
  */
 export function parseSpec(spec: string): { schema: string | null; table: string } {
   const parts: string[] = [];
@@ -65,20 +65,20 @@ export function parseSpec(spec: string): { schema: string | null; table: string 
 }
 
 /**
- * `sql` with each `$n` outside of strings, quoted names and comments replaced by what `literal` gives.
+ * `sql` with each `$n` outside strings, quoted names and comments replaced by `literal`.
  * Follows PostgreSQL's lexical rules with `standard_conforming_strings` on.
  */
 export function fillParameters(sql: string, literal: (position: number) => string): string {
   const token = new RegExp(
     [
       /--[^\n\r]*/, // a comment
-      /[eE]'(?:[^'\\]|\\[\s\S]|'')*'(?:\s*[\n\r]\s*'(?:[^'\\]|\\[\s\S]|'')*')*/, // with backslashes, goes on in the next line
+      /[eE]'(?:[^'\\]|\\[\s\S]|'')*'(?:\s*[\n\r]\s*'(?:[^'\\]|\\[\s\S]|'')*')*/, // with backslashes; continues in the next line
       /'(?:[^']|'')*'/,
       /"(?:[^"]|"")*"/,
       /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/, // opens a dollar-quoted string
       /\$\d+/,
       /\/\*/,
-      /[\w\u0080-\uffff][\w$\u0080-\uffff]*/, // words and numbers, so that the $1 in a$1 is no parameter
+      /[\w\u0080-\uffff][\w$\u0080-\uffff]*/, // words and numbers, so that the $1 in a$1 isn't a parameter
     ]
       .map((part) => part.source)
       .join("|"),

@@ -1,18 +1,18 @@
 import type { Way } from "../sql/ways.ts";
 import { bad, elementOf, exactly, isNested, kindOf, listText, MICROS, where } from "../sql/ways.ts";
 
-/** What the catalogue says of a column's type, without its domains. */
+/** A column's type in the system catalog, with domains resolved. */
 export interface TargetType {
   /** `pg_type.typname` of a built-in type and of `citext`; empty for all others. */
   base: string;
   /** `pg_type.typtype` and `typcategory`. */
   kind: string;
   category: string;
-  /** `atttypmod`; -1 for none. */
+  /** `atttypmod`; -1 if there is none. */
   modifier: number;
 }
 
-/** A type to make a column of. */
+/** Type of a column to create. */
 interface NewType extends TargetType {
   sql: string;
 }
@@ -48,7 +48,7 @@ const NEW_TYPES: Readonly<Record<string, NewType>> = {
   "TIMESTAMP WITH TIME ZONE": of("timestamptz", "timestamptz"),
 };
 
-/** The type of a new column, and what it is of where it is an array; null where there is none. */
+/** The type of a new column, and its element type if it is an array; null if there is none. */
 export function newType(dataType: string): (NewType & { element: NewType | null }) | null {
   const element = elementOf(dataType);
   if (element !== null && !isNested(element)) {
@@ -72,13 +72,13 @@ function numericModifier(precision: number, scale: number): number {
   return ((precision << 16) | scale) + 4;
 }
 
-/** Signed since PostgreSQL 15; null where a numeric takes any. */
+/** Signed since PostgreSQL 15; null if the numeric is unlimited. */
 const scaleOf = (modifier: number): number | null =>
   modifier < 4 ? null : (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
 
 /**
- * How values of `dataType` go into a column; null where they can't. What the server would round, cut or fold by itself
- * is told by the way's checks; what it refuses, it refuses.
+ * How values of `dataType` are written to a column; null if they can't be. The checks cover what the server would
+ * silently round, cut or fold; it refuses the rest itself.
  */
 export function wayInto(dataType: string, target: TargetType, element: TargetType | null): Way | null {
   if (element) {
@@ -89,7 +89,7 @@ export function wayInto(dataType: string, target: TargetType, element: TargetTyp
   const kind = kindOf(dataType);
   const way = INTO[target.base]?.(kind, target.modifier, dataType);
   if (way !== undefined || target.base in INTO) return way ?? null;
-  // Enums, ranges, networks …: their texts, where no length could change them.
+  // Enums, ranges, networks …: text, if no length could change it.
   const takesText = target.kind !== "c" && target.category !== "A" && !REFUSED.has(target.base);
   const isExact = target.modifier < 0 || target.base === "bit" || target.base === "varbit";
   return kind === "text" && takesText && isExact ? exactly("text") : null;
@@ -113,7 +113,7 @@ const integer: Into = (kind) => {
 
 const text: Into = (kind) => (["text", "uuid", "json"].includes(kind) ? exactly("text") : null);
 
-/** Blanks that are too many are cut by the server, and others refused: neither is left to it. */
+/** The server cuts excess blanks and refuses other characters; both are checked before. */
 const limitedText: Into = (kind, modifier, dataType) => {
   const way = text(kind, modifier, dataType);
   const length = modifier - 4;
@@ -124,7 +124,7 @@ const limitedText: Into = (kind, modifier, dataType) => {
   };
 };
 
-/** Fractions of a second that a type keeps; null where it keeps all that PostgreSQL has. */
+/** Fractional seconds that a type keeps; null if it keeps all digits that PostgreSQL supports. */
 const fraction = (micros: string, modifier: number) =>
   modifier < 0 || modifier >= 6
     ? []
@@ -186,7 +186,7 @@ const INTO: Readonly<Record<string, Into>> = {
     if (kind !== "nanos") return null;
     return where("CAST($ AS TIMESTAMP)", NANOS, ...fraction(MICROS.timestamp, modifier));
   },
-  // The session is in UTC.
+  // The session's time zone is UTC.
   timestamptz: (kind, modifier) =>
     kind === "instant"
       ? where(
@@ -208,7 +208,7 @@ function json(kind: ReturnType<typeof kindOf>): Way | null {
     : null;
 }
 
-/** Whole numbers that a binary fraction does not hold, and decimals that it would not give back. */
+/** Integers and decimals that a binary fraction can't represent exactly. */
 const inexact = (type: "FLOAT" | "DOUBLE", dataType: string) =>
   bad(
     `TRY_CAST(TRY_CAST($ AS ${type}) AS ${dataType}) IS DISTINCT FROM $`,

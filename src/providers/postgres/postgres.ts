@@ -12,7 +12,7 @@ import { openTarget } from "./write.ts";
 /** Time limit of a statement while a user waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
 
-/** PostgreSQL 11 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */
+/** PostgreSQL 11 and later. Each connection is used for one transaction, read-only unless rows are written. */
 export const postgres = defineProvider({
   id: "postgres",
   title: POSTGRES.title,

@@ -3,15 +3,15 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { QUIET_MS } from "../files/streams.ts";
 
-/** Rows go on in blocks of about so many bytes: one by one they would cost more than the server takes. */
+/** Approximate size of blocks in bytes: row by row, the overhead would exceed the server's work. */
 const BLOCK_BYTES = 262_144;
 
 /** Maximum number of buffered blocks before the source has to wait. */
 const MAX_WAITING_BLOCKS = 4;
 
 /**
- * The bytes of a stream of small pieces, in blocks. While the reader is slow the source waits.
- * Throws the stream's error, also one from before the first read, and `timeout` after five minutes of silence.
+ * Joins a stream of small pieces to blocks. The source pauses while the reader is slow.
+ * Throws the stream's error, also one from before the first read, and `timeout` after five minutes without data.
  */
 export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array> {
   const waiting: Uint8Array[] = [];
@@ -19,7 +19,7 @@ export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array>
   let used = 0;
   let done = false;
   let fault: unknown = null;
-  let heard = false; // since the watch last looked
+  let heard = false; // since the last check
   let heardAt = clock.monotonic();
   let wake: () => void = () => undefined;
 
@@ -37,7 +37,7 @@ export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array>
   stream.on("data", (piece: Buffer) => {
     heard = true;
     if (used + piece.length > BLOCK_BYTES) cut();
-    // A row of many megabytes arrives at once. Code that scans it has to yield in between.
+    // A row of many megabytes arrives in one piece. Code that scans it has to yield in between.
     if (piece.length > BLOCK_BYTES) waiting.push(...pieces(piece));
     else used += piece.copy(block, used);
     if (waiting.length === 0) return;

@@ -6,8 +6,8 @@ import { sqlState } from "./failure.ts";
 import type { Session } from "./session.ts";
 
 /**
- * At most `maxRows` rows of a SELECT; 0 only resolves its names. It stands inside of a FROM, where nothing but a query
- * can, in a transaction that writes nothing. Throws `sql_error` with the server's message.
+ * Up to `maxRows` rows of a SELECT; 0 only resolves its names. The SELECT is a subquery in FROM, where only a query is
+ * possible, in a read-only transaction. Throws `sql_error` with the server's message.
  */
 export async function select(
   session: Session,
@@ -24,7 +24,7 @@ export async function select(
     const rows = found.map(({ row }): Json => parseLossless(row)).filter(isObject);
     return { rows: rows.slice(0, maxRows), truncated: rows.length > maxRows };
   } catch (error) {
-    // Syntax, names and rights; values; what is not supported, and what would write: the SQL is wrong, not the connection.
+    // Syntax, names, privileges, values, unsupported features and writes: the SQL is wrong, not the connection.
     if (!/^(42|22|0A|25006)/.test(sqlState(error))) throw error;
     throw new AppError("sql_error", error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -13,30 +13,30 @@ import { addressOf, cancelQuery, openSocket, type Security, TlsFailure } from ".
 
 /** One connection in one transaction: UTC, ISO dates, UTF-8. */
 export interface Session {
-  /** The rows of one statement of ours; `$1` … are bound. */
+  /** The rows of one trusted statement; `$1` … are bound. */
   rows<Row>(sql: string, parameters?: readonly (string | number | boolean | null)[]): Promise<Row[]>;
-  /** The type oids of the parameters of a statement that is parsed and not run. */
+  /** The type OIDs of a statement's parameters; it is parsed but not run. */
   parameterTypes(sql: string): Promise<number[]>;
   /** Runs a statement. Returns the number of changed rows. */
   change(sql: string, parameters?: readonly (string | number | null)[]): Promise<number>;
-  /** Sends `bytes` to one `COPY … FROM STDIN` of ours, as fast as the server takes them; how many rows they were. */
+  /** Sends `bytes` to one trusted `COPY … FROM STDIN`, as fast as the server reads them. Returns the number of rows. */
   send(sql: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
-  /** What one `COPY … TO STDOUT` gives; the server waits while nobody reads. */
+  /** The output of one `COPY … TO STDOUT`; the server pauses while the reader is slow. */
   copy(sql: string): Promise<AsyncGenerator<Uint8Array>>;
   /** Commits the transaction. Nothing else may be running. */
   commit(): Promise<void>;
-  /** Begins another one after `commit`. */
+  /** Starts another transaction after `commit`. */
   begin(): Promise<void>;
-  /** Stops what runs, on the server too, and ends the connection. */
+  /** Stops the running statement, also on the server, and closes the connection. */
   close(): Promise<void>;
-  /** What an error of this session means, as an `AppError`, or the signal's reason after an abort. */
+  /** Converts an error of this session to an `AppError`, or to the signal's reason after an abort. */
   failure(error: unknown): unknown;
 }
 
-/** Seconds from the start-up message to the server being ready. */
+/** Seconds from the startup message until the server is ready. */
 const START_TIMEOUT_SECONDS = 10;
 
-/** What each `sslMode` tries, in order, as libpq does. The second is tried where TLS was what failed. */
+/** Attempts for each `sslMode`, in order, as in libpq. The second follows if TLS failed. */
 const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
   disable: ["none"],
   allow: ["none", "required"],
@@ -46,7 +46,10 @@ const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
   "verify-full": ["verify-full"],
 };
 
-/** Connects and begins; a transaction that may write only reads what is committed. Throws what `toFailure` makes, and the signal's reason. */
+/**
+ * Connects and starts a transaction; one that may write reads only committed data. Throws the error from `toFailure`,
+ * and the signal's reason.
+ */
 export async function openSession(
   link: ServerLink,
   statementTimeoutMs: number,
@@ -70,7 +73,7 @@ export async function openSession(
   throw new AppError("internal", "No way to connect was tried.");
 }
 
-/** A session that writes and has died without a word holds its locks no longer than this. */
+/** A writing session whose client vanished releases its locks after this time. */
 const DEAD_PEER = `
   SET LOCAL tcp_keepalives_idle = 60;
   SET LOCAL tcp_keepalives_interval = 10;
@@ -95,7 +98,7 @@ interface SessionOptions {
   mayWrite: boolean;
 }
 
-/** A session that connects with its first statement. */
+/** A session that connects on its first statement. */
 function connect(
   link: ServerLink,
   server: HostAndPort,
@@ -104,7 +107,7 @@ function connect(
   const { egress, credentials, config, signal, clock } = link;
   const route = routeOf(link);
   let socket: Socket | null = null;
-  // The library's types leave `socket` out, so it goes in by a name of its own.
+  // The library's types omit `socket`, so it is passed separately.
   const options = {
     ...libraryOptions(link, server),
     async socket() {
@@ -118,7 +121,7 @@ function connect(
   };
   const sql = postgres(options);
 
-  /** Set while the server may work for us: what a cancel request needs. */
+  /** Set while the server may be running a statement: a cancel request needs it. */
   let working: Backend | null = null;
   const run = async (query: PromiseLike<unknown>): Promise<unknown> => {
     signal.throwIfAborted();
@@ -161,12 +164,12 @@ function connect(
         },
       ),
     async copy(text) {
-      // Not the simple protocol: in the extended one a statement is always only one.
+      // Not the simple protocol: the extended one accepts only a single statement.
       const options = { prepare: false, simple: false };
       const query = sql.unsafe(text, [], options);
       let bytes: AsyncGenerator<Uint8Array> | null = null;
-      // The server may send the stream's beginning and its error in one packet, and an error that nobody
-      // listens to by then would end the process: so we listen before the promise is settled.
+      // The server may send the start of the stream and an error in one packet, and an error without a listener would
+      // end the process: so the listener is added before the promise is settled.
       const settling = query as unknown as { resolve(value: unknown): void };
       const settle = settling.resolve;
       settling.resolve = (value) => {
@@ -174,7 +177,7 @@ function connect(
           bytes = pump(value, clock);
           value.once("end", () => {
             working = null;
-            // The library stops reading while its buffer is full, and goes on only where more of the same is to come.
+            // The library stops reading while its buffer is full, and resumes only if it expects more of the same.
             socket?.resume();
           });
         }
@@ -198,7 +201,7 @@ function connect(
   };
 }
 
-/** The part of the library's query that names the backend at work. */
+/** The part of the library's query that identifies the backend process. */
 interface Backend {
   state: { pid: number | null; secret: number | null } | null;
 }
@@ -206,7 +209,7 @@ interface Backend {
 const isStream = (value: unknown): value is Readable =>
   typeof value === "object" && value !== null && "pipe" in value;
 
-/** Every option is given: what is missing the library takes from `PG…` variables of the process. */
+/** Every option is set: for missing ones the library uses the process's `PG…` variables. */
 const libraryOptions = ({ config, credentials }: ServerLink, server: HostAndPort) => ({
   host: "pinned",
   port: server.port,

@@ -4,20 +4,20 @@ import type { Egress } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 import { DIRECT, type HostAndPort, type Route } from "../sql/route.ts";
 
-/** How one attempt treats TLS; `offered` takes it where the server has it. */
+/** TLS in one attempt; `offered` uses it if the server supports it. */
 export type Security = "none" | "offered" | "required" | "verify-ca" | "verify-full";
 
-/** Milliseconds to reach the server, and as many again to agree on TLS. */
+/** Milliseconds to reach the server, and again to negotiate TLS. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** What a client sends to ask for TLS: the length and a number that is no protocol version. */
+/** The SSLRequest message: its length and a number that isn't a protocol version. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
-/** The certificate, or the handshake, is what failed; `sslMode: prefer` then goes on without TLS. */
+/** The certificate or the handshake failed; `sslMode: prefer` then continues without TLS. */
 export class TlsFailure extends AppError {}
 
 /**
- * A socket that is ready for PostgreSQL's start-up message, to the address that egress checked, or by another route.
+ * A socket that is ready for PostgreSQL's startup message, to the address that egress checked, or by another route.
  *
  * Throws `egress_blocked`; `upstream` for a refused or unreachable server; `timeout`; `TlsFailure`.
  */
@@ -34,7 +34,7 @@ export async function openSocket(
   const answer = await settle<number>(socket, server, signal, (resolve) => {
     socket.once("data", (bytes: Buffer) => {
       socket.pause();
-      // More than the one byte would be text from before the handshake, which TLS must never trust.
+      // Any further bytes would be plaintext from before the handshake, which TLS must never trust.
       resolve(bytes.length === 1 ? (bytes[0] ?? 0) : 0);
     });
     socket.write(SSL_REQUEST);
@@ -57,10 +57,10 @@ async function dial(egress: Egress, server: HostAndPort, signal: AbortSignal): P
   return socket;
 }
 
-/** Milliseconds that the server gets to take a cancel request. */
+/** Milliseconds for the server to accept a cancel request. */
 const CANCEL_TIMEOUT_MS = 2_000;
 
-/** Asks the server to stop what the backend does; resolves when it has taken that in, or could not be asked. */
+/** Asks the server to stop what the backend is doing. Resolves once the request was accepted or couldn't be sent. */
 export async function cancelQuery(
   egress: Egress,
   server: HostAndPort,
@@ -78,13 +78,13 @@ export async function cancelQuery(
     request.writeUInt32BE((key.secret ?? 0) >>> 0, 12);
     await new Promise<void>((resolve) => {
       socket.once("close", () => resolve());
-      socket.on("error", () => undefined); // the close that follows is what counts
+      socket.on("error", () => undefined); // the close event that follows is enough
       signal.addEventListener("abort", () => socket.destroy(), { once: true });
       socket.resume();
       socket.end(request);
     });
   } catch (error) {
-    // The connection itself is ended next, which stops the query as soon as the server writes to it.
+    // The connection is closed next, which stops the query as soon as the server writes to it.
     if (!(error instanceof AppError) && !signal.aborted) throw error;
   }
 }
@@ -117,7 +117,7 @@ async function wrap(
 
 type Translate = (error: NodeJS.ErrnoException) => AppError;
 
-/** Waits for `arrange` to resolve; every other end destroys the socket and throws. */
+/** Waits for `arrange` to resolve; in all other cases destroys the socket and throws. */
 async function settle<T>(
   socket: net.Socket,
   server: HostAndPort,
@@ -137,7 +137,7 @@ async function settle<T>(
     arrange(resolve);
     return await promise;
   } catch (error) {
-    socket.on("error", () => undefined); // errors of a closing socket add nothing
+    socket.on("error", () => undefined); // errors of a closing socket don't matter
     socket.destroy();
     throw error;
   } finally {

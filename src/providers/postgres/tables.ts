@@ -4,7 +4,7 @@ import { parseSpec, tableSpec } from "./names.ts";
 import type { Session } from "./session.ts";
 import type { SourceColumn } from "./types.ts";
 
-/** What can be read: tables, partitioned tables, views, materialized views, foreign tables. */
+/** Readable relations: tables, partitioned tables, views, materialized views, foreign tables. */
 const READABLE = "('r', 'p', 'v', 'm', 'f')";
 
 export async function listTables(session: Session, includeSystem: boolean) {
@@ -23,7 +23,7 @@ export async function listTables(session: Session, includeSystem: boolean) {
   return rows.map(({ schema, table }) => ({ schema, table, spec: tableSpec(schema, table) }));
 }
 
-/** As `Tables.inSchemas` has it. */
+/** See `Tables.inSchemas`. */
 export async function tablesIn(session: Session, schemas: readonly string[]): Promise<KeyedTable[]> {
   const rows = await session.rows<Omit<KeyedTable, "spec">>(
     `with keys as (
@@ -49,17 +49,14 @@ export async function tablesIn(session: Session, schemas: readonly string[]): Pr
   return rows.map((row) => ({ ...row, spec: tableSpec(row.schema, row.table) }));
 }
 
-/** A table that exists, with its columns in ordinal order. */
+/** An existing table, with its columns in ordinal order. */
 export interface SourceTable {
   schema: string;
   table: string;
   columns: SourceColumn[];
 }
 
-/**
- * The table that `spec` names. Its letters count as they are written; where no table bears them, as
- * PostgreSQL would fold them. Throws `not_found`.
- */
+/** The table named in `spec`. The exact case is preferred, then PostgreSQL's folded one. Throws `not_found`. */
 export async function findTable(session: Session, spec: string, database: string): Promise<SourceTable> {
   const wanted = parseSpec(spec);
   const [found] = await session.rows<{ oid: number; schema: string; table: string }>(

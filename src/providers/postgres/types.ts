@@ -1,9 +1,9 @@
 import type { CsvColumn } from "../contract.ts";
 import { quoteName, valueExpression } from "./names.ts";
 
-/** What the catalogue says of a type, without its domains. */
+/** A type in the system catalog, with domains resolved. */
 interface SourceType {
-  /** `pg_type.typname` of a built-in type and of `citext`; empty for all others, which may share a name with one. */
+  /** `pg_type.typname` of a built-in type and of `citext`; empty for all others, whose names may be the same. */
   base: string;
   /** `pg_type.typtype` and `typcategory`. */
   kind: string;
@@ -11,28 +11,28 @@ interface SourceType {
   modifier: number;
 }
 
-/** A column as the catalogue has it; domains are already followed to what they rest on. */
+/** A column of the source, with domains resolved to their base types. */
 export interface SourceColumn extends SourceType {
   name: string;
-  /** The source's own name of the type, such as `numeric(10,2)`. */
+  /** The source's type name, such as `numeric(10,2)`. */
   type: string;
   /** The type's name without length or precision, to cast a value to. */
   castType: string;
   nullable: boolean;
-  /** What an array is of; null for what is none. */
+  /** Element type of an array; null for other types. */
   element: SourceType | null;
-  /** A collation under which texts are equal that have other bytes, its name as SQL; null for all others. */
+  /** A collation in which texts with different bytes can be equal, quoted for SQL; null for all others. */
   collation: { name: string; version: string | null } | null;
 }
 
-/** How a column goes over: what COPY selects, and how its text is read. */
+/** How to read a column: its expression in COPY, and how to parse the text. */
 export interface Passage {
   expression: string;
   dataType: string;
   text?: CsvColumn["text"];
-  /** Which values do not go over as they are, as a condition, and what happens to them. */
+  /** Condition for values that can't be read unchanged, and what happens to them. */
   odd?: { condition: string; what: string };
-  /** Which values go over, and have no place in the order of the others. */
+  /** Condition for values that are readable but can't be ordered. */
   orderless?: string;
 }
 
@@ -44,14 +44,14 @@ const NO_TIME = "became NULL: no time of day that Parquet holds";
 const NO_NUMBER = "became NULL: no number that a decimal holds";
 const NO_BOUNDS = "came without the bounds: a list begins at 1";
 
-/** Makes the passage of a column by its name in SQL and its `atttypmod`. */
+/** Describes how to read a column, by its name in SQL and its `atttypmod`. */
 type Way = (name: string, modifier: number) => Passage;
 
 const as =
   (dataType: string): Way =>
   (name) => ({ expression: name, dataType });
 
-/** Values that Parquet does not hold become NULL; `holds` is the condition for those that it does. */
+/** Values that Parquet can't represent become NULL; `holds` is the condition for the others. */
 const where =
   (dataType: string, what: string, holds: (name: string) => string): Way =>
   (name) => ({
@@ -60,10 +60,10 @@ const where =
     odd: { condition: `not ${holds(name)}`, what },
   });
 
-// Infinities lie outside of these bounds.
+// Infinities are outside these bounds.
 const isInstant = (name: string) => `(${name} >= '0001-01-01' and ${name} < '294247-01-01')`;
 
-/** The types that have one in the lake, by `pg_type.typname`. All others go as the server's text. */
+/** Types that the lake also has, by `pg_type.typname`. All others are read as the server's text. */
 export const POSTGRES_TYPES: Readonly<Record<string, Way>> = {
   int2: as("SMALLINT"),
   int4: as("INTEGER"),
@@ -86,18 +86,18 @@ export const POSTGRES_TYPES: Readonly<Record<string, Way>> = {
 };
 
 /**
- * How a PostgreSQL column goes over. With `asText` it goes as the server's own text, whatever it holds; numbers of a key
- * (`isKey`) without zeros at their end, so that equal ones are equal texts.
+ * How to read a PostgreSQL column. With `asText` it is the server's text; numbers of a key (`isKey`) have no trailing
+ * zeros, so that equal ones have equal texts.
  *
- * Every value arrives exactly, or is told by `odd`: NaN and infinities of numbers, days and instants that Parquet does
- * not hold, and the bounds of arrays. Composites, arrays of JSON and arrays of several dimensions are JSON; what
- * has no type in Parquet (intervals, times with a zone, enums, ranges, networks …) is its text.
+ * Every value is exact or counted in `odd`: NaN and infinite numbers, dates and timestamps that Parquet can't
+ * represent, and the bounds of arrays. Composites, arrays of JSON and multidimensional arrays become JSON; types that
+ * Parquet lacks (intervals, times with a zone, enums, ranges, networks …) become text.
  */
 export function passage(column: SourceColumn, { asText = false, isKey = false } = {}): Passage {
   const name = quoteName(column.name);
   const { base } = column;
   if (asText && NUMBERS.has(base)) return digitsPassage(name, base, isKey);
-  // A cast would take the blanks off the end of a character(n).
+  // A cast would remove the trailing blanks of a character(n).
   if (asText) return { expression: base === "bpchar" ? name : `${name}::text`, dataType: "VARCHAR" };
   if (column.element) return listPassage(name, column.element);
   const way = POSTGRES_TYPES[base];
@@ -121,7 +121,7 @@ function digitsPassage(name: string, base: string, isKey: boolean): Passage {
 
 function numeric(name: string, modifier: number): Passage {
   const dataType = decimalType(modifier);
-  // NaN and infinities are the numbers that are not 0 less themselves; older servers do not know 'Infinity'.
+  // NaN and infinities are the numbers whose difference with themselves isn't 0; older servers lack 'Infinity'.
   const condition = dataType ? `${name} <> 'NaN'` : `${name} - ${name} = 0`;
   return {
     expression: `case when ${condition} then ${name} end`,
@@ -131,17 +131,17 @@ function numeric(name: string, modifier: number): Passage {
   };
 }
 
-/** DuckDB's type of a `numeric(p,s)`; null where it has no scale, or more digits than DuckDB's. */
+/** DuckDB type of a `numeric(p,s)`; null if it has no scale or more digits than DuckDB supports. */
 function decimalType(modifier: number): string | null {
   if (modifier < 4) return null;
   const precision = ((modifier - 4) >> 16) & 0xffff;
   const scale = (((modifier - 4) & 0x7ff) ^ 1024) - 1024; // eleven bits, signed since PostgreSQL 15
-  // A negative scale rounds left of the point; one above the precision has zeros right of it.
+  // A negative scale rounds left of the point; one above the precision adds zeros right of it.
   const digits = scale < 0 ? precision - scale : Math.max(precision, scale);
   return digits > MAX_DECIMAL_DIGITS ? null : `DECIMAL(${digits},${Math.max(scale, 0)})`;
 }
 
-/** Elements that JSON would write in another way than the server's text, or as numbers that a double changes. */
+/** Elements that JSON would format differently from the server's text, or as numbers that a double would change. */
 const ELEMENTS_AS_TEXT = [
   "numeric",
   "oid",
@@ -154,7 +154,7 @@ const ELEMENTS_AS_TEXT = [
   "timestamptz",
 ];
 
-/** An array goes as a JSON list: the server writes numbers in it exactly, and the reader would not keep them so. */
+/** An array is read as a JSON list with numbers as text: the server writes them exactly, but a JSON reader rounds. */
 function listPassage(name: string, { base, kind, category, modifier }: SourceType): Passage {
   const odd = { condition: `replace(array_dims(${name}), '[1:', '') like '%[%'`, what: NO_BOUNDS };
   if (kind === "c" || category === "A" || base === "json" || base === "jsonb") {
@@ -166,8 +166,8 @@ function listPassage(name: string, { base, kind, category, modifier }: SourceTyp
 }
 
 /**
- * The field behind the columns: a JSON object of the texts of odd values by the column's name, NULL where there are none.
- * Null where no column has any.
+ * The field after the columns: a JSON object of odd values' texts by column, NULL if there are none.
+ * Null if no column has any.
  */
 export function oddField(columns: readonly SourceColumn[], passages: readonly Passage[]): string | null {
   const found = columns.flatMap((column, at) => {

@@ -9,21 +9,21 @@ import { newType, wayInto } from "./out-types.ts";
 import { openSession, type Session } from "./session.ts";
 import { columnsOf } from "./tables.ts";
 
-/** The server's own limit for one statement: the longest that a run may take. */
+/** The server's limit for one statement: the maximum duration of a run. */
 const WRITE_TIMEOUT_MS = 86_400_000;
 
-/** A table that rows go into, as it was found. */
+/** The destination table as found. */
 interface Target {
   schema: string;
   table: string;
-  /** Null where it is to be made. */
+  /** Null if the table has to be created. */
   oid: number | null;
   /** COPY isn't possible on a table with row-level security. */
   hasRowSecurity: boolean;
   columns: (TargetColumn & { collation: string | null })[];
 }
 
-/** As `TableWrites` has it. The staging table is a temporary one, which no end of the session leaves behind. */
+/** See `TableWrites`. The staging table is a temporary one, which never outlives the session. */
 export async function openTarget(link: ServerLink, load: TableLoad): Promise<TableTarget> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
@@ -123,7 +123,7 @@ async function newTarget(
   return { schema: found.schema, table: wanted.table, oid: null, hasRowSecurity: false, columns: [] };
 }
 
-/** Rows that go must take no rows of other tables with them. */
+/** Deleted rows must not delete rows of other tables. */
 async function refuseCascade(session: Session, oid: number, name: string): Promise<void> {
   const [key] = await session.rows<{ table: string; name: string }>(
     `select conrelid::regclass::text as table, conname as name from pg_catalog.pg_constraint
@@ -209,7 +209,7 @@ interface Work {
   load: TableLoad;
   name: string;
   plan: TablePlan;
-  /** Of the rows that are sent. */
+  /** Columns of the rows. */
   columns: readonly Column[];
 }
 
@@ -247,18 +247,18 @@ async function write(link: ServerLink, work: Work, rows: AsyncIterable<Uint8Arra
   }
 }
 
-/** Whether a COMMIT whose reply was lost has come through. */
+/** Whether a COMMIT without a response has succeeded. */
 async function isCommitted(link: ServerLink, { target, load }: Work): Promise<boolean> {
   const session = await openSession(link, WRITE_TIMEOUT_MS, { mayWrite: true });
   try {
-    await session.rows(lockOf(load.loadId)); // waits for the end of the session that committed
+    await session.rows(lockOf(load.loadId)); // waits until the committing session has ended
     return (await findDone(session, target, load.loadId)) !== null;
   } finally {
     await session.close();
   }
 }
 
-/** Makes the table, or finds it where another load has made it since this one looked. */
+/** Creates the table, unless another load has created it in the meantime. */
 async function makeTable(session: Session, link: ServerLink, work: Work): Promise<Target> {
   const { target, load, name, plan, columns } = work;
   await session.rows(lockOf(`weir ${nameOf(target)}`));
@@ -289,7 +289,7 @@ async function change(session: Session, work: Work, rows: AsyncIterable<Uint8Arr
   const insert = `INSERT INTO ${nameOf(target)} AS t (${names}) OVERRIDING SYSTEM VALUE SELECT ${names} FROM ${STAGING} AS s`;
   if (load.writeDisposition === "append")
     return { rows: all, inserted: await session.change(insert), updated: 0, deleted: 0 };
-  // Readers continue. Writers wait for the end.
+  // Readers aren't blocked. Writers wait.
   await session.change(`LOCK TABLE ${nameOf(target)} IN SHARE ROW EXCLUSIVE MODE`);
   if (load.writeDisposition === "replace") {
     const deleted = await session.change(`DELETE FROM ${nameOf(target)}`);
@@ -315,7 +315,7 @@ async function merge(session: Session, { target, name, load, plan }: Work, inser
       keys.map((_, at) => twin[`k${at}`] ?? null),
     );
   const sameKey = keys.map((key) => `t.${quoteName(key)} = s.${quoteName(key)}`).join(" AND ");
-  // By their texts: equal ones of a collation, or of no scale, are other values all the same.
+  // By their texts: values that are equal in a collation, or apart from their scale, are still different values.
   const differs = values.map(
     (column) =>
       `t.${quoteName(column)}::text COLLATE "C" IS DISTINCT FROM s.${quoteName(column)}::text COLLATE "C"`,
@@ -344,7 +344,7 @@ function createText(target: Target, load: TableLoad): string {
   return `CREATE TABLE ${nameOf(target)} (${[...columns, ...key].join(", ")})`;
 }
 
-/** What the server says of rows and their values is told as theirs; all else as the connection's. */
+/** Errors about rows and values are reported as such, all others as errors of the connection. */
 function explain(error: unknown, session: Session, name: string): unknown {
   if (error instanceof AppError || !/^(22|23)/.test(sqlState(error))) return session.failure(error);
   const { message = "", detail, where, column_name } = error as Record<string, string | undefined>;

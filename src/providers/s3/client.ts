@@ -9,13 +9,13 @@ import { type Element, readXml } from "./xml.ts";
 /** Maximum attempts of a request if the store is busy, failing or unreachable. */
 const MAX_ATTEMPTS = 4;
 
-/** The first wait; each next one is twice as long, and up to a half of it is by chance. */
+/** The first pause; it doubles each time, and up to half of it is random. */
 const FIRST_WAIT_MS = 200;
 
-/** A thousand keys of the longest kind, escaped. */
+/** Enough for a thousand keys of maximum length, escaped. */
 const MAX_XML_BYTES = 16 * 1024 * 1024;
 
-/** In place of a body's hash; what presigned addresses always have. */
+/** Used instead of a body's hash, and always in presigned URLs. */
 const UNSIGNED = "UNSIGNED-PAYLOAD";
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -26,19 +26,19 @@ export interface S3Request {
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array<ArrayBuffer>;
-  /** The signature leaves the body out: hashing a large one costs as much as sending it. */
+  /** The signature doesn't cover the body: hashing a large one costs as much as sending it. */
   isUnsigned?: boolean;
-  /** The reply is a file: no limit on its time but the link's signal. */
+  /** The response is a file: its transfer is limited only by the link's signal. */
   long?: boolean;
-  /** The reply's bytes as they are stored, whatever coding they have. */
+  /** The bytes as stored, without decoding. */
   isRaw?: boolean;
   /** Replaces the link's signal, for cleanup after an abort. */
   signal?: AbortSignal;
 }
 
 /**
- * Sends one signed request, again when the store says to slow down or fails. Gives replies of 2xx;
- * throws what `refusal` makes of any other.
+ * Sends one signed request, with retries if the store is busy or fails. Returns 2xx responses; throws the error from
+ * `refusal` for all others.
  */
 export async function send(link: S3Link, request: S3Request): Promise<EgressResponse> {
   const signal = request.signal ?? link.signal;
@@ -55,7 +55,7 @@ export async function send(link: S3Link, request: S3Request): Promise<EgressResp
   }
 }
 
-/** Whether the same request may go well in a moment; a file that has become another stays another. */
+/** Whether a retry may succeed; not for a file that has changed. */
 const isPassing = (error: AppError) => error.retryable && !isChanged(error);
 
 async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): Promise<EgressResponse> {
@@ -66,10 +66,10 @@ async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): 
     ...(request.body ? { body: request.body } : {}),
     signal,
     ...(request.long ? { timeoutMs: 0 } : {}),
-    ...(request.long && request.method === "GET" ? { idleMs: QUIET_MS } : {}), // a copy is silent until it is made
+    ...(request.long && request.method === "GET" ? { idleMs: QUIET_MS } : {}), // a copy sends nothing until it is complete
     ...(request.isRaw ? { isRaw: true } : {}),
     ...(link.config.sslRootCert === undefined ? {} : { authorities: link.config.sslRootCert }),
-    maxRedirects: 0, // a redirect means another region, and a signature holds for one
+    maxRedirects: 0, // a redirect means another region, for which the signature is invalid
   });
   if (response.status >= 200 && response.status < 300) return response;
   throw refusal(link, request, response.status, response.headers, await faultOf(response));
@@ -113,7 +113,7 @@ async function sign(link: S3Link, url: string, request: S3Request): Promise<Reco
   return Object.fromEntries(signed.headers.entries());
 }
 
-/** The XML of a reply. Throws `upstream` where it is not what S3 sends. */
+/** The XML of a response. Throws `upstream` if it isn't valid for S3. */
 export async function readReply(response: EgressResponse): Promise<Element> {
   const { bytes, truncated } = await response.bytes(MAX_XML_BYTES);
   if (truncated) throw new AppError("upstream", "The object store's answer is too long.");

@@ -14,7 +14,7 @@ export interface Fault {
 
 const MAX_FAULT_BYTES = 65_536;
 
-/** Reads an error reply; one that is not XML gives an empty code. */
+/** Reads an error response; the code is empty if it isn't XML. */
 export async function faultOf(response: EgressResponse): Promise<Fault> {
   const { bytes } = await response.bytes(MAX_FAULT_BYTES);
   const text = new TextDecoder().decode(bytes);
@@ -40,7 +40,7 @@ const BUSY = new Set([
   "TooManyRequests",
 ]);
 
-/** What a reply other than 2xx means, in a sentence that tells what to change. */
+/** The error for a response other than 2xx, in a sentence that says what to change. */
 export function refusal(
   link: S3Link,
   request: S3Request,

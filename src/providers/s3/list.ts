@@ -12,24 +12,24 @@ export interface Entry {
   folder: boolean;
   size: number | null;
   modifiedAt: string | null;
-  /** Without its quotes; null of a folder, and where the store tells none. */
+  /** Without quotes; null for a folder, and if the store returns none. */
   etag: string | null;
 }
 
-/** Most entries of a page, ours and S3's. */
+/** Maximum entries per page, in Weir and in S3. */
 const PAGE_ITEMS = 1_000;
 
-/** S3 lists in order of keys: so many requests are made to find the folders that belong before the files. */
+/** S3 lists in key order: maximum number of requests to find all folders, which come before files. */
 const MAX_LOOKAHEAD = 10;
 
-/** What begins with `prefix` and comes after `after`, a page of S3's at a time, in order of bytes. */
+/** Entries that start with `prefix` and come after `after`, one page of S3 at a time, in byte order. */
 export async function* listPages(
   link: S3Link,
   prefix: string,
   options: { delimiter?: "/"; after?: string; maxKeys?: number } = {},
 ): AsyncGenerator<{ entries: Entry[]; more: boolean }> {
   let token: string | null = null;
-  const yielded = new Set<string>(); // some servers give a folder again on the next page
+  const yielded = new Set<string>(); // some servers repeat a folder on the next page
   do {
     const response = await send(link, {
       method: "GET",
@@ -47,7 +47,7 @@ export async function* listPages(
     const last: string | null = token;
     const isTruncated = textOf(reply, "IsTruncated")?.trim() === "true";
     token = isTruncated ? textOf(reply, "NextContinuationToken") : null;
-    // What speaks only the first version of this call has no token: its list would end after a thousand objects.
+    // Servers that support only the first version of this call return no token: the list would end after 1,000 objects.
     if (isTruncated && (!token || token === last))
       throw new AppError(
         "upstream",
@@ -81,7 +81,7 @@ function entriesOf(reply: Element): Entry[] {
   return [...files, ...folders].sort((a, b) => compareBytes(a.key, b.key));
 }
 
-/** An entity tag as it is compared: without quotes. */
+/** An ETag without quotes, for comparison. */
 export const plainTag = (tag: string | null): string | null => tag?.replace(/^(?:W\/)?"|"$/g, "") || null;
 
 function decodeKey(text: string): string {
@@ -92,25 +92,25 @@ function decodeKey(text: string): string {
   }
 }
 
-/** An HTTP or ISO date as the interface writes instants. */
+/** An HTTP or ISO date as ISO 8601. */
 export function instant(text: string | null): string | null {
   const at = text === null ? Number.NaN : Date.parse(text);
   return Number.isNaN(at) ? null : new Date(at).toISOString();
 }
 
-/** S3's order: by UTF-8 bytes, which is not JavaScript's. */
+/** S3's order: by UTF-8 bytes, unlike JavaScript's. */
 const compareBytes = (a: string, b: string): number =>
   a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Where a page ends. `folders`: only folders up to `after` were given. `files`: all up to `after`, folders up to `seen`. */
+/** End of a page. `folders`: folders up to `after` were listed. `files`: all up to `after`, folders up to `seen`. */
 interface PageCursor {
   phase: "folders" | "files";
   after: string;
-  /** Null where there are no further folders. */
+  /** Null if there are no more folders. */
   seen: string | null;
 }
 
-/** Folders first, then files, at most 1,000. Past 10,000 entries further folders come among the files. */
+/** Folders first, then files, up to 1,000. After 10,000 entries, remaining folders are listed among the files. */
 export async function browse(link: S3Link, prefix: string, pageToken?: string): Promise<FilePage> {
   const cursor = pageToken === undefined ? null : readToken(pageToken);
   return cursor?.phase === "files" ? continuePage(link, prefix, cursor) : firstPages(link, prefix, cursor);
@@ -184,7 +184,7 @@ export function itemOf(link: S3Link, entry: Entry): FileItem {
       modifiedAt: entry.modifiedAt,
     };
   }
-  // A folder with no name of its own, as of the key a//b, keeps its slash, or it would be its parent.
+  // A folder with an empty name, as in the key a//b, keeps its slash; otherwise it would be its parent.
   return {
     id: name === "" ? path : path.slice(0, -1),
     name: name === "" ? "/" : name,

@@ -9,7 +9,7 @@ import { checkKey, rootOf, S3Config, S3Credentials, type S3Link } from "./shape.
 import { s3Tree } from "./tree.ts";
 import { upload } from "./upload.ts";
 
-/** Any store that speaks S3: Amazon's, MinIO, R2, Ceph and others. */
+/** Any store with an S3 API: Amazon S3, MinIO, R2, Ceph and others. */
 export const s3 = defineProvider({
   id: "s3",
   title: "S3 object storage",
@@ -59,14 +59,14 @@ export const s3 = defineProvider({
 
 const below = (path: string): string => (path.startsWith("/") ? path.slice(1) : path);
 
-/** The key of a file, which is below the root whatever the path says: the URL is refused otherwise. */
+/** The key of a file, always below the root, because URLs with `..` are refused. */
 function fileKey(link: S3Link, path: string): string {
   const rest = below(path);
   if (rest === "") throw new AppError("bad_request", "The path names the root, which is a folder.");
   return `${rootOf(link.config)}${rest}`;
 }
 
-/** The prefix of what lies in a folder; one slash at the end may be there or not. */
+/** The prefix of a folder; the trailing slash is optional. */
 function folderKey(link: S3Link, path: string): string {
   const rest = below(path);
   checkKey(rest);

@@ -91,7 +91,7 @@ export const ownLink = (
 
 export const regionOf = (config: S3Config): string => config.region ?? "us-east-1";
 
-/** The key prefix that is the root: empty, or ending in one slash. */
+/** The key prefix of the root: empty, or ending in one slash. */
 export function rootOf(config: S3Config): string {
   const prefix = (config.prefix ?? "").replace(/^\/+|\/+$/g, "");
   if (prefix === "") return "";
@@ -99,14 +99,14 @@ export function rootOf(config: S3Config): string {
   return `${prefix}/`;
 }
 
-/** The URL of a key, or of the bucket where `key` is empty. Throws `bad_request` for a key that no URL can name. */
+/** The URL of a key, or of the bucket if `key` is empty. Throws `bad_request` for a key that a URL can't express. */
 export function urlOf(config: S3Config, key: string, query: Readonly<Record<string, string>> = {}): string {
   if (key !== "") checkKey(key);
   const { bucket } = config;
   const endpoint = config.endpointUrl ?? defaultEndpoint(regionOf(config));
   if (!URL.canParse(endpoint)) throw new AppError("definition_invalid", "endpointUrl is not a URL.");
   const base = new URL(endpoint);
-  // A dot in the bucket's name is a level that Amazon's certificate does not cover.
+  // A dot in the bucket's name adds a domain level that Amazon's certificate doesn't cover.
   const byPath = config.forcePathStyle ?? (config.endpointUrl !== undefined || bucket.includes("."));
   if (!byPath) base.hostname = `${bucket}.${base.hostname}`;
   const path = [base.pathname.replace(/\/+$/, ""), ...(byPath ? [bucket] : []), encodeKey(key)].join("/");
@@ -124,10 +124,7 @@ const encode = (text: string): string =>
 
 const encodeKey = (key: string): string => key.split("/").map(encode).join("/");
 
-/**
- * URLs fold `.` and `..` away, also when they are escaped, so that such a key would name another object, or
- * another bucket.
- */
+/** URLs resolve `.` and `..`, even if escaped, so that such a key would refer to another object or bucket. */
 export function checkKey(key: string): void {
   const fault = key.split("/").some((part) => part === "." || part === "..")
     ? 'has "." or ".." between slashes, and would name something else'

@@ -9,26 +9,26 @@ import { checkKey, regionOf, rootOf, type S3Link, urlOf } from "./shape.ts";
 import { inParts, type ObjectHeaders, PART_BYTES, type Uploaded, upload, uploadWhole } from "./upload.ts";
 import { textOf } from "./xml.ts";
 
-/** The most that S3 copies in one request. */
+/** S3's limit for a copy in one request. */
 const MAX_WHOLE_COPY_BYTES = 5 * 1024 ** 3;
-/** What is larger is copied in pieces of this size, several at once. */
+/** Larger objects are copied in parts of this size, several in parallel. */
 const COPY_PART_BYTES = 1024 ** 3;
 const COPIES_AT_ONCE = 4;
 
-/** Files up to this size come in one piece. */
+/** Maximum size of files that are read in one piece. */
 const WHOLE_BYTES = 1024 ** 2;
 
-/** S3's longest key. */
+/** S3's maximum length of a key. */
 const MAX_KEY_BYTES = 1_024;
 
-/** Whole prefixes of a bucket: a sync lists a thousand objects by one request and copies on the server's side. */
+/** Prefixes of a bucket as trees: a sync lists 1,000 objects per request and copies within the store. */
 export const s3Tree: Tree<S3Link> = {
   home: (link) => `s3:${urlOf(link.config, "").replace(/\/+$/, "")}/${rootOf(link.config)}`,
 
   async *walk(link, path, only) {
     const folder = prefixOf(link, path);
     if (!only) {
-      let isThere = folder === ""; // a bucket may be empty; of a folder nothing is there then
+      let isThere = folder === ""; // a bucket may be empty; an empty folder doesn't exist
       for await (const { entries } of listPages(link, folder)) {
         isThere ||= entries.length > 0;
         for (const entry of entries) if (!isMark(entry)) yield fileOf(entry, folder);
@@ -142,7 +142,7 @@ export const s3Tree: Tree<S3Link> = {
 const keyOf = (link: S3Link, path: string): string =>
   `${rootOf(link.config)}${path.startsWith("/") ? path.slice(1) : path}`;
 
-/** Of a folder, with a slash at its end; the root's for `/`. */
+/** Prefix of a folder, with a trailing slash; the root's for `/`. */
 function prefixOf(link: S3Link, path: string): string {
   const rest = path.replace(/^\//, "").replace(/\/$/, "");
   if (rest === "") return rootOf(link.config);
@@ -150,7 +150,7 @@ function prefixOf(link: S3Link, path: string): string {
   return `${rootOf(link.config)}${rest}/`;
 }
 
-/** An empty object that stands for a folder. */
+/** An empty object that represents a folder. */
 const isMark = ({ key, size }: Entry): boolean => key.endsWith("/") && size === 0;
 
 const fileOf = ({ key, size, modifiedAt, etag }: Entry, folder: string): TreeFile => ({
@@ -170,7 +170,7 @@ const written = ({ size, etag }: Uploaded): Stamp => ({ size, version: etag ?? "
 
 const isMd5 = (tag: string | null): boolean => tag !== null && /^[0-9a-f]{32}$/.test(tag);
 
-/** Whether one request with the destination's keys may read both: one endpoint, one region, one account. */
+/** Whether one request with the destination's keys may read both: same endpoint, region and account. */
 const isOneStore = (a: S3Link, b: S3Link): boolean =>
   a.config.endpointUrl === b.config.endpointUrl &&
   regionOf(a.config) === regionOf(b.config) &&
@@ -183,7 +183,7 @@ function copySource({ config }: S3Link, key: string): string {
   return `/${config.bucket}/${key.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** S3 begins to answer 200 before it knows the outcome, so that the reply has to be read. */
+/** S3 sends status 200 before it knows the outcome, so the response has to be read. */
 async function copyOnce(
   link: S3Link,
   request: Parameters<typeof send>[1],
@@ -228,12 +228,12 @@ async function copyInParts(
     };
     const work = () => worker().catch((error: unknown) => broken.abort(error));
     await Promise.all(Array.from({ length: Math.min(COPIES_AT_ONCE, count) }, work));
-    failed.throwIfAborted(); // an upload that is given up has no part on its way
+    failed.throwIfAborted(); // aborting requires that no part is being sent
     return { tags, size };
   });
 }
 
-/** More than was told makes it too long, and so another file. */
+/** Reads one byte more than expected, so that the caller detects a file that has grown. */
 const wholeOf = async (reply: EgressResponse, size: number): Promise<Uint8Array<ArrayBuffer>> =>
   (await reply.bytes(size + 1)).bytes as Uint8Array<ArrayBuffer>;
 

@@ -7,7 +7,7 @@ import { plainTag } from "./list.ts";
 import type { S3Link } from "./shape.ts";
 import { textOf } from "./xml.ts";
 
-/** The first parts' size; it doubles every thousand parts, so that the 10,000 S3 allows are enough for 5 TiB. */
+/** Size of the first parts; it doubles every 1,000 parts, so that S3's 10,000 parts are enough for 5 TiB. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
 /** Time in milliseconds to abort an upload after its run has ended. */
@@ -16,13 +16,13 @@ const ABORT_TIMEOUT_MS = 10_000;
 /** Number of concurrent parts of one object. */
 const PARTS_AT_ONCE = 3;
 
-/** What an object is stored with, by header; its type follows from its name where none is given. */
+/** Headers of a stored object; the default type depends on its name. */
 export type ObjectHeaders = Readonly<Record<string, string>>;
 
-/** An object as it was written. */
+/** A written object. */
 export interface Uploaded {
   size: number;
-  /** Null where the store names none. */
+  /** Null if the store returns none. */
   etag: string | null;
 }
 
@@ -33,9 +33,9 @@ interface UploadOptions {
 }
 
 /**
- * Writes one object and gives its size: small ones in one request, others in parts that appear together at
- * the end. A failure or an abort leaves neither object nor parts. Throws `payload_too_large`, and `upstream` (retryable)
- * where not as many bytes come as have to.
+ * Writes one object and returns its size: small ones in one request, others in parts that become visible together.
+ * After a failure or an abort neither object nor parts remain. Throws `payload_too_large`, and `upstream` (retryable)
+ * for a wrong number of bytes.
  */
 export async function upload(
   link: S3Link,
@@ -59,7 +59,7 @@ export async function upload(
   }
 }
 
-/** Uploads bytes that are all there, in one request. */
+/** Uploads bytes from memory in one request. */
 export async function uploadWhole(
   link: S3Link,
   key: string,
@@ -106,7 +106,7 @@ async function uploadParts(
       }
       return { tags: await Promise.all(tags), size };
     } finally {
-      await Promise.allSettled(tags); // an upload that is given up has no part on its way
+      await Promise.allSettled(tags); // aborting requires that no part is being sent
     }
   });
 }
@@ -124,7 +124,7 @@ async function sendPart(
   return tag;
 }
 
-/** One object in parts, which `work` brings there; it appears once all are. */
+/** One object in parts, which `work` uploads; it becomes visible when all are complete. */
 export async function inParts(
   link: S3Link,
   key: string,
@@ -161,7 +161,7 @@ async function complete(
   };
   const response = await send(link, request);
   const reply = await readReply(response);
-  // S3 begins to answer 200 before it knows the outcome.
+  // S3 sends status 200 before it knows the outcome.
   if (reply.name === "Error") {
     const fault = {
       code: textOf(reply, "Code") ?? "",
@@ -176,7 +176,7 @@ async function complete(
 const escapeXml = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** The first error is the one to tell; parts that stay behind are for the bucket's own clean-up rule. */
+/** The first error is the one reported; remaining parts are left to the bucket's lifecycle rules. */
 async function giveUp(link: S3Link, key: string, uploadId: string): Promise<void> {
   const signal = AbortSignal.timeout(ABORT_TIMEOUT_MS);
   try {
@@ -208,10 +208,10 @@ async function* counted(
   if (size !== null && total < size) throw changedFile(key);
 }
 
-/** What a part lies in; used again once it has been sent, since such large ones are taken away late. */
+/** Buffer of a part; reused after sending, because such large buffers are freed late. */
 type PartBuffer = ArrayBuffer;
 
-/** Whole parts, each in a buffer of its own, taken from `spare` where there is one; the last part may be short. */
+/** Complete parts, each in its own buffer, taken from `spare` if possible; the last part may be shorter. */
 async function* cutParts(
   bytes: AsyncIterable<Uint8Array>,
   spare: PartBuffer[],

@@ -1,20 +1,20 @@
 import { AppError } from "../../base/errors.ts";
 
-/** One element of a reply: its own text, and what stands in it. Attributes and prefixes are left out. */
+/** One element of a response: its own text and its children. Attributes and prefixes are ignored. */
 export interface Element {
   name: string;
   text: string;
   children: Element[];
 }
 
-/** S3's replies are three levels deep. */
+/** S3's responses are three levels deep. */
 const MAX_DEPTH = 16;
 
 const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /**
- * The root element of an S3 reply. Document types are refused, so no entity is ever defined or fetched.
- * Throws `upstream` for text that is not XML.
+ * The root element of an S3 response. Document types are refused, so no entity is ever defined or fetched.
+ * Throws `upstream` for text that isn't XML.
  */
 export function readXml(text: string): Element {
   const token =
@@ -32,7 +32,7 @@ export function readXml(text: string): Element {
     if (cdata !== undefined) here.text += cdata;
     else if (plain !== undefined) here.text += decodeEntities(plain);
     else if (tag === undefined)
-      continue; // a comment or an instruction
+      continue; // comment or processing instruction
     else if (closing) {
       if (open.length === 1 || here.name !== localName(tag)) throw unreadable();
       open.pop();
@@ -67,7 +67,7 @@ const decodeEntities = (text: string): string =>
 const unreadable = () =>
   new AppError("upstream", "The object store answered with something that is not S3's XML.");
 
-/** The text of the first child of that name, or null. */
+/** The text of the first child with this name, or null. */
 export const textOf = (element: Element, name: string): string | null =>
   element.children.find((child) => child.name === name)?.text ?? null;
 

@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { SftpConfig } from "./shape.ts";
 
-/** Codes of version 3 of SFTP (draft-ietf-secsh-filexfer-02, section 7). */
+/** Codes of SFTP version 3 (draft-ietf-secsh-filexfer-02, section 7). */
 const NO_SUCH_FILE = 2;
 const PERMISSION_DENIED = 3;
 const FAILURE = 4;
@@ -9,7 +9,7 @@ const NO_CONNECTION = 6;
 const CONNECTION_LOST = 7;
 const UNSUPPORTED = 8;
 
-/** What an error of the server or of the library means, as a sentence. */
+/** An error of the server or the library as a sentence. */
 export function failureOf(error: Error, { host }: Pick<SftpConfig, "host">): AppError {
   const { code } = error as { code?: unknown };
   const make = (text: string, retryable = false) =>

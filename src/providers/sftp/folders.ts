@@ -8,7 +8,7 @@ import type { Session } from "./session.ts";
 /** Attributes of a file or folder. */
 export interface Entry extends Name {
   size: number;
-  /** Milliseconds; SFTP knows whole seconds. */
+  /** Milliseconds; SFTP's precision is one second. */
   modifiedMs: number;
 }
 
@@ -20,10 +20,10 @@ const isInside = (root: string, real: string): boolean =>
 export const join = (folder: string, name: string): string =>
   folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
 
-/** The real path of what lies at `parts` below the root; null where nothing does. Throws `forbidden` where a link leads out. */
+/** The real path of `parts` below the root; null if it doesn't exist. Throws `forbidden` if a link leads outside. */
 export async function findInside(session: Session, parts: readonly string[]): Promise<string | null> {
   const real = await session.realpath(parts.reduce(join, session.root));
-  if (real === null || (await session.stat(real)) === null) return null; // some servers resolve what is not there
+  if (real === null || (await session.stat(real)) === null) return null; // some servers resolve missing paths
   if (isInside(session.root, real)) return real;
   throw new AppError(
     "forbidden",
@@ -34,7 +34,7 @@ export async function findInside(session: Session, parts: readonly string[]): Pr
   );
 }
 
-/** The folder at `parts`, made where it is absent. Throws `conflict` over a file. */
+/** The folder at `parts`, created if missing. Throws `conflict` if it is a file. */
 export async function makeInside(session: Session, parts: readonly string[]): Promise<string> {
   let folder = session.root;
   for (const [index, part] of parts.entries()) {
@@ -54,7 +54,7 @@ export async function makeInside(session: Session, parts: readonly string[]): Pr
   return folder;
 }
 
-/** What lies in a folder: folders and files, and what links lead to inside of the root. Links to folders are left out of `isWalk`. */
+/** Folders and files in a folder, including links to targets inside the root. With `isWalk` omits links to folders. */
 export async function readFolder(session: Session, folder: string, isWalk: boolean): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (const { filename: name, attrs } of (await session.list(folder)) ?? []) {
@@ -72,14 +72,14 @@ async function behind(session: Session, link: string): Promise<Stats | null> {
   return real === null || !isInside(session.root, real) ? null : session.stat(real);
 }
 
-/** Null for what is neither file nor folder. */
+/** Null for special files. */
 export function entryOf(name: string, stats: Stats): Entry | null {
   const folder = stats.isDirectory();
   if (!folder && !stats.isFile()) return null;
   return { name, folder, size: stats.size, modifiedMs: stats.mtime * 1000 };
 }
 
-/** All files below a folder whose path starts with `prefix`, in order of bytes; linked folders are not entered. */
+/** All files below a folder whose paths start with `prefix`, in byte order. Doesn't follow linked folders. */
 export async function* walk(
   session: Session,
   folder: string,

@@ -8,7 +8,7 @@ import type { SftpLink } from "./shape.ts";
 /** Age at which leftover parts of interrupted uploads are deleted. */
 const STALE_MS = 86_400_000;
 
-/** The bytes of a file; with `version` they have to be those of that one, also at their end. */
+/** The bytes of a file. With `version`, throws at the start or the end if it is another version. */
 export async function readFile(
   link: SftpLink,
   path: string,
@@ -43,7 +43,7 @@ export async function readFile(
   }
 }
 
-/** Writes a file under another name, then gives it its own. Gives back what is known of it. */
+/** Writes a file under a temporary name, then renames it. Returns its attributes. */
 export const writeFile = (
   link: SftpLink,
   path: string,
@@ -99,5 +99,5 @@ async function deleteStale(
   swept.add(link);
   const now = link.clock.now().getTime();
   for (const { name, modifiedMs } of await readFolder(session, folder, true))
-    if (now - modifiedMs > STALE_MS) await session.remove(join(folder, name)).catch(() => undefined); // another did
+    if (now - modifiedMs > STALE_MS) await session.remove(join(folder, name)).catch(() => undefined); // another upload did
 }

@@ -7,16 +7,16 @@ import type { SftpLink } from "./shape.ts";
 /** Idle time after which a session is closed. */
 const IDLE_MS = 10_000;
 
-/** Bytes of one request, and how many requests go before the first is answered. */
+/** Size of one read or write request, and the number of concurrent requests. */
 const CHUNK_BYTES = 32 * 1024;
 const DEPTH = 32;
 
-/** What SFTP can do, with errors as `failureOf` has them; null stands for what is not there. */
+/** SFTP operations. They throw the errors of `failureOf`; null means that the path doesn't exist. */
 export interface Session {
-  /** The connection's root, as the server writes it. */
+  /** The connection's root, as the server returns it. */
   root: string;
   realpath(path: string): Promise<string | null>;
-  /** Of what a link leads to. */
+  /** Follows links. */
   stat(path: string): Promise<Stats | null>;
   list(path: string): Promise<FileEntryWithStats[] | null>;
   makeFolder(path: string): Promise<void>;
@@ -24,7 +24,7 @@ export interface Session {
   /** Replaces an existing file, atomically if the server can. */
   rename(from: string, to: string): Promise<void>;
   read(path: string): Promise<AsyncGenerator<Uint8Array>>;
-  /** Makes a new file; its bytes are on the disk when it resolves, where the server can tell. */
+  /** Creates a file; resolves when its bytes are on disk, if the server supports that. */
   write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ interface Shared {
 
 const open = new WeakMap<SftpLink, Shared>();
 
-/** Does `work` in the link's session, which those who come soon after share. */
+/** Runs `work` in the link's session, which calls that follow soon reuse. */
 export async function inSession<T>(link: SftpLink, work: (session: Session) => Promise<T>): Promise<T> {
   const { session, release } = await take(link);
   try {
@@ -114,7 +114,7 @@ interface Site {
   signal: AbortSignal;
 }
 
-/** What a call with a callback gives. Throws the signal's reason, and what `failureOf` makes of an error. */
+/** The result of a call with a callback. Throws the signal's reason, and the errors of `failureOf`. */
 function called<T>({ config, signal }: Site, call: (done: Done<T>) => unknown): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -172,7 +172,7 @@ async function sessionOf(site: Site, sftp: SFTPWrapper): Promise<Session> {
 
 type Call = <T>(work: (done: Done<T>) => unknown) => Promise<T>;
 
-/** OpenSSH's extensions throw, or are refused, where a server has none of them. */
+/** OpenSSH's extensions throw, or are refused, on servers that don't have them. */
 function unlessUnsupported(error: unknown): void {
   if (!/not support|unsupported|does not/i.test(String((error as Error)?.message))) throw error;
 }
@@ -191,7 +191,7 @@ async function renameOver(call: Call, sftp: SFTPWrapper, from: string, to: strin
   }
 }
 
-/** The bytes of an open file, several requests ahead of the reader. */
+/** The bytes of an open file, with several requests ahead of the reader. */
 async function* readAll(call: Call, sftp: SFTPWrapper, handle: Buffer): AsyncGenerator<Uint8Array> {
   const ask = (at: number, length = CHUNK_BYTES) =>
     call<Uint8Array>((done) =>
@@ -207,7 +207,7 @@ async function* readAll(call: Call, sftp: SFTPWrapper, handle: Buffer): AsyncGen
     for (;;) {
       while (pending.length < DEPTH) {
         const bytes = ask(next);
-        bytes.catch(() => undefined); // awaited below, unless reading stops
+        bytes.catch(() => undefined); // awaited below, unless reading is cancelled
         pending.push({ at: next, bytes });
         next += CHUNK_BYTES;
       }
@@ -215,7 +215,7 @@ async function* readAll(call: Call, sftp: SFTPWrapper, handle: Buffer): AsyncGen
       let bytes = first ? await first.bytes : new Uint8Array();
       if (bytes.length === 0) return;
       yield bytes;
-      // a server may give less than it was asked for, and not only at the end
+      // a server may return less than requested, not only at the end
       for (let got = bytes.length; first && got < CHUNK_BYTES; got += bytes.length) {
         bytes = await ask(first.at + got, CHUNK_BYTES - got);
         if (bytes.length === 0) return;
@@ -226,7 +226,7 @@ async function* readAll(call: Call, sftp: SFTPWrapper, handle: Buffer): AsyncGen
     await Promise.allSettled(pending.map(({ bytes }) => bytes));
     await call<void>((done) => sftp.close(handle, done as (error?: Error | null) => void)).catch(
       () => undefined,
-    ); // what was read is read
+    ); // reading has succeeded
   }
 }
 

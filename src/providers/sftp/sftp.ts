@@ -8,7 +8,7 @@ import { inSession, take } from "./session.ts";
 import { SftpConfig, SftpCredentials } from "./shape.ts";
 import { sftpTree } from "./tree.ts";
 
-/** Files of an SSH server, version 3 of SFTP. No path leads out of the root, not even symbolic links. */
+/** Files of an SSH server, by SFTP version 3. No path leads outside the root, not even through symbolic links. */
 export const sftp = defineProvider({
   id: "sftp",
   title: "SFTP",

@@ -7,7 +7,7 @@ import { readFile, writeFile } from "./io.ts";
 import { inSession, take } from "./session.ts";
 import type { SftpLink } from "./shape.ts";
 
-/** Whole folders of an SFTP server, for syncs. A file is another one when its size or its time, in seconds, is. */
+/** Folder trees of an SFTP server, for syncs. A file has changed if its size or its time, in seconds, has. */
 export const sftpTree: Tree<SftpLink> = {
   home: ({ config, credentials }) =>
     `sftp:${config.host}:${config.port ?? 22}/${credentials.user}/${[...splitRoot(config.root)].join("/")}/`,
@@ -69,7 +69,7 @@ export const sftpTree: Tree<SftpLink> = {
 
 const splitRoot = (root = ""): string[] => root.split("/").filter((part) => part !== "");
 
-/** The parts of a selected item below the folder that is walked; null for one that lies elsewhere. */
+/** The parts of a selected item relative to the walked folder; null if it is outside. */
 function partsBelow(item: string, base: readonly string[]): string | null {
   const parts = splitPath(item);
   if (!item.startsWith("/")) return parts.join("/");

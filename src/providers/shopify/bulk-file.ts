@@ -7,16 +7,16 @@ import type { ShopifyLink } from "./shape.ts";
 
 /** Number of objects per batch. */
 const GROUPS = 250;
-/** Downloads that break off in a row; each next one goes on behind the lines that came. */
+/** Consecutive interrupted downloads; each one resumes after the lines received. */
 const MAX_TRIES = 5;
 const FIRST_WAIT_MS = 1_000;
 /** Maximum length of a line of Shopify's files. */
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 
 export interface BulkFile {
-  /** Null where the operation found nothing. */
+  /** Null if the operation found nothing. */
   url: string | null;
-  /** Lines that the file has to have. */
+  /** Expected number of lines. */
   objects: number;
   /** Requests the URL again, which is valid only for a few days. */
   freshUrl(): Promise<string | null>;
@@ -25,9 +25,9 @@ export interface BulkFile {
 }
 
 /**
- * The objects of a bulk operation's file, what hangs from each put back below it. Throws `row_count_mismatch` where the
- * file has other lines than Shopify counted, and `upstream`, with `details.reason` "ungrouped" where a line stands
- * apart from its parent and "bulk_gone" where the file is no more, with nothing of it given.
+ * The objects of a bulk operation's file, with child objects nested again. Throws `row_count_mismatch` if the number of
+ * lines isn't Shopify's. Throws `upstream` with `details.reason` "ungrouped" if a child isn't next to its parent, and
+ * "bulk_gone", before any rows, if the file no longer exists.
  */
 export async function* readGroups(link: ShopifyLink, file: BulkFile): AsyncGenerator<JsonObject[]> {
   const { connection } = file;
@@ -53,7 +53,7 @@ export async function* readGroups(link: ShopifyLink, file: BulkFile): AsyncGener
   if (groups.length > 0) yield groups;
 }
 
-/** Each line once, over as many downloads as it takes. */
+/** Each line once, with as many downloads as necessary. */
 async function* readLines(link: ShopifyLink, file: BulkFile): AsyncGenerator<JsonObject> {
   let { url } = file;
   let taken = 0;
@@ -88,7 +88,7 @@ async function* readLines(link: ShopifyLink, file: BulkFile): AsyncGenerator<Jso
       if (!(error instanceof AppError) || !error.retryable || link.signal.aborted) throw error;
       if (++failures >= MAX_TRIES) {
         if (error.details?.reason !== "bulk_broken" || reached === 0) throw error;
-        break; // the file itself is short
+        break; // the file is too short
       }
       await rest(link, FIRST_WAIT_MS * 2 ** (failures - 1));
     }

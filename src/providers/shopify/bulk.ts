@@ -10,33 +10,33 @@ import type { Reading } from "./reading.ts";
 import { wholeSecond } from "./request.ts";
 import { type ShopifyLink, shopOf, versionOf } from "./shape.ts";
 
-/** Objects that are read by pages before all others are asked for at once. */
+/** Objects that are read in pages before a bulk operation reads the rest. */
 export const PAGED_FIRST = 1_000;
 
 /** First poll of a bulk operation. The interval then grows. */
 const FIRST_POLL_MS = 1_000;
 const MAX_POLL_MS = 30_000;
 
-/** The result of an operation that an interrupted run has left is taken for so long. */
+/** How long the result of an interrupted run's operation is used. */
 const FRESH_MS = 3_600_000;
 
-/** Shopify's search lags behind; what changed this late is read by pages afterwards. */
+/** Shopify's search index lags; changes as recent as this are read in pages afterwards. */
 const SEARCH_LAG_MS = 120_000;
 
-/** Shops that do not put what hangs from an object right behind it, although they are asked to. */
+/** Shops that don't put child objects right after their parents, although requested. */
 const UNGROUPED = slot(() => new Set<string>());
 
-/** What has to be known to read the rest of a list at once. */
+/** How to read the rest of a list in one operation. */
 export interface Leap {
-  /** The search without what it begins from. */
+  /** The search conditions, without the start value. */
   conditions: (from: string, to: string | null) => string | null;
-  /** The value that rows are in order of, comparable with others by `isBefore`. */
+  /** The value that rows are sorted by, comparable by `isBefore`. */
   orderOf(node: JsonObject): string | null;
-  /** Whether the order is a number of an id; else it is an instant. */
+  /** Whether rows are sorted by the number in their ID; otherwise by time. */
   isById: boolean;
 }
 
-/** An operation that was begun, as it is remembered until it has been read. */
+/** A started operation, stored until it has been read. */
 interface Begun {
   id: string;
   from: string;
@@ -58,9 +58,9 @@ export const canLeap = (reading: Reading): boolean =>
   !reading.session.link.memory.of(UNGROUPED).has(reading.session.link.connectionId);
 
 /**
- * All objects from `from` on, by one bulk operation; gives back what the list goes on from by pages, null where
- * nothing came and the pages have to go on where they were. An operation that an interrupted run has begun is taken up.
- * One that fails gives nothing: its partial data is never read. Throws `row_count_mismatch`, `upstream`.
+ * All objects from `from` on, by one bulk operation. Returns the value from which pages continue, or null if it yielded
+ * nothing and they continue where they were. Resumes the operation of an interrupted run. A failed operation yields
+ * nothing: its partial data is never read. Throws `row_count_mismatch`, `upstream`.
  */
 export async function* readBulk(
   reading: Reading,
@@ -97,12 +97,12 @@ export async function* readBulk(
     return null;
   }
   await link.state?.keep(key, null);
-  if (roots === 0) return null; // at least the last row of the pages should have been there
+  if (roots === 0) return null; // at least the last row of the pages should have been included
   link.note?.(`${roots} objects came by a bulk operation of Shopify.`);
   return leap.isById ? String(Number(last) + 1) : operation.to;
 }
 
-/** An operation that is done and whole; null where there is none to be had, which is told. */
+/** Waits for a completed operation; null, with a warning, if there is none. */
 async function gather(reading: Reading, leap: Leap, from: string, key: string): Promise<Operation | null> {
   const { session, resource } = reading;
   const { link } = session;
@@ -128,11 +128,11 @@ async function gather(reading: Reading, leap: Leap, from: string, key: string): 
     link.note?.(
       `Shopify takes no bulk operation for ${resource.name}; it is read page by page. ${error.message}`,
     );
-    return null; // pages give the same, only slower, and tell what is wrong with the shop itself
+    return null; // pages return the same rows, only slower, and report errors of the shop
   }
 }
 
-/** What an interrupted run has begun, where it is still good and leaves no gap behind `from`. */
+/** The operation of an interrupted run, if it is still usable and leaves no gap after `from`. */
 async function findLeft(reading: Reading, leap: Leap, from: string, key: string): Promise<Operation | null> {
   const { link } = reading.session;
   const kept: unknown = JSON.parse((await link.state?.read(key)) ?? "null");
@@ -166,7 +166,7 @@ async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun 
   const [error] = Array.isArray(reply.userErrors) ? reply.userErrors.filter(isObject) : [];
   const said = String(error?.message ?? "It did not say why.").slice(0, 300);
   if (!/already in progress/i.test(said)) throw new AppError("upstream", `Shopify refused it: ${said}`);
-  // A request whose response was lost may have started this very operation.
+  // A request whose response was lost may have started this operation.
   const { data: now } = await query(session, CURRENT);
   const current = isObject(now.currentBulkOperation) ? now.currentBulkOperation : {};
   return current.query === text && typeof current.id === "string" ? { id: current.id, from, to } : null;
@@ -198,7 +198,7 @@ async function readStatus({ session }: Reading, begun: Begun): Promise<Operation
   };
 }
 
-/** Where an operation is remembered: the same work again finds it there. */
+/** The key under which an operation is stored, so that the same work finds it again. */
 function keyOf({ session, resource, fields, leftOut }: Reading, leap: Leap): string {
   const { config }: ShopifyLink = session.link;
   const text = bulkQuery(resource, fields, leftOut, leap.conditions("0", null));

@@ -11,22 +11,22 @@ import { isRenewable, shopToken } from "./token.ts";
 
 export const SYSTEM = "Shopify";
 
-/** Points of a plan that nothing is known of yet; each reply tells the shop's own. */
+/** Default cost limits, until the first response reports the shop's own. */
 const QUOTA = { capacity: 1_000, perSecond: 50 };
-/** What a query is taken to cost before its first reply. */
+/** Assumed cost of a query before its first response. */
 const FIRST_COST = 20;
-/** Pause after a 429 without a time to retry. */
+/** Pause after a 429 without `Retry-After`. */
 const THROTTLED_MS = 2_000;
 const BUCKET = "shopify points";
 
 /** Result of a query. */
 export interface QueryReply {
   data: JsonObject;
-  /** Fields that the token may not read: what there is of the data is without them. */
+  /** Fields that the token may not read; they are missing from the data. */
   denied: GraphError[];
 }
 
-/** Queries of one piece of work; remembers what they cost. */
+/** Queries of one extract, with their known costs. */
 export interface ShopifySession {
   link: ShopifyLink;
   isHurried: boolean;
@@ -40,9 +40,9 @@ export const openSession = (link: ShopifyLink, options: { isHurried?: boolean } 
 });
 
 /**
- * Sends one query, within the shop's points and again where Shopify fails in passing. Errors that leave data are given
- * back where they are denials of single fields. Throws `upstream`, with `details.reason` "query_too_costly" or
- * "unknown_field" where the query has to be another, and `expiredCursor`.
+ * Sends one query, within the shop's cost limit, and retries temporary failures. Errors are returned if the response
+ * has data and they only deny fields. Throws `upstream` with `details.reason` "query_too_costly" or "unknown_field" if
+ * the query has to be changed, and `expiredCursor`.
  */
 export function query(
   session: ShopifySession,
@@ -69,7 +69,7 @@ export function query(
         body: JSON.stringify({ query: text, variables }),
         signal: link.signal,
         credentialHeaders: ["x-shopify-access-token"],
-        maxRedirects: 0, // a shop that moved, or no shop: the token goes nowhere else
+        maxRedirects: 0, // a shop that moved, or another host: never send the token elsewhere
       });
     },
     async read(response) {
@@ -82,7 +82,7 @@ export function query(
   });
 }
 
-/** How long before its end a version is reported. */
+/** How long before its end of support a version is reported. */
 const END_MS = 60 * 86_400_000;
 
 function tellEnd({ link }: ShopifySession): void {
@@ -144,13 +144,13 @@ function failureOf(errors: readonly GraphError[], error: GraphError): AppError {
   return queryFailure(errors);
 }
 
-/** How many times as costly as Shopify lets it be; 2 where it does not say. */
+/** Factor by which a query exceeds Shopify's maximum cost; 2 if unknown. */
 function excessOf({ cost, maxCost }: JsonObject): number {
   const [given, most] = [positive(cost), positive(maxCost)];
   return given !== null && most !== null && given > most ? given / most : 2;
 }
 
-/** Takes over the shop's points as the reply tells them; milliseconds until a refused query can be afforded. */
+/** Stores the cost limit reported in the response. Returns the milliseconds until a refused query can be sent. */
 function noteCost(session: ShopifySession, body: JsonObject): number {
   const cost = isObject(body.extensions) ? body.extensions.cost : null;
   if (!isObject(cost)) return THROTTLED_MS;
@@ -186,7 +186,7 @@ function tellVersion(link: ShopifyLink, headers: Headers): void {
   }
 }
 
-/** A search that Shopify does not understand is passed over, so that all comes: slow, and nothing else says so. */
+/** Shopify ignores a search that it can't parse and returns everything, which is slow and not reported as an error. */
 function tellSearch(link: ShopifyLink, body: JsonObject): void {
   const searches = isObject(body.extensions) ? body.extensions.search : null;
   for (const search of Array.isArray(searches) ? searches.filter(isObject) : []) {
@@ -197,7 +197,7 @@ function tellSearch(link: ShopifyLink, body: JsonObject): void {
   }
 }
 
-/** A page instead of JSON comes from something in between, or from a server that is no Shopify. */
+/** A response that isn't JSON comes from a proxy or from a server other than Shopify. */
 const noJson = (link: ShopifyLink, text: string): AppError =>
   new AppError(
     "upstream",

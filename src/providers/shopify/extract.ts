@@ -14,21 +14,21 @@ import { checkRange, chosenFields, findResource, type Range, wholeSecond } from 
 import { itemsOf, numericId, toRow } from "./rows.ts";
 import type { ShopifyLink } from "./shape.ts";
 
-/** Shopify's own limit for one page. */
+/** Shopify's limit for one page. */
 const MAX_PAGE = 250;
-/** Shopify pages through 25,000 objects of one list; before that the list is asked for anew from where it was. */
+/** Shopify paginates up to 25,000 objects of one list; before that, a new list starts at the current position. */
 const OBJECTS_OF_A_LIST = 20_000;
 const SIXTY_DAYS_MS = 60 * 86_400_000;
 
-/** Asks for one page: from `order` on, and there behind `after`. */
+/** Request for one page: from `order` on, and within it after `after`. */
 interface PageRequest {
   order: string | null;
   after: string | null;
 }
 
 /**
- * The rows of one resource, page by page. What is filtered by Shopify's search is filtered to the second, so that the
- * caller applies the range too. Throws `not_found`, `cursor_field_missing`, `definition_invalid`, `upstream`.
+ * The rows of one resource, page by page. Shopify's search is accurate to the second, so the caller applies the range
+ * too. Throws `not_found`, `cursor_field_missing`, `definition_invalid`, `upstream`.
  */
 export async function extractResource(link: ShopifyLink, request: ExtractRequest): Promise<Extraction> {
   const resource = findResource(request.spec);
@@ -54,7 +54,7 @@ async function* rowsOf(
 ): AsyncGenerator<JsonObject[]> {
   const { resource } = reading;
   const { link } = reading.session;
-  // Refunds are found by their order's last change, which is never before their own; its end says nothing of them.
+  // Refunds are found by their order's last change, which is never before their own. The range's end can't be used.
   const searched = resource.rows === undefined ? range?.field : range === null ? undefined : "updated_at";
   const filter = searched !== undefined && Object.hasOwn(resource.filters, searched) ? searched : null;
   const sort = filter === null ? null : (resource.filters[filter] ?? null);
@@ -99,7 +99,7 @@ async function* rowsOf(
     maxRows: isCut ? request.maxRows : null,
     signal: link.signal,
   });
-  // In order of ids a list does not come in order of its cursor.
+  // A list sorted by ID isn't sorted by its cursor.
   const mayMiss = range !== null && sort === null && Object.hasOwn(resource.filters, "updated_at");
   const pages = mayMiss
     ? withLate({
@@ -117,11 +117,11 @@ async function* rowsOf(
   }
 }
 
-/** The earlier one of two instants; null is none. */
+/** The earlier of two timestamps; null means none. */
 const earlier = (a: string | null, b: string | null): string | null =>
   a === null || b === null ? (a ?? b) : a < b ? a : b;
 
-/** What a list goes on from: the value of the field it is sorted by, to the second, or the number of the id. */
+/** Where a list continues: the value of its sort field, to the second, or the number in the ID. */
 function orderOf(node: JsonObject, order: string): string | null {
   if (order === "id") {
     const id = typeof node.id === "string" ? numericId(node.id) : null;
@@ -175,7 +175,7 @@ async function readPage(
   return { rows: nodes, next: { ...page, after: cursor } };
 }
 
-/** Without its own scope an app sees no order that is older than sixty days, and nothing in the replies says so. */
+/** Without a special scope an app doesn't see orders older than 60 days, and responses don't say so. */
 async function tellHistory(link: ShopifyLink, from: string | null): Promise<void> {
   const now = link.clock.now().getTime();
   if (from !== null && Date.parse(from) > now - SIXTY_DAYS_MS) return;
@@ -186,7 +186,7 @@ async function tellHistory(link: ShopifyLink, from: string | null): Promise<void
   );
 }
 
-/** The scopes that the token has; null where Shopify does not tell. */
+/** The token's scopes; null if Shopify doesn't return them. */
 export async function readScopes(
   link: ShopifyLink,
   options: { isHurried?: boolean } = {},

@@ -2,11 +2,11 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { type ShopifyConfig, shopOf } from "./shape.ts";
 
-/** One entry of a GraphQL reply's `errors`. */
+/** One entry of a GraphQL response's `errors`. */
 export interface GraphError {
   message: string;
   code: string;
-  /** Names only, without positions and the wrappers of connections; the first is the query's root field. */
+  /** Names only, without positions and connection wrappers; the first is the query's root field. */
   path: string[];
   extensions: JsonObject;
 }
@@ -35,7 +35,7 @@ export function graphErrors(body: JsonObject): GraphError[] {
 export const isDenied = ({ code, message }: GraphError): boolean =>
   code === "ACCESS_DENIED" || /access denied|not approved to access/i.test(message);
 
-/** The scope that an error asks for, such as `read_orders`. */
+/** The scope that an error requires, such as `read_orders`. */
 export const scopeIn = ({ message, extensions }: GraphError): string | null =>
   /\b((?:read|write)_[a-z_]+)\b/.exec(`${extensions.requiredAccess ?? ""} ${message}`)?.[1] ?? null;
 
@@ -45,7 +45,7 @@ export const missingScope = (what: string, scope: string, cause?: unknown): AppE
     cause,
   });
 
-/** What a status other than 200 means, in a sentence that tells what to change; null for 429, which passes. */
+/** The error for a status other than 200, in a sentence that says what to change; null for 429, which is temporary. */
 export function statusFailure(config: ShopifyConfig, status: number, text: string): AppError | null {
   const shop = shopOf(config);
   const make = (message: string, retryable = false) =>
@@ -78,7 +78,7 @@ export function statusFailure(config: ShopifyConfig, status: number, text: strin
   return make(`Shopify answered ${status} to a query of the shop ${shop}.`);
 }
 
-/** What errors of a query mean that no field can be left out for. */
+/** The error for query errors that omitting fields can't fix. */
 export function queryFailure(errors: readonly GraphError[]): AppError {
   const [first] = errors;
   const cause = { errors };

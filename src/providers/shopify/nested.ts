@@ -4,12 +4,12 @@ import { askAdapting, type Reading } from "./reading.ts";
 import type { Field } from "./resources.ts";
 import { itemsOf } from "./rows.ts";
 
-/** Items of a list below one object that are asked for at once. */
+/** Page size for a list nested in one object. */
 const MORE = 100;
-/** The most that a list without pages gives. */
+/** Maximum length of a list without pagination. */
 const WHOLE_LIST = 250;
 
-/** Reads what did not fit into the page of the lists below one object: they end in the middle without a word else. */
+/** Completes the lists nested in one object, which a page returns only in part and without a hint. */
 export function completeNode(reading: Reading, node: JsonObject): Promise<void> {
   return complete(reading, node, reading.resource.type, reading.fields, "");
 }
@@ -61,7 +61,7 @@ async function completeConnection(
   node[field.name] = { nodes };
 }
 
-/** A list without pages that is as long as was asked for may have more. */
+/** A list without pagination may be incomplete if it has as many items as requested. */
 async function completeList(
   reading: Reading,
   node: JsonObject,

@@ -1,8 +1,8 @@
 import type { Field, Resource } from "./resources.ts";
 
 /**
- * What is left out of a query: `Type.field` that the API's version has not, and paths such as `lineItems.product` that
- * the token may not read.
+ * Fields omitted from queries: `Type.field` if the API version lacks it, and paths such as `lineItems.product` that the
+ * token may not read.
  */
 export type Omitted = ReadonlySet<string>;
 
@@ -27,7 +27,7 @@ export function pageQuery(
   return `query ${name}(${variables}) { ${root}(${filters}) { nodes { ${nodes} } pageInfo { hasNextPage endCursor } } }`;
 }
 
-/** The query for more of a list that hangs from one object. */
+/** The query for more items of a list nested in one object. */
 export function moreQuery(type: string, field: Field, path: string, leftOut: Omitted): string {
   const list = field.kind === "list";
   const variables = list ? "$id: ID!, $first: Int!" : "$id: ID!, $first: Int!, $after: String";
@@ -37,14 +37,14 @@ export function moreQuery(type: string, field: Field, path: string, leftOut: Omi
   return `query more(${variables}) { node(id: $id) { ... on ${type} { ${field.name}(${paging}) { ${inner} } } } }`;
 }
 
-/** Whether a bulk operation takes these fields, and a line of its file tells where it belongs. */
+/** Whether a bulk operation supports these fields, and its file shows the parent of each line. */
 export const canBeBulk = (fields: readonly Field[]): boolean =>
   fields.filter(({ kind }) => kind === "connection").length <= 1 && !fields.some(hasListsBelow);
 
 const hasListsBelow = ({ kind, of = [] }: Field): boolean =>
   kind === "list" || of.some((field) => field.kind !== undefined || hasListsBelow(field));
 
-/** The query that a bulk operation carries out: whole connections by their edges, without pages. */
+/** The query of a bulk operation: complete connections by their edges, without pagination. */
 export function bulkQuery(
   { root, type, args }: Resource,
   fields: readonly Field[],
@@ -59,7 +59,7 @@ export function bulkQuery(
   return `{ ${head} { edges { node { ${selection(fields, type, leftOut, "", true)} } } } }`;
 }
 
-/** The fields below an object of `type`; `id` is always among them where the object has one. */
+/** The fields of an object of `type`, always including `id` if there is one. */
 function selection(
   fields: readonly Field[],
   type: string,
@@ -90,6 +90,6 @@ function fieldText(field: Field, leftOut: Omitted, path: string, isBulk: boolean
     : `${head} { ${body} }`;
 }
 
-/** The date values of a search are quoted; nothing else than an instant gets there. */
+/** Date values of a search are quoted; they can only be timestamps. */
 export const searchText = (conditions: readonly (string | null)[]): string | null =>
   conditions.filter((condition) => condition !== null).join(" AND ") || null;

@@ -11,14 +11,14 @@ export interface Reading {
   fields: readonly Field[];
   /** See `LeftOut`. */
   leftOut: Set<string>;
-  /** Objects of one page; falls where Shopify finds the query too costly. */
+  /** Objects per page, reduced if Shopify finds the query too costly. */
   pageSize: number;
 }
 
 /**
- * Asks, with smaller pages where a query is too costly, and without fields that the API's version has not or that the
- * token may not read, which is told. `at` is the path of the object that the query's root gives. Throws `upstream`
- * where the resource itself may not be read.
+ * Sends a query; if it is too costly, with smaller pages, and without fields that the API version lacks or the token
+ * may not read, which adds a warning. `at` is the path of the object that the query's root returns. Throws `upstream`
+ * if the resource itself may not be read.
  */
 export async function askAdapting(
   reading: Reading,
@@ -39,7 +39,7 @@ export async function askAdapting(
   }
 }
 
-/** True where the next query is another. */
+/** True if the next query is different. */
 function leaveOut(
   { session, resource, leftOut }: Reading,
   error: GraphError,

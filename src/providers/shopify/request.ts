@@ -14,7 +14,7 @@ export function findResource(spec: string): Resource {
   );
 }
 
-/** Names of a resource's columns, as rows have them. */
+/** Names of a resource's columns. */
 export const columnNames = (resource: Resource): string[] => [
   ...rowFields(resource).flatMap(({ name }) =>
     name === "id" ? ["id", "admin_graphql_api_id"] : [snakeCase(name)],
@@ -22,7 +22,7 @@ export const columnNames = (resource: Resource): string[] => [
   ...(resource.rows === undefined ? [] : ["order_id", "order_name"]),
 ];
 
-/** The fields to ask for: those of the columns that are wanted, and what paging needs. */
+/** The fields to request: those of the requested columns, and those that pagination needs. */
 export function chosenFields(
   resource: Resource,
   columns: readonly string[] | null,
@@ -48,7 +48,7 @@ export function chosenFields(
   return [...own, ...resource.fields.map((field) => ({ ...field, of: chosen(field.of ?? []) }))];
 }
 
-/** A range of a cursor as Shopify can be asked for it; open at both ends where it is no date. */
+/** The range of a cursor that Shopify can filter by; open at both ends if the cursor isn't a date. */
 export interface Range {
   /** In snake_case. */
   field: string;
@@ -56,7 +56,7 @@ export interface Range {
   to: string | null;
 }
 
-/** The range with its ends as instants of whole seconds, the end rounded up. */
+/** The range with its ends rounded to seconds, the end rounded up. */
 export function checkRange(resource: Resource, range: ExtractRequest["range"]): Range | null {
   if (!range) return null;
   const field = snakeCase(range.field);
@@ -72,7 +72,7 @@ export function checkRange(resource: Resource, range: ExtractRequest["range"]): 
   return { field, from: secondOf(range.field, range.from, 0), to: secondOf(range.field, range.to, 999) };
 }
 
-/** Shopify's search knows whole seconds. */
+/** Shopify's search is accurate to the second. */
 function secondOf(field: string, value: Json, roundMs: number): string | null {
   const ms = rangeEnd(field, value);
   return ms === null ? null : wholeSecond(ms + roundMs);

@@ -1,11 +1,11 @@
-/** One field of the GraphQL Admin API, and what is asked for below it. */
+/** One field of the GraphQL Admin API, with its subfields. */
 export interface Field {
   name: string;
-  /** Its type there, without what says that it is a list or never null. */
+  /** Its GraphQL type, without list and non-null markers. */
   type: string;
   of?: readonly Field[];
   args?: string;
-  /** A connection is paged, a list is cut: both by so many items. */
+  /** A connection has pages, a list is cut; both are requested with this many items. */
   kind?: "connection" | "list";
   first?: number;
 }
@@ -20,16 +20,16 @@ export interface Resource {
   scope: string;
   /** Objects of one page, unless the definition says otherwise. */
   pageSize: number;
-  /** Date fields that Shopify's search knows, and how it is sorted by them; null where it can't be. */
+  /** Date fields that Shopify's search supports, each with its sort key; null if it can't be a sort key. */
   filters: Readonly<Record<string, string | null>>;
-  /** How it is sorted by id, where it has to be told. */
+  /** Sort key of the ID, if one has to be given. */
   idSort: string | null;
-  /** Whether `id:>=…` can be searched for. */
+  /** Whether the search supports `id:>=…`. */
   hasIdSearch: boolean;
   fields: readonly Field[];
-  /** The list below each node that holds the rows, where the nodes are not the rows. */
+  /** The nested list with the rows, if the nodes aren't the rows. */
   rows?: string;
-  /** Orders older than sixty days need a scope of their own. */
+  /** Orders older than 60 days require a special scope. */
   isOrderHistory?: boolean;
 }
 
@@ -220,7 +220,7 @@ const locations: Resource = {
   ],
 };
 
-/** Refunds hang from their orders, and a refund is a change of its order. */
+/** Refunds are nested in their orders, and a refund changes its order. */
 const refunds: Resource = {
   name: "refunds",
   root: "orders",
@@ -262,7 +262,7 @@ export const RESOURCES: readonly Resource[] = [
   refunds,
 ];
 
-/** The fields that a row is made of. */
+/** The fields of a row. */
 export const rowFields = ({ fields, rows }: Resource): readonly Field[] =>
   rows === undefined ? fields : (fields.find(({ name }) => name === rows)?.of ?? []);
 

@@ -3,7 +3,7 @@ import { snakeCase } from "./resources.ts";
 
 const GID = /^gid:\/\/shopify\/\w+\/(\d+)$/;
 
-/** The items of a connection, by `nodes` or by `edges`; null for what is none. */
+/** The items of a connection, from `nodes` or `edges`; null if it isn't one. */
 export function itemsOf(value: Json | undefined): Json[] | null {
   if (!isObject(value)) return null;
   if (Array.isArray(value.nodes)) return value.nodes;
@@ -13,8 +13,8 @@ export function itemsOf(value: Json | undefined): Json[] | null {
 }
 
 /**
- * An object of the GraphQL API as Shopify's REST API and webhooks write it: names in snake_case, `id` as a number with
- * `admin_graphql_api_id` beside it, connections as lists. Amounts of money stay the texts they are.
+ * An object of the GraphQL API in the form of Shopify's REST API and webhooks: names in snake_case, `id` as a number
+ * with `admin_graphql_api_id` next to it, connections as lists. Amounts of money remain text.
  */
 export function toRow(value: JsonObject): JsonObject {
   const row: JsonObject = {};
@@ -35,7 +35,7 @@ function toValue(value: Json): Json {
   return items ? items.filter(isObject).map(toRow) : toRow(value);
 }
 
-/** The number at the end of a `gid://shopify/Order/1`; the text itself where there is none that a number holds. */
+/** The number at the end of a `gid://shopify/Order/1`; the whole text if there is none or it isn't a safe integer. */
 export function numericId(gid: string): number | string {
   const id = Number(GID.exec(gid)?.[1] ?? Number.NaN);
   return Number.isSafeInteger(id) ? id : gid;

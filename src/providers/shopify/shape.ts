@@ -1,7 +1,7 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import type { Link } from "../contract.ts";
 
-/** Supported until 2027; Shopify answers with its oldest version after that, which is told. */
+/** Supported until 2027. After that Shopify responds with its oldest version, which adds a warning. */
 const DEFAULT_VERSION = "2026-01";
 
 export const ShopifyConfig = t.Object(
@@ -64,7 +64,7 @@ export type ShopifyCredentials = Static<typeof ShopifyCredentials>;
 
 export type ShopifyLink = Link<ShopifyConfig, ShopifyCredentials>;
 
-/** The shop's domain; a bare name is one of `myshopify.com`. */
+/** The shop's domain; a bare name is a subdomain of `myshopify.com`. */
 export const shopOf = ({ shopDomain }: ShopifyConfig): string =>
   (shopDomain.includes(".") ? shopDomain : `${shopDomain}.myshopify.com`).toLowerCase();
 
@@ -77,10 +77,10 @@ const baseOf = (config: ShopifyConfig): string =>
 export const endpointOf = (config: ShopifyConfig): string =>
   `${baseOf(config)}/admin/api/${versionOf(config)}/graphql.json`;
 
-/** Where an app gets its tokens. */
+/** URL of the app's token endpoint. */
 export const tokenUrlOf = (config: ShopifyConfig): string => `${baseOf(config)}/admin/oauth/access_token`;
 
-/** When a version of the API ends, a year after it came, in milliseconds; null for one without an end. */
+/** When an API version's support ends, a year after its release, in milliseconds; null if it never ends. */
 export function endOf(version: string): number | null {
   const [, year, month] = /^(\d{4})-(\d\d)$/.exec(version) ?? [];
   return year === undefined ? null : Date.UTC(Number(year) + 1, Number(month) - 1, 1);

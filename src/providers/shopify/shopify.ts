@@ -12,7 +12,7 @@ import { shopToken } from "./token.ts";
 const SCHEMA = "shopify";
 const USEFUL = /^(read|write)_(orders|customers|products|inventory|locations)$/;
 
-/** A shop by the GraphQL Admin API. */
+/** A shop through the GraphQL Admin API. */
 export const shopify = defineProvider({
   id: "shopify",
   title: "Shopify",
@@ -62,7 +62,7 @@ export const shopify = defineProvider({
   extract: extractResource,
 });
 
-/** Columns that Weir makes of others. */
+/** Columns that Weir derives from others. */
 const TYPES: Readonly<Record<string, string>> = {
   id: "UnsignedInt64",
   admin_graphql_api_id: "ID",

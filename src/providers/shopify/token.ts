@@ -3,7 +3,7 @@ import { accessToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
 import { type ShopifyLink, shopOf, tokenUrlOf } from "./shape.ts";
 
-/** A token for the shop: the one that is stored, or one that the app gets for 24 hours; see `accessToken`. */
+/** The shop's token: a configured one, or one issued to the app for 24 hours; see `accessToken`. */
 export async function shopToken(
   link: ShopifyLink,
   options: { refused?: string; isFresh?: boolean } = {},

@@ -53,7 +53,7 @@ const serverOf = ({
   ...(password === undefined ? {} : { password }),
 });
 
-/** A mail server that sends mail. */
+/** A mail server for outgoing mail. */
 export const smtp = defineProvider({
   id: "smtp",
   title: "Mail (SMTP)",

@@ -7,25 +7,25 @@ import { forValue, type Way } from "./ways.ts";
 /** A column of the destination. */
 export interface TargetColumn {
   name: string;
-  /** As the destination calls its type. */
+  /** The destination's type name. */
   type: string;
   nullable: boolean;
-  /** How values of a DuckDB type go into it; null where they can't. */
+  /** How values of a DuckDB type are written to it; null if they can't be. */
   way(dataType: string): Way | null;
 }
 
-/** Columns of the rows, each with the one that it goes into, and all that tells whether its values do. */
+/** Columns of the rows, each with its destination column and checks of its values. */
 export interface Matched {
   columns: readonly string[];
   key: readonly string[];
   checks: TablePlan["checks"];
-  /** With the column's own name in place of `$`. */
+  /** With `$` for the column's own name. */
   fields: readonly { sql: string; isQuoted: boolean }[];
 }
 
 /**
- * Finds the destination's column for each of the rows': by its name, or by what `fold` makes of it where no column bears
- * that. Throws `schema_contract_violation` naming the column that can't go over, `definition_invalid` for a wrong key.
+ * Finds the destination column for each column of the rows: by its exact name, else by its name after `fold`. Throws
+ * `schema_contract_violation` with a column that can't be written, `definition_invalid` for a wrong key.
  */
 export function matchColumns(
   table: string,
@@ -85,14 +85,14 @@ const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 const violation = (table: string, column: string, message: string, more: object = {}) =>
   new AppError("schema_contract_violation", message, { details: { table, column, ...more } });
 
-/** Rows that the destination refused, in its own words. */
+/** Error for rows that the destination refused, with its message. */
 export const refusedRows = (table: string, message: string, column: string | null, cause: unknown) =>
   new AppError("schema_contract_violation", `${table} refused the rows: ${message}. Nothing was written.`, {
     details: { table, ...(column === null ? {} : { column }) },
     cause,
   });
 
-/** Keys that differ in the rows and not in the destination, as under a collation that knows no case. */
+/** Error for keys that differ in the rows but not in the destination, as in a case-insensitive collation. */
 export const equalKeys = (table: string, key: readonly string[], values: readonly (string | null)[]) =>
   new AppError(
     "schema_contract_violation",
@@ -100,5 +100,5 @@ export const equalKeys = (table: string, key: readonly string[], values: readonl
     { details: { table, key: [...key] } },
   );
 
-/** The name of the table beside the destination's that has a row for each load that was committed. */
+/** Table in the destination's schema with one row for each committed load. */
 export const LOADS_TABLE = "_weir_loads";

@@ -18,7 +18,7 @@ const pem = (what: string, description: string) =>
     description,
   });
 
-/** Config of a database behind TLS of a company's own, or behind an SSH server. */
+/** Config of a database with a private certificate authority or behind an SSH server. */
 export const ROUTE_CONFIG = {
   sslRootCert: t.Optional(
     pem(
@@ -78,7 +78,7 @@ export const ROUTE_CREDENTIALS = {
   ),
 };
 
-/** Config fields that say where the credentials go, beside the address. */
+/** Config fields that decide where credentials are sent, in addition to the address. */
 export const ROUTE_DESTINATION = ["ssh", "sslRootCert"] as const;
 
 interface RouteConfig {
@@ -96,15 +96,15 @@ interface RouteCredentials {
 
 /** Route to a database server, and how both sides authenticate. */
 export interface Route {
-  /** For TLS; the authorities are the only ones where they are given. */
+  /** For TLS; if `ca` is present, only these authorities are trusted. */
   tls: { ca?: string; cert?: string; key?: string };
-  /** A connection to the server by another way than a direct one; null for a direct one. */
+  /** Opens an indirect connection to the server; null for a direct one. */
   dial: ((server: HostAndPort, signal: AbortSignal) => Promise<Socket>) | null;
 }
 
 export const DIRECT: Route = { tls: {}, dial: null };
 
-/** Throws `definition_invalid` for half of a pair. */
+/** Throws `definition_invalid` if only one of two related settings is present. */
 export function routeOf({
   egress,
   config,
@@ -132,6 +132,6 @@ export function routeOf({
 
 const CHECKED = new Set(["allow", "prefer", "require"]);
 
-/** The mode that is meant: an authority that is given is checked. */
+/** The effective mode: a configured authority is verified. */
 export const sslModeOf = ({ sslMode = "prefer", sslRootCert }: RouteConfig): string =>
   sslRootCert !== undefined && CHECKED.has(sslMode) ? "verify-ca" : sslMode;

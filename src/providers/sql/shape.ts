@@ -7,13 +7,13 @@ import { type HostAndPort, ROUTE_CONFIG, ROUTE_CREDENTIALS } from "./route.ts";
 /** A kind of database server. */
 export interface SqlServer {
   title: string;
-  /** Where none is given. */
+  /** Default port. */
   port: number;
-  /** Schemes of its addresses. Messages show the first one. */
+  /** URL schemes. Messages show the first one. */
   schemes: readonly [string, ...string[]];
 }
 
-/** From the weakest to the strongest. */
+/** From weakest to strongest. */
 export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 
 export const serverConfig = ({ port, schemes: [scheme] }: SqlServer) =>
@@ -75,7 +75,7 @@ type ServerConfig = Static<ReturnType<typeof serverConfig>>;
 
 export type ServerLink = Link<ServerConfig, Static<typeof ServerCredentials>>;
 
-/** Where to connect: `baseUrl` where there is one, else host and port. Throws `definition_invalid`. */
+/** Where to connect: `baseUrl` if present, else host and port. Throws `definition_invalid`. */
 export function serverOf(
   { baseUrl, host, port: given }: ServerConfig,
   { title, port, schemes }: SqlServer,

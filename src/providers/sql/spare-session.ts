@@ -1,15 +1,15 @@
-/** A connection on which one transaction can follow another. */
+/** A connection that can run several transactions in sequence. */
 interface Reusable {
   begin(): Promise<void>;
   commit(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Keeps one connection between extracts that follow each other, outside of a transaction so that it holds nothing up. */
+/** Keeps one connection between consecutive extracts, outside a transaction so that it holds no locks. */
 export class SpareSession<Session extends Reusable> {
   #spare: Session | null = null;
 
-  /** In a new transaction; null where none is kept, or the server has ended it meanwhile. */
+  /** The kept connection in a new transaction; null if there is none or the server has closed it. */
   async take(): Promise<Session | null> {
     const session = this.#spare;
     this.#spare = null;
@@ -23,7 +23,7 @@ export class SpareSession<Session extends Reusable> {
     );
   }
 
-  /** Takes a session with nothing under way; one that can't be kept is closed. */
+  /** Keeps a session without a pending transaction; closes one that can't be kept. */
   async give(session: Session): Promise<void> {
     if (this.#spare) return session.close();
     await session.commit().then(

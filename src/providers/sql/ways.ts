@@ -1,17 +1,17 @@
-/** A condition for values that can't go over, over the value `$`, and what they are. */
+/** A condition on the value `$` for values that can't be written, and a description of them. */
 export interface Misfit {
   condition: string;
   why: string;
 }
 
-/** How the values of one column become text, in DuckDB's SQL over the value `$`. */
+/** How the values of one column become text, in DuckDB SQL on the value `$`. */
 export interface Way {
   sql: string;
   checks: readonly Misfit[];
   isQuoted: boolean;
 }
 
-/** What a DuckDB type is, as far as it matters where it may go. */
+/** What kind of type a DuckDB type is, as far as it decides where it can be written. */
 export type Kind =
   | "integer"
   | "decimal"
@@ -58,32 +58,32 @@ export function kindOf(dataType: string): Kind {
   return /^DECIMAL\(/.test(dataType) ? "decimal" : (KINDS[dataType] ?? "other");
 }
 
-/** What a list is of; null for what is none. */
+/** Element type of a list; null for other types. */
 export const elementOf = (dataType: string): string | null =>
   dataType.endsWith("[]") ? dataType.slice(0, -2) : null;
 
-/** True for types whose values only JSON holds elsewhere. */
+/** True for types that other systems can only store as JSON. */
 export const isNested = (dataType: string): boolean =>
   dataType.endsWith("[]") ? true : /^(STRUCT|MAP|UNION)\b/.test(dataType);
 
 export const bad = (condition: string, why: string): Misfit => ({ condition, why });
 
-/** Values as DuckDB writes them. */
+/** Values in DuckDB's own format. */
 export const exactly = (as: "text" | "number"): Way => ({ sql: "$", checks: [], isQuoted: as === "text" });
 
-/** Values by an expression, whose text needs no quotes. */
+/** Values by an expression whose text needs no quotes. */
 export const where = (sql: string, ...checks: Misfit[]): Way => ({ sql, checks, isQuoted: false });
 
-/** Microseconds of a value, of which a type may keep fewer digits. */
+/** Microseconds of a value, for types that keep fewer digits. */
 export const MICROS = {
   time: "date_part('microseconds', $)",
   timestamp: "CASE WHEN isfinite($) THEN epoch_us($) ELSE 0 END",
 } as const;
 
-/** The SQL of a way for a value. A way's own SQL has no other dollar. */
+/** The SQL of a way, applied to a value. It contains no other dollar sign. */
 export const forValue = (sql: string, value: string): string => sql.replaceAll("$", () => value);
 
-/** The text of a PostgreSQL array, of the way of its elements. */
+/** The text of a PostgreSQL array, by the way of its elements. */
 export function listText(way: Way): Way {
   const text = `CAST(${forValue(way.sql, "x")} AS VARCHAR)`;
   const quoted = `coalesce('"' || replace(replace(${text}, '\\', '\\\\'), '"', '\\"') || '"', 'NULL')`;

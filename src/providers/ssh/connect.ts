@@ -8,7 +8,7 @@ import type { SshKeys, SshServer } from "./shape.ts";
 const READY_MS = 15_000;
 const ALIVE_MS = 30_000;
 
-/** Kinds of host keys in the order in which they are asked for, where only a fingerprint is known. */
+/** Types of host keys in order of request, if only a fingerprint is known. */
 const KINDS: readonly ServerHostKeyAlgorithm[][] = [
   ["ssh-ed25519"],
   ["ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"],
@@ -16,10 +16,10 @@ const KINDS: readonly ServerHostKeyAlgorithm[][] = [
 ];
 
 /**
- * A client that is logged in at an SSH server whose key is the one that is known; the caller ends it.
+ * A client signed in to an SSH server with the expected key; the caller closes it.
  *
- * Throws `egress_blocked`; `upstream` for a server that is not reached, has another key, or refuses the account;
- * `definition_invalid` for a private key that can't be read; `timeout`.
+ * Throws `egress_blocked`; `upstream` if the server is unreachable, has another key, or refuses the account;
+ * `definition_invalid` for an invalid private key; `timeout`.
  */
 export async function openSsh(
   { egress, signal }: Pick<Link, "egress" | "signal">,
@@ -65,13 +65,13 @@ function readHostKey(text: string): KnownKey {
   return { kinds: KINDS.slice(own, own + 1), fits: (_fingerprint, key) => key.equals(wanted) };
 }
 
-/** As `ssh-keygen -l` writes it. */
+/** In the format of `ssh-keygen -l`. */
 const fingerprintOf = (key: Buffer): string =>
   `SHA256:${new Bun.CryptoHasher("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 
 const addressOf = ({ host, port }: SshServer) => `${host}:${port}`;
 
-/** The client; else the fingerprint of another key, or null where the server has none of that kind. */
+/** The client; otherwise the fingerprint of a different key, or null if the server has no key of that type. */
 async function logIn(
   client: Client,
   { egress, signal }: Pick<Link, "egress" | "signal">,

@@ -1,6 +1,6 @@
 import { Type as t } from "@sinclair/typebox";
 
-/** A host name or an address. */
+/** A hostname or an IP address. */
 export const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
 
 export const HostKey = t.String({
@@ -12,16 +12,16 @@ export const HostKey = t.String({
     "Public key of the server, as a line of known_hosts or of its .pub file, or its fingerprint such as SHA256:…. `ssh-keyscan HOST` prints it. Weir refuses to connect to a server with another key.",
 });
 
-/** An SSH server, and whose account is used there. */
+/** An SSH server and the user to sign in as. */
 export interface SshServer {
   host: string;
   port: number;
   user: string;
-  /** As `HostKey` has it. */
+  /** See `HostKey`. */
   hostKey: string;
 }
 
-/** Credentials of the account. */
+/** Credentials of the user. */
 export interface SshKeys {
   password?: string | undefined;
   privateKey?: string | undefined;

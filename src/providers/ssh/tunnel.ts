@@ -9,8 +9,8 @@ import { openSsh } from "./connect.ts";
 import type { SshKeys, SshServer } from "./shape.ts";
 
 /**
- * A socket whose other end is at `target`, as the SSH server reaches it; the session ends with it. Throws what `openSsh`
- * throws, `egress_blocked` for a target of Weir's own, and `upstream` (retryable) where the server does not get there.
+ * A socket to `target` through the SSH server, whose session ends with it. Throws the errors of `openSsh`,
+ * `egress_blocked` for a target in Weir's own network, and `upstream` (retryable) if the server can't reach the target.
  */
 export async function openTunnel(
   link: Pick<Link, "egress" | "signal">,
@@ -43,7 +43,7 @@ export async function openTunnel(
   }
 }
 
-/** A real socket for libraries that want one; what lies between is a socket in a folder that is this user's alone. */
+/** A real socket for libraries that need one, connected through a Unix socket in a private folder. */
 async function socketOver(channel: ClientChannel): Promise<net.Socket> {
   const folder = await mkdtemp(join(tmpdir(), "weir-ssh-"));
   const path = join(folder, "s");
