@@ -46,7 +46,7 @@ type Plan = JsonObject & { queries: string[] };
 type Answer = JsonObject & { answer: string; citations: { page: number; quote: string }[] };
 
 /**
- * Searches the web for a question, reads the best pages, and answers from them with quotes that are really there. A
+ * Searches the web for a question, reads the best pages, and answers from them with quotes that occur in the pages. A
  * second attempt is safe: it only reads.
  */
 export const agentSearch = defineExecutor({

@@ -116,7 +116,7 @@ function definitionFaults(definition: Partial<Static<typeof Definition>>) {
   return faults;
 }
 
-/** Parts that a template brings are checked when the gate is reached. */
+/** Parts that contain templates are checked when the gate is reached. */
 const formFaults = (schema: JsonObject) =>
   schemaFaults(schema)
     .filter(({ path }) => !isWholeTemplate(valueAt(schema, path)))

@@ -55,11 +55,11 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The lake as one run sees it: the tables of its organization. */
 export interface RunLake {
-  /** All tables, as the last commit left them. */
+  /** All tables, as of the last commit. */
   tables(): Promise<LakeTable[]>;
   /** Null if no load has created it yet. */
   table(layer: string, dataset: string, table: string): Promise<LakeTable | null>;
-  /** A table, by the name that SQL has for it, as a load left it. Throws `sql_error` where that can't be shown. */
+  /** A table, by its SQL name, as of a load. Throws `sql_error` if that version isn't available. */
   past(reference: { layer: string; name: string; loadId: string }): Promise<LakeTable>;
   localPath(file: Pick<LakeFile, "path">): Promise<string>;
   add(
@@ -72,9 +72,9 @@ export interface RunLake {
   lock(layer: string, dataset: string): Promise<void>;
 }
 
-/** A file that a sync has brought to its destination. */
+/** A file that a sync has copied to its destination. */
 export interface ManifestEntry {
-  /** Below the destination's folder. */
+  /** Relative to the destination's folder. */
   path: string;
   sourceVersion: string;
   /** Empty if the destination reports none. */
@@ -82,11 +82,11 @@ export interface ManifestEntry {
   size: number;
   /** Details that the destination needs in later runs. */
   detail: JsonObject | null;
-  /** The run that copied it; null is this one. */
+  /** The run that copied it; null for the current run. */
   runId: string | null;
 }
 
-/** Entries of what this action copied before, by `pair`: a text that identifies source and destination. */
+/** Entries that this action copied before, by `pair`: a string that identifies source and destination. */
 export interface SyncManifest {
   read(pair: string): Promise<Map<string, ManifestEntry>>;
   /** Durable when it resolves. Replaces an entry with the same path. */
@@ -94,26 +94,26 @@ export interface SyncManifest {
   forget(pair: string, paths: readonly string[]): Promise<void>;
 }
 
-/** A connection that a definition names, in addition to the action's own. */
+/** A connection named in a definition, in addition to the action's own. */
 export interface NamedConnection {
   /** Relative to the definition. */
   path: readonly string[];
   id: string;
-  /** Why connections of this provider with this config can't be used here, as a sentence; null where they can. */
+  /** Why connections of this provider with this config can't be used here, as a sentence; null if they can. */
   refusal(provider: Provider, config: JsonObject): string | null;
 }
 
-/** `write` is whatever may change the other side. */
+/** `write` is anything that may change the external system. */
 export type ConnectionUse = "read" | "write";
 
 /** Everything that an executor can access while it runs. */
 export interface RunContext {
   readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
-  /** Aborts on cancel, on timeout and when the process stops. Pass it on to whatever waits. */
+  /** Aborted on cancel, on timeout and when the process stops. Pass it on to everything that waits. */
   readonly signal: AbortSignal;
-  /** The names that templates and conditions see. */
+  /** The variables of templates and conditions. */
   readonly scope: Scope;
-  /** Results of steps that are too long for `scope`, to be read in a child process. */
+  /** Results of steps that are too long for `scope`. They are read in a child process. */
   readonly kept: readonly StoredResult[];
   /** The definition's retries, for an executor that repeats parts of its own work. */
   readonly retry: Retry;
@@ -121,11 +121,11 @@ export interface RunContext {
   readonly egress: Egress;
   readonly sql: Sql;
   readonly compute: Compute;
-  /** Fills in templates with these names, and with `kept`; throws `template_error`. */
+  /** Evaluates templates with this scope and with `kept`; throws `template_error`. */
   fill(definition: JsonObject, scope: Scope, options: TemplateOptions): Promise<JsonObject>;
   /**
-   * Waits until there is room for this many bytes of responses from external systems, and holds it until the run ends.
-   * A second call gets no more. Runs of all organizations share it.
+   * Waits until there is room for this many bytes of responses from external systems, and reserves it until the run
+   * ends. A second call reserves nothing more. Runs of all organizations share it.
    */
   room(bytes: number): Promise<void>;
   /**
@@ -145,7 +145,7 @@ export interface RunContext {
   readonly search: Search;
   readonly ids: Ids;
   readonly lake: RunLake;
-  /** A new folder with mode 0700 that is deleted when the run ends. */
+  /** A new folder with mode 0700, deleted when the run ends. */
   workFolder(): Promise<string>;
   /**
    * Opens the connection of the action or step, to read or to write. Throws `connection_disabled`, `not_found`, or
@@ -153,7 +153,7 @@ export interface RunContext {
    * before you change anything.
    */
   connection(purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
-  /** Opens another connection of the organization, that the definition names; throws as `connection` does. */
+  /** Opens another connection of the organization, named in the definition; throws as `connection` does. */
   openConnection(id: string, purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
   readonly manifest: SyncManifest;
   /** Returns an endpoint or tool of the API catalog. Throws `not_found`, and `invalid_state` if it can't be called. */
@@ -174,7 +174,7 @@ export interface RunContext {
   log(level: LogLevel, message: string): void;
 }
 
-/** Something that the run leaves behind, stored in the transaction that completes it. */
+/** An artifact of the run, stored in the transaction that completes it. */
 export type NewArtifact = {
   /** Set if the result refers to it. Created by `ctx.ids`. */
   id?: string;
@@ -187,7 +187,7 @@ export type NewArtifact = {
 /** A successful execution. Everything in it becomes visible in one transaction. */
 export interface Done {
   result: JsonObject;
-  /** The JSON of a result that is too long to be read here; `result` has the fields of its summary then. */
+  /** The JSON of a result that is too long to be parsed here; `result` then has the fields of its summary. */
   whole?: { json: Uint8Array; summary: Summary };
   load?: LakeLoad;
   /** Tables of the lake that were read for it. */
@@ -208,29 +208,27 @@ export interface ApiReference {
  */
 export interface Waits {
   decision: DecisionRequest;
-  /**
-   * A decision after which the run continues where it was: it is executed again, and `approvedHash` has the approval.
-   */
+  /** A decision after which the run resumes: it is executed again, and `approvedHash` has the approval. */
   approval: DecisionRequest;
   automation: AutomationCall;
 }
 export type WaitKind = keyof Waits;
 
-/** What people are asked, and what follows from each decision. */
+/** What an approval asks, and the effect of each decision. */
 export interface DecisionRequest {
   title: string;
   description: string | null;
   decisionType: "approve_reject" | "form_input";
   formSchema: JsonObject | null;
   context: JsonObject | null;
-  /** The id or the email of a member. */
+  /** The ID or the email of a member. */
   assignedTo: string | null;
   expiresInSeconds: number | null;
   onReject: "fail" | "continue";
   onExpire: "reject" | "fail" | "cancel";
 }
 
-/** The automation to call, by one of the two, and its input. */
+/** The automation to call, by ID or slug, and its input. */
 export interface AutomationCall {
   automationId: string | null;
   slug: string | null;
@@ -256,11 +254,11 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** Providers whose connections it accepts. Empty: none. Null: any. */
   readonly providers: readonly string[] | null;
   /**
-   * The dataset, `layer.dataset`, that a run writes to; null for none, and where only a template knows it. Runs that
-   * write to one dataset are executed one at a time, and wait for each other in the queue.
+   * The dataset, `layer.dataset`, that a run writes to; null if there is none or a template names it. Runs that write
+   * to one dataset are executed one at a time and wait for each other in the queue.
    */
   writes?(definition: JsonObject): string | null;
-  /** Names of the resources whose cursors it stores, as far as the definition has them. */
+  /** Names of the resources whose cursors it stores, as far as the definition names them. */
   resources?(definition: JsonObject): readonly string[];
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
   readonly sqlFields?: readonly string[];
@@ -272,7 +270,7 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly codeFields?: readonly string[];
   /** Fields whose templates it evaluates itself, from `ctx.scope`. */
   lateFields?(definition: JsonObject): readonly string[];
-  /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */
+  /** Connections named in the definition by ID; resolved when the action is saved. Templates are omitted. */
   connections?(definition: JsonObject): NamedConnection[];
   /** Fields of which one is required. The first is reported as missing. All are optional in the schema. */
   readonly oneOf?: readonly string[];
@@ -281,17 +279,17 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
    * approval to run it. Default: always.
    */
   hasEffects?(definition: JsonObject): boolean;
-  /** Faults that the schema can't express, reported when the action is saved. Paths are relative to the definition. */
+  /** Errors that the schema can't express, reported when the action is saved. Paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**
-   * All faults of `check`, and those that depend on the connection, reported when an action or step is saved. The
+   * All errors of `check`, and those that depend on the connection, reported when an action or step is saved. The
    * connection is null if none is named.
    */
   checkSource?(
     definition: JsonObject,
     provider: Provider | null,
   ): { path: readonly string[]; message: string }[];
-  /** True if nothing of the input leaves the organization. */
+  /** True if none of the input leaves the organization. */
   readonly isInside?: boolean;
   /**
    * Returns whether one run can process many items of a list: each produces only a result and waits for nobody.
@@ -327,11 +325,11 @@ export const defineExecutor = <D extends TSchema, Ended extends Done | Waiting>(
   executor: TypedExecutor<D, Ended>,
 ): Executor<Ended extends Done ? Done : Waiting> => executor as never;
 
-/** `layer.dataset` of a definition, where both are plain names. */
+/** `layer.dataset` of a definition, if both are literal names. */
 export function datasetOf(layer: unknown, dataset: unknown): string | null {
   const isPlain = (name: unknown): name is string => typeof name === "string" && !name.includes("{{");
   return isPlain(layer) && isPlain(dataset) ? `${layer}.${dataset}` : null;
 }
 
-/** A kind without an executor does not compile. */
+/** A kind without an executor doesn't compile. */
 export type Executors = Readonly<Record<ActionKind, Executor>>;

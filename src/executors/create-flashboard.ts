@@ -14,7 +14,7 @@ import { pageOf } from "./flashboard/page.ts";
 import { type PanelRequest, panelsFor } from "./flashboard/requested.ts";
 
 const DEFAULT_ROWS = 1_000;
-/** Pixels of all twelve columns. */
+/** Width of all twelve columns in pixels. */
 const FULL_WIDTH_PX = 1_080;
 const WIDTHS = { full: 12, half: 6, third: 4 } as const;
 
@@ -143,7 +143,7 @@ export const createFlashboard = defineExecutor({
 
 const nameOf = ({ layer, dataset }: LakeTable) => `${layer}.${dataset}`;
 
-/** The tables that panels may read. Throws `not_found` for a dataset that is not there. */
+/** The tables that panels may read. Throws `not_found` for a missing dataset. */
 async function tablesOf(ctx: RunContext, datasets: readonly string[] | undefined): Promise<LakeTable[]> {
   const tables = await ctx.lake.tables();
   if (!datasets) return tables;
@@ -208,7 +208,7 @@ async function fill(
 }
 
 /**
- * What the SQL may have read: all tables that its text can name. Past loads that it names replace the current tables.
+ * Tables that the SQL may have read: all that its text can name. Past loads that it names replace the current tables.
  */
 function originsOf(sql: string, tables: readonly LakeTable[], past: readonly TableAtLoad[]): Origin[] {
   const speaksOf = namesIn(sql);

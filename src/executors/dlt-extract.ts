@@ -155,7 +155,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   }
 }
 
-/** Resources for the sheets of a workbook beside its first: each is a table of its own, `table_sheet`. */
+/** Resources for the further sheets of a workbook: each becomes its own table, `table_sheet`. */
 function sheetsOf(
   resource: ResourceDefinition,
   { plan, landed }: Extracted,
@@ -275,7 +275,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   return { plan, landed, finished };
 }
 
-/** Moves the files into the lake, where nobody sees them until the load is committed. */
+/** Moves the files into the lake, where they are invisible until the load is committed. */
 async function storeFiles(
   { ctx, options, reporter }: Job,
   extracted: readonly Extracted[],

@@ -146,7 +146,7 @@ export const duckdbTransform = defineExecutor({
       return [...faults, ...own.map(({ path, message }) => ({ path: ["output", ...path], message }))];
     }
     for (const field of ["layer", "dataset"] as const) {
-      // Values that are entirely templates are checked when the run has them.
+      // Values that are entirely templates are checked during the run.
       const value = output[field];
       const fault = typeof value === "string" && !value.includes("{{") ? nameFault(field, value) : null;
       if (fault) faults.push({ path: ["output", field], message: fault });

@@ -45,8 +45,7 @@ const column = object({
 const end = object({ table: Type.String(), column: Type.String() });
 
 /**
- * Describes which tables there are, what they contain, and how they are related. With `narrative`, a model adds
- * descriptions.
+ * Describes the tables, their content, and how they are related. With `narrative`, a model adds descriptions.
  *
  * A second attempt is safe: it only reads.
  */

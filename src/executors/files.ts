@@ -28,7 +28,7 @@ interface File {
   bytes: Uint8Array;
 }
 
-/** The connection that a reference names, unless a template does. */
+/** The connection in a reference. Null if a template names it. */
 export function connectionOf(reference: Json | undefined, path: readonly string[]): NamedConnection[] {
   const id = isObject(reference) ? reference.connectionId : undefined;
   if (typeof id !== "string" || id.includes("{{")) return [];

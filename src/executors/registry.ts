@@ -17,7 +17,7 @@ import { runScript } from "./run-script.ts";
 import { sendMessage } from "./send-message.ts";
 import { webSearch } from "./web-search.ts";
 
-/** To add a kind: write its file, add its line. */
+/** To add a kind, add its file and its line. */
 export const executors: Executors = {
   dlt_extract: dltExtract,
   file_sync: fileSync,

@@ -129,13 +129,13 @@ async function bytesOf(value: Json): Promise<JsonBytes> {
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = Math.min(from + PIECE_CHARACTERS, text.length);
     const last = text.charCodeAt(to - 1);
-    if (last >= 0xd800 && last < 0xdc00) to--; // half of a character
+    if (last >= 0xd800 && last < 0xdc00) to--; // a lone surrogate
     ranges.push([from, to]);
   }
   return mapInSlices(ranges, ([from, to]) => Buffer.from(text.slice(from, to)));
 }
 
-/** A failure in a call can be temporary. */
+/** A failed call may be retryable. */
 function recoverable(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== "script_error") return error;
   const { code, message, details } = error;

@@ -47,7 +47,7 @@ const pair = (column: SheetColumn): string => {
 };
 
 /**
- * Removes rows outside of the range, if the source hasn't, and those of an earlier load: rows from the start of the
+ * Removes rows outside the range, if the source hasn't, and those of an earlier load: rows from the start of the
  * range up to the stored value whose fingerprints are stored. Rows with the same key are kept once. Without a key,
  * equal rows are kept as often as the source has them. Then keeps only the first `limit` rows by cursor.
  */
@@ -113,7 +113,7 @@ async function tellChanged(
 }
 
 interface Reached {
-  /** The end of the range, as the result shows it. */
+  /** End of the range, as shown in the result. */
   end: Json;
   /** Null if the stored state doesn't change. */
   state: CursorState | null;

@@ -1,6 +1,6 @@
 import type { Lines } from "./lines.ts";
 
-/** Offsets from this one on refer to the scratch buffer, smaller ones to the text. */
+/** Offsets from here on refer to the scratch buffer, smaller ones to the text. */
 const SCRATCH = 2 ** 30;
 /** The runtime copies longer pieces. */
 const LONG_BYTES = 48;
@@ -31,14 +31,14 @@ interface Cells {
   to: Int32Array;
   /** Total bytes of all pieces. */
   total: number;
-  /** The row that last added lines, how many it added, and where they begin. */
+  /** The row that last added lines, how many it added, and where they start. */
   row: number;
   lines: number;
   start: number;
 }
 
 /**
- * Writes CSV lines from pieces of the given text and of a scratch buffer with what the text doesn't contain. A piece is
+ * Writes CSV lines from pieces of the given text, and of a scratch buffer for bytes that aren't in the text. A piece is
  * identified by its start and end.
  */
 export class ByteCells {

@@ -14,9 +14,9 @@ const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, MINUS, DOT, ZERO, NINE] = [
 const [COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN, CLOSE] = [58, 91, 92, 93, 123, 125] as const;
 
 /**
- * Parses lines of JSON, or items of a list, as bytes, with the same result as the normaliser in a quarter of its time,
- * since it creates no values. It uses the normaliser's tree of fields without adding to it: a row with anything new,
- * possibly invalid JSON, or anything that bytes alone don't decide is left to the normaliser.
+ * Parses lines of JSON, or items of a list, as bytes, with the same result as the normalizer in a quarter of its time,
+ * since it creates no values. It uses the normalizer's tree of fields without adding to it: a row with anything new,
+ * possibly invalid JSON, or anything that bytes alone don't decide is left to the normalizer.
  */
 export class ByteRows {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -43,7 +43,7 @@ export class ByteRows {
 
   /**
    * Adds the row that starts at `from`, in UTF-8: a line, or with `isItem` an item of a list. Returns the position
-   * after its line break, or after the comma or bracket that follows. -1 if it was left alone.
+   * after its line break, or after the comma or bracket that follows. -1 if the row is left to the normalizer.
    */
   add(bytes: Uint8Array, from: number, isItem = false): number {
     if (bytes !== this.#bytes) {
@@ -186,7 +186,7 @@ export class ByteRows {
     return this.#put(lines, column.at.text, from, to);
   }
 
-  /** False if an escape is longer than one letter. A text with any other escape is no date or time. */
+  /** False if an escape is longer than one letter. A text with any other escape is not a date or time. */
   #plainlyEscaped(lines: Lines, column: SheetColumn, from: number, to: number): boolean {
     const cell = this.#cells.unescaped(from, to);
     if (cell === null) return false;

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 /** Selected fields by name: a whole field, or parts of it. */
 export type Choice = ReadonlyMap<string, Choice | null>;
 
-/** What `columns` select: names of fields, which can contain dots, or paths into nested objects and lists. */
+/** The selection of `columns`: names of fields, which can contain dots, or paths into nested objects and lists. */
 export function choiceOf(columns: readonly string[]): Choice {
   const choice: Branch = new Map();
   for (const column of columns) {

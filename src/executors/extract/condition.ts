@@ -7,13 +7,13 @@ import { SEQUENCE } from "./sheet.ts";
 
 type Condition = NonNullable<ExtractRequest["where"]>;
 
-/** Keywords that only start a query of their own. */
+/** Keywords that only start a query. */
 const QUERY = /^(select|union|except|intersect)$/i;
-/** What starts a query at the beginning of a condition or parenthesis. */
+/** Query keywords at the start of a condition or parenthesis. */
 const BEGINNINGS =
   /^(from|with|values|table|describe|desc|show|summarize|pivot|pivot_wider|pivot_longer|unpivot)$/i;
 
-/** Returns why this can't be put in parentheses as one condition. Null if it can. */
+/** Why this can't be used in parentheses as a single condition. Null if it can. */
 function faultOf(sql: string): string | null {
   const tokens = tokensOf(sql);
   if (tokens.length === 0) return "it is empty";
@@ -30,7 +30,7 @@ function faultOf(sql: string): string | null {
 }
 
 /**
- * Removes staged root rows for which `where` isn't true, in DuckDB's SQL over the columns of the table. Keeps the first
+ * Removes staged root rows for which `where` isn't true, in DuckDB SQL over the columns of the table. Keeps the first
  * `limit` of the others. Throws `definition_invalid`, `sql_error`, `sql_timeout`.
  */
 export async function dropUnmet(

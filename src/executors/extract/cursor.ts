@@ -9,7 +9,7 @@ import { instantFromText, isFloat, isInstant, isInstantText, isInteger, isNumber
 
 /** How a load compares values of its cursor. */
 export interface CursorSql {
-  /** The value to compare, over the staged rows. */
+  /** The value to compare, as SQL over the staged rows. */
   sql: string;
   type: string;
   /** The value as text, which DuckDB returns losslessly. */

@@ -231,8 +231,8 @@ const upwardFaults = (resources: Definition["resources"]): { path: string[]; mes
   });
 
 /**
- * Returns errors that the schema can't express. Values with templates aren't known yet and pass, as do settings that
- * an unknown source may support.
+ * Returns errors that the schema can't express. Values with templates aren't known yet and are accepted, as are
+ * settings that an unknown source may support.
  */
 export function faultsOf(
   { resources, dataset, layer, maxRows }: Partial<Definition>,

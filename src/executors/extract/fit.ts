@@ -22,7 +22,7 @@ interface Fit {
   wider?: { type: string; main: string };
 }
 
-/** Decides how values of `part` go into a column of type `into`, each exactly or not at all. */
+/** Decides how values of `part` are written to a column of type `into`, each exactly or not at all. */
 export function fitInto(into: string, part: Part): Fit {
   const { type: from, sql, text } = part;
   if (into === "JSON") return { main: part.json ?? `to_json(${sql})`, misfits: null };

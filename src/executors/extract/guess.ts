@@ -18,11 +18,11 @@ export const isGuessable = ({ plan, dryRun, where }: Site): boolean =>
 
 interface Guess {
   resolution: Resolution;
-  /** All of the table's columns, with those that the load adds itself. */
+  /** All of the table's columns, including those that the load adds itself. */
   targets: Target[];
 }
 
-/** Returns the table's columns, from what is known of the sheet. Null if the rows have to be read first. */
+/** Returns the table's columns, derived from the sheet so far. Null if the rows have to be read first. */
 export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null> {
   const root = site.existing(site.plan.table);
   const existing = site.existing(sheet.table);

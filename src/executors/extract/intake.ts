@@ -56,9 +56,9 @@ export interface IntakeOptions {
   folder: string;
   /** The table's current columns. Null if it doesn't exist. */
   known: readonly Column[] | null;
-  /** Types that the definition fixes, by the column's name in the table. */
+  /** Types set in the definition, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
-  /** Whether the first rows may decide types of files that say none. */
+  /** Whether the first rows may decide the types in files without types. */
   isTrusting: boolean;
   signal: AbortSignal;
   warn(text: string): void;
@@ -73,7 +73,7 @@ export interface Intake {
   areNamed: boolean;
   /** Values that were changed when they were loaded. */
   rejects: readonly Reject[];
-  /** Values that did not arrive as they are at the source. */
+  /** Values that didn't arrive unchanged. */
   odd?: OddValues;
   /** Sheets of workbooks that weren't read. */
   furtherSheets?: readonly string[];
@@ -120,7 +120,7 @@ class LooseReader {
   readonly #tabular: Tabular;
   /** Names of sheets that weren't read. */
   readonly furtherSheets = new Set<string>();
-  /** Reading continues as long as rows arrive, so it must yield to other work. */
+  /** Reading doesn't pause while rows arrive, so it must yield to other work. */
   readonly #yieldSlice = openTurns();
   /** Numbers of files with and without column names. */
   #named = 0;

@@ -88,7 +88,7 @@ export interface Site {
   /** When the run started, as ISO 8601. */
   startedAt: string;
   dryRun: boolean;
-  /** Types that the definition fixes, by the column's name in the table. */
+  /** Types set in the definition, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
   /** Null if there is none, or if the source has applied it. */
   where: ExtractRequest["where"];

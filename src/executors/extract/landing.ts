@@ -94,7 +94,7 @@ async function land(
   }
   const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };
   // A cursor may only advance past rows that were read, and with a condition the limit counts matching rows. Both
-  // are known only after all rows were read.
+  // are known only after all rows have been read.
   const isUncut = site.where !== null || (plan.incremental !== null && !options.dryRun);
   const intake: IntakeOptions = {
     table: plan.table,

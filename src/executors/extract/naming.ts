@@ -22,9 +22,9 @@ export const META_COLUMNS: readonly string[] = [
 const PATH_SEPARATOR = "__";
 
 /**
- * Converts `name` as dlt's snake_case convention does, so that tables of both look alike: `orderId` and `Order ID`
- * become `order_id`. Unlike dlt, letters and digits of all scripts are kept, and a trailing underscore from punctuation
- * is removed: `Total ($)` becomes `total`, while `total_` becomes `totalx` as with dlt.
+ * Converts `name` as dlt's snake_case convention does, so that both create the same tables: `orderId` and `Order ID`
+ * become `order_id`. Unlike dlt, keeps letters and digits of all scripts, and removes a trailing underscore that comes
+ * from punctuation: `Total ($)` becomes `total`, while `total_` becomes `totalx` as with dlt.
  */
 export function normaliseName(name: string): string {
   const text = name.normalize("NFC").trim();

@@ -33,9 +33,7 @@ export function partsOf(column: SheetColumn): Part[] {
   });
 }
 
-/**
- * SQL that converts a JSON list to a list of `type`. Bytes in it are as PostgreSQL writes them, `\\x` and hex digits.
- */
+/** SQL that converts a JSON list to a list of `type`. Bytes in it have PostgreSQL's format, `\\x` and hex digits. */
 const listFromJson = (json: string, type: string): string =>
   type === "BLOB[]"
     ? `list_transform(CAST(${json} AS VARCHAR[]), lambda x: unhex(x[3:]))`

@@ -27,7 +27,7 @@ const MAX_DELETE_PERCENT = 50;
 export interface ResourceDefinition {
   name?: string;
   spec?: string;
-  /** Tables that a wildcard in `spec` leaves out. */
+  /** Tables excluded from a wildcard in `spec`. */
   exclude?: string[];
   primaryKey?: string[];
   incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
@@ -64,7 +64,7 @@ export interface IncrementalPlan {
   field: string;
   /** The start of the range in the result: the stored value, or else the initial one. */
   start: Json;
-  /** Where reading begins, `start` less the lag. */
+  /** Where reading starts: `start` minus the lag. */
   from: Json;
   /** End of a backfill. Null for other loads. */
   to: Json;
@@ -91,7 +91,7 @@ export interface Plan {
   deletes: Deletes;
   /** Maximum percentage of the table's rows that one load may delete. */
   maxDelete: number;
-  /** Types that the definition fixes, by the column's name in the table. */
+  /** Types set in the definition, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
 }
 
@@ -175,7 +175,7 @@ export function planResource(
   };
 }
 
-/** Finds the key among a source's columns, each by its own name or its name in the table. */
+/** Finds the key among a source's columns, each by its source name or its name in the table. */
 const keyIn = (primaryKey: readonly string[]) => (columns: readonly string[]) =>
   primaryKey.flatMap((name) => {
     const isSame = (column: string) => normaliseName(column) === normaliseName(name);

@@ -46,7 +46,7 @@ export interface SchemaChange {
   to: string | null;
 }
 
-/** A change that the contract doesn't allow, and which staged rows require it. */
+/** A change that the contract doesn't allow and that staged rows require. */
 interface Refusal {
   change: SchemaChange;
   violates: string;
@@ -71,7 +71,7 @@ interface Given {
   /** Null for a table that this load creates. */
   existing: readonly Column[] | null;
   contract: SchemaContract;
-  /** Types that the definition fixes, by the column's name in the table. */
+  /** Types set in the definition, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
   /** Columns that identify rows, so none of their values may go elsewhere. */
   key: readonly string[];
@@ -83,11 +83,11 @@ interface Given {
 }
 
 /**
- * Decides where each column of the source goes.
+ * Decides where each column of the source is written.
  *
  * A new column gets the type that holds all of its values. An existing one keeps its type or gets a wider one of its
  * kind. Values that it can't hold exactly go to `column__v_type`, or change its type if all rows are replaced.
- * Numbers of the key become text instead. A text column takes everything but JSON. A new table always evolves; for
+ * Numbers of the key become text instead. A text column accepts everything but JSON. A new table always evolves; for
  * others the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
 export async function resolve(given: Given): Promise<Resolution> {

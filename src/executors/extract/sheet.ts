@@ -76,7 +76,7 @@ export class Sheet {
   readonly slots: Slot[] = [];
   /** Parquet files in the work folder, in row order. */
   readonly files: string[] = [];
-  /** Only of a load whose tables are guessed while it reads. */
+  /** Only in a load that guesses its tables' columns while it reads. */
   readonly chunks: Chunk[] = [];
   /** Number of rows from the source so far. */
   rows = 0;

@@ -21,7 +21,7 @@ const ROW_GROUP_ROWS = 30_720;
 export class Staging {
   readonly conveyor = new Conveyor();
   readonly pool: FilePool;
-  /** Returns the table's columns over a sheet as it looks now. Null if only its rows can tell. */
+  /** Returns the table's columns for a sheet as it is now. Null if they can only be derived from its rows. */
   guess: ((sheet: Sheet) => Promise<Target[] | null>) | null = null;
   #number = 0;
 
@@ -48,7 +48,7 @@ export class Staging {
     return { path, rows, bytes: (await stat(path)).size };
   }
 
-  /** Runs a `select` of many rows into Parquet files that are meant to stay. */
+  /** Runs a `select` of many rows into Parquet files that are kept after the load. */
   async writeLarge(select: string): Promise<SqlFile[]> {
     return writeRows(this.session, select, this.path("out"), { isQuick: true });
   }
@@ -110,7 +110,7 @@ export function readCsv(
 ): string {
   const columns = slots.map((slot) => `${quoteText(slot.name)}: ${quoteText(slot.type)}`);
   const longest = file.longest + 1024;
-  // DuckDB would reserve memory for sixteen such lines.
+  // DuckDB would reserve memory for 16 such lines.
   const long =
     file.longest > USUAL_LINE_BYTES ? `, max_line_size = ${longest}, buffer_size = ${longest + 1024}` : "";
   return `read_csv(${quoteText(file.path)}, header = false, auto_detect = false, columns = {${columns.join(", ")}}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, strict_mode = true${long})`;

@@ -44,7 +44,7 @@ const UNTYPED = { isUntyped: true };
 interface Value {
   slot: Slot;
   sql: string;
-  /** What the SQL needs more than once, as a column of the rows that it is over. */
+  /** A subexpression that the SQL uses more than once, as an additional column of its rows. */
   attempt?: string;
   /** True if only NULL is accepted. */
   isBlank?: boolean;
@@ -184,7 +184,7 @@ export class Tabular {
     return this.#stage(relation, values, pairs, reading);
   }
 
-  /** With `isTyped` the slots have the types of their columns, and the rows may go to the table's files at once. */
+  /** With `isTyped` slots have the types of their columns, and rows may be written directly to the table's files. */
   async #stage(
     relation: string,
     values: readonly Value[],

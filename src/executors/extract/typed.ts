@@ -11,7 +11,7 @@ import { decimalOf, isDecimal } from "./types.ts";
 
 type Typed = Extraction & { kind: "csv" };
 
-/** Marker in the error message of a statement that met a value of another type than assumed. */
+/** Marker in the error message of a statement that found a value of another type than assumed. */
 const REFUSAL = "weir: another type";
 
 /** True if a load ended because a value was not of the type that was assumed from the first ones. */

@@ -40,7 +40,7 @@ export function wildcardOf(spec: string | undefined): (TablePattern & { schema: 
   return { ...pattern, schema: pattern.schema };
 }
 
-/** What the specs of a connection name. `unknown`: the connection isn't known. `none`: any connection. */
+/** What the specs of a connection refer to. `unknown`: the connection isn't known. `none`: any connection. */
 export type SourceKind = "tables" | "files" | "other" | "unknown" | "none";
 
 const isUnknown = (source: SourceKind) => source === "unknown" || source === "none";
@@ -52,7 +52,7 @@ export const sourceKindOf = ({ tables, files }: Provider): SourceKind =>
 const dependsOnSource = ({ name, spec, exclude }: ResourceDefinition): boolean =>
   exclude !== undefined || hasWildcard(spec ?? name ?? "");
 
-/** Whether one resource means several tables, or can. */
+/** Whether one resource refers to several tables, or can. */
 export const isWildcard = ({ spec }: ResourceDefinition, source: SourceKind): boolean =>
   (source === "tables" || isUnknown(source)) && wildcardOf(spec) !== null;
 

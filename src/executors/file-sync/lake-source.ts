@@ -12,7 +12,7 @@ import type { Source } from "./sides.ts";
 export function lakeSource(ctx: RunContext, path: string): Source {
   const base = partsOf(path);
   const known = new Map<string, LakeFile>();
-  /** Names of the live files by the folder of their table, of tables that are walked whole. */
+  /** Names of the live files by their table's folder, for tables that are walked completely. */
   const folders = new Map<string, Set<string>>();
   return {
     home: `lake:/${base.map((part) => `${part}/`).join("")}`,
@@ -40,7 +40,7 @@ export function lakeSource(ctx: RunContext, path: string): Source {
       const end = Math.max(below.lastIndexOf("/"), 0);
       return folders.get(below.slice(0, end))?.has(basename(below)) === false;
     },
-    // Files of the lake never change. A file that a load removed stays for its readers.
+    // Files of the lake never change. A file removed by a load is kept for its readers.
     stat: async (file) => file,
     async open({ id, path: name }) {
       const file = known.get(id);

@@ -19,11 +19,11 @@ import { commonType } from "../extract/types.ts";
 import { lakePathFault, partsOf } from "./definition.ts";
 import type { Target, Written } from "./sides.ts";
 
-/** What a load does to one table, so far. */
+/** Changes of a load to one table so far. */
 interface Draft {
   before: LakeTable | null;
   columns: Column[];
-  /** Each with the columns that it has itself. */
+  /** Each with the columns that the file itself has. */
   add: { file: LakeFile; columns: readonly Column[] }[];
   remove: Set<string>;
 }
@@ -53,18 +53,18 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     drafts.set(table, draft);
     return draft;
   };
-  /** The live file at each path, and the one that this run wrote there. */
+  /** The live file at each path, and the one that this run has written there. */
   const lying = new Map<string, { table: string; fileId: string }>();
   const workshop = openWorkshop(ctx);
   const isChanged = ({ add, remove }: Draft) => add.length + remove.size > 0;
   const inDataset = (below: string) => (only === undefined ? below : `${only}/${below}`);
-  /** The path of a live file, whichever action brought it. */
+  /** The path of a live file, whatever action added it. */
   const pathOf = (table: string, file: LakeFile): string => {
     const came = arrivedAt(file.part);
     if (came?.startsWith(inDataset(""))) return came.slice(inDataset("").length);
     return `${only === undefined ? `${table}/` : ""}${basename(file.path)}`;
   };
-  /** Replaces what was at the path. */
+  /** Removes the file at the path, to be replaced. */
   const takeOut = (below: string) => {
     const old = lying.get(below);
     if (!old) return;
@@ -166,7 +166,7 @@ const presentFile = (path: string, id: string, size: number): TreeFile => ({
   hash: null,
 });
 
-/** What the manifest keeps of a written file. Null if it has none. */
+/** The written file in a manifest entry. Null if it has none. */
 function storedOf({ detail }: ManifestEntry): { file: LakeFile; columns: Column[] } | null {
   return detail && isObject(detail.file) && Array.isArray(detail.columns)
     ? (detail as unknown as { file: LakeFile; columns: Column[] })
@@ -181,10 +181,10 @@ async function isThere(ctx: RunContext, file: LakeFile): Promise<boolean> {
   }
 }
 
-/** Beginning of what `parquetColumns` says about numbers that it would misread. */
+/** Start of the message of `parquetColumns` about numbers that it would misread. */
 const WIDE = "decimals of";
 
-/** Brings files to this machine and makes them files of the lake, one after the other in one process. */
+/** Copies files to this machine and turns them into files of the lake, one at a time in one process. */
 function openWorkshop(ctx: RunContext) {
   let session: Promise<SqlSession> | null = null;
   let previous: Promise<unknown> = Promise.resolve();
@@ -264,7 +264,7 @@ const stamps = (loadId: string, number: number) => [
   { name: "_dlt_load_id", sql: quoteText(loadId) },
 ];
 
-/** The table's columns and a file's together. Throws `schema_contract_violation` where two types have none in common. */
+/** The combined columns of the table and a file. Throws `schema_contract_violation` for incompatible types. */
 function unite(before: readonly Column[], more: readonly Column[]): Column[] {
   const united = new Map(before.map((column) => [column.name.toLowerCase(), column]));
   for (const column of more) {

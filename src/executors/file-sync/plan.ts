@@ -10,7 +10,7 @@ export interface Failure {
 export interface Sight {
   /** Files of the source that are part of the sync. */
   files: readonly TreeFile[];
-  /** Files of the destination by their path below its folder. */
+  /** Files of the destination by their path relative to its folder. */
   present: ReadonlyMap<string, TreeFile>;
   manifest: ReadonlyMap<string, ManifestEntry>;
   runId: string;
@@ -20,7 +20,7 @@ export interface Sight {
   isFolderLike: boolean;
   /** Why the destination can't have such a path, as a clause. */
   fault(path: string): string | null;
-  /** Whether the source keeps the rows of such a file in others by now, as tables do; then it may not stay beside them. */
+  /** Whether the source has since moved this file's rows to other files, as tables do; then it must not be kept. */
   hasDropped(path: string): boolean;
   /** Returns whether a file of the destination is part of the sync. */
   isMeant(path: string): boolean;
@@ -33,7 +33,7 @@ export interface Plan {
   /** Copied by this run before it was interrupted. */
   done: ManifestEntry[];
   skipped: number;
-  /** Paths below the destination's folder. */
+  /** Paths relative to the destination's folder. */
   remove: string[];
   /** Copied files that were since rewritten. They are deleted in any mode, which loses nothing. */
   replaced: string[];
@@ -154,5 +154,5 @@ function collisions({ files, manifest, isFolderLike }: Sight): Map<string, strin
   return refused;
 }
 
-/** Names that a folder may take for one. */
+/** Names that a destination may consider equal. */
 const fold = (path: string): string => path.normalize("NFC").toLowerCase();

@@ -33,14 +33,14 @@ export interface Written extends Stamp {
 export interface Target {
   home: string;
   isFolderLike: boolean;
-  /** Lists what is there, including what this run wrote before it was interrupted. */
+  /** Lists the existing files, including those that this run wrote before it was interrupted. */
   list(manifest: ReadonlyMap<string, ManifestEntry>): Promise<Map<string, TreeFile>>;
   fault(path: string): string | null;
   /** Lets the external system copy by itself, if it can. */
   copy(source: Source, file: TreeFile): Promise<Written | null>;
   put(path: string, file: Opened, size: number | null): Promise<Written>;
   remove(path: string): Promise<void>;
-  /** What becomes visible only when the run completes. Also releases what it holds. */
+  /** The load that becomes visible when the run completes. Also releases all resources. */
   finish(): Promise<LakeLoad | null>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function openSource(
   };
 }
 
-/** A root that never had any files. A mirror would take it for emptied. */
+/** Yields nothing for a missing root. A mirror would consider it emptied. */
 async function* walkIfThere(files: AsyncIterable<TreeFile>): AsyncGenerator<TreeFile> {
   try {
     yield* files;
@@ -77,7 +77,7 @@ async function* walkIfThere(files: AsyncIterable<TreeFile>): AsyncGenerator<Tree
   }
 }
 
-/** Opens the folder that a sync writes to. Throws as `openSource` does, and where files can only be read. */
+/** Opens the folder that a sync writes to. Throws as `openSource` does, and for a read-only connection. */
 export async function openTarget(
   ctx: RunContext,
   { connectionId, path = "/" }: Definition["destination"],
@@ -97,7 +97,7 @@ export async function openTarget(
       try {
         for await (const file of tree.walk(link, folder)) found.set(file.path, file);
       } catch (error) {
-        if (!(error instanceof AppError && error.code === "not_found")) throw error; // nothing is there yet
+        if (!(error instanceof AppError && error.code === "not_found")) throw error; // the folder doesn't exist yet
       }
       return found;
     },
@@ -121,7 +121,7 @@ async function openTree(ctx: RunContext, connectionId: string | undefined, purpo
 export const readOnly = (title: string): string =>
   `Files can be read from a connection of ${title}, not written: choose another destination.`;
 
-/** With a slash at both ends; `.` and `..` are for the provider to refuse. */
+/** With a slash at both ends; the provider refuses `.` and `..`. */
 const folderOf = (path: string): string => {
   const parts = partsOf(path);
   return parts.length === 0 ? "/" : `/${parts.join("/")}/`;

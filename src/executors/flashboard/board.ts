@@ -6,14 +6,14 @@ export interface Origin {
   layer: string;
   dataset: string;
   table: string;
-  /** Grows with each load; null of a past state. */
+  /** Increases with each load; null for a past state. */
   version: number | null;
   rows: number;
   /** The load that `AS OF` named. Omitted for the current table. */
   asOf?: string;
 }
 
-/** A drawn panel, and where its numbers come from. */
+/** A drawn panel, and the origin of its numbers. */
 export interface BoardPanel {
   title: string;
   sql: string;
@@ -21,7 +21,7 @@ export interface BoardPanel {
   parameters?: JsonObject;
   /** The Vega-Lite specification, without data. Null if the panel shows its rows as a table. */
   chart: JsonObject | null;
-  /** Of twelve columns. */
+  /** In columns, of twelve. */
   width: number;
   columns: Column[];
   rows: Record<string, Json>[];

@@ -25,21 +25,21 @@ export interface CallOptions {
   tellsFailures?: boolean;
   /** Answers to forms of an MCP server, by the question's hash. Omitted if nobody can be asked. */
   answers?: ReadonlyMap<string, JsonObject> | undefined;
-  /** Whether only what has the fingerprint in `use` may be called, even if it changes at this moment. */
+  /** Whether only the definition with the fingerprint in `use` may be called, even if it changes at this moment. */
   isHeld?: boolean;
 }
 
 const nameOf = ({ target }: CatalogUse) =>
   target.kind === "endpoint" ? target.endpoint.name : target.tool.upstreamName;
 
-/** Throws `definition_invalid` for arguments that the endpoint or tool does not take. */
+/** Throws `definition_invalid` for arguments that the endpoint or tool doesn't accept. */
 export function checkInput(use: CatalogUse, input: JsonObject): void {
   const { target } = use;
   if (target.kind === "endpoint") return checkEndpointArguments(target.endpoint, input);
   try {
     checkArguments(target.tool.inputSchema, input, nameOf(use));
   } catch (error) {
-    // a server's schema may say more than our own check understands; the server checks too
+    // a server's schema may use keywords that Weir's validator doesn't support; the server validates too
     const isOurs = error instanceof AppError && error.details === null;
     if (!isOurs) throw error;
   }
@@ -49,7 +49,7 @@ export function checkInput(use: CatalogUse, input: JsonObject): void {
 export const callHash = (use: CatalogUse, input: JsonObject): string =>
   Bun.SHA256.hash(canonicalJson({ fingerprint: use.fingerprint, input }), "hex");
 
-/** Returns what people are asked before the call. Throws `definition_invalid` for arguments that can't be shown. */
+/** Returns the approval request for a call. Throws `definition_invalid` for arguments that can't be shown. */
 export function approvalOf(use: CatalogUse, input: JsonObject): DecisionRequest {
   const { target, apiId, apiName } = use;
   if (measure(input, MAX_APPROVED_CHARACTERS) > MAX_APPROVED_CHARACTERS) {
@@ -78,7 +78,7 @@ export function approvalOf(use: CatalogUse, input: JsonObject): DecisionRequest 
   };
 }
 
-/** Returns what people are asked if an MCP server requests a form. The call is repeated with their answer. */
+/** Returns the request for input if an MCP server requests a form. The call is repeated with the answer. */
 export function formOf({ apiId, apiName, target }: CatalogUse, question: Question): DecisionRequest {
   const tool = target.kind === "tool" ? target.tool.upstreamName : null;
   return {

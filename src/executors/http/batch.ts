@@ -21,7 +21,7 @@ const MAX_ERROR_OUTCOMES = 10_000;
 /** Number of failures reported with their reasons. */
 const MAX_REASONS = 10;
 
-/** Values that templates of a batch see. */
+/** Fields whose templates are evaluated for each batch. */
 export const BATCH_FIELDS = ["url", "headers", "query", "body"] as const;
 
 type Batched = Definition & { batch: NonNullable<Definition["batch"]>; url: string };
@@ -81,7 +81,7 @@ export async function sendBatches(ctx: RunContext, definition: Batched): Promise
   }
 }
 
-/** An error that stops it, with what was sent before. */
+/** An error that stops the batches, with the outcomes before it. */
 function afterSome(error: unknown, ended: readonly Ended[]): unknown {
   const last = ended.at(-1);
   if (!(error instanceof AppError) || error.details !== null || !last) return error;
@@ -141,7 +141,7 @@ function parsed(line: string): Json {
   }
 }
 
-/** Sends one batch, as often as the definition says. */
+/** Sends one batch, with the retries of the definition. */
 async function tried(
   ctx: RunContext,
   work: () => Promise<Reply>,

@@ -6,7 +6,7 @@ import type { NamedConnection, RunContext } from "../contract.ts";
 import { connectionOf, FileReference, readFile } from "../files.ts";
 import type { Definition, Request } from "./definition.ts";
 
-/** All files of a request are in memory together. */
+/** All files of a request are in memory at the same time. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const isReference = (value: unknown): value is FileReference =>
@@ -20,7 +20,7 @@ const tooMuch = () =>
 
 type Body = Pick<Definition, "body" | "bodyType">;
 
-/** Files that the body names, by their paths in it. */
+/** Files referenced in the body, with their paths in it. */
 function* filesIn({ body, bodyType }: Body): Generator<{ path: string[]; value: JsonObject }> {
   if (!isObject(body) || (bodyType !== undefined && bodyType !== "multipart")) return;
   if (bodyType === undefined) {

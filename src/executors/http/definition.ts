@@ -131,7 +131,7 @@ export const Definition = object({
   ),
 });
 export type Definition = Static<typeof Definition>;
-/** A definition that says what to send. An endpoint of the catalog can have form parts instead of a body. */
+/** A definition of what to send. An endpoint of the catalog can have form parts instead of a body. */
 export type Request = Omit<Definition, "api" | "bodyType"> & {
   url: string;
   bodyType?: BodyType;
@@ -140,7 +140,7 @@ export type Request = Omit<Definition, "api" | "bodyType"> & {
   file?: { bytes: Uint8Array<ArrayBuffer>; mimeType: string };
 };
 
-/** Said by the endpoint or tool that is called. */
+/** Fields that a called endpoint or tool defines itself. */
 const OF_A_URL = [
   "url",
   "method",
@@ -204,7 +204,7 @@ export const isSafeMethod = (method: string) => /^(get|head|options)$/i.test(met
 
 export const isBodiless = (method: string) => method === "GET" || method === "HEAD";
 
-/** Not known before the run. */
+/** Unknown until the run. */
 const isOpen = (text: string) => text.includes("{{");
 
 /** Returns why a URL can't be requested. Null if it can, and for a path, which a connection completes. */

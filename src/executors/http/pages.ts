@@ -75,7 +75,7 @@ export const Pagination = Type.Union([
 ]);
 export type Pagination = Static<typeof Pagination>;
 
-/** What differs from page to page. */
+/** The parts of a request that differ between pages. */
 export interface PageRequest {
   url: URL;
   body: Json | undefined;
@@ -83,7 +83,7 @@ export interface PageRequest {
 
 export const maxPagesOf = (pagination: Pagination) => pagination.maxPages ?? DEFAULT_MAX_PAGES;
 
-/** Faults of the expressions in a pagination, by field. */
+/** Errors in the expressions of a pagination, by field. */
 export function pagingFaults(pagination: Pagination): { path: string[]; message: string }[] {
   return Object.entries(pagination).flatMap(([field, value]) => {
     if (!field.endsWith("Path") || typeof value !== "string" || value.includes("{{")) return [];
@@ -107,7 +107,7 @@ export function firstPage(pagination: Pagination, request: PageRequest): PageReq
 const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =>
   pagination.type === "page" ? (pagination.pageParam ?? "page") : (pagination.offsetParam ?? "offset");
 
-/** Returns the paths that lead from page to page. Null if pages don't have to be read for that. */
+/** Returns the paths to the next page's values. Null if pages don't have to be read for that. */
 export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page"> | null {
   if (pagination.type === "link_header") return null;
   const { itemsPath = null } = pagination;
@@ -116,7 +116,7 @@ export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page"> | nu
   return { itemsPath, cursorPath: null, hasNextPath: pagination.hasNextPath ?? null };
 }
 
-/** Returns the next request, from what `lookOf` found. Null after the last page. */
+/** Returns the next request, based on the result of `lookOf`. Null after the last page. */
 export function nextPage(
   pagination: Pagination,
   request: PageRequest,

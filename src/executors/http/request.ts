@@ -95,7 +95,7 @@ export const httpRequest = defineExecutor({
   },
 });
 
-/** A header can make another method of a GET. */
+/** A header can change the method of a GET. */
 const mayChange = ({ method = "GET", body, headers = {} }: Request): boolean =>
   !isSafeMethod(method) ||
   body !== undefined ||
@@ -159,7 +159,7 @@ async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall
   }
 }
 
-/** Forms that one call may have filled in. */
+/** Maximum number of forms that one call may request. */
 const MAX_QUESTIONS = 10;
 
 const changed = () =>

@@ -29,7 +29,7 @@ const pageOf = ({ bytes, headers }: Reply, isCut: boolean): Page => ({
   isCut,
 });
 
-/** What leads from a page to the next one. */
+/** The paths that lead from a page to the next one. */
 export interface NextPageWork {
   page: Page;
   itemsPath: string | null;
@@ -38,20 +38,20 @@ export interface NextPageWork {
 }
 
 export type NextPage = {
-  /** Null if the page isn't a list and nothing says where its items are. */
+  /** Null if the page isn't a list and no path to its items is known. */
   items: number | null;
   /** Null if there is none. */
   cursor: string | number | null;
-  /** Null if nothing says so. */
+  /** Null if unknown. */
   hasNext: boolean | null;
 };
 
-/** What a result is created from. */
+/** The input of a result. */
 export interface HttpWork {
   status: number;
   headers: Record<string, string>;
   pages: Page[];
-  /** There was more than was read. */
+  /** The response was longer than what was read. */
   truncated: boolean;
   isPaged: boolean;
   itemsPath: string | null;
@@ -60,7 +60,7 @@ export interface HttpWork {
   secrets: string[];
 }
 
-/** As the result of an `http_request`. */
+/** The result of an `http_request`. */
 export type CallResult = {
   status: number;
   headers: Record<string, string>;
@@ -76,7 +76,7 @@ export type HttpOutput =
   | { result: CallResult }
   | { result: JsonObject; whole: { json: Uint8Array; summary: Summary } };
 
-/** What runs a computation, and for whom. */
+/** Which service runs a computation, and for whom. */
 export interface By {
   compute: Compute;
   organizationId: string;
@@ -116,7 +116,7 @@ export async function makeResult(
   return { result: summary.fields, whole: { json, summary } };
 }
 
-/** What in a response leads to the next page, found while the result is created. */
+/** The values in a response that lead to the next page, found while the result is created. */
 export async function findNext(by: By, paths: Omit<NextPageWork, "page">, reply: Reply): Promise<NextPage> {
   const work = { ...paths, page: pageOf(reply, false) };
   const { pieces } = reply;
@@ -199,7 +199,7 @@ function nextPageIn(
   };
 }
 
-/** Returns the items of one page. Null if the page isn't a list and nothing says where its items are. */
+/** Returns the items of one page. Null if the page isn't a list and no path to its items is known. */
 function itemsIn(body: Json, itemsPath: string | null, limits: SearchLimits): Json[] | null {
   const found = itemsPath === null ? body : (searchJson(body, itemsPath, limits) ?? []);
   if (Array.isArray(found)) return found;
@@ -212,7 +212,7 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
   const exact: (Json | null)[] = [];
   const bodies = pages.map((page) => {
     at += page.size;
-    const said = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also where these are no text
+    const said = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also in bytes that aren't valid text
     const body = withoutEchoes(page, bodyIn(page, said), secrets);
     const found = isSearched(work) ? exactIn(page, said) : null;
     exact.push(found && withoutEchoes(page, found, secrets));
@@ -243,7 +243,7 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
 const withoutEchoes = ({ isCut }: Page, body: Json, secrets: readonly string[]): Json =>
   isCut && typeof body === "string" ? hideInCut(body, secrets) : hideSecrets(body, secrets);
 
-/** Of several pages, the items together, or what the expression finds in each page, with lists joined. */
+/** With several pages, their items together, or the expression's result of each page, with lists joined. */
 function extract(
   { truncated, isPaged, itemsPath, responseExtract }: HttpWork,
   bodies: readonly Json[],
@@ -262,7 +262,7 @@ function extract(
   return search(bodies.at(-1) ?? null, responseExtract);
 }
 
-/** The body with numbers of any length as such, for expressions that compare them. Null if it has none that are long. */
+/** The body with long numbers preserved, for expressions that compare them. Null if it has no long ones. */
 const exactIn = ({ type, isCut }: Page, bytes: Buffer): Json | null =>
   hasLongNumbers(bytes.toString("latin1")) ? readBody(bytes, type, isCut, parseExact).body : null;
 

@@ -24,11 +24,11 @@ const PATIENCE_MS = 300_000;
 /** Number of bytes to read of a response that fails the run. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The connection of a request: its base URL, and what adds its credentials. */
+/** The connection of a request: its base URL and its credentials. */
 export interface Access {
   baseUrl: string;
   authorize(options?: { isFresh?: boolean }): ReturnType<HttpAccess["authorize"]>;
-  /** Secrets of the credentials granted so far, which messages must not contain. */
+  /** Secrets of the credentials granted so far, to be masked in messages. */
   secrets(): readonly string[];
 }
 
@@ -37,7 +37,7 @@ export async function openAccess(ctx: RunContext, purpose: ConnectionUse): Promi
   return ctx.hasConnection ? accessOf(await ctx.connection(purpose)) : null;
 }
 
-/** Throws `definition_invalid` for a connection that HTTP requests can't be made with. */
+/** Throws `definition_invalid` for a connection that doesn't support HTTP requests. */
 export function accessOf({ provider, link }: { provider: Provider; link: Link }): Access {
   const { http } = provider;
   if (!http) {
@@ -76,7 +76,7 @@ export function authorityOf(access: Access): Authority {
   };
 }
 
-/** The first request, before its pages are counted. */
+/** The request for the first page. */
 export function startOf({ url: text, query, body }: Request, access: Access | null): PageRequest {
   const fault = urlFault(text);
   if (fault) throw new AppError("definition_invalid", fault);
@@ -95,7 +95,7 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
   return { url, body };
 }
 
-/** What sending needs: part of the run's context. */
+/** The parts of a run's context that sending needs. */
 export type Outbox = Pick<
   RunContext,
   "egress" | "signal" | "clock" | "log" | "compute" | "room" | "workFolder" | "ids"

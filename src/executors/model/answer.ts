@@ -20,7 +20,7 @@ export type Check<T> = (value: T) => Promise<string | null> | string | null;
 
 /**
  * Returns the model's answer as JSON that matches the question's schema and passes `check`. The model can correct it
- * once. Throws `output_invalid` with what is still wrong, and what the model throws.
+ * once. Throws `output_invalid` with the remaining error, and the model's own errors.
  */
 export async function answerOf<T extends JsonObject>(
   { model, signal }: Pick<RunContext, "model" | "signal">,
@@ -64,7 +64,7 @@ function faultOf(value: Json | undefined, schema: JsonObject): string | null {
   return faults.map(({ path, message }) => `${path.join(".")}: ${message}.`).join(" ");
 }
 
-/** JSON that a model wrote, also with a fence or words around it. */
+/** JSON in a model's output, which may contain a code fence or other text. */
 function jsonIn(text: string): Json | undefined {
   const fenced = /```(?:json)?\s*([\s\S]*?)```/.exec(text)?.[1];
   const braced = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);

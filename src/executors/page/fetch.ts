@@ -9,7 +9,7 @@ const ACCEPT =
 
 export interface Fetched {
   url: string;
-  /** Where redirects led. */
+  /** URL after redirects. */
   finalUrl: string;
   status: number;
   title: string | null;
@@ -61,7 +61,7 @@ export async function readWebPage(
   return { ...summary, ...(await reader.read({ html: text, url: response.url, format }, signal)) };
 }
 
-/** Decodes the text by its byte order mark, the header's charset, the one that the page names, or UTF-8. */
+/** Decodes the text by its byte order mark, the header's charset, the page's own declaration, or UTF-8. */
 function decode(bytes: Uint8Array, contentType: string): string {
   const head = () => new TextDecoder("latin1").decode(bytes.subarray(0, 2048));
   const label =

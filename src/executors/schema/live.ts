@@ -14,21 +14,21 @@ const SAMPLE_ROWS = 3;
 
 /** A table by its name in SQL. */
 export interface LiveTable {
-  /** As SQL writes it, such as `raw.shop__orders` or `public.orders`. */
+  /** Its SQL name, such as `raw.shop__orders` or `public.orders`. */
   name: string;
   columns: Column[];
   /** Null if the source doesn't say. */
   rows: number | null;
 }
 
-/** What is queried: the lake, or a database of a connection. */
+/** The queried database: the lake, or a connection's. */
 export interface LiveSchema {
   dialect: string;
   tables: LiveTable[];
   /** Throws `sql_error` if `sql` isn't a SELECT, or names something that doesn't exist. */
   check(sql: string): Promise<void>;
   select(sql: string, maxRows: number): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
-  /** What such SQL reads of the lake. Empty if it queries a database. */
+  /** Tables of the lake that the SQL reads. Empty for a connection's database. */
   reads(sql: string): LakeRead[];
 }
 
@@ -36,7 +36,7 @@ export interface LiveSchema {
 export interface SchemaSource {
   connectionId?: string;
   datasets?: string[];
-  /** Only these tables, by their names or the last part of them. */
+  /** Only these tables, by their names or the last part of their names. */
   tables?: string[];
 }
 
@@ -124,7 +124,7 @@ export async function sampleOf(
   schema: LiveSchema,
   { name, columns }: LiveTable,
 ): Promise<Record<string, Json>[]> {
-  const picked = columns.slice(0, 50).map((column) => quoteName(column.name)); // MySQL's session quotes so too
+  const picked = columns.slice(0, 50).map((column) => quoteName(column.name)); // MySQL's session uses the same quotes
   if (picked.length === 0) return [];
   return (await schema.select(`SELECT ${picked.join(", ")} FROM ${name}`, SAMPLE_ROWS)).rows;
 }

@@ -4,13 +4,13 @@ import type { LiveTable } from "./live.ts";
 export interface Relationship {
   from: { table: string; column: string };
   to: { table: string; column: string };
-  /** `nested`: a child table of a load. `inferred`: by the names alone. */
+  /** `nested`: a child table of a load. `inferred`: only from the names. */
   kind: "nested" | "inferred";
 }
 
 const bare = (name: string) => name.slice(name.lastIndexOf(".") + 1).replaceAll('"', "");
 const layerOf = (name: string) => name.slice(0, Math.max(0, name.lastIndexOf(".")));
-/** A table that a load names `shop__orders` is about orders. */
+/** A table that a load names `shop__orders` contains orders. */
 const subject = (name: string) => bare(name).split("__").at(-1)?.toLowerCase() ?? "";
 const singular = (word: string) =>
   word
@@ -18,7 +18,7 @@ const singular = (word: string) =>
     .replace(/(ss|sh|ch|x)es$/, "$1")
     .replace(/(?<!s)s$/, "");
 
-/** Returns how the tables are related, as far as loads and names show it. */
+/** Returns the relationships of the tables, as far as loads and names show them. */
 export function relationshipsOf(tables: readonly LiveTable[]): Relationship[] {
   return tables.flatMap((table) => [...nestedIn(table, tables), ...namedIn(table, tables)]);
 }

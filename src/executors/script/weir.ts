@@ -23,11 +23,11 @@ export interface Grants {
   connections: readonly string[];
 }
 
-/** The functions of `weir`, each under the rules of the kind that does the same. */
+/** The functions of `weir`, each with the rules of the corresponding kind. */
 export interface Weir {
-  /** Throws `AppError` for the script, and what makes the run wait for an approval. */
+  /** Throws `AppError` for the script, and the signal by which the run waits for an approval. */
   call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<JsonBytes>;
-  /** Tables that SQL of the script was about. */
+  /** Tables that the script's SQL has read. */
   reads(): LakeRead[];
   /** Whether a call failed for a reason that may be temporary. */
   mayRecover(): boolean;
@@ -111,7 +111,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
   };
 }
 
-/** Returns the request of a `weir.http` call. Throws `definition_invalid` naming each fault. */
+/** Returns the request of a `weir.http` call. Throws `definition_invalid` with all errors. */
 function requestOf(asked: Json | undefined): Request {
   const { value, faults } = read(Definition, asked, ["request"]);
   const more = faults.length === 0 ? definitionFaults(value) : [];

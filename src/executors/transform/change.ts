@@ -7,7 +7,7 @@ import type { Column, SqlFile } from "../../sql/contract.ts";
 import type { RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
 
-/** Where rows go, and what happens to existing ones. */
+/** Where rows are written, and what happens to existing ones. */
 export interface Output {
   layer: string;
   dataset: string;
@@ -16,11 +16,11 @@ export interface Output {
   partitionBy?: string[];
 }
 
-/** What a transform does to its table. */
+/** What a transform changes in its table. */
 export interface Change {
   columns: Column[];
   files: SqlFile[];
-  /** Whether `files` have a column in a type that other engines don't read as the table's. */
+  /** Whether `files` have a column in a type that other engines can't read as the table's. */
   isMixed: boolean;
   remove: TableChange["remove"];
   inserted: number;
@@ -28,7 +28,7 @@ export interface Change {
   deduplicated: number;
 }
 
-/** Returns what the new rows do to the existing table. Throws `definition_invalid`, and `schema_contract_violation`. */
+/** Returns how the new rows change the existing table. Throws `definition_invalid`, and `schema_contract_violation`. */
 export async function changeOf(
   ctx: RunContext,
   output: Output,
@@ -94,10 +94,7 @@ async function merge(
   }
 }
 
-/**
- * The table's columns and the new ones together. Throws `schema_contract_violation` for a column whose two types have
- * no common type.
- */
+/** The combined columns of the table and the new rows. Throws `schema_contract_violation` for incompatible types. */
 export function unite(table: LakeTable, columns: readonly Column[], source = "the SELECT"): Column[] {
   const united = new Map(table.columns.map((column) => [column.name.toLowerCase(), column]));
   for (const column of columns) {

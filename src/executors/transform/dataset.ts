@@ -73,7 +73,7 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
   };
 }
 
-/** The partition of a file: the names of the folders that it was written into, `COLUMN=VALUE`. */
+/** The partition of a file: the folders in its path, `COLUMN=VALUE`. */
 const partOf = ({ path }: SqlFile, { length }: readonly string[]): string | null =>
   length === 0
     ? null
@@ -82,7 +82,7 @@ const partOf = ({ path }: SqlFile, { length }: readonly string[]): string | null
         .slice(-1 - length, -1)
         .join("/");
 
-/** The table as it will be. */
+/** The table after the load. */
 async function afterwards(
   { ctx }: Work,
   { layer, dataset }: Output,

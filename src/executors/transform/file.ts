@@ -61,7 +61,7 @@ export const writeRefusal = ({ tree, title }: Provider, config: JsonObject): str
   tree?.writes ? (tree.writes.refusal?.(config) ?? null) : `Files of ${title} can't be written.`;
 
 /**
- * Writes the rows to one file. At a connection, it appears completely or not at all. An artifact appears when the run
+ * Writes the rows to one file. In a connection, it appears completely or not at all. An artifact appears when the run
  * completes.
  */
 export async function intoFile(
@@ -100,7 +100,7 @@ export async function intoFile(
   return { result: { output: { artifactId: id, bytes: file.size }, warnings }, artifacts: [artifact] };
 }
 
-/** Text that is compressed as a whole. */
+/** Formats that are compressed as a whole. */
 const PACKED: Readonly<Record<string, { ending: string; mimeType: string }>> = {
   gzip: { ending: ".gz", mimeType: "application/gzip" },
   zstd: { ending: ".zst", mimeType: "application/zstd" },

@@ -20,7 +20,7 @@ import { Staging } from "../extract/staging.ts";
 import { warnOfOdd } from "../extract/warnings.ts";
 import { connectionOf, FileReference } from "../files.ts";
 
-/** The layer that SQL finds them in. */
+/** The layer of these tables in SQL. */
 export const FILES_LAYER = "files";
 
 const FileTable = object(
@@ -41,7 +41,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 export const FileTables = map(FileTable);
 type FileTables = Static<typeof FileTables>;
 
-/** Connections that `files` names. */
+/** Connections named in `files`. */
 export const fileConnections = (files: Json | undefined): NamedConnection[] =>
   Object.entries(isObject(files) ? files : {}).flatMap(([name, table]) =>
     connectionOf(isObject(table) ? table.file : undefined, ["files", name, "file"]),
@@ -65,11 +65,11 @@ export function fileTableFaults(files: FileTables): { path: string[]; message: s
 interface FilesRead {
   tables: SqlTable[];
   warnings: string[];
-  /** Records that could not be read. */
+  /** Records that couldn't be read. */
   artifacts: NewArtifact[];
 }
 
-/** Reads each file into the work folder, with types that all of its values have. Errors name `files.NAME`. */
+/** Reads each file into the work folder, with types that fit all of its values. Errors name `files.NAME`. */
 export async function readFiles(ctx: RunContext, files: FileTables): Promise<FilesRead> {
   const read: FilesRead = { tables: [], warnings: [], artifacts: [] };
   if (Object.keys(files).length === 0) return read;
@@ -215,7 +215,7 @@ async function open(ctx: RunContext, file: FileReference) {
   return { name, open: () => files.read(link, file.path) };
 }
 
-/** The same error, at the field of its file. */
+/** Adds the path of the file's field to the error. */
 function atField(error: unknown, name: string): unknown {
   if (!(error instanceof AppError) || error.code === "cancelled") return error;
   const message = error.message.replaceAll(/\bfile\.(?=[a-z])/g, `files.${name}.`);

@@ -5,7 +5,7 @@ import type { SqlJob } from "../../sql/contract.ts";
 import type { Done } from "../contract.ts";
 import { asJson, newRows, testRows, type Work } from "./work.ts";
 
-/** Rows of a result. */
+/** Maximum number of rows of a result. */
 const MAX_ITEMS = 100_000;
 /** Rows up to this size are parsed and have an artifact of their own. Longer ones are the result's artifact. */
 const MAX_READ_CHARACTERS = 200 * 1024;
@@ -44,7 +44,7 @@ export function wholeResult(
   return { result: fields, whole: { json, summary: { fields, large: ["items"] } } };
 }
 
-/** The rows, once they are there and the tests have seen them. */
+/** The rows, after the tests have checked them. */
 async function testedRows(work: Work, job: SqlJob): Promise<SqlJob> {
   const { ctx, tables } = work;
   const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "rows"));

@@ -52,7 +52,7 @@ export const tableFaults = ({ table, writeDisposition, primaryKey = [] }: TableO
 export const tableRefusal = ({ tables, title }: Provider): string | null =>
   tables?.writes ? null : `Tables of ${title} can't be written.`;
 
-/** The destination table, and what an earlier attempt of this run did there. */
+/** The destination table, and the result of an earlier attempt of this run. */
 export async function openTable(ctx: RunContext, output: TableOutput): Promise<TableTarget> {
   const { connectionId, table, writeDisposition, primaryKey = [], create = true } = output;
   const { provider, link } = await ctx.openConnection(connectionId, "write");
@@ -62,7 +62,7 @@ export async function openTable(ctx: RunContext, output: TableOutput): Promise<T
   return writes.open(link, { loadId: ctx.run.id, table, writeDisposition, primaryKey, create });
 }
 
-/** Sends the rows, once all of them are known to be transferred exactly. `warn` gets those that are left out. */
+/** Sends the rows after checking that all of them can be written exactly. Passes omitted ones to `warn`. */
 export async function intoTable(
   ctx: RunContext,
   target: TableTarget,
@@ -91,7 +91,7 @@ export async function intoTable(
   }
 }
 
-/** Throws `schema_contract_violation` for the first column with values that would arrive as others. */
+/** Throws `schema_contract_violation` for the first column with values that can't be written unchanged. */
 async function check(session: SqlSession, table: string, { checks }: TablePlan, files: readonly SqlFile[]) {
   if (checks.length === 0 || files.length === 0) return;
   const counts = checks.map(({ condition }, at) => `count(*) FILTER (WHERE ${condition}) AS n${at}`);
@@ -112,7 +112,7 @@ async function check(session: SqlSession, table: string, { checks }: TablePlan, 
   );
 }
 
-/** Of several rows with the same key, the one read last, as in a merge in the lake. */
+/** Keeps the last of several rows with the same key, as a merge in the lake does. */
 async function distinct(
   session: SqlSession,
   { key }: TablePlan,
@@ -141,7 +141,7 @@ interface Part {
   rows: number;
 }
 
-/** Rows of each file as text, in the work folder. While one is sent, the next one is created. */
+/** Rows of each file as text, in the work folder. The next one is created while one is sent. */
 async function* parts(
   session: SqlSession,
   plan: TablePlan,

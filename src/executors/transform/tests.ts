@@ -34,7 +34,7 @@ export const TransformTestShape = object({
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
 });
 
-/** Rows that are compared; of more the first ones are shown. */
+/** Maximum number of rows to compare; of more, the first ones are shown. */
 const MAX_ROWS = 1_000;
 const MAX_SHOWN_CHARACTERS = 300;
 
@@ -88,7 +88,7 @@ function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]
   return same(expect, value) ? null : `it should give ${shown(expect)}, and gave ${shown(value)}.`;
 }
 
-/** Decimals and large numbers are texts here, and are compared with the number that they represent. */
+/** Decimals and large numbers are text here, compared by their value. */
 function same(expected: Json, actual: Json): boolean {
   if (typeof expected === "number" && typeof actual === "string")
     return actual.trim() !== "" && Number(actual) === expected;

@@ -17,7 +17,7 @@ export interface Work {
   definition: { maxRows?: number; tests?: readonly TransformTest[]; parameters?: Record<string, Json> };
 }
 
-/** SQL with the tables that it can read, and past states of them. */
+/** The SQL with the tables, and past states of them, that it can read. */
 export async function jobOf(
   { ctx, files }: Work,
   given: string,
@@ -59,7 +59,7 @@ export const laterRowsWon = (lost: number): string =>
 export const rowsOf = ({ files }: { files: readonly SqlFile[] }): number =>
   files.reduce((sum, file) => sum + file.rows, 0);
 
-/** The SQL's rows, as tests see them. */
+/** The SQL's rows, as the tests read them. */
 export const newRows = ({ columns, files }: { columns: Column[]; files: SqlFile[] }): SqlTable => ({
   layer: "main",
   name: "output",
