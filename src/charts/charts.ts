@@ -14,10 +14,10 @@ const DRAW: Chore = {
     ),
 };
 
-/** Processes that draw at once. */
+/** Maximum number of concurrent child processes. */
 const MAX_CHILDREN = 4;
 
-/** Charts drawn by `self`: one process for each call, which ends with it. */
+/** Draws charts in child processes started by `self`: one process for each call. */
 export function openCharts(self: readonly string[]): Charts {
   const semaphore = openFairSemaphore(MAX_CHILDREN, "dashboards");
   return {

@@ -2,7 +2,7 @@ import { expressionInterpreter } from "vega-interpreter";
 import type { JsonObject } from "../base/json.ts";
 import type { Chart, Drawn } from "./contract.ts";
 
-/** One look for all charts: calm colours that are told apart by people who see few, and the reader's own font. */
+/** The style of all charts: calm, colorblind-safe colors, and the reader's own font. */
 const CONFIG: JsonObject = {
   background: null,
   font: "system-ui, sans-serif",
@@ -22,12 +22,12 @@ const CONFIG: JsonObject = {
   },
 };
 const HEIGHT = 240;
-/** The name under which a chart finds its rows. */
+/** Name of a chart's dataset. */
 const ROWS = "rows";
-/** What no drawing of ours has; were it there, a specification had found a way. */
+/** Never in a valid drawing; its presence means that a specification has injected it. */
 const HOSTILE = /<script|<foreignObject|\bon\w+=|\bhref=|<image/i;
 
-/** Reads charts from standard input and writes them, drawn, to standard output. The exit code. */
+/** The child process: reads charts from standard input, writes them as SVG and returns the exit code. */
 export async function drawChild(): Promise<number> {
   const charts: Chart[] = await Bun.stdin.json();
   const drawn: Drawn[] = [];

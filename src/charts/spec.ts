@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
-/** Names under which a specification would bring its own data, or leads outside. */
+/** Keys by which a specification could load its own data or contain links. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
   data: "the panel's SQL gives its data",
   datasets: "the panel's SQL gives its data",
@@ -8,18 +8,18 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
   href: "a chart has no links",
 };
 const MAX_SPEC_CHARACTERS = 100_000;
-/** What a chart has to say to be one. */
+/** Keys of which every chart has one. */
 const VIEWS = ["mark", "layer", "concat", "hconcat", "vconcat", "facet", "repeat"];
-/** Vega-Lite's marks, less images and maps, whose pictures and shapes would come from elsewhere. */
+/** Vega-Lite's marks, without images and maps, which load external files. */
 const MARKS = [
   ...["arc", "area", "bar", "boxplot", "circle", "errorband", "errorbar", "line"],
   ...["point", "rect", "rule", "square", "text", "tick", "trail"],
 ];
 
-/** Whether it says what a Vega-Lite specification has to say, however wrongly. */
+/** Whether it looks like a Vega-Lite specification, even an invalid one. */
 export const isSpec = (spec: JsonObject): boolean => VIEWS.some((name) => Object.hasOwn(spec, name));
 
-/** What a Vega-Lite specification may not hold, with the path to it; empty where it may be drawn. */
+/** What a Vega-Lite specification may not contain, with paths; empty if it can be drawn. */
 export function specFaults(spec: JsonObject): { path: string[]; message: string }[] {
   if (JSON.stringify(spec).length > MAX_SPEC_CHARACTERS) {
     return [{ path: [], message: `A chart has at most ${MAX_SPEC_CHARACTERS} characters.` }];
@@ -51,7 +51,7 @@ function forbidden(value: Json, path: string[]): { path: string[]; message: stri
   });
 }
 
-/** Fields that the chart shows and `columns` do not have; none are told of a chart that makes fields itself. */
+/** Fields that the chart uses but `columns` lacks; empty for a chart that computes fields. */
 export function missingFields(spec: JsonObject, columns: readonly string[]): string[] {
   if (JSON.stringify(spec).includes('"transform":')) return [];
   const found = new Set<string>();

@@ -4,7 +4,7 @@ import type { ComputeName } from "./contract.ts";
 import { readFrame, writeFrame } from "./frame.ts";
 import { jobs } from "./jobs.ts";
 
-/** Does the job that standard input has, and writes what came of it. The exit code. */
+/** The child process: runs the job in standard input, writes its result and returns the exit code. */
 export async function computeChild(): Promise<number> {
   const { head, bytes } = readFrame(Buffer.from(await Bun.stdin.bytes()));
   try {

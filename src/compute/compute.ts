@@ -5,12 +5,12 @@ import { openSemaphore } from "../base/semaphore.ts";
 import type { Compute } from "./contract.ts";
 import { readAnswer, writeFrame } from "./frame.ts";
 
-/** Processes that compute at once; half of them for one organization. */
+/** Number of concurrent child processes, half of them for one organization. */
 const CHILDREN = Math.max(2, availableParallelism());
 const TIMEOUT_MS = 20_000;
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 
-/** Computes by `self`, the command that starts this program: one process for each job. */
+/** Runs each job in a child process, started by the command `self`. */
 export function openCompute(self: readonly string[]): Compute {
   const semaphore = openSemaphore(CHILDREN, { mostOfOne: Math.floor(CHILDREN / 2) });
   return {

@@ -8,7 +8,7 @@ import { resolveTemplates, type Scope, type TemplateOptions } from "../base/temp
 import { frameScope, readScope, type ScopeFrame, type StoredResult } from "../base/whole-scope.ts";
 import type { Compute } from "./contract.ts";
 
-/** A definition whose templates are to be filled in; the scope is in the job's bytes. */
+/** A definition with template expressions; their scope is in the job's bytes. */
 export interface FillWork {
   definition: JsonObject;
   options: TemplateOptions;
@@ -24,7 +24,7 @@ export function fillJob({ definition, options, frame }: FillWork, bytes: Buffer)
   return { output: null, bytes: Buffer.from(JSON.stringify(filled)) };
 }
 
-/** Fills in templates here where that is quick, else in a child. Throws `template_error`. */
+/** Evaluates templates, in this process if that is fast, else in a child process. Throws `template_error`. */
 export async function fill(
   compute: Compute,
   work: Pick<FillWork, "definition" | "options">,
@@ -40,7 +40,7 @@ export async function fill(
   return fillInChild(compute, work, seen, by);
 }
 
-/** Fills in templates that read results too long to be parsed here. Throws `template_error`. */
+/** Evaluates templates that read results too long to parse in this process. Throws `template_error`. */
 export async function fillInChild(
   compute: Compute,
   { definition, options }: Pick<FillWork, "definition" | "options">,

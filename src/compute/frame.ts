@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Computed } from "./contract.ts";
 
-/** Why a job gave nothing, as an `AppError` has it. */
+/** A job's error, in the form of an `AppError`. */
 interface JobFault {
   code: string;
   message: string;
@@ -12,10 +12,10 @@ type Answer = Computed | { fault: JobFault };
 
 const LINE_FEED = 0x0a;
 
-/** JSON on a line of its own; bytes may follow. */
+/** One line of JSON; bytes may follow. */
 export const writeFrame = (head: unknown): Buffer => Buffer.from(`${JSON.stringify(head)}\n`);
 
-/** The JSON of the first line, and the bytes after it, which are no copy. */
+/** The JSON in the first line, and the bytes after it, which aren't copied. */
 export function readFrame(frame: Buffer): { head: JsonObject; bytes: Buffer } {
   const end = frame.indexOf(LINE_FEED);
   return { head: JSON.parse(frame.toString("utf8", 0, end)), bytes: frame.subarray(end + 1) };

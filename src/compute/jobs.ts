@@ -8,7 +8,7 @@ import { type MaskWork, maskJob } from "./mask.ts";
 
 type Job = (input: JsonObject, bytes: Buffer) => Computed | Promise<Computed>;
 
-/** What the child does, by name. */
+/** Jobs of the child process by name. */
 export const jobs: Readonly<Record<ComputeName, Job>> = {
   conditions: (input, bytes) => conditionsJob(input as unknown as ConditionsWork, bytes),
   fill: (input, bytes) => fillJob(input as unknown as FillWork, bytes),

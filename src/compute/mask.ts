@@ -4,11 +4,11 @@ import { maskTyped } from "../base/typed-secrets.ts";
 import type { Computed } from "./contract.ts";
 
 export interface MaskWork {
-  /** By their names anywhere, or as definitions have them. */
+  /** `secrets`: by name at any depth; `typed`: by the shape of definitions. */
   rule: "secrets" | "typed";
 }
 
-/** Masks the secrets in a JSON text; `bytes` is the JSON without them. */
+/** Masks the secrets in a JSON text, returned in `bytes`. */
 export function maskJob({ rule }: MaskWork, bytes: Buffer): Computed {
   const value = JSON.parse(bytes.toString()) as Json;
   const masked = rule === "typed" ? maskTyped(value as JsonObject) : maskSecrets(value);

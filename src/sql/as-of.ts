@@ -3,17 +3,17 @@ import type { Json } from "../base/json.ts";
 import { quoteName } from "./text.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
-/** A table that SQL wants to see as a load left it. */
+/** A table that SQL reads as of a load. */
 export interface PastTable {
   layer: string;
-  /** As SQL names it below the layer. */
+  /** Its SQL name within the layer. */
   name: string;
   loadId: string;
-  /** What the SQL calls it now, below the same layer; no table of the lake can have such a name. */
+  /** Its name in the rewritten SQL, within the same layer; no table of the lake can have this name. */
   view: string;
 }
 
-/** Words that may follow a table in place of a name for it. */
+/** Keywords that may follow a table and aren't an alias. */
 const FOLLOWERS = new Set(
   "where join inner left right full outer cross natural asof positional semi anti on using group having order limit offset union intersect except window qualify sample tablesample using pivot unpivot select fetch for set returning".split(
     " ",
@@ -21,10 +21,10 @@ const FOLLOWERS = new Set(
 );
 
 /**
- * Takes `LAYER.NAME AS OF 'LOAD'` out of SQL, where the load is a text or a parameter: in its place stands the name
- * of a view that the caller makes of what comes back. SQL without it stays as it is.
+ * Replaces `LAYER.NAME AS OF 'LOAD'` in SQL, where the load is a string or a parameter, with the name of a view. The
+ * caller creates the returned views. SQL without it remains unchanged.
  *
- * Throws `sql_error` for an `AS OF` that can't be understood.
+ * Throws `sql_error` for an invalid `AS OF`.
  */
 export function takeAsOf(
   sql: string,
@@ -62,14 +62,14 @@ const isLoad = (token: Token | undefined): token is Token =>
 
 const isName = (token: Token | undefined): boolean => token?.kind === "word" || token?.kind === "quoted";
 
-/** The name and the layer that stand before the position `at`. */
+/** The name and the layer before the position `at`. */
 function namesBefore(tokens: readonly Token[], at: number): [Token | undefined, Token | undefined] {
   const [layer, dot, name] = tokens.slice(Math.max(0, at - 3), at);
   const isWhole = isName(layer) && dot?.text === "." && isName(name);
   return isWhole ? [name, layer] : [undefined, undefined];
 }
 
-/** Whether the SQL goes on with a name for the table. */
+/** Whether the token is an alias for the table. */
 const isNamed = (token: Token | undefined): boolean =>
   token?.kind === "quoted" || (token?.kind === "word" && !FOLLOWERS.has(token.text.toLowerCase()));
 

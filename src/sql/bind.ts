@@ -13,7 +13,7 @@ import {
 import type { Json } from "../base/json.ts";
 import { isBeyondDoubles } from "../base/json-numbers.ts";
 
-/** Binds a value of JSON: lists of one type as such, what DuckDB has no type for as JSON text. */
+/** Binds a JSON value: lists of one type as lists, everything without a DuckDB type as JSON text. */
 export function bindOne(statement: DuckDBPreparedStatement, index: number, value: Json): void {
   switch (typeof value) {
     case "string":
@@ -43,7 +43,7 @@ interface List {
   type: DuckDBType;
 }
 
-/** Null for a list of several types, of lists or of objects. An empty one fits wherever a list does. */
+/** Null for a list of mixed types, of lists or of objects. An empty list is valid for any list type. */
 function listOf(list: readonly Json[]): List | null {
   const items = list.filter((item) => item !== null);
   const every = (type: string) => items.every((item) => typeof item === type);
@@ -55,7 +55,7 @@ function listOf(list: readonly Json[]): List | null {
   return wholeList(list) ?? { items: [...list] as number[], type: DOUBLE };
 }
 
-/** Whole numbers of 64 bits, of which those that JSON's numbers can't hold are texts beside the others. */
+/** 64-bit integers, which are strings if a JSON number can't represent them. */
 function wholeList(list: readonly Json[]): List | null {
   const items: (bigint | null)[] = [];
   for (const item of list) {

@@ -15,21 +15,21 @@ import type { Cell } from "../sheets/write/workbook-writer.ts";
 import { jsonText } from "./values.ts";
 
 const MS_PER_DAY = 86_400_000;
-/** Days from 1899-12-30, from which workbooks count, to 1970-01-01. */
+/** Days from 1899-12-30, day 0 of workbooks, to 1970-01-01. */
 const DAYS_TO_1970 = 25_569;
-/** 1900-03-01: programs count the days before it differently. */
+/** 1900-03-01: programs number earlier days differently. */
 const FIRST_DAY = 61;
 /** 9999-12-31. */
 const LAST_DAY = 2_958_465;
 const MICROS_PER_DAY = 86_400_000_000n;
-/** Fractions that a format shows. */
+/** Maximum number of decimal places in a number format. */
 const MAX_SHOWN_SCALE = 30;
 
-/** Why a value stands as text where its column has another kind of cell. */
+/** A value written as text although its column has another kind of cell, and the reason. */
 type OddCell = { cell: Cell; what: string };
 type CellWriter = (value: Exclude<DuckDBValue, null>) => Cell | OddCell;
 
-/** How values of a type become cells that hold them exactly; those that no number or date of a workbook is become text. */
+/** Converts values of a type to cells, exactly; values that no number or date of a workbook can hold become text. */
 export function cellWriter(type: DuckDBType, styles: Styles): CellWriter {
   const asText = textWriter(styles);
   const odd = (value: DuckDBValue, what: string): OddCell => ({
@@ -88,7 +88,7 @@ function textWriter(styles: Styles): (text: string) => Cell {
   return (text) => ({ kind: "text", text, style, width: text.length });
 }
 
-/** The text of a value where it is one, else its JSON. */
+/** The text of a string value, else its JSON. */
 function plainText(value: DuckDBValue): string {
   if (typeof value === "string") return value;
   if (value instanceof DuckDBTimestampNanosecondsValue) return String(value);
@@ -96,7 +96,7 @@ function plainText(value: DuckDBValue): string {
   return json.startsWith('"') ? JSON.parse(json) : json;
 }
 
-/** Dates and times to the millisecond, as Excel has them; null for others. Those with a zone stand in UTC, and say so. */
+/** Dates and times in milliseconds, as in Excel; null for other types. Those with a zone are in UTC and say so. */
 function instantWriter(type: DuckDBTypeId, styles: Styles): (value: DuckDBValue) => Cell {
   const hasDay = type !== DuckDBTypeId.TIME;
   const day = hasDay ? "yyyy-mm-dd" : "";
@@ -138,7 +138,7 @@ function microsOf(value: DuckDBValue): bigint | null {
   return null;
 }
 
-/** The fewest digits that make the same number of 32 bits. */
+/** The shortest digits that give the same 32-bit number. */
 function floatText(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
@@ -149,16 +149,16 @@ function floatText(value: number): string {
 
 const doubleText = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
 
-/** Digits that a double keeps whatever they are. */
+/** Number of digits that every double preserves. */
 const SAFE_DIGITS = 15;
 
-/** Whether a double is this very decimal, so far as its shortest text says. */
+/** Whether the shortest text of the double is this decimal. */
 function isDouble(text: string): boolean {
   if (text.length <= SAFE_DIGITS || text.includes("e")) return true;
   return significant(String(Number(text))) === significant(text);
 }
 
-/** Digits without zeros at either end, and the power of ten that the first one stands for. */
+/** The digits without leading and trailing zeros, and the power of ten of the first one. */
 function significant(text: string): string {
   const [mantissa = "", exponent = "0"] = text.replace("-", "").split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");

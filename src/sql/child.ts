@@ -25,12 +25,12 @@ import { bindNamed, typeName } from "./values.ts";
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
 
 /**
- * What the hidden subcommand runs: one locked DuckDB that does one job for the parent process and is then killed by
- * it. Never resolves; ends by itself when the parent goes.
+ * The hidden subcommand: a locked DuckDB that runs one job for the parent process and is then killed by it. Never
+ * resolves; exits when the parent does.
  */
 export function sqlChild(): Promise<never> {
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // Ctrl+C reaches every process of the terminal: the parent ends its statements first.
+  // Ctrl+C is sent to every process of the terminal: the parent cancels its statements first.
   process.on("SIGINT", () => undefined);
   let connection: Promise<DuckDBConnection> | null = null;
   let hide: readonly string[] = [];
@@ -88,7 +88,7 @@ function work(connection: DuckDBConnection, message: Job | Run): Promise<Stateme
   }
 }
 
-/** Folders whose names a tenant need not see in a message. */
+/** Folders whose names are removed from messages to tenants. */
 function pathsOf(job: Job): string[] {
   if (job.kind === "session") return [...job.folders];
   const files = job.tables.flatMap((table) => table.files);
@@ -118,7 +118,7 @@ async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Pro
   return { plan: withoutPaths(plan, job) };
 }
 
-/** Runs all statements but the last, which comes back bound. */
+/** Runs all statements but the last, which is returned bound. */
 async function advance(
   connection: DuckDBConnection,
   job: JobOf<"query" | "explain" | "save" | "materialize">,
@@ -140,7 +140,7 @@ async function advance(
   }
 }
 
-/** The rows as one file, each value as the statement gives it, save what Parquet has no type for. */
+/** Writes the rows to one file, with unchanged values, except for types that Parquet lacks. */
 async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<StatementResult> {
   const { statement, count } = await advance(connection, job, [], [job.into]);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
@@ -149,7 +149,7 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
     return {};
   }
   if (job.format === "xlsx") {
-    const { saveWorkbook } = await import("./workbook.ts"); // as much again as all else here
+    const { saveWorkbook } = await import("./workbook.ts"); // as large as everything else here
     return { warnings: await saveWorkbook(statement, job.into, job.limit) };
   }
   const text = await lastText(connection, job.sql, count);
@@ -194,7 +194,7 @@ async function saveCells(
   await copy(connection, sql, job.parameters);
 }
 
-/** Writes with the first types of each column, and again with wider ones while a value doesn't fit. */
+/** Writes with the first type of each column, and again with wider ones if a value doesn't fit. */
 async function asWideAsNeeded<T>(
   types: readonly string[][],
   write: (types: readonly string[][], attempt: number) => Promise<T>,
@@ -228,7 +228,7 @@ async function materialize(
   );
 }
 
-/** A column that is nothing but a parameter has no type before the parameter has its value. */
+/** A column that is only a parameter has no type until the parameter has a value. */
 const hasAllTypes = (statement: DuckDBPreparedStatement): boolean => {
   for (let at = 0; at < statement.columnCount; at++) {
     if (statement.columnTypeId(at) === DuckDBTypeId.INVALID) return false;
@@ -292,7 +292,7 @@ async function write(
   return { files, columns: files[0] ? await columnsIn(connection, files[0].path) : [...stored, ...stamps] };
 }
 
-/** Runs a COPY around a tenant's SELECT; the rows that it gives back. */
+/** Runs a COPY around a tenant's SELECT and returns its rows. */
 async function copy(
   connection: DuckDBConnection,
   sql: string,
@@ -302,7 +302,7 @@ async function copy(
   let written: Record<string, unknown>[] = [];
   for (let index = 0; index < copies.count; index++) {
     const one = await copies.prepare(index);
-    // A PIVOT brings more than the COPY along; what is not known here would not be what was checked.
+    // A PIVOT adds statements to the COPY; unknown ones haven't been checked.
     if (!COPY_PARTS.has(one.statementType)) throw notSelect();
     bindNamed(one, parameters);
     const result = await one.runAndReadAll();
@@ -317,7 +317,7 @@ const COPY_PARTS: ReadonlySet<StatementType> = new Set([
   StatementType.TRANSACTION,
 ]);
 
-/** The columns as they come back from the file, which alone counts. */
+/** The columns of the written file, which may differ from those of the statement. */
 async function columnsIn(connection: DuckDBConnection, path: string): Promise<Column[]> {
   const statement = await connection.prepare(`SELECT * FROM ${parquet([path])}`);
   const columns = columnsOf(statement);
@@ -330,7 +330,7 @@ function distinctNames(columns: readonly Column[]): Column[] {
   return columns.map((column, at) => ({ ...column, name: names[at] ?? column.name }));
 }
 
-/** Nested values stand in a CSV file as JSON, which others read. */
+/** Nested values in CSV are JSON, which other programs can read. */
 function asCell(column: string, type: string): string {
   if (!/^(STRUCT|MAP|UNION)\(|\[\d*\]$/.test(type)) return column;
   const known = type.replaceAll(QUOTED_OR_DECIMAL, (found, width, scale) =>
@@ -346,14 +346,14 @@ function asCell(column: string, type: string): string {
   return `CASE WHEN ${where} THEN ${quoted} ELSE ${json} END`;
 }
 
-/** Decimals without a digit before the point, which would not be JSON; not what is quoted. */
+/** Decimals without a digit before the point, which are invalid JSON; not within quotes. */
 const QUOTED_OR_DECIMAL = /"(?:[^"]|"")*"|DECIMAL\((\d+),(\d+)\)/g;
 
 const notSelect = () => new AppError("sql_error", "The last statement must be a SELECT.");
 
 const ALL_ROWS = { limit: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER };
 
-/** One of our own statements, in a session. */
+/** Runs one trusted statement in a session. */
 async function run(connection: DuckDBConnection, { sql, parameters }: Run): Promise<StatementResult> {
   const statements = await statementsOf(connection, sql);
   for (let index = 0; ; index++) {
@@ -364,7 +364,7 @@ async function run(connection: DuckDBConnection, { sql, parameters }: Run): Prom
       if (index === statements.count - 1) return await sendRows(statement, ALL_ROWS, sendText);
       await statement.run();
     } finally {
-      statement.destroySync(); // one that is only forgotten keeps its buffers until some later time
+      statement.destroySync(); // otherwise its buffers are kept until the garbage collector runs
     }
   }
 }

@@ -1,41 +1,41 @@
 import type { Json } from "../base/json.ts";
 
-/** A column as SQL sees it; `dataType` is DuckDB's name of the type, such as `BIGINT` or `VARCHAR`. */
+/** A column in SQL; `dataType` is DuckDB's type name, such as `BIGINT` or `VARCHAR`. */
 export interface Column {
   name: string;
   dataType: string;
   nullable: boolean;
 }
 
-/** One table that a tenant's SQL may see, as `layer.name`. */
+/** One table that a tenant's SQL may read, as `layer.name`. */
 export interface SqlTable {
   layer: string;
   name: string;
   columns: readonly Column[];
-  /** Absolute paths of its Parquet files; a table of no files is empty. */
+  /** Absolute paths of its Parquet files; a table without files is empty. */
   files: readonly string[];
 }
 
-/** A tenant's SQL and all that it may reach. */
+/** A tenant's SQL and everything that it may access. */
 export interface SqlJob {
   tables: readonly SqlTable[];
-  /** One SELECT, or several statements of the allowed kinds the last of which is a SELECT. */
+  /** One SELECT, or several statements of the allowed kinds, the last of which is a SELECT. */
   sql: string;
   /** Values for `$name`; `$1` is named "1". */
   parameters?: Readonly<Record<string, Json>>;
-  /** Whose statement it is: those that wait take turns by organization. Absent for the server's own. */
+  /** The statement's owner: queued statements take turns by organization. Absent for the server's own. */
   organizationId?: string;
-  /** Cancels: the child is killed at once. */
+  /** Cancels: the child is killed immediately. */
   signal?: AbortSignal;
-  /** Milliseconds until the child is killed; the store's default where absent. */
+  /** Timeout in milliseconds, after which the child is killed. Default: the store's. */
   timeoutMs?: number;
 }
 
 export interface SqlRows {
   columns: Column[];
-  /** Values as JSON: 64-bit integers beyond 2^53 and decimals as strings, instants as ISO 8601, lists and structs as JSON. */
+  /** Values as JSON: 64-bit integers beyond 2^53 and decimals as strings, timestamps as ISO 8601. */
   rows: Record<string, Json>[];
-  /** True where the statement had more rows than the limit let through. */
+  /** True if the statement had more rows than the limit. */
   truncated: boolean;
 }
 
@@ -46,20 +46,20 @@ export interface SqlFile {
   bytes: number;
 }
 
-/** How `materialize` writes. */
+/** Options of `materialize`. */
 export interface WriteOptions {
-  /** A file holds rows of one value of these columns only. */
+  /** Each file has rows of one value of these columns only. */
   partitionBy?: readonly string[];
-  /** Columns that the rows get where the SELECT has none of the name; `sql` is a VARCHAR expression of ours. */
+  /** Columns to add unless the SELECT has one of that name; `sql` is a trusted VARCHAR expression. */
   stamp?: readonly { name: string; sql: string }[];
-  /** At most so many rows are written. */
+  /** Maximum number of rows. */
   limit?: number;
-  /** For rows that are read once and go on: files of some 100,000 rows, quickly written. */
+  /** For rows that are read once by the next step: files of about 100,000 rows, written fast. */
   isPassing?: boolean;
   /**
-   * The columns of the lake's table that the rows are added to, whose types are kept where they hold the values. Other
-   * engines read no nanoseconds: these become microseconds, or text where a value has more digits. They stay where it
-   * is absent.
+   * The columns of the lake's table that the rows are added to; their types are kept if they can hold the values. Other
+   * engines can't read nanoseconds: these become microseconds, or text if a value has more digits. Without `table` they
+   * are kept.
    */
   table?: readonly Column[];
 }
@@ -69,15 +69,15 @@ interface SqlRowsText {
   columns: Column[];
   rows: number;
   truncated: boolean;
-  /** Texts that make one list together. */
+  /** JSON texts that together form one list. */
   json: string[];
 }
 
-/** `jsonl`: a line of JSON for each row, whose values are those of `SqlRows`. */
+/** `jsonl`: one line of JSON per row, with values as in `SqlRows`. */
 export const SAVE_FORMATS = ["csv", "jsonl", "parquet", "xlsx"] as const;
 export type SaveFormat = (typeof SAVE_FORMATS)[number];
 
-/** How the files of a format can be compressed. */
+/** Compressions supported by each format. */
 export const COMPRESSIONS = {
   csv: ["none", "gzip", "zstd"],
   jsonl: ["none", "gzip", "zstd"],
@@ -86,22 +86,22 @@ export const COMPRESSIONS = {
 } as const satisfies Readonly<Record<SaveFormat, readonly string[]>>;
 export type Compression = (typeof COMPRESSIONS)[SaveFormat][number];
 
-/** How `save` writes. */
+/** Options of `save`. */
 interface SaveOptions {
   format: SaveFormat;
-  /** One of the format's own; zstd for Parquet and none for others where absent. */
+  /** One of the format's compressions. Default: zstd for Parquet, none for others. */
   compression?: Compression;
-  /** At most so many rows are written. */
+  /** Maximum number of rows. */
   limit?: number;
-  /** A file that grows beyond it ends the statement with `limit_exceeded`. */
+  /** A file that exceeds it ends the statement with `limit_exceeded`. */
   maxBytes: number;
 }
 
-/** A child that stays for several statements of our own, such as those of one load. */
+/** A child that is kept for several trusted statements, such as those of one load. */
 export interface SqlSession {
   /**
-   * Runs one of our own statements; rows of the last one, all of them. One that holds SQL of a tenant has their time,
-   * after which the session is over. Throws `sql_error`, `sql_timeout`.
+   * Runs trusted statements and returns all rows of the last one. If a statement contains a tenant's SQL, the tenant's
+   * timeout applies and ends the session. Throws `sql_error`, `sql_timeout`.
    */
   run(
     sql: string,
@@ -112,30 +112,31 @@ export interface SqlSession {
 }
 
 /**
- * SQL in a locked DuckDB child process. Nothing else in the house loads DuckDB.
+ * SQL in a locked DuckDB child process. No other module loads DuckDB.
  *
- * Throws `sql_error` with DuckDB's message for a mistake, `sql_timeout`, `sql_memory`, `cancelled`,
- * `disk_full`, and `rate_limited` where too many statements of one organization wait.
+ * Throws `sql_error` with DuckDB's message for invalid SQL, `sql_timeout`, `sql_memory`, `cancelled`, `disk_full`, and
+ * `rate_limited` if too many statements of one organization are queued.
  */
 export interface Sql {
-  /** The rows of the last statement, at most `limit`. */
+  /** The rows of the last statement, up to `limit`. */
   query(job: SqlJob, limit: number): Promise<SqlRows>;
-  /** The same as JSON, to be kept and not looked at. */
+  /** As `query`, but as JSON text, for callers that don't read the values. */
   queryText(job: SqlJob, limit: number): Promise<SqlRowsText>;
-  /** How DuckDB would carry out the last statement, as text; those before it are run, as far as they make tables. */
+  /** The query plan of the last statement, as text. Earlier statements are run if they create tables. */
   explain(job: SqlJob): Promise<string>;
-  /** Writes the rows of the last statement as Parquet files below the folder `into`, which is made; no rows, no files. */
+  /** Writes the rows of the last statement as Parquet files to the new folder `into`. No rows, no files. */
   materialize(
     job: SqlJob,
     into: string,
     options?: WriteOptions,
   ): Promise<{ columns: Column[]; files: SqlFile[] }>;
   /**
-   * Writes the rows of the last statement as one file into the folder `into`: its absolute path, and sentences on values
-   * that the format can't hold as what they are. Throws `limit_exceeded` too, for what the format can't hold at all.
+   * Writes the rows of the last statement as one file to the folder `into`. Returns its absolute path,
+   * and warnings about
+   * values that the format can't represent. Also throws `limit_exceeded`, for content that is too large for the format.
    */
   save(job: SqlJob, into: string, options: SaveOptions): Promise<{ path: string; warnings: string[] }>;
-  /** A child for statements of our own that may read and write below `folders` and read `files`. */
+  /** A child for trusted statements that may read and write below `folders` and read `files`. */
   session(options: {
     folders: readonly string[];
     files?: readonly string[];

@@ -5,10 +5,10 @@ import type { Start } from "./protocol.ts";
 import { parquet, quoteList, quoteName, quoteText } from "./text.ts";
 import { typeName } from "./values.ts";
 
-/** Layers that are always there, so that a missing table is told as a missing table. */
+/** Layers that always exist, so that a missing table is reported as a missing table. */
 const LAYERS = ["raw", "staging", "marts"];
 
-/** Settings that need no knowledge of the job, made while nobody waits. */
+/** Settings that don't depend on the job, made in advance. */
 export async function prepare(connection: DuckDBConnection, start: Start): Promise<void> {
   const folder = (name: string) => quoteText(`${start.folder}/${name}`);
   const settings = [
@@ -29,7 +29,7 @@ export async function prepare(connection: DuckDBConnection, start: Start): Promi
   for (const setting of settings) await connection.run(`SET ${setting}`);
 }
 
-/** After this nothing but `folders` and `files` can be reached, and no setting changed. */
+/** After this, only `folders` and `files` are accessible, and settings can't be changed. */
 export async function lock(
   connection: DuckDBConnection,
   folders: readonly string[],
@@ -37,14 +37,14 @@ export async function lock(
 ): Promise<void> {
   const within = folders.map((folder) => (folder.endsWith("/") ? folder : `${folder}/`));
   await connection.run(`SET allowed_directories = ${quoteList(within)}`);
-  await connection.run(`SET allowed_paths = ${quoteList([...files, ...folders])}`); // a COPY into a folder names it without the slash
+  await connection.run(`SET allowed_paths = ${quoteList([...files, ...folders])}`); // a COPY to a folder names it without the slash
   await connection.run("SET enable_external_access = false");
   await connection.run("SET lock_configuration = true");
 }
 
 /**
- * Makes each table a view of its name, over a macro: the text of a view can be read, and would name the files. Throws `dataset_changed` (retryable) when a file is gone, as after
- * a load that replaced it.
+ * Creates a view for each table, over a macro: the text of a view is readable, and would reveal the files. Throws
+ * `dataset_changed` (retryable) if a file no longer exists, for example after a load that replaced it.
  */
 export async function makeViews(connection: DuckDBConnection, tables: readonly SqlTable[]): Promise<void> {
   const layers = new Set([...LAYERS, ...tables.map((table) => table.layer)]);
@@ -70,7 +70,7 @@ export async function makeViews(connection: DuckDBConnection, tables: readonly S
   }
 }
 
-/** The declared columns over files that may have fewer, in other types; counting rows stays a look at the footers. */
+/** Selects the declared columns from files that may have fewer, in other types. Counting rows reads only footers. */
 async function selectOf(connection: DuckDBConnection, { columns, files }: SqlTable): Promise<string> {
   if (files.length === 0) {
     return `SELECT ${columns.map((c) => `CAST(NULL AS ${c.dataType}) AS ${quoteName(c.name)}`).join(", ")} WHERE false`;

@@ -1,6 +1,6 @@
 import type { SaveFormat } from "./contract.ts";
 
-/** Of files that rows are saved as. */
+/** Media types of saved files. */
 export const MEDIA_TYPES: Readonly<Record<SaveFormat, string>> = {
   csv: "text/csv",
   jsonl: "application/x-ndjson",

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../base/errors.ts";
 
-/** A fault as the parent is told it: DuckDB's own words, less the paths in `hide`, and less the statement if it is ours. */
+/** DuckDB's error message for the parent, without the paths in `hide`, and without the statement if it is Weir's. */
 export function messageOf(
   error: unknown,
   hide: readonly string[],
@@ -16,7 +16,7 @@ export function messageOf(
     : { code, message, retryable: false };
 }
 
-/** DuckDB's own words speak of a setting that nobody may change. */
+/** DuckDB's message mentions a setting that can't be changed. */
 const TOO_MUCH =
   "The SQL needed more memory than its limit, and then more space on disk than one statement may take.";
 
@@ -26,21 +26,21 @@ function codeOf(message: string): ErrorCode {
   return "sql_error";
 }
 
-/** Settings that nobody may change. */
+/** Advice about settings that can't be changed. */
 const MEMORY_HINT = /\n+Possible solutions:[\s\S]*$/;
 
-/** Tables that the SQL does not name are not there to be suggested, so DuckDB suggests its own. */
+/** Tables that the SQL doesn't mention aren't available as suggestions, so DuckDB suggests system tables. */
 const SYSTEM_HINT = /\nDid you mean "(?:pg_|information_schema|sqlite_|duckdb_|temp\.|system\.)[^"]*"\?/;
 
-/** DuckDB quotes the statement, which is not the tenant's where we wrote around it. */
+/** DuckDB quotes the statement, which is Weir's own if it wraps the tenant's. */
 const OUR_COPY = /\n\nLINE \d+: COPY \([\s\S]*$/;
 
-/** The end of the SELECT around the tenant's, as far as DuckDB quotes it, and the caret below. */
+/** The end of Weir's SELECT around the tenant's, as far as DuckDB quotes it, and the caret in the next line. */
 const OUR_SELECT = /(\n\nLINE \d+: )(\.\.\.[^\n]*_load_id" FROM \()([^\n]*\n)( *)\^/;
 
 const ANY_STATEMENT = /\n\nLINE \d+: [\s\S]*$/;
 
-/** The longest messages quote whole statements. */
+/** The longest messages quote complete statements. */
 const MAX_CHARACTERS = 4000;
 
 function cleaned(message: string, hide: readonly string[], isOurs: boolean): string {

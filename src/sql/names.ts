@@ -1,22 +1,22 @@
 import { AppError } from "../base/errors.ts";
 import { meaningOf, type Token, tokensOf } from "./tokens.ts";
 
-/** Over the words alone, since comments may stand between them. */
+/** Matched against words only, because comments may be between them. */
 const CREATE_SECRET = /\bcreate (?:or replace )?(?:(?:persistent|temporary|temp) )?secret\b/;
 
-/** Functions that act on the process, or show its settings, its statements or the server's paths. */
+/** Functions that affect the process, or reveal its settings, its statements or the server's paths. */
 const REFUSED_FUNCTIONS: readonly RegExp[] = [
   /^(?:enable_logging|enable_profil.*|json_execute_serialized_sql)$/i,
   /^(?:current_setting|current_query|json_serialize_plan|sql_auto_complete|which_secret|pragma_.*)$/i,
   /^duckdb_(?!(?:columns|constraints|dependencies|indexes|keywords|schemas|sequences|tables|types|views)$)/i,
 ];
 
-/** The views over such functions; any other table of these names has its own schema in front. */
+/** Views over such functions; a user's table of the same name is qualified with its schema. */
 const REFUSED_VIEWS =
   /^(?:duckdb_databases|duckdb_logs|pragma_database_list|pg_prepared_statements|pg_proc|pg_settings)$/i;
 const SYSTEM_SCHEMAS = /^(?:main|pg_catalog|information_schema)$/i;
 
-/** Throws `sql_error` naming what is not allowed. */
+/** Throws `sql_error` with the forbidden name. */
 export function refuseNames(sql: string): void {
   const tokens = tokensOf(sql);
   const words = tokens.map(({ kind, text }) => (kind === "word" ? text.toLowerCase() : "."));
@@ -33,7 +33,7 @@ export function refuseNames(sql: string): void {
 
 const refused = (name: string) => new AppError("sql_error", `${name} can't be used here.`);
 
-/** The argument that begins at the token, which must be one text, so that nothing in it is hidden. */
+/** The argument that starts at the token, which must be a single string literal, so that nothing is hidden. */
 function onlyText(tokens: readonly Token[], at: number, called: string): string {
   const [inner, end] = [tokens[at], tokens[at + 1]];
   if (inner?.kind !== "text" || !inner.text.startsWith("'") || end?.text !== ")")
@@ -46,7 +46,7 @@ function startsStatement(tokens: readonly Token[], at: number): boolean {
   return before === undefined || before.text === ";";
 }
 
-/** What is refused of the token: a function that is called, or a view, which may be named by a text too. */
+/** The forbidden name at the token: a function call, or a view, whose name may also be a string. */
 function refusedName(tokens: readonly Token[], at: number): string | null {
   const token = tokens[at];
   if (!token) return null;
@@ -62,7 +62,7 @@ function refusedName(tokens: readonly Token[], at: number): string | null {
   return schema === undefined || SYSTEM_SCHEMAS.test(meaningOf(schema)) ? value : null;
 }
 
-/** Texts on lines below each other are one. */
+/** String literals on consecutive lines are concatenated. */
 function textFrom(tokens: readonly Token[], at: number): string {
   let text = "";
   for (let next = at; tokens[next]?.kind === "text"; next++) text += meaningOf(tokens[next] as Token);

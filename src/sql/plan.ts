@@ -1,4 +1,4 @@
-/** The JSON text of rows of an EXPLAIN, less the paths of files that EXPLAIN ANALYZE shows. */
+/** The JSON text of EXPLAIN rows, without the file paths that EXPLAIN ANALYZE shows. */
 export function withoutFiles(rows: string): string {
   return JSON.stringify(JSON.parse(rows), (_, value: unknown) =>
     typeof value === "string" ? withoutFileCells(value.replace(FILES_IN_JSON, "$1…$2")) : value,
@@ -7,7 +7,7 @@ export function withoutFiles(rows: string): string {
 
 const FILES_IN_JSON = /("Filename\(s\)":\s*")(?:[^"\\]|\\.)*(")/g;
 
-/** A plan is drawn in boxes, where a long path takes several lines of its box, up to an empty one. */
+/** A plan is drawn in boxes, in which a long path takes several lines, up to an empty one. */
 function withoutFileCells(plan: string): string {
   const within = new Set<number>();
   return plan

@@ -7,42 +7,42 @@ import { residentBytes } from "../base/resident.ts";
 import { envFor, type ReachablePaths } from "../base/walls.ts";
 import type { FromChild, StatementResult, ToChild } from "./protocol.ts";
 
-/** How often a working child's memory is looked at. */
+/** Interval for checking a working child's memory. */
 const WATCH_MS = 100;
 
-/** How many looks at the memory come before one at the disk. */
+/** Number of memory checks per disk check. */
 const CHECKS_PER_DISK_CHECK = 10;
 
-/** What a child may use beyond DuckDB's own limit: the runtime, the library, rows on their way. */
+/** Memory of a child in addition to DuckDB's own limit: runtime, library, and rows being sent. */
 const BASE_BYTES = 384 * 1024 * 1024;
 
 const MAX_COMPLAINT_CHARACTERS = 4000;
 
 export interface ChildOptions {
   self: readonly string[];
-  /** Is made; it goes with the child. */
+  /** Created here, and removed with the child. */
   folder: string;
   memory: string;
   memoryBytes: number;
   tempBytes: number;
   threads: number;
   cacheDir: string;
-  /** Whether it may lay DuckDB's library down in `cacheDir`; what others load is nobody's to change. */
+  /** Whether it may write DuckDB's library to `cacheDir`; a library that others load must not change. */
   mayLayDown: boolean;
-  /** What it may reach besides. */
+  /** Additional accessible paths. */
   paths: ReachablePaths;
 }
 
 /** One DuckDB process. */
 export interface Child {
-  /** Sends one piece of work; the rows' texts come to `onRows` before it resolves. One at a time. */
+  /** Sends one job; `onRows` receives the rows' JSON before it resolves. One at a time. */
   ask(message: ToChild, onRows?: (text: string) => void): Promise<StatementResult>;
-  /** Ends the process at once; what is asked then rejects with `reason`. */
+  /** Kills the process; a pending `ask` rejects with `reason`. */
   kill(reason?: AppError): void;
   readonly isAlive: boolean;
-  /** Resolves once it has loaded DuckDB, true, or has ended before, false. */
+  /** True once DuckDB is loaded, false if the process ended before. */
   readonly loaded: Promise<boolean>;
-  /** Resolves when the process has gone and its folder too. */
+  /** Resolves when the process has exited and its folder is removed. */
   readonly gone: Promise<void>;
 }
 
@@ -52,7 +52,7 @@ interface Waiting {
   onRows: (text: string) => void;
 }
 
-/** Starts a child that loads DuckDB while nobody waits for it. */
+/** Starts a child that loads DuckDB in advance. */
 export function startChild(options: ChildOptions): Child {
   const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir } = options;
   for (const path of [folder, cacheDir]) mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -81,7 +81,7 @@ export function startChild(options: ChildOptions): Child {
     ipc(message: FromChild) {
       if (message.kind === "ready") {
         isReady = true;
-        lower = lowerWhenLong(spawned.pid); // what it took to start is not the statement's
+        lower = lowerWhenLong(spawned.pid); // the statement isn't charged for the startup
         loaded.resolve(true);
       }
       if (message.kind === "rows") waiting?.onRows(message.text);
@@ -144,7 +144,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Only what the child needs: no keys, tokens or proxies. */
+/** Only the variables that the child needs: no keys, tokens or proxies. */
 const environmentOf = ({ folder, cacheDir, mayLayDown, paths }: ChildOptions) => ({
   PATH: "/usr/local/bin:/usr/bin:/bin",
   HOME: folder,
@@ -160,7 +160,7 @@ const environmentOf = ({ folder, cacheDir, mayLayDown, paths }: ChildOptions) =>
 const CRASHED = "The SQL ended its process: it is nested too deeply, or too large for one statement.";
 const NOT_STARTED = "The process that runs SQL did not start.";
 
-/** The first part of what the process complains about, for the log. */
+/** The start of the process's error output, for the log. */
 async function readComplaint(
   stream: ReadableStream<Uint8Array>,
   tell: (text: string) => void,
@@ -168,22 +168,22 @@ async function readComplaint(
   let text = "";
   const decoder = new TextDecoder();
   for await (const bytes of stream) {
-    if (text.length >= MAX_COMPLAINT_CHARACTERS) continue; // read on, or the process would wait
+    if (text.length >= MAX_COMPLAINT_CHARACTERS) continue; // keep reading, or the process would block
     text += decoder.decode(bytes, { stream: true });
     tell(text);
   }
 }
 
-/** Removes the folder, which may hold gigabytes; what can't be removed now goes when Weir starts again. */
+/** Removes the folder, which may have gigabytes. If that fails, it is removed at the next start. */
 async function clear(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true });
   } catch {
-    return; // as on a disk that has failed: there is nobody to tell, and no statement that minds
+    return; // for example a failed disk; no statement depends on it
   }
 }
 
-/** What lies in the folder and below, in bytes; files that go meanwhile count nothing. */
+/** Size of the folder in bytes, recursively; ignores files that are removed in the meantime. */
 function folderBytes(folder: string): number {
   let bytes = 0;
   try {
@@ -191,7 +191,7 @@ function folderBytes(folder: string): number {
       bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
     }
   } catch {
-    return bytes; // the folder has gone with its child
+    return bytes; // the folder was removed with its child
   }
   return bytes;
 }

@@ -2,12 +2,12 @@ import type { ErrorCode } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import type { Column, Compression, SaveFormat, SqlFile, SqlTable, WriteOptions } from "./contract.ts";
 
-/** What the child is told before anything else, while nobody waits for it yet. */
+/** The first message to the child, before there is a job. */
 export interface Start {
   kind: "start";
-  /** The child's own 0700 folder, for what does not fit into memory. */
+  /** The child's own 0700 folder, for data that exceeds the memory. */
   folder: string;
-  /** As DuckDB reads it, such as `1GB`. */
+  /** In DuckDB's format, such as `1GB`. */
   memory: string;
   threads: number;
   tempBytes: number;
@@ -19,7 +19,7 @@ interface Work {
   parameters: Readonly<Record<string, Json>>;
 }
 
-/** A child does one of these in its life. */
+/** The job of a child, which runs only one. */
 export type Job =
   | (Work & { kind: "query"; limit: number; maxBytes: number })
   | (Work & { kind: "explain" })
@@ -33,7 +33,7 @@ export type Job =
   | (Work & { kind: "materialize"; into: string; options: WriteOptions })
   | { kind: "session"; folders: readonly string[]; files: readonly string[] };
 
-/** A statement of ours, in a session that is open. */
+/** A trusted statement in an open session. */
 export interface Run {
   kind: "run";
   sql: string;
@@ -42,15 +42,15 @@ export interface Run {
 
 export type ToChild = Start | Job | Run;
 
-/** What a piece of work ended with; the rows of a query went before it, as `rows`. */
+/** The result of a job; the rows of a query are sent before it, as `rows`. */
 export interface StatementResult {
   columns?: Column[];
-  /** Of a query: how many were sent. */
+  /** For a query: the number of rows sent. */
   rows?: number;
   truncated?: boolean;
   files?: SqlFile[];
   plan?: string;
-  /** Of a file that was saved. */
+  /** For a saved file. */
   warnings?: string[];
 }
 

@@ -2,10 +2,10 @@ import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Column, Compression } from "./contract.ts";
 import { jsonText, textOf, typeName } from "./values.ts";
 
-/** Rows are sent and written in texts of about this many characters. */
+/** Approximate size in characters of the pieces in which rows are sent and written. */
 const CHUNK_CHARACTERS = 1_000_000;
 
-/** Sends JSON lists of rows, at most `limit` rows and about `maxBytes`; how many they were, and `truncated` if there were more. */
+/** Sends lists of up to `limit` rows and about `maxBytes`. Returns their number, `truncated` if there were more. */
 export async function sendRows(
   statement: DuckDBPreparedStatement,
   { limit, maxBytes }: { limit: number; maxBytes: number },
@@ -33,7 +33,7 @@ export async function sendRows(
   return { columns, rows, truncated: !isWhole };
 }
 
-/** Calls `take` with the JSON text of each row until it returns false; `isWhole` where it took all. */
+/** Calls `take` with the JSON text of each row until it returns false; `isWhole` if it accepted all. */
 async function eachRow(
   statement: DuckDBPreparedStatement,
   take: (text: string) => boolean,
@@ -64,10 +64,10 @@ async function eachRow(
   return { columns, isWhole: true };
 }
 
-/** In JSON outside of its strings: a column of JSON keeps the whitespace that it came with. */
+/** JSON outside strings: a JSON column keeps its original whitespace. */
 const BREAKS = /[\r\n]/g;
 
-/** Writes a line of JSON for each row, at most `limit`. DuckDB's own JSON would have other values than `sendRows` sends. */
+/** Writes one line of JSON per row, up to `limit`. DuckDB's own JSON would differ from that of `sendRows`. */
 export async function saveLines(
   statement: DuckDBPreparedStatement,
   path: string,

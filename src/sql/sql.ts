@@ -10,18 +10,18 @@ import { type Child, startChild } from "./process.ts";
 import type { StatementResult, ToChild } from "./protocol.ts";
 import { namesIn } from "./text.ts";
 
-/** Tenant statements that run at once, half of them of one organization; others wait in the queue. */
+/** Number of concurrent tenant statements, half of them for one organization; others are queued. */
 const MAX_CHILDREN = 4;
 
-/** How long a child stays ready for the next statement. */
+/** How long an idle child is kept for the next statement. */
 const WARM_MS = 180_000;
 
-/** The rows of one query, as JSON text, are at most about this many characters; beyond it they are cut off. */
+/** Approximate maximum size of the rows of one query as JSON text, in characters; beyond it they are truncated. */
 const MAX_ROWS_BYTES = 64 * 1024 * 1024;
 
-/** Disk for what does not fit into memory, in times of the memory. */
+/** Disk space for data that exceeds the memory, as a multiple of the memory. */
 const TEMP_TIMES = 10;
-/** And at most this part of what is free, so that a statement that takes too much leaves room for everybody else. */
+/** And as a fraction of the free space, so that a large statement leaves room for all others. */
 const TEMP_PART_OF_FREE = 0.5;
 const MIN_TEMP_BYTES = 16 * 1024 * 1024;
 
@@ -32,25 +32,25 @@ const HALF_THE_MACHINE = Math.max(1, Math.floor(availableParallelism() / 2));
 export interface SqlOptions {
   /** The command that starts the hidden subcommand, such as `[process.execPath, "__sql"]`. */
   self: readonly string[];
-  /** A folder for scratch space, this one's alone: what is in it is of earlier processes and removed. */
+  /** A folder for temporary data, used by this instance only: leftovers of earlier processes are removed. */
   folder: string;
-  /** Limit of one statement, as DuckDB reads it: `1GB`. */
+  /** Memory limit of one statement, in DuckDB's format: `1GB`. */
   memory: string;
-  /** Milliseconds that one tenant job may take. */
+  /** Timeout of one tenant job in milliseconds. */
   timeoutMs: number;
-  /** Threads of one child; by default half of the machine's. */
+  /** Threads of one child. Default: half of the machine's. */
   threads?: number;
-  /** Where the compiled file keeps DuckDB's library. */
+  /** Where the compiled executable stores DuckDB's library. */
   cacheDir: string;
-  /** Where the files of jobs lie; by default none but its own. */
+  /** Paths of the files of jobs. Default: only its own. */
   paths?: ReachablePaths;
-  /** False starts no process before there is a statement for it. */
+  /** False starts no process in advance. */
   isKeptWarm?: boolean;
 }
 
 const NO_PATHS: ReachablePaths = { read: [], write: [] };
 
-/** Opens the way to DuckDB. Starts no process before the first statement. */
+/** Opens SQL. Starts no process before the first statement. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the children and their queue
 export function openSql(options: SqlOptions): Sql {
   const { self, folder, memory, threads = HALF_THE_MACHINE, cacheDir, paths = NO_PATHS } = options;
@@ -63,7 +63,7 @@ export function openSql(options: SqlOptions): Sql {
   let warm: Child | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let started = 0;
-  /** Whether DuckDB's library lies in the cache, as far as a child has told; pending while the first one is loading it. */
+  /** Whether DuckDB's library is in the cache, as reported by a child; pending while the first one is loading it. */
   let laidDown: Promise<boolean> | null = null;
   let isClosed = false;
 
@@ -85,7 +85,7 @@ export function openSql(options: SqlOptions): Sql {
     return child;
   };
 
-  /** The first child alone lays the library down; where it ended before that, the next one does. */
+  /** Only the first child writes the library; if it ends before that, the next one does. */
   const take = async (): Promise<Child> => {
     for (let first = laidDown; first !== null && !(await first); first = laidDown)
       if (laidDown === first) laidDown = null;
@@ -96,7 +96,7 @@ export function openSql(options: SqlOptions): Sql {
     return child;
   };
 
-  /** Lets the next statement find a process that has DuckDB loaded. */
+  /** Loads DuckDB in advance for the next statement. */
   const keepWarm = () => {
     if (!isKeptWarm || isClosed || warm?.isAlive) return;
     warm = start();
@@ -107,7 +107,7 @@ export function openSql(options: SqlOptions): Sql {
     idle.unref();
   };
 
-  /** One job in a process of its own, ended when the job is. */
+  /** Runs one job in its own process, which ends with the job. */
   const inChild = async (
     job: SqlJob,
     message: ToChild,
@@ -131,7 +131,7 @@ export function openSql(options: SqlOptions): Sql {
       clearTimeout(timer);
       job.signal?.removeEventListener("abort", stop);
       child.kill();
-      // The caller has its rows and need not wait for the process to go; the next in the queue does.
+      // The caller has its rows and doesn't wait for the process to exit; the next job in the queue does.
       void child.gone.then(() => {
         leave();
         keepWarm();
@@ -227,7 +227,7 @@ export function openSql(options: SqlOptions): Sql {
             });
             return result.finally(() => clearTimeout(timer));
           });
-          last = pending.catch(() => undefined); // told to its own caller; the next statement may still run
+          last = pending.catch(() => undefined); // its own caller gets the error; the next statement may still run
           return pending.then(() => rows);
         },
         close,
@@ -251,10 +251,10 @@ function killLate(child: Child, timeoutMs: number): Timer {
 }
 
 const SAVED_AS = "rows";
-/** How often a file that is being written is looked at. */
+/** Interval for checking the size of a file being written. */
 const CHECK_MS = 250;
 
-/** A signal that aborts with `limit_exceeded` once the file is larger than it may be. */
+/** A signal that aborts with `limit_exceeded` once the file exceeds its limit. */
 function watchSize(path: string, maxBytes: number, signal: AbortSignal | undefined) {
   const tooLarge = new AbortController();
   const check = () => {
@@ -284,7 +284,7 @@ function workOf({ tables, sql, parameters = {} }: SqlJob) {
 const cancelled = (signal: AbortSignal | undefined): AppError =>
   signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "The SQL was cancelled.");
 
-/** Removes what processes that ended in the middle of a statement have left. */
+/** Removes leftovers of processes that ended during a statement. */
 function sweep(folder: string): void {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }
@@ -306,7 +306,7 @@ const UNITS: Readonly<Record<string, number>> = {
   TIB: 2 ** 40,
 };
 
-/** Bytes of a size such as `1GB` or `512MiB`. Throws `bad_request` naming the text. */
+/** Bytes of a size such as `1GB` or `512MiB`. Throws `bad_request` with the text. */
 export function bytesOf(size: string): number {
   const [, number, unit = ""] = /^([\d.]+)\s*([a-z]+)$/i.exec(size.trim()) ?? [];
   const bytes = Number(number) * (UNITS[unit.toUpperCase()] ?? Number.NaN);

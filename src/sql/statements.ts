@@ -17,10 +17,10 @@ const ALLOWED: ReadonlySet<StatementType> = new Set([
   StatementType.ALTER,
 ]);
 
-/** How many statements a tenant's SQL may have. */
+/** Maximum number of statements in a tenant's SQL. */
 const MAX_STATEMENTS = 1000;
 
-/** The statements of `sql` as DuckDB counts them. Throws `sql_error` for none, or too many. */
+/** The statements of `sql`, as split by DuckDB. Throws `sql_error` if there are none, or too many. */
 export async function statementsOf(
   connection: DuckDBConnection,
   sql: string,
@@ -33,20 +33,20 @@ export async function statementsOf(
   return statements;
 }
 
-/** Null where `sql` has only spaces and comments. */
+/** Null if `sql` has only whitespace and comments. */
 async function extract(connection: DuckDBConnection, sql: string): Promise<DuckDBExtractedStatements | null> {
   try {
     return await connection.extractStatements(sql);
   } catch (error) {
-    // What the driver says when there was nothing to count and DuckDB had no complaint.
+    // The driver's own error if there are no statements and DuckDB reported none.
     if (error instanceof Error && !/Error:/.test(error.message)) return null;
     throw error;
   }
 }
 
 /**
- * Throws `sql_error` naming the kind of a statement that tenants may not run. An EXPLAIN may stand only alone,
- * in front of a statement that would be allowed itself, since with ANALYZE it runs it.
+ * Throws `sql_error` with the kind of a statement that tenants may not run. EXPLAIN is only allowed for a single
+ * statement that is allowed itself, because ANALYZE runs it.
  */
 export async function checkKind(
   connection: DuckDBConnection,
@@ -56,7 +56,7 @@ export async function checkKind(
 ): Promise<void> {
   const kind = statement.statementType;
   if (ALLOWED.has(kind)) return;
-  // DuckDB puts a transaction around a PIVOT that a table is made of.
+  // DuckDB adds a transaction around a PIVOT that creates a table.
   if (kind === StatementType.TRANSACTION && /\bpivot/i.test(sql)) return;
   if (kind !== StatementType.EXPLAIN) throw refused(kind);
   if (count > 1) throw new AppError("sql_error", "EXPLAIN can only be used with a single statement.");
@@ -77,8 +77,8 @@ function refused(kind: StatementType): AppError {
 }
 
 /**
- * The text of the last statement, without the semicolon. DuckDB itself is asked where it begins: at the last
- * semicolon whose two sides have together as many statements as the whole.
+ * The text of the last statement, without the semicolon. DuckDB itself decides where it starts: at the last semicolon
+ * whose two sides together have as many statements as the whole.
  */
 export async function lastText(connection: DuckDBConnection, sql: string, count: number): Promise<string> {
   let end = sql.length;
@@ -92,11 +92,11 @@ export async function lastText(connection: DuckDBConnection, sql: string, count:
   return sql.slice(0, end);
 }
 
-/** Null where the text is not SQL by itself. */
+/** Null if the text isn't valid SQL by itself. */
 async function countOf(connection: DuckDBConnection, sql: string): Promise<number | null> {
   try {
     return (await extract(connection, sql))?.count ?? 0;
   } catch {
-    return null; // the semicolon stood inside a text or a comment
+    return null; // the semicolon was inside a string or a comment
   }
 }

@@ -3,10 +3,10 @@ import type { Column } from "./contract.ts";
 import { quoteText } from "./text.ts";
 
 /**
- * The types to write a column in, each to be tried where values don't fit the one before; the last one holds them all.
- * Parquet has no HUGEINT, which is the type of a sum, and DuckDB would make it a DOUBLE; Iceberg has no nanoseconds and no
- * unsigned integers of 32 and 64 bits, which stay where the rows are of no table. A type that `table` already has the column
- * in comes first.
+ * The types to write a column in, each tried if values don't fit the previous one; the last one fits all values.
+ * Parquet has no HUGEINT, the type of a sum, and DuckDB would convert it to DOUBLE; Iceberg has no nanoseconds and no
+ * unsigned integers of 32 and 64 bits, which are kept for rows outside a table. The column's existing type in `table`
+ * comes first.
  */
 export function storedTypes(column: Column, table: readonly Column[] | null): string[] {
   const { name, dataType } = column;
@@ -23,31 +23,31 @@ export function storedTypes(column: Column, table: readonly Column[] | null): st
   return [...new Set(types.slice(at < 0 ? 1 : at))];
 }
 
-/** As `storedTypes`, in a file that is no table's. */
+/** As `storedTypes`, for a file outside a table. */
 export const fileTypes = (column: Column): string[] => [
   ...new Set(WHOLE.slice(2).map((whole) => storedType(column, whole))),
 ];
 
-/** What integers of 128 bits may be stored as; a DOUBLE only if the table has it, as tables of earlier versions do. */
+/** Types for 128-bit integers; DOUBLE only if the table already has it, as in tables of earlier versions. */
 const WHOLE = ["DOUBLE", "BIGINT", "DECIMAL(38,0)", "VARCHAR"];
 
 const isNanos = (type: string): boolean => type === "TIMESTAMP_NS" || type === "TIMESTAMP_NS[]";
 
-/** The type without what Iceberg lacks, also within others: it would read unsigned integers of 64 bits as negative ones. */
+/** The type in terms that Iceberg has, also within nested types: it would read unsigned 64-bit integers as negative. */
 const inIceberg = (type: string): string =>
   type.replaceAll(
     /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(?:UINTEGER|UBIGINT|TIMESTAMP_NS)\b/g,
     (found) => ICEBERG[found] ?? found,
   );
 
-/** Nanoseconds are texts here: those that are not within another type are told apart by their values. */
+/** Nanoseconds become text; outside nested types the values decide. */
 const ICEBERG: Readonly<Record<string, string>> = {
   UINTEGER: "BIGINT",
   UBIGINT: "DECIMAL(20,0)",
   TIMESTAMP_NS: "VARCHAR",
 };
 
-/** Returns the types to try after an attempt with the first ones has failed with `message`; null if none help. */
+/** Returns the types to try after the first ones failed with `message`; null if none would help. */
 export function widerTypes(types: readonly string[][], message: string): string[][] | null {
   const at = Number(CHANGED_VALUES.exec(message)?.[1] ?? -1);
   if ((types[at]?.length ?? 0) < 2) return null;
@@ -56,7 +56,7 @@ export function widerTypes(types: readonly string[][], message: string): string[
 
 const CHANGED_VALUES = /changed values in column (\d+)/;
 
-/** The SQL of the column `c…` as the first of `types`. Fails for a value that it would change if there are others. */
+/** Converts column `c…` to the first of `types`. If there are others, the SQL fails for values that it would change. */
 export function castOf(at: number, from: string, [to = from, ...others]: readonly string[]): string {
   if (from === to) return `c${at}`;
   if (others.length === 0) return `CAST(c${at} AS ${to})`;
@@ -66,8 +66,8 @@ export function castOf(at: number, from: string, [to = from, ...others]: readonl
 }
 
 /**
- * The type to store where Parquet has none of the kind or would change values, also within others: it has no integers of
- * 128 bits, no zone of a time, and whole milliseconds of an interval.
+ * The type to store if Parquet lacks the type or would change values, also within nested types: it has no 128-bit
+ * integers, no times with a zone, and only milliseconds in intervals.
  */
 function storedType({ name, dataType }: Pick<Column, "name" | "dataType">, whole: string): string {
   if (IS_NULL.test(dataType)) return "INTEGER"; // SELECT NULL
@@ -87,8 +87,8 @@ function storedType({ name, dataType }: Pick<Column, "name" | "dataType">, whole
 const IS_NULL = /^"?(SQL)?NULL"?$/;
 
 /**
- * What Parquet changes, and what is quoted, which is none of it. Lists lose their length: where one of a fixed length is
- * NULL, other readers of Parquet lose the rows behind it.
+ * Types that Parquet changes, and quoted names, which don't count. Lists lose their fixed length: if such a list is
+ * NULL, other Parquet readers lose the rows after it.
  */
 const CHANGED =
   /"(?:[^"]|"")*"|'(?:[^']|'')*'|\[\d+\]|\b(?:U?HUGEINT|BIGNUM|BIT|INTERVAL|TIME WITH TIME ZONE|TIME_NS|UNION)\b/g;

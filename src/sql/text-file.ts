@@ -3,13 +3,13 @@ import { constants, crc32, deflateRawSync, zstdCompressSync } from "node:zlib";
 import { AppError } from "../base/errors.ts";
 import type { Compression } from "./contract.ts";
 
-/** No name, no time, nobody's system: the same text makes the same file. */
+/** Without name, time and operating system, so that equal texts give equal files. */
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** Ends a deflate stream whose blocks so far were flushed. */
+/** Ends a deflate stream whose previous blocks were flushed. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 const UINT32 = 2 ** 32;
 
-/** Writes a text as it comes, compressed: one member of gzip, or a frame of zstd for each piece. */
+/** Writes a text compressed, piece by piece: one gzip member, or a zstd frame for each piece. */
 export class TextFile implements Disposable {
   readonly #file: number;
   readonly #compression: "none" | "gzip" | "zstd";
@@ -33,7 +33,7 @@ export class TextFile implements Disposable {
     writeFileSync(this.#file, deflateRawSync(plain, { finishFlush: constants.Z_SYNC_FLUSH }));
   }
 
-  /** Writes what is still to come. */
+  /** Writes the rest. */
   end(): void {
     if (this.#compression !== "gzip") return;
     const sums = Buffer.alloc(8);

@@ -3,26 +3,26 @@ import type { Column } from "./contract.ts";
 /** `name` as a quoted SQL identifier. */
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** `text` as a SQL string. */
+/** `text` as a SQL string literal. */
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** Texts as a SQL list, for `read_parquet` and settings. */
+/** Strings as a SQL list, for `read_parquet` and settings. */
 export const quoteList = (texts: readonly string[]): string => `[${texts.map(quoteText).join(", ")}]`;
 
-/** Less than a row group: each has a file of its own. */
+/** Less than a row group, so that each row group has its own file. */
 const PASSING_FILE_BYTES = 64 * 1024;
 
-/** A Parquet file grows to about this many bytes before the next one is begun. */
+/** Approximate maximum size of a Parquet file. */
 const FILE_BYTES = 256 * 1024 * 1024;
 
 interface ScanOptions {
-  /** Adds a column of this name that holds the path of each row's file. */
+  /** Adds a column of this name with the path of each row's file. */
   pathColumn?: string;
 }
 
 /**
- * A SELECT that gives exactly `columns`, in their order and types, from Parquet files that may be older than the
- * columns: what a file lacks is NULL there, what it has beyond them is left out. No files give no rows.
+ * A SELECT that returns exactly `columns`, in their order and types, from Parquet files that may be older than the
+ * columns: missing ones are NULL, additional ones are omitted. Without files there are no rows.
  */
 export function scanOf(
   files: readonly string[],
@@ -37,11 +37,11 @@ export function scanOf(
     wanted.push(quoteName(pathColumn));
   }
   if (files.length === 0) return `SELECT ${typed.join(", ")} WHERE false`;
-  // The first half has no rows; it is there so that columns which no file has are known.
+  // The first half has no rows; it declares columns that no file has.
   return `SELECT ${wanted.join(", ")} FROM (SELECT ${typed.join(", ")} WHERE false UNION ALL BY NAME SELECT * FROM ${parquet(files, pathColumn)})`;
 }
 
-/** The table function that reads `files` as they are. */
+/** The table function that reads `files` unchanged. */
 export function parquet(files: readonly string[], pathColumn?: string): string {
   const named = pathColumn ? `, filename = ${quoteText(pathColumn)}` : "";
   return `read_parquet(${quoteList(files)}, union_by_name = true, hive_partitioning = false${named})`;
@@ -54,9 +54,9 @@ export interface Layout {
 }
 
 /**
- * Our own COPY of `select` into the folder `into`, which gives back a row for each file: `filename`,
- * `count`, `file_size_bytes`. With `partitionBy` a file holds rows of one value only; with `isPassing` files are small,
- * and written in half the time. With `isQuick` files are compressed less: compaction rewrites small ones anyway.
+ * Weir's own COPY of `select` to the folder `into`, which returns a row for each file: `filename`, `count`,
+ * `file_size_bytes`. With `partitionBy` a file has rows of one value only; with `isPassing` files are small, and
+ * written in half the time. With `isQuick` files are compressed less: compaction rewrites small ones anyway.
  */
 export function copyInto(
   select: string,
@@ -69,26 +69,26 @@ export function copyInto(
       : `FILE_SIZE_BYTES ${isPassing ? PASSING_FILE_BYTES : FILE_BYTES}`;
   const level = isQuick ? ", COMPRESSION_LEVEL 1" : "";
   const speed = isPassing ? "COMPRESSION lz4, DICTIONARY_SIZE_LIMIT 1" : `COMPRESSION zstd${level}`;
-  // The line break ends a comment that the SELECT may end with.
+  // The line break ends a comment at the end of the SELECT.
   return `COPY (${select}\n) TO ${quoteText(into)} (FORMAT parquet, ${speed}, RETURN_STATS true, ${layout})`;
 }
 
-/** Where SQL asks which tables there are, or makes up their names. */
+/** SQL that lists tables or computes their names. */
 const ASKS_FOR_ALL = /information_schema|duckdb_|sqlite_|pg_|\bshow\b|query_table|\bquery\s*\(/;
 
 /**
- * Whether SQL may speak of a table of a given name: true too often rather than too seldom. Only such tables
- * are made ready for it, so that an organization may have many.
+ * Whether SQL may mention a table of a given name; false positives are fine. Only such tables are prepared for it, so
+ * that organizations can have many.
  */
 export function namesIn(sql: string): (name: string) => boolean {
   const text = sql.toLowerCase();
   return ASKS_FOR_ALL.test(text) ? () => true : (name) => text.includes(name.toLowerCase());
 }
 
-/** One statement without the semicolon at its end, so that it can stand inside of another. */
+/** One statement without its trailing semicolon, for use inside another. */
 export const withoutEnd = (sql: string): string => sql.replace(/;\s*$/, "");
 
-/** Names of columns as given, where one that stands twice gets a number; case does not tell names apart. */
+/** Column names with a number appended to duplicates; case doesn't distinguish names. */
 export function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((given) => {
@@ -103,8 +103,8 @@ const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
 const REALS = ["NaN", "Infinity", "-Infinity"].map(quoteText).join();
 
 /**
- * DuckDB writes NaN and infinity to JSON as bare words, which isn't valid JSON. Returns the SQL condition for a text of
- * JSON with such words, and the SQL of the text with the words in quotes.
+ * DuckDB writes NaN and infinity to JSON as bare words, which isn't valid JSON. Returns the SQL condition for JSON text
+ * with such words, and the SQL of the text with the words in quotes.
  */
 export function quoteReals(text: string): { where: string; quoted: string } {
   const where = `regexp_matches(${text}, ${quoteText(`(?s)^(?:${STRING}|[^"NI])*(?:NaN|Infinity)`)})`;

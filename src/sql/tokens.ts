@@ -1,18 +1,18 @@
-/** One piece of SQL text; spaces and comments are none. */
+/** One token of SQL text, other than whitespace and comments. */
 export interface Token {
   kind: "word" | "quoted" | "text" | "parameter" | "other";
-  /** As it stands in the SQL. */
+  /** As written in the SQL. */
   text: string;
   start: number;
   end: number;
 }
 
-/** The spaces beyond ASCII that DuckDB takes for such; JavaScript's are others. */
+/** Characters beyond ASCII that DuckDB treats as spaces; JavaScript's set differs. */
 const SPACES = String.raw`\xa0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff`;
-/** What else beyond ASCII may stand in a name. */
+/** Other characters allowed in a name. */
 const LETTER = String.raw`(?![${SPACES}])[\x80-\uffff]`;
 
-/** By their kinds; at each position the first that fits. */
+/** Alternatives by kind; at each position the first match counts. */
 const GRAMMAR = new RegExp(
   [
     String.raw`(?<gap>[\t-\r ${SPACES}]+|--[^\n\r]*)`,
@@ -25,7 +25,7 @@ const GRAMMAR = new RegExp(
   "y",
 );
 
-/** The pieces of SQL text in DuckDB's grammar. Text that is not SQL gives pieces too: DuckDB says what is wrong with it. */
+/** The tokens of SQL text in DuckDB's grammar. Invalid SQL has tokens too: DuckDB reports the error. */
 export function tokensOf(sql: string): Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < sql.length; ) {
@@ -45,7 +45,7 @@ export function tokensOf(sql: string): Token[] {
   return tokens;
 }
 
-/** What a name or a text stands for; the text of any other piece. */
+/** The value of a name or a string literal; the text of any other token. */
 export function meaningOf({ kind, text }: Token): string {
   if (kind === "quoted") return text.slice(1, -1).replaceAll('""', '"');
   if (kind !== "text") return text;
@@ -62,7 +62,7 @@ export function meaningOf({ kind, text }: Token): string {
 const ESCAPE = /''|\\(?:x([\da-f]{1,2})|([0-7]{1,3})|[\s\S])/gi;
 const CONTROLS: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-/** Comments of this kind may stand in each other. */
+/** Comments of this kind can be nested. */
 function endOfComment(sql: string, start: number): number {
   let depth = 0;
   for (let at = start; at < sql.length; at++) {

@@ -22,7 +22,7 @@ import { bindOne } from "./bind.ts";
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** JSON text of one value, as the contract's `SqlRows` has it. */
+/** JSON text of one value, as defined for `SqlRows`. */
 export function jsonText(value: DuckDBValue): string {
   switch (typeof value) {
     case "string":
@@ -58,7 +58,7 @@ function objectText(value: Exclude<DuckDBValue, null | string | number | boolean
 const recordText = (entries: [string, DuckDBValue][]) =>
   `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`).join(",")}}`;
 
-/** An object where the keys are texts, otherwise a list of pairs. */
+/** An object if the keys are strings, otherwise a list of pairs. */
 function mapText({ entries }: DuckDBMapValue): string {
   if (entries.every(({ key }) => typeof key === "string")) {
     return recordText(entries.map(({ key, value }) => [String(key), value]));
@@ -66,7 +66,7 @@ function mapText({ entries }: DuckDBMapValue): string {
   return `[${entries.map(({ key, value }) => `{"key":${jsonText(key)},"value":${jsonText(value)}}`).join(",")}]`;
 }
 
-/** ISO 8601 with milliseconds, or microseconds where there are any; what no calendar holds as DuckDB writes it. */
+/** ISO 8601 with milliseconds, or microseconds if there are any; dates outside the calendar in DuckDB's format. */
 function instantText(micros: bigint, zone: "" | "Z", value: DuckDBValue): string {
   const rest = ((micros % 1000n) + 1000n) % 1000n;
   const date = new Date(Number((micros - rest) / 1000n));
@@ -76,7 +76,7 @@ function instantText(micros: bigint, zone: "" | "Z", value: DuckDBValue): string
   return `"${text}${rest === 0n ? "" : String(rest).padStart(3, "0")}${zone}"`;
 }
 
-/** As `instantText`, with nanoseconds where there are any. */
+/** As `instantText`, with nanoseconds if there are any. */
 function nanosText(value: DuckDBTimestampNanosecondsValue): string {
   const rest = ((value.nanos % 1000n) + 1000n) % 1000n;
   const micros = (value.nanos - rest) / 1000n;
@@ -84,18 +84,18 @@ function nanosText(value: DuckDBTimestampNanosecondsValue): string {
   return JSON.stringify(String(value).replace(" ", "T"));
 }
 
-/** The driver writes the days that stand for infinity as a date. */
+/** The driver would write the days that represent infinity as dates. */
 function dateText(value: DuckDBDateValue): string {
   if (value.days === DuckDBDateValue.PosInf.days) return "infinity";
   return value.days === DuckDBDateValue.NegInf.days ? "-infinity" : String(value);
 }
 
-/** DuckDB's name of a type; JSON is a VARCHAR to the driver. */
+/** DuckDB's type name; to the driver, JSON is a VARCHAR. */
 export const typeName = (type: DuckDBType): string => (isJson(type) ? "JSON" : String(type));
 
 const isJson = (type: DuckDBType): boolean => type.alias === "JSON";
 
-/** JSON columns are shown as what they hold, all others as their type says. */
+/** JSON columns become their content, all others the JSON of their type. */
 export const textOf = (type: DuckDBType): ((value: DuckDBValue) => string) =>
   isJson(type) ? jsonColumnText : jsonText;
 
@@ -105,11 +105,11 @@ function jsonColumnText(value: DuckDBValue): string {
     JSON.parse(value);
     return withTextNumbers(value);
   } catch {
-    return JSON.stringify(value); // not JSON after all, as from a file of somebody else
+    return JSON.stringify(value); // not JSON, for example from another program's file
   }
 }
 
-/** Binds by name, `$1` and `?` being named "1", "2", …; values that the statement does not ask for are left out. */
+/** Binds by name, with `$1` and `?` named "1", "2", …; ignores values that the statement doesn't use. */
 export function bindNamed(statement: DuckDBPreparedStatement, values: Readonly<Record<string, Json>>): void {
   const names = new Map(Object.keys(values).map((name) => [name.toLowerCase(), name]));
   for (let index = 1; index <= statement.parameterCount; index++) {

@@ -5,8 +5,8 @@ import { cellWriter } from "./cells.ts";
 import { distinct } from "./text.ts";
 
 /**
- * Writes the rows as a workbook, at most `limit`; what is to be told of them. Throws `limit_exceeded` where a sheet can't
- * hold them.
+ * Writes the rows as a workbook, up to `limit`, and returns warnings. Throws `limit_exceeded` if a sheet can't hold
+ * them.
  */
 export async function saveWorkbook(
   statement: DuckDBPreparedStatement,

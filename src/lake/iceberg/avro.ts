@@ -4,18 +4,18 @@ import type { Schema } from "avsc";
 
 /** Rows of one schema as Avro object container files. */
 export interface AvroWriter {
-  /** `metadata` goes into the header beside the schema and the codec. */
+  /** `metadata` is added to the header, next to the schema and the codec. */
   write(rows: readonly object[], metadata: Readonly<Record<string, string>>): Buffer;
 }
 
 const MAGIC = Buffer.from("Obj\u0001");
 const SYNC_BYTES = 16;
-/** Readers take a block into memory whole. */
+/** Readers load a whole block into memory. */
 const ROWS_PER_BLOCK = 4_000;
 
 /**
- * A writer of `schema`, whose header holds it as given: the library would drop `field-id`, by which Iceberg's readers
- * find the fields.
+ * Creates a writer whose header contains `schema` unchanged: the library would drop `field-id`, by which Iceberg's
+ * readers find the fields.
  */
 export function avroWriter(schema: object): AvroWriter {
   const text = JSON.stringify(schema);

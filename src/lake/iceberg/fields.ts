@@ -1,39 +1,39 @@
 import type { Column } from "../../sql/contract.ts";
 import { type IcebergType, type InnerIds, icebergType, idsAgain } from "./types.ts";
 
-/** A column as Iceberg knows it: by an id that its name, once given, never gives to another. */
+/** A column in Iceberg: its ID never refers to another name. */
 export interface Field {
   id: number;
   name: string;
   type: IcebergType;
-  /** DuckDB's name of the type. */
+  /** DuckDB's type name. */
   dataType: string;
 }
 
 export interface Schema {
   id: number;
-  /** The load that the table had these columns from. */
+  /** The load that introduced these columns. */
   seq: number;
   fields: Field[];
 }
 
 export interface SchemaHistory {
-  /** Those that can be read by one set of ids, oldest first; the last one is current. */
+  /** Schemas that share one set of IDs, oldest first; the last one is current. */
   schemas: Schema[];
   lastColumnId: number;
-  /** All names that a current id has had, for files, which have no ids. */
+  /** All names that a current ID has had, because files have no IDs. */
   names: { id: number; type: IcebergType; names: string[] }[];
   /**
-   * Files from before this load may hold a column in a type that doesn't become the present one by Iceberg's rules:
-   * 0 where there was no such change.
+   * Files from before this load may have a column in a type that Iceberg can't promote to the current one: 0 if there
+   * was no such change.
    */
   readableFrom: number;
 }
 
 /**
- * Ids for the columns of a table from all the columns it has ever had, oldest first. Rows of that history are never
- * changed, only added, so that an id stays what it is. A name keeps its id while its type only widens as Iceberg
- * allows; otherwise it gets a new one, and what was before can't be read by it.
+ * Assigns IDs to the columns of a table from its whole history of columns, oldest first. Rows of that history are never
+ * changed, only added, so IDs are stable. A name keeps its ID while its type is only widened as Iceberg allows;
+ * otherwise it gets a new one, by which older values can't be read.
  *
  * Throws `UnknownType` for a current column of a type that Iceberg lacks.
  */
@@ -85,12 +85,12 @@ export function schemaHistory(
 }
 
 /**
- * What is within structs, maps and lists of lists has ids of its own above this. Tables were published before there were
- * any, so that none may move the id of a column.
+ * First ID of fields within structs, maps and nested lists. Older versions published tables without these, and they
+ * must not change the IDs of columns.
  */
 const DEEPER_IDS = 1_000_000;
 
-/** Of a type that Iceberg lacks; the schema that has it is never read. */
+/** A type that Iceberg lacks; a schema with it is never read. */
 const UNKNOWN = "unknown";
 
 export class UnknownType extends Error {
@@ -103,7 +103,7 @@ export class UnknownType extends Error {
   }
 }
 
-/** Whether files that hold `from` may be read as `to`, by the specification of format version 2. */
+/** Whether `from` can be promoted to `to`, by the specification of format version 2. */
 function becomes(from: string, to: string): boolean {
   if (from === to) return true;
   if (from.endsWith("[]") && to.endsWith("[]")) return becomes(from.slice(0, -2), to.slice(0, -2));
@@ -122,7 +122,7 @@ function isPromotion(from: string, to: string): boolean {
   return before !== null && after !== null && before[1] === after[1] && before[0] <= after[0];
 }
 
-/** Whether files with `columns` can't be read by other engines as a table's that has the columns `table`. */
+/** Whether other engines can't read files with `columns` as part of a table with the columns `table`. */
 export function isMixed(columns: readonly Column[], table: readonly Column[]): boolean {
   const types = new Map(table.map(({ name, dataType }) => [name.toLowerCase(), dataType]));
   return columns.some(({ name, dataType }) => {

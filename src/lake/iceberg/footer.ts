@@ -1,25 +1,25 @@
 import { readStruct, type Struct, type Value } from "./thrift.ts";
 
-/** What the footer of a Parquet file says of a column that is neither a list nor a struct. */
+/** Statistics in the footer of a Parquet file for a column that is neither a list nor a struct. */
 export interface ColumnStats {
   name: string;
-  /** Parquet's numbers of the types. */
+  /** Parquet's type numbers. */
   physical: number;
   converted: number | null;
-  /** Of a decimal. */
+  /** For decimals. */
   scale: number;
-  /** Rows, NULLs included. */
+  /** Number of rows, including NULLs. */
   values: number;
   nulls: number | null;
   /**
-   * The least and the greatest value that is not NULL; null where the footer lacks one. Long texts and bytes are cut off,
-   * and the greatest is then beyond all of them.
+   * The minimum and maximum other than NULL; null if the footer lacks one. Long texts and bytes are truncated, and the
+   * maximum is then above all of them.
    */
   least: Plain | null;
   greatest: Plain | null;
 }
 
-/** A value that compares as its column does. */
+/** A value that compares like its column's values. */
 export type Plain = bigint | number | Uint8Array;
 
 export const PHYSICAL = { boolean: 0, int32: 1, int64: 2, float: 4, double: 5, bytes: 6, fixed: 7 } as const;
@@ -40,10 +40,10 @@ export const CONVERTED = {
   json: 19,
 } as const;
 
-/** The length of the footer and the magic number that a file ends with. */
+/** The length of the footer and the magic number at the end of a file. */
 const END_BYTES = 8;
 
-/** How many bytes from its end a file's footer begins, by its last bytes. Null where it is no Parquet file. */
+/** Size of a file's footer, counted from the end of the file, by its last bytes. Null if it isn't a Parquet file. */
 export function footerLength(end: Uint8Array): number | null {
   if (end.length < END_BYTES) return null;
   const last = end.subarray(-END_BYTES);
@@ -51,7 +51,7 @@ export function footerLength(end: Uint8Array): number | null {
   return new DataView(last.buffer, last.byteOffset).getUint32(0, true) + END_BYTES;
 }
 
-/** Reads the statistics of the columns from the last bytes of a file, which hold its footer. */
+/** Reads the statistics of the columns from the last bytes of a file, which contain its footer. */
 export function readFooter(end: Uint8Array): ColumnStats[] {
   const length = footerLength(end);
   if (length === null || length > end.length) throw new RangeError("The footer isn't whole.");
@@ -98,7 +98,7 @@ function statsOf(name: string, data: Struct, element: Struct): ColumnStats {
   };
 }
 
-/** Null for types whose order differs from reader to reader, such as UUIDs. */
+/** Null for types that readers order differently, such as UUIDs. */
 function plainOf(bytes: Uint8Array, physical: number, converted: number | null): Plain | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const isUnsigned = converted === CONVERTED.uint32 || converted === CONVERTED.uint64;
@@ -124,13 +124,13 @@ function plainOf(bytes: Uint8Array, physical: number, converted: number | null):
 
 const withoutNaN = (value: number): number | null => (Number.isNaN(value) ? null : value);
 
-/** Two's complement, the first byte first. */
+/** Two's complement, big-endian. */
 function signedOf(bytes: Uint8Array): bigint {
   const unsigned = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   return BigInt.asIntN(bytes.length * 8, unsigned);
 }
 
-/** The statistics of two row groups. */
+/** Merges the statistics of two row groups. */
 function together(a: ColumnStats, b: ColumnStats): ColumnStats {
   const bound = (one: ColumnStats, other: ColumnStats, side: "least" | "greatest") => {
     if (isEmpty(one)) return other[side];

@@ -3,24 +3,24 @@ import type { Schema } from "./fields.ts";
 import { schemaJson } from "./metadata.ts";
 import type { ColumnMetrics } from "./metrics.ts";
 
-/** A data file as a manifest names it. */
+/** A data file in a manifest. */
 export interface DataFile {
-  /** The full address. */
+  /** The full URL. */
   location: string;
   rows: number;
   bytes: number;
-  /** The number of the table's snapshot that added it. */
+  /** Number of the snapshot that added it. */
   addedIn: number;
-  /** Of its columns, as far as they are known. */
+  /** Of its columns, as far as known. */
   metrics?: readonly ColumnMetrics[];
 }
 
-/** What a list of manifests says of one. */
+/** An entry of a manifest list. */
 export interface Manifest {
   /** Relative to the table's folder. */
   name: string;
   length: number;
-  /** The number of the snapshot that wrote it. */
+  /** Number of the snapshot that wrote it. */
   sequence: number;
   minSequence: number;
   added: Count;
@@ -33,7 +33,7 @@ interface Count {
   rows: number;
 }
 
-/** The files of a snapshot, by what it did to them. */
+/** The files of a snapshot, by their status. */
 export interface ManifestFiles {
   added: readonly DataFile[];
   existing: readonly DataFile[];
@@ -46,7 +46,7 @@ const nullable = (name: string, id: number, type: unknown) => ({
   default: null,
 });
 
-/** Avro's maps have texts as keys: by the specification these are lists of pairs. */
+/** Avro's maps have string keys, so the specification uses lists of pairs. */
 const byColumn = (name: string, id: number, [key, value]: [number, number], type: "long" | "bytes") =>
   nullable(name, id, {
     type: "array",
@@ -107,13 +107,13 @@ const MANIFEST_FILES = avroWriter({
   ],
 });
 
-/** What became of a file in the snapshot that wrote the manifest. */
+/** Status of a file in the snapshot that wrote the manifest. */
 const STATUS = { existing: 0, added: 1, deleted: 2 } as const;
 
-/** Ids of snapshots, by their numbers. */
+/** Returns the ID of a snapshot, by its number. */
 export type IdOf = (number: number) => number;
 
-/** A manifest of the snapshot `number`. Each entry states its own sequence number, so that readers inherit none. */
+/** A manifest of the snapshot `number`. Each entry has its own sequence number, so that readers don't inherit any. */
 export function writeManifest(
   number: number,
   name: string,
@@ -167,13 +167,13 @@ export function writeManifest(
   return { manifest, bytes };
 }
 
-/** What is known by the ids of columns; null for nothing. */
+/** Values by column ID; null if there are none. */
 function pairsOf(metrics: readonly ColumnMetrics[], name: Exclude<keyof ColumnMetrics, "id">) {
   const pairs = metrics.flatMap(({ id, [name]: value }) => (value === null ? [] : [{ key: id, value }]));
   return pairs.length > 0 ? pairs : null;
 }
 
-/** The list of a snapshot's manifests, in the folder `location`. */
+/** The manifest list of a snapshot, in the folder `location`. */
 export function writeManifestList(
   { number, parent, location }: { number: number; parent: number | null; location: string },
   manifests: readonly Manifest[],

@@ -1,7 +1,7 @@
 import type { Schema, SchemaHistory } from "./fields.ts";
 import { namesWithin, typeJson } from "./types.ts";
 
-/** A state of a table that readers may ask for. */
+/** A state of a table that readers can request. */
 export interface Snapshot {
   number: number;
   id: number;
@@ -9,22 +9,22 @@ export interface Snapshot {
   atMs: number;
   schemaId: number;
   operation: "append" | "overwrite" | "delete" | "replace";
-  /** The name of its list of manifests, relative to the table's folder. */
+  /** The name of its manifest list, relative to the table's folder. */
   list: string;
-  /** What it did, and what the table has since, as Iceberg names it. */
+  /** The operation and the table's totals after it, by Iceberg's names. */
   summary: Readonly<Record<string, string>>;
 }
 
 export interface TableState {
   uuid: string;
-  /** The table's folder, as an address without a slash at its end. */
+  /** The URL of the table's folder, without a trailing slash. */
   location: string;
   history: SchemaHistory;
   /** Oldest first; the last one is current. */
   snapshots: readonly Snapshot[];
 }
 
-/** No table is partitioned as Iceberg means it: files are found by their manifests alone. */
+/** Tables aren't partitioned in Iceberg's sense: files are found only by their manifests. */
 const UNPARTITIONED = { "spec-id": 0, fields: [] };
 const LAST_PARTITION_ID = 999;
 
@@ -69,7 +69,7 @@ export function tableMetadata({ uuid, location, history, snapshots: unordered }:
   };
 }
 
-/** Readers refuse a table whose times go back, as they do after a clock is set back: none is before the one before it. */
+/** Readers refuse a table with decreasing timestamps, as after a clock was set back: each is at least the previous. */
 function inOrder(snapshots: readonly Snapshot[]): Snapshot[] {
   let latestMs = 0;
   return snapshots.map((snapshot) => {
@@ -89,6 +89,6 @@ export const schemaJson = ({ id, fields }: Schema) => ({
   })),
 });
 
-/** Every name that a column has had leads to its id, since the files have no ids. */
+/** Maps every name that a column has had to its ID, because files have no IDs. */
 const nameMapping = ({ names }: SchemaHistory) =>
   names.map(({ id, type, names: all }) => ({ "field-id": id, names: all, ...namesWithin(type) }));

@@ -1,7 +1,7 @@
 import type { Field } from "./fields.ts";
 import { CONVERTED, type ColumnStats, PHYSICAL, type Plain } from "./footer.ts";
 
-/** What a manifest says of a column of a file, by the column's id. Bounds are as the specification's Appendix D has them. */
+/** Metrics of a file's column in a manifest, by column ID. Bounds are encoded as in the specification's Appendix D. */
 export interface ColumnMetrics {
   id: number;
   values: number;
@@ -11,11 +11,11 @@ export interface ColumnMetrics {
   upper: Buffer | null;
 }
 
-/** Iceberg's own writers keep bounds of so many columns, and of texts so many characters. */
+/** Limits of Iceberg's own writers: columns with bounds, and characters of a text bound. */
 export const MAX_COLUMNS = 100;
 const MAX_CHARACTERS = 16;
 
-/** The metrics of a file's columns in a table that has `fields`; `idOf` gives the id that a column's name leads to. */
+/** The metrics of a file's columns in a table with `fields`; `idOf` returns the ID for a column's name. */
 export function metricsOf(
   stats: readonly ColumnStats[],
   fields: readonly Field[],
@@ -30,7 +30,7 @@ export function metricsOf(
     const codec = codecOf(type, column);
     const lower = codec && least !== null ? codec.lower(least) : null;
     const upper = codec && greatest !== null ? codec.upper(greatest) : null;
-    // DuckDB gives no bounds of a column that has a NaN
+    // DuckDB writes no bounds for a column with a NaN
     const isReal = type === "float" || type === "double";
     const nans = isReal && ((lower && upper) || nulls === values) ? 0 : null;
     return [{ id, values, nulls, nans, lower, upper }];
@@ -53,7 +53,7 @@ const whole = (bytes: 1 | 4 | 8) =>
     return buffer;
   });
 
-/** Zero is written as the zero that is nearer to the bound's side: -0 comes before 0, and Parquet doesn't say which it was. */
+/** The sign of zero is unknown in Parquet, so the lower bound is written as -0 and the upper bound as 0. */
 const real = (bytes: 4 | 8): Codec => {
   const encode = (value: Plain, zero: number): Buffer | null => {
     if (typeof value !== "number") return null;
@@ -66,7 +66,7 @@ const real = (bytes: 4 | 8): Codec => {
   return { lower: (value) => encode(value, -0), upper: (value) => encode(value, 0) };
 };
 
-/** The unscaled value, in as few bytes of two's complement as hold it, the first byte first. */
+/** The unscaled value, in the fewest bytes of big-endian two's complement. */
 const decimal = same((value) => {
   if (typeof value !== "bigint") return null;
   let length = 1;
@@ -93,10 +93,10 @@ const text: Codec = {
   },
 };
 
-/** As many as the characters of a bound can have. */
+/** Maximum number of bytes of a bound's characters. */
 const READ_BYTES = 4 * MAX_CHARACTERS;
 
-/** The first characters of a text, which may end within one. Null for what is no UTF-8. */
+/** The first characters of a text, which may be truncated within one. Null for invalid UTF-8. */
 function charactersOf(value: Plain): string[] | null {
   if (!(value instanceof Uint8Array)) return null;
   const bytes = value.subarray(0, READ_BYTES);
@@ -109,7 +109,7 @@ function charactersOf(value: Plain): string[] | null {
   }
 }
 
-/** The next character, beyond those that no text can have by themselves. Null for the last one. */
+/** The next valid character. Null for the last one. */
 function characterAfter(character: string): string | null {
   const next = (character.codePointAt(0) ?? 0) + 1;
   return next > 0x10ffff ? null : String.fromCodePoint(next === 0xd800 ? 0xe000 : next);
@@ -138,7 +138,7 @@ const SHORT: readonly (number | null)[] = [
 ];
 const LONG: readonly (number | null)[] = [null, CONVERTED.int64];
 
-/** How bounds of a column are written that the table has as `type`. Null where the file's type isn't one that becomes it. */
+/** The encoding of bounds for a column of `type` in the table. Null if the file's type can't be promoted to it. */
 function codecOf(type: string, { physical, converted, scale }: ColumnStats): Codec | null {
   const isShort = physical === PHYSICAL.int32 && SHORT.includes(converted);
   const isLong = physical === PHYSICAL.int64 && LONG.includes(converted);

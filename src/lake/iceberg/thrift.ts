@@ -1,12 +1,12 @@
-/** A struct of Thrift by the ids of its fields. */
+/** A Thrift struct, by field ID. */
 export type Struct = ReadonlyMap<number, Value>;
 export type Value = boolean | number | Uint8Array | Value[] | Struct;
 
-/** Deeper than any that Parquet has. */
+/** Deeper than anything in Parquet. */
 const MAX_DEPTH = 32;
 const MAX_VARINT_BYTES = 10;
 
-/** Reads a struct in Thrift's compact protocol. Throws `RangeError` for what is none. */
+/** Reads a struct in Thrift's compact protocol. Throws `RangeError` if it is invalid. */
 export function readStruct(bytes: Uint8Array): Struct {
   return new Reader(bytes).struct(0);
 }
@@ -77,7 +77,7 @@ class Reader {
     return byte;
   }
 
-  /** Exact up to 2^53, beyond which no number of a footer goes that is of use. */
+  /** Exact up to 2^53, which no relevant number of a footer exceeds. */
   #varint(): number {
     let value = 0;
     for (let unit = 1, bytes = 0; bytes < MAX_VARINT_BYTES; unit *= 128, bytes++) {

@@ -1,4 +1,4 @@
-/** A column's type as Iceberg has it, with the ids of what is within. Names of fields are those of the files. */
+/** A column's type in Iceberg, with the IDs of nested fields. Field names are those of the files. */
 export type IcebergType =
   | string
   | { sort: "list"; elementId: number; element: IcebergType }
@@ -25,13 +25,13 @@ const PLAIN: Readonly<Record<string, string>> = {
   BLOB: "binary",
 };
 
-/** Ids for what is within a column: of the elements of a list, and of all that is deeper or in structs and maps. */
+/** IDs of nested fields: of list elements, and of everything deeper or in structs and maps. */
 export interface InnerIds {
   element(): number;
   deeper(): number;
 }
 
-/** Iceberg's type for DuckDB's. Null where Iceberg has none for it. */
+/** Iceberg's type for a DuckDB type. Null if it has none. */
 export function icebergType(dataType: string, ids: InnerIds): IcebergType | null {
   if (dataType.endsWith("[]")) {
     const elementId = ids.element();
@@ -63,10 +63,10 @@ function structOf(parts: readonly string[], ids: InnerIds): IcebergType | null {
   return fields.length === parts.length ? { sort: "struct", fields } : null;
 }
 
-/** A name as it stands before the type of a struct's field. */
+/** A quoted field name of a struct. */
 const QUOTED = /^"(?:[^"]|"")*"/;
 
-/** What stands between commas, those within names and brackets aside. */
+/** Splits at commas, except within names and brackets. */
 function partsOf(inner: string): string[] {
   const parts: string[] = [];
   let depth = 0;
@@ -81,7 +81,7 @@ function partsOf(inner: string): string[] {
   return [...parts, inner.slice(from)].map((part) => part.trim());
 }
 
-/** The ids that a type has, in the order in which it got them, for one of the same form. */
+/** Reuses a type's IDs, in order of assignment, for a type of the same structure. */
 export function idsAgain(type: IcebergType): InnerIds {
   const ids = idsWithin(type);
   const next = (): number => ids.shift() ?? 0;
@@ -96,7 +96,7 @@ function idsWithin(type: IcebergType): number[] {
   return type.fields.flatMap(({ id, type: inner }) => [id, ...idsWithin(inner)]);
 }
 
-/** As a schema has it. */
+/** The type as JSON in a schema. */
 export function typeJson(type: IcebergType): object | string {
   if (typeof type === "string") return type;
   if (type.sort === "struct")
@@ -126,7 +126,7 @@ export function typeJson(type: IcebergType): object | string {
   };
 }
 
-/** The names by which a type's inner values stand in files, as a name mapping has them. */
+/** The names of nested values in files, as a name mapping. */
 export function namesWithin(type: IcebergType): { fields?: object[] } {
   if (typeof type === "string") return {};
   const one = (id: number, name: string, inner: IcebergType) => ({
