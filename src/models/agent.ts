@@ -19,42 +19,42 @@ import { readable } from "./history.ts";
 import { isCut } from "./limits.ts";
 import { isPlain, toPlain } from "./plain.ts";
 
-/** Calls that are carried out at the same time. */
+/** Maximum number of concurrent calls. */
 const MAX_AT_ONCE = 4;
-/** Calls of one step that are carried out at all. */
+/** Maximum number of calls run per step. */
 const MAX_CALLS_A_STEP = 16;
-/** Characters of JSON that a result keeps. */
+/** Maximum length of a result as JSON, in characters. */
 const MAX_OUTPUT_CHARACTERS = 128 * 1024;
-/** Arguments that a person is to read and agree to. */
+/** Maximum length of arguments that a person has to approve. */
 const MAX_ASKED_CHARACTERS = 32 * 1024;
 
-/** A call that a person has to agree to first. */
+/** A call that requires a person's approval. */
 export type RequestedCall = { callId: string; toolName: string; input: JsonObject; fingerprint: string };
 
-/** One call that was carried out, or refused. */
+/** A call that was run or refused. */
 export type ReportedCall = { id: string; tool: string; input: Json; isError: boolean; approval?: Approval };
 
-/** The decision that a call was made by, and the hash of what it was for. */
+/** The decision that approved a call, and the hash of what it covers. */
 export type Approval = { decisionId: string; hash: string };
 
 export interface AgentTask {
   model: Model;
   agent: OpenAgent;
-  /** What was said so far; grows. */
+  /** The conversation so far; messages are appended. */
   messages: ModelMessage[];
   outputSchema?: JsonObject | null;
-  /** Steps that were used before. */
+  /** Number of earlier steps. */
   stepsBefore: number;
   ids: Ids;
   signal: AbortSignal;
-  /** True where people can be asked; else a call that needs a person's yes is refused. */
+  /** True if people can approve calls; otherwise calls that need approval are refused. */
   canAsk: boolean;
   tell(chunk: UiChunk): void;
-  /** Told of each call once it has ended. */
+  /** Called when a call has ended. */
   called(call: ReportedCall): Promise<void>;
-  /** Told of what nobody foresaw. */
+  /** Called for unexpected errors. */
   report(error: unknown): void;
-  /** Fits what is said into what the model takes. */
+  /** Shortens the request to the model's context length. */
   fit?(request: ModelRequest): Promise<ModelRequest>;
 }
 
@@ -64,9 +64,9 @@ export type AgentEnd = { steps: number; usage: Usage } & (
 );
 
 /**
- * Lets the model and its tools take turns until the model has answered, or until people have to be asked.
+ * Runs the model and its tools in turn until the model has answered, or until calls need approval.
  *
- * Throws what the model throws, `too_many_steps`, and the signal's reason; what was told until then has no open ends.
+ * Throws the model's errors, `too_many_steps`, and the signal's reason; every chunk sent before has its end.
  */
 export async function runAgent(task: AgentTask): Promise<AgentEnd> {
   const usage: Usage = { inputTokens: 0, outputTokens: 0 };
@@ -98,7 +98,7 @@ export async function runAgent(task: AgentTask): Promise<AgentEnd> {
   }
 }
 
-/** A call under way; `answer` once there is one. */
+/** A call in progress; `answer` once there is one. */
 interface OpenCall {
   call: ModelCall;
   answer?: { output: Json; isError: boolean };
@@ -121,7 +121,7 @@ async function takeStep(task: AgentTask, step: number) {
     if (open) tell({ type: `${open.kind}-end`, id: open.id });
     open = null;
   };
-  /** By the id that the model's endpoint has given; ours are unique over all steps. */
+  /** By the ID from the model's endpoint; Weir's IDs are unique over all steps. */
   const begun = new Map<string, { id: string; name: string }>();
   const calls: OpenCall[] = [];
   const words = openWords();
@@ -184,7 +184,7 @@ async function takeStep(task: AgentTask, step: number) {
   return { text, reason, calls, used };
 }
 
-/** Text that can be stored and shown: no half of a character, which the next piece may complete, and no NUL. */
+/** Buffers text until it can be stored: without NUL and lone surrogates, which the next piece may complete. */
 function openWords() {
   let half = "";
   return {
@@ -199,10 +199,10 @@ function openWords() {
   };
 }
 
-/** Names come from the model: they are shown, and stand in tags. */
+/** Names are chosen by the model, and are used in messages and tags. */
 const plainName = (name: string): string => name.replace(/[^\w.:-]+/g, "_").slice(0, 128) || "unnamed";
 
-/** Carries calls out, or says why not; gives back those that people have to agree to. */
+/** Runs calls, or says why not; returns those that need approval. */
 async function answerAll(
   task: AgentTask,
   calls: OpenCall[],
@@ -248,7 +248,7 @@ const outOfSteps = ({ agent }: AgentTask) =>
 
 type Checked = { tool: AgentTool; input: JsonObject; asks: boolean } | { refusal: string; input?: Json };
 
-/** A model's call is a wish: the tool must be one of the agent's, the arguments must fit, and somebody must be there to ask. */
+/** Checks a call: it must name a tool of the agent, have valid arguments, and be approvable if it needs approval. */
 function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): Checked {
   const { tools } = task.agent;
   const tool = tools.find(({ name }) => name === call.name);
@@ -290,10 +290,10 @@ async function inTurn(work: readonly (() => Promise<void>)[]): Promise<void> {
   };
   const lanes = Array.from({ length: Math.min(MAX_AT_ONCE, left.length) }, lane);
   const failed = (await Promise.allSettled(lanes)).find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") throw failed.reason; // once nothing is under way any more
+  if (failed?.status === "rejected") throw failed.reason; // once no call is in progress
 }
 
-/** Calls a tool, and tells its result or its failure. Throws only where the whole task ends. */
+/** Calls a tool, and reports its result or its failure. Throws only if the whole task ends. */
 export async function carryOut(
   task: Pick<AgentTask, "signal" | "tell" | "called" | "report">,
   tool: AgentTool,
@@ -323,7 +323,7 @@ function messageOf(task: Pick<AgentTask, "report">, error: unknown): string {
   return "The tool failed unexpectedly.";
 }
 
-/** A result that is not too large to keep; of one that is, the beginning of its text. */
+/** The result, or if it is too large the start of its text. */
 function capped(output: Json): Json {
   const text = JSON.stringify(output);
   if (text.length <= MAX_OUTPUT_CHARACTERS) return output;

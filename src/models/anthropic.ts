@@ -10,22 +10,22 @@ import { eventsOf } from "./sse.ts";
 
 /** Source: https://docs.anthropic.com/en/api/messages-streaming. */
 const VERSION = "2023-06-01";
-/** The protocol asks for a bound. */
+/** The protocol requires a limit. */
 const MAX_OUTPUT_TOKENS = 8192;
-/** Tokens that each of its models takes. */
+/** Context length that all of its models have at least. */
 const LEAST_ROOM = 200_000;
-/** The tool by which an answer of a given shape is asked for. */
+/** The tool that returns an answer of a given shape. */
 const OUTPUT_TOOL = "answer";
 
 interface Options {
   egress: Egress;
-  /** Without a slash at its end, and without `/v1`. */
+  /** Without a trailing slash and without `/v1`. */
   baseUrl: string;
   apiKey: string;
   model: string;
 }
 
-/** Anthropic's Messages API, and what speaks it too. */
+/** Anthropic's Messages API and compatible ones. */
 export function anthropic({ egress, baseUrl, apiKey, model: usual }: Options): ModelAdapter {
   return {
     provider: "anthropic",
@@ -57,7 +57,7 @@ export function anthropic({ egress, baseUrl, apiKey, model: usual }: Options): M
   };
 }
 
-/** With tools of its own an agent is told the shape in words; alone, the answer is asked for as a call. */
+/** With other tools, the agent's prompt describes the shape; without, the answer is requested as a call. */
 const isShaped = ({ outputSchema, tools = [] }: ModelRequest): boolean =>
   outputSchema?.type === "object" && tools.length === 0;
 
@@ -87,7 +87,7 @@ function bodyOf(request: ModelRequest, model: string): JsonObject {
   };
 }
 
-/** Messages of one role that follow each other are one here, and results of tools are the user's. */
+/** Merges consecutive messages of one role; tool results have the user's role. */
 function joined(messages: readonly ModelMessage[]): JsonObject[] {
   const out: { role: string; content: JsonObject[] }[] = [];
   for (const message of messages) {
@@ -120,7 +120,7 @@ function blocksOf(message: ModelMessage): JsonObject[] {
           type: "tool_use",
           id,
           name,
-          input: argumentsIn(text) ?? {}, // the result of the call says what was wrong with it
+          input: argumentsIn(text) ?? {}, // the result of the call has the error
         })),
       ];
   }

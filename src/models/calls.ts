@@ -4,16 +4,16 @@ import { parseLossless } from "../base/json-numbers.ts";
 import type { ModelCall, ModelEvent } from "./contract.ts";
 import { MAX_ARGUMENT_CHARACTERS, MAX_CALLS } from "./limits.ts";
 
-/** A part of a call, as an endpoint's stream brings it. */
+/** A part of a call in an endpoint's stream. */
 interface Piece {
-  /** Tells the calls of one reply apart. */
+  /** Identifies the call within its reply. */
   key: string;
   id: string;
   name: string;
   delta: string;
 }
 
-/** Puts the calls of one reply together. Throws `response_too_large` for too many or too long ones. */
+/** Assembles the calls of one reply. Throws `response_too_large` for too many or too long ones. */
 export function openCalls() {
   const calls = new Map<string, ModelCall>();
   let last: string | null = null;
@@ -21,7 +21,7 @@ export function openCalls() {
     *take({ key, id, name, delta }: Piece): Generator<ModelEvent> {
       let at = key;
       const known = calls.get(key);
-      // Some servers number all calls 0: another id is another call.
+      // Some servers give all calls the number 0: a different ID is a different call.
       if (known && id !== "" && known.id !== id && name !== "") at = `${key}:${id}`;
       else if (known === undefined && name === "" && last !== null) at = last;
       let call = calls.get(at);
@@ -46,7 +46,7 @@ export function openCalls() {
   };
 }
 
-/** Returns the arguments that a model wrote, or null if they are not a JSON object. */
+/** Parses the arguments written by a model; null if they aren't a JSON object. */
 export function argumentsIn(text: string): JsonObject | null {
   try {
     const value: unknown = parseLossless(text);

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import type { FinishReason } from "./contract.ts";
 
 /**
- * The chunks of the AI SDK's UI message stream that Weir sends, and the message that a client makes of them.
+ * The chunks of the AI SDK's UI message stream that Weir sends, and the message that a client builds from them.
  * Source: `uiMessageChunkSchema` and `processUIMessageStream` of the package `ai`, 7.0.173.
  */
 export type UiChunk =
@@ -55,7 +55,7 @@ export type ToolPart = {
 };
 export type UiPart = { type: "step-start" } | TextPart | ReasoningPart | ToolPart;
 
-/** A message as clients of the AI SDK keep it, and as it is stored. */
+/** A message in the format of the AI SDK's clients, which is also stored. */
 export type UiMessage = {
   id: string;
   role: "user" | "assistant";
@@ -66,11 +66,11 @@ export type UiMessage = {
 export const toolParts = ({ parts }: Pick<UiMessage, "parts">): ToolPart[] =>
   parts.filter((part) => part.type === "dynamic-tool");
 
-/** All text of a message, its parts put together as they came. */
+/** All text of a message, with its parts joined. */
 export const textOf = ({ parts }: Pick<UiMessage, "parts">): string =>
   parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
-/** Does to `message` what a client does with the chunk. Chunks that only tell of an end change nothing. */
+/** Applies the chunk to `message` as a client does. Chunks that only mark an end change nothing. */
 export function applyChunk(message: UiMessage, chunk: UiChunk): void {
   const { parts } = message;
   switch (chunk.type) {
@@ -153,7 +153,7 @@ export function applyChunk(message: UiMessage, chunk: UiChunk): void {
   }
 }
 
-/** Only one part of a kind is open at a time, and nothing follows it while it is. */
+/** Only one part of a kind is open at a time, and it is the last one. */
 function openPart(parts: UiPart[], type: "text" | "reasoning"): TextPart | ReasoningPart {
   const part = parts.findLast((one) => one.type === type);
   if (part?.type !== "text" && part?.type !== "reasoning") throw new Error(`No ${type} part is open.`);
@@ -166,7 +166,7 @@ function toolPart(message: UiMessage, id: string): ToolPart {
   return part;
 }
 
-/** The chunks that make a message what it is: for who comes late. What is open in it stays open. */
+/** The chunks that reproduce a message, for clients that join late. Its open parts remain open. */
 export function chunksOf({ id, metadata, parts }: UiMessage): UiChunk[] {
   const chunks: UiChunk[] = [{ type: "start", messageId: id, messageMetadata: metadata }];
   let texts = 0;

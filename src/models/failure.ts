@@ -4,18 +4,18 @@ import { hideSecrets } from "../base/hide.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { maskSecrets } from "../base/mask.ts";
 
-/** Of an error body so much is read, and of its message so much is told. */
+/** Number of bytes read of an error body, and maximum length of its message. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_TOLD_CHARACTERS = 500;
-/** An endpoint that asks for more patience is not waited for. */
+/** Longer pauses requested by an endpoint aren't waited for. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** The endpoint that failed, as far as a failure may say. */
+/** The endpoint that failed, as far as an error may mention it. */
 export interface ModelEndpoint {
   /** The endpoint's host. */
   host: string;
   model: string;
-  /** Whose values never stand in an error, whatever the endpoint repeats. */
+  /** Values to mask in errors, because an endpoint may echo them. */
   secrets: readonly string[];
 }
 
@@ -25,7 +25,7 @@ const NO_MODEL =
   /model.{0,60}(not found|not exist|unknown|not available|does not|invalid|not supported|no such)|(unknown|invalid|no such) model|model_not_found|try pulling/i;
 const OVERLOADED = /overloaded|capacity|temporarily unavailable|server is busy|loading model/i;
 
-/** The failure that a reply of 400 or more stands for; reads its body. */
+/** The error for a response of 400 or more; reads its body. */
 export async function failureOf(response: EgressResponse, endpoint: ModelEndpoint): Promise<AppError> {
   const { bytes } = await response.bytes(MAX_BODY_BYTES);
   const text = new TextDecoder().decode(bytes);
@@ -34,7 +34,7 @@ export async function failureOf(response: EgressResponse, endpoint: ModelEndpoin
   return describe(response.status, said, endpoint, retryAfterSeconds);
 }
 
-/** The failure that an endpoint tells in the midst of its stream. */
+/** The error that an endpoint reports within its stream. */
 export const failureInStream = (type: string, message: string, endpoint: ModelEndpoint): AppError =>
   describe(
     /rate.?limit/i.test(type) ? 429 : /overload/i.test(type) ? 529 : 500,
@@ -84,13 +84,13 @@ function describe(
   return make("llm_refused", `The model's endpoint ${host} refused the request (${status})${tail}`);
 }
 
-/** The message in an error body, in whichever of the usual fields it stands. */
+/** The message in an error body, from any of the usual fields. */
 function saidIn(text: string): string {
   let body: Json;
   try {
     body = JSON.parse(text);
   } catch {
-    return text.startsWith("<") ? "" : text; // a proxy's page says nothing of use
+    return text.startsWith("<") ? "" : text; // a proxy's HTML page isn't useful
   }
   const error = isObject(body) ? (body.error ?? body) : body;
   if (typeof error === "string") return error;
@@ -99,13 +99,13 @@ function saidIn(text: string): string {
   return parts.filter((part) => typeof part === "string").join(" ");
 }
 
-/** What an endpoint says goes to people: without the key, and short. */
+/** Makes an endpoint's message fit for users: without the key, and short. */
 const safeText = (said: string, { secrets }: ModelEndpoint): string =>
   String(maskSecrets(hideSecrets(said.trim(), secrets)))
     .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
     .slice(0, MAX_TOLD_CHARACTERS);
 
-/** Seconds; an HTTP date is passed over, as no model's endpoint sends one. */
+/** Seconds; HTTP dates are ignored, because no model endpoint sends one. */
 function retryAfterOf(header: string | null): number | undefined {
   if (header === null || !/^\d+(\.\d+)?$/.test(header.trim())) return undefined;
   return Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(Number(header)));

@@ -3,30 +3,30 @@ import type { Model, ModelMessage, ModelRequest, ModelRoom } from "./contract.ts
 import { DATA_TAG } from "./history.ts";
 import { LEAST_TOKENS } from "./room.ts";
 
-/** A token is at least about so many bytes of text; where it is more, less is sent than would fit. */
+/** Minimum number of bytes per token of usual text; with more bytes per token, less is sent than would fit. */
 const BYTES_PER_TOKEN = 3;
-/** What stands around each message. */
+/** Overhead of each message. */
 const MESSAGE_TOKENS = 8;
-/** Of the model's tokens a part is left for its answer. */
+/** Tokens reserved for the answer. */
 const MAX_ANSWER_TOKENS = 4096;
-/** Results of tools are shortened to so many characters, one after the other. */
+/** Tool results are shortened to these lengths, one after the other. */
 const SHORT = [4_000, 1_000, 200] as const;
-/** Pieces that what was said is summed up in. */
+/** Maximum number of pieces that a conversation is summarized in. */
 const MAX_PIECES = 8;
 
-/** What the first messages of a conversation were summed up to. */
+/** A summary of the first messages of a conversation. */
 export interface Summary {
   count: number;
-  /** Of these messages, so that others are not taken for them. */
+  /** Of these messages, so that it isn't used for others. */
   hash: string;
   text: string;
 }
 
-/** What fits a conversation into the tokens that the model takes. */
+/** How to fit a conversation into the model's context length. */
 export interface Fit extends ModelRoom {
   summary: Summary | null;
   keep(summary: Summary): Promise<void>;
-  /** Told what was done to what was said. */
+  /** Called with a note about each change to the conversation. */
   tell(note: string): void;
 }
 
@@ -45,8 +45,8 @@ const sizeOf = (messages: readonly ModelMessage[]): number =>
 const answerIn = (tokens: number) => Math.min(MAX_ANSWER_TOKENS, Math.floor(tokens / 4));
 
 /**
- * The request with as much of the conversation as the model takes: results of tools are shortened first, then the oldest
- * turns are summed up. Throws `llm_context_too_long` where the last question alone doesn't fit.
+ * The request with as much of the conversation as the model's context allows: shortens tool results first, then
+ * summarizes the oldest turns. Throws `llm_context_too_long` if the last question alone doesn't fit.
  */
 export async function fitted(
   request: ModelRequest,
@@ -86,14 +86,14 @@ export async function fitted(
   return { ...request, messages: kept };
 }
 
-/** A result of a tool with no more than so many characters. */
+/** A tool result with at most this many characters. */
 function shortened(message: ModelMessage, characters: number): ModelMessage {
   if (message.role !== "tool" || message.content.length <= characters) return message;
   const note = `\n(shortened from ${message.content.length} characters)\n</${DATA_TAG}>`;
   return { ...message, content: `${message.content.slice(0, characters).toWellFormed()}${note}` };
 }
 
-/** The question and the last steps towards its answer. */
+/** The question and the last steps of its answer. */
 function withoutOldSteps(messages: readonly ModelMessage[], room: number): ModelMessage[] {
   const kept = [...messages];
   for (;;) {
@@ -104,7 +104,7 @@ function withoutOldSteps(messages: readonly ModelMessage[], room: number): Model
 }
 
 interface Work {
-  /** Where the last question is. */
+  /** Index of the last question. */
   at: number;
   room: number;
   request: ModelRequest;
@@ -113,7 +113,7 @@ interface Work {
   signal: AbortSignal;
 }
 
-/** The conversation with its oldest turns summed up. */
+/** The conversation with its oldest turns summarized. */
 async function summed(messages: readonly ModelMessage[], work: Work): Promise<ModelMessage[]> {
   const { at, room, fit } = work;
   const most = Math.floor(room / 4);
@@ -122,7 +122,7 @@ async function summed(messages: readonly ModelMessage[], work: Work): Promise<Mo
     const rest = withSummary(before.text, messages.slice(before.count));
     if (sizeOf(rest) <= room) return rest;
   }
-  // half of the room stays free, so that the next turns need no other summary
+  // keeps half of the context free, so that the next turns need no new summary
   let from = at;
   for (let i = at - 1; i > 0; i--)
     if (messages[i]?.role === "user" && sizeOf(messages.slice(i)) <= room / 2) from = i;
@@ -143,7 +143,7 @@ async function summed(messages: readonly ModelMessage[], work: Work): Promise<Mo
 const hashOf = (messages: readonly ModelMessage[], count: number): string =>
   Bun.SHA256.hash(JSON.stringify(messages.slice(0, count)), "hex");
 
-/** Stands in the first question that is kept, so that questions and answers still take turns. */
+/** Adds the summary to the first question that is kept, so that questions and answers still alternate. */
 const withSummary = (text: string, [first, ...rest]: readonly ModelMessage[]): ModelMessage[] =>
   first === undefined
     ? []
@@ -168,7 +168,7 @@ async function summaryOf(
   const bytes = Buffer.from(messages.map(lineOf).join("\n"));
   const size = Math.max(1, room - most - tokensOf(SUMMARIZE)) * BYTES_PER_TOKEN;
   let text = before;
-  // of more than that the oldest is left out
+  // beyond the maximum, the oldest text is omitted
   for (let start = Math.max(0, bytes.length - size * MAX_PIECES); start < bytes.length; start += size) {
     const piece = bytes
       .subarray(start, start + size)

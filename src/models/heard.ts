@@ -2,16 +2,16 @@ import { isObject, type Json } from "../base/json.ts";
 import type { Heard, ModelMessage, OpenAgent } from "./contract.ts";
 import { outputIn } from "./history.ts";
 
-/** Who writes more addresses into one message has pasted what others wrote; none of them counts then. */
+/** A message with more URLs was probably pasted from elsewhere; none of them counts then. */
 const MAX_GIVEN = 20;
-/** What may follow an address in a text, and is not of it. */
+/** Characters after a URL in a text that aren't part of it. */
 const AFTER = /[.,;:!?)\]}>*_~'"]$/;
 const MAX_CUT = 4;
 
 /**
- * What others than a model have told an agent, and where it stands. People's words and the spec's give addresses; what
- * pages and other tools bring gives none, as whoever wrote it chose them. Of a search only the addresses of hits count,
- * never their texts.
+ * What an agent has learned from sources other than its model. Messages of people and the spec provide URLs; pages and
+ * other tool results don't, because their authors chose them. Of a search only the URLs of results count, never their
+ * text.
  */
 export function heardBy(agent: OpenAgent, messages: readonly ModelMessage[]): Heard {
   const addresses = new Set<string>(addressesIn(agent.system));
@@ -33,7 +33,7 @@ export function heardBy(agent: OpenAgent, messages: readonly ModelMessage[]): He
   return { given: addresses, found, hasData, made };
 }
 
-/** An address as it is asked for: what one spelling differs from another by is not sent. Null for what is none. */
+/** A URL as it is requested, without parts that aren't sent. Null if it is invalid. */
 export function spelt(address: string): string | null {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
@@ -41,7 +41,7 @@ export function spelt(address: string): string | null {
   return url.href;
 }
 
-/** The addresses that a text writes out, each with and without the signs at its end. */
+/** The URLs in a text, each with and without its trailing punctuation. */
 function addressesIn(text: string): string[] {
   const written = new Set<string>();
   for (const whole of text.match(/https?:\/\/[^\s<>"`\\]+/gi) ?? [])
@@ -60,7 +60,7 @@ function readings(part: string): string[] {
   return all;
 }
 
-/** The `url` of each hit in what a search brought, as its run tells it. */
+/** The `url` of each result in the output of a search run. */
 function hitsIn(output: Json): string[] {
   const result = isObject(output) && isObject(output.result) ? output.result : {};
   const hits = Array.isArray(result.results) ? result.results : [];

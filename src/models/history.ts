@@ -3,37 +3,37 @@ import type { ToolPart, UiMessage, UiPart } from "./chunks.ts";
 import { textOf } from "./chunks.ts";
 import type { ModelMessage } from "./contract.ts";
 
-/** A model reads so many characters of one result. */
+/** Maximum length of one result sent to a model, in characters. */
 const MAX_READ_CHARACTERS = 40_000;
-/** Of a conversation a model reads the end, about so many characters of it. */
+/** Approximate maximum length of the history sent to a model, in characters; the end is kept. */
 const MAX_HISTORY_CHARACTERS = 400_000;
 
-/** What stands around all that tools bring, so that a model can tell it from what people say. */
+/** The tag around all tool results, so that a model can distinguish them from messages of people. */
 export const DATA_TAG = "tool_output";
 
-/** A result of a tool as a model reads it: marked as data, cut where it is long. */
+/** A tool result for a model: marked as data, truncated if it is long. */
 export function readable(toolName: string, output: Json): string {
   const text = typeof output === "string" ? output : JSON.stringify(output);
   const cut = text.length > MAX_READ_CHARACTERS;
   const shown = text
     .slice(0, MAX_READ_CHARACTERS)
-    .replaceAll(new RegExp(`<(?=/?\\s*${DATA_TAG})`, "gi"), "&lt;"); // no result ends its own mark
+    .replaceAll(new RegExp(`<(?=/?\\s*${DATA_TAG})`, "gi"), "&lt;"); // no result can close the tag
   const note = cut
     ? `\n(cut: ${text.length} characters, of which these are the first ${MAX_READ_CHARACTERS})`
     : "";
   return `<${DATA_TAG} tool="${toolName.replace(/[^\w.-]/g, "_")}">\n${shown}${note}\n</${DATA_TAG}>`;
 }
 
-/** The result that `readable` shows; null where it is no JSON, or was cut. */
+/** The result that `readable` shows; null if it isn't JSON or was truncated. */
 export function outputIn(content: string): Json {
   try {
     return JSON.parse(content.split("\n").slice(1, -1).join("\n"));
   } catch {
-    return null; // a text, or the beginning of a long result
+    return null; // text, or the start of a long result
   }
 }
 
-/** The answer to a call, as its part of the message holds it. */
+/** The result of a call, from its part of the message. */
 function answerOf(part: ToolPart): { content: string; isError: boolean } {
   switch (part.state) {
     case "output-available":
@@ -50,7 +50,7 @@ function answerOf(part: ToolPart): { content: string; isError: boolean } {
   }
 }
 
-/** A stored message as a model hears it. */
+/** Converts a stored message to messages for a model. */
 export function messagesOf(message: Pick<UiMessage, "role" | "parts">): ModelMessage[] {
   if (message.role === "user") return [{ role: "user", content: textOf(message) }];
   const out: ModelMessage[] = [];
@@ -82,7 +82,7 @@ function stepsOf(parts: readonly UiPart[]): UiPart[][] {
   return steps;
 }
 
-/** A conversation as a model hears it: the last messages that it can take, from one of a person on. */
+/** Converts a conversation to messages for a model: the last ones that fit, starting with one of a person. */
 export function historyOf(messages: readonly Pick<UiMessage, "role" | "parts">[]): ModelMessage[] {
   const heard: ModelMessage[][] = [];
   let size = 0;

@@ -8,18 +8,18 @@ import { isCut, MAX_REPLY_CHARACTERS } from "./limits.ts";
 import { roomOf } from "./room.ts";
 import { eventsOf } from "./sse.ts";
 
-/** What endpoints refuse a shape with that they can't ask a model for; without it the words of the prompt have to do. */
+/** Status codes of endpoints that don't support a response schema; the request is repeated without it. */
 const SHAPELESS = new Set([400, 422]);
 
 interface Options {
   egress: Egress;
-  /** Without a slash at its end, such as `http://localhost:11434/v1`. */
+  /** Without a trailing slash, such as `http://localhost:11434/v1`. */
   baseUrl: string;
   apiKey: string | null;
   model: string;
 }
 
-/** An endpoint that speaks the chat-completions protocol: Ollama, vLLM, llama.cpp, most hosted ones. */
+/** An endpoint with the chat-completions protocol: Ollama, vLLM, llama.cpp, most hosted ones. */
 export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Options): ModelAdapter {
   return {
     provider: "openai-compatible",
@@ -101,7 +101,7 @@ function messageOf(message: ModelMessage): JsonObject {
               tool_calls: message.calls.map(({ id, name, arguments: text }) => ({
                 id,
                 type: "function",
-                // Servers parse what they are sent back: Ollama and vLLM refuse the request for what is not an object.
+                // Servers parse the arguments of earlier calls: Ollama and vLLM refuse any that aren't an object.
                 function: { name, arguments: argumentsIn(text) === null ? "{}" : text },
               })),
             }),
@@ -149,7 +149,7 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
         key: String(call.index ?? position),
         id: typeof call.id === "string" ? call.id : "",
         name: typeof said.name === "string" ? said.name : "",
-        // some servers give the arguments as an object
+        // some servers send the arguments as an object
         delta: typeof said.arguments === "string" ? said.arguments : stated(said.arguments),
       });
     }
@@ -169,7 +169,7 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
   };
 }
 
-/** Some servers don't stream: their one object is read as if it had come in one piece. */
+/** Some servers don't stream: their single object is read as a stream of one piece. */
 async function* readWhole(response: EgressResponse, endpoint: ModelEndpoint): AsyncGenerator<ModelEvent> {
   const { bytes, truncated } = await response.bytes(MAX_REPLY_CHARACTERS);
   if (truncated) throw new AppError("response_too_large", "The model's reply is too large.");

@@ -1,13 +1,13 @@
 import { isObject, type Json } from "../base/json.ts";
 
 /**
- * Keys that clients of the AI SDK refuse to read, as they could reach a language's prototypes: with one of them in a
- * chunk the whole stream would break. Source: `secureJsonParse` of `@ai-sdk/provider-utils`.
+ * Keys that clients of the AI SDK refuse because they could change prototypes: one of them in a chunk would break the
+ * whole stream. Source: `secureJsonParse` of `@ai-sdk/provider-utils`.
  */
 const isForbidden = (key: string, value: Json): boolean =>
   key === "__proto__" || (key === "constructor" && isObject(value) && Object.hasOwn(value, "prototype"));
 
-/** Whether such a key stands nowhere in `value`. */
+/** Whether `value` contains no such key. */
 export function isPlain(value: Json): boolean {
   if (Array.isArray(value)) return value.every(isPlain);
   if (!isObject(value)) return true;

@@ -10,14 +10,14 @@ import { LEAST_TOKENS } from "./room.ts";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const ANTHROPIC_MODEL = "claude-sonnet-4-5";
-/** Servers that hold one model pass the name over; others answer that they don't know it, and that is told. */
+/** Servers with a single model ignore the name; others report that it is unknown, which is passed on. */
 const NAMELESS_MODEL = "default";
 
 const MAX_TRIES = 3;
 const PAUSES_MS = [500, 2_000];
-/** An endpoint that asks to be left alone for longer is not waited for. */
+/** Longer pauses requested by an endpoint aren't waited for. */
 const MAX_PAUSE_MS = 10_000;
-/** One reply may take so long, however steadily it comes. */
+/** Maximum duration of one reply. */
 const TOTAL_MS = 15 * 60 * 1000;
 
 export interface ModelSettings {
@@ -26,14 +26,14 @@ export interface ModelSettings {
   model: string | null;
   anthropicUrl: string | null;
   anthropicKey: string | null;
-  /** How long the model may be silent, before its first token and between two. */
+  /** Timeout between tokens, and before the first one. */
   silenceMs: number;
   totalMs?: number;
   egress: EgressOptions;
   clock: Clock;
 }
 
-/** The operator's model, of which there is one or none. An address that the operator has set may be private. */
+/** The operator's model, if one is configured. A configured URL may be a private address. */
 export function openModels(settings: ModelSettings): Models {
   const adapter = adapterOf(settings);
   const rooms = new Map<string, number>();
@@ -73,7 +73,7 @@ function adapterOf(settings: ModelSettings): ModelAdapter | null {
   return anthropic({ egress, baseUrl: url, apiKey: anthropicKey, model: model ?? ANTHROPIC_MODEL });
 }
 
-/** Tries again what failed before it gave anything, where the failure says that it may help. */
+/** Retries attempts that failed before the first event, if the error is retryable. */
 async function* insist(
   adapter: ModelAdapter,
   request: ModelRequest,
@@ -99,7 +99,7 @@ async function* insist(
   }
 }
 
-/** A connection that breaks in the midst of a reply has cut it off. */
+/** Error for a connection that breaks during a reply. */
 const cutOff = (error: unknown): unknown =>
   error instanceof AppError && error.code === "upstream" && error.cause !== undefined && error.retryable
     ? new AppError("llm_stream_cut", "The model's endpoint cut its reply off.", {
@@ -108,15 +108,15 @@ const cutOff = (error: unknown): unknown =>
       })
     : error;
 
-/** Milliseconds to wait before another try; null where there is none. */
+/** Milliseconds to wait before another attempt; null for none. */
 function pauseAfter(error: unknown, tried: number): number | null {
   if (!(error instanceof AppError) || !error.retryable || tried >= MAX_TRIES) return null;
-  if (error.code === "timeout") return null; // it has been waited for long enough
+  if (error.code === "timeout") return null; // the timeout was long enough
   const asked = (error.retryAfterSeconds ?? 0) * 1000;
   return asked > MAX_PAUSE_MS ? null : Math.max(asked, PAUSES_MS[tried - 1] ?? 0);
 }
 
-/** One try under its time limits and its limit of text. */
+/** One attempt with its timeouts and its text limit. */
 async function* watched(
   adapter: ModelAdapter,
   request: ModelRequest,

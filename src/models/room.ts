@@ -1,13 +1,13 @@
 import type { Egress } from "../base/egress.ts";
 import { isObject, type Json, parseJson } from "../base/json.ts";
 
-/** Where nobody says how much a model takes. */
+/** Assumed context length of a model if it is unknown. */
 export const LEAST_TOKENS = 8192;
 
 const MAX_BYTES = 4 * 1024 * 1024;
 const ASK_MS = 5_000;
 
-/** What servers call it in their lists of models: vLLM, OpenRouter, Groq, LM Studio, Anthropic; llama.cpp has it below `meta`. */
+/** Names of the context length in vLLM, OpenRouter, Groq, LM Studio, Anthropic; llama.cpp has it in `meta`. */
 const NAMES = [
   "max_model_len",
   "context_length",
@@ -31,7 +31,7 @@ interface Question {
   signal: AbortSignal;
 }
 
-/** How many tokens the endpoint's model takes; null where the endpoint doesn't say. */
+/** Context length of the endpoint's model in tokens; null if the endpoint doesn't say. */
 export async function roomOf({ egress, url, headers, model, signal }: Question): Promise<number | null> {
   let reply: Json;
   try {
@@ -41,7 +41,7 @@ export async function roomOf({ egress, url, headers, model, signal }: Question):
     reply = parseJson(new TextDecoder().decode(bytes));
   } catch (error) {
     if (signal.aborted) throw error;
-    return null; // an endpoint that can't tell: what it is asked for next shows what is wrong
+    return null; // unavailable: the next request reports the error
   }
   if (!isObject(reply)) return null;
   const { data } = reply;

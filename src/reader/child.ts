@@ -5,14 +5,14 @@ const MAX_LINKS = 500;
 const MAX_TITLE_CHARACTERS = 500;
 const MAX_ADDRESS_CHARACTERS = 8192;
 
-/** Reads one page from standard input and writes what is to be read of it to standard output. The exit code. */
+/** The child process: reads a page from standard input, writes its content and returns the exit code. */
 export async function readChild(): Promise<number> {
   const source: PageSource = await Bun.stdin.json();
   await Bun.write(Bun.stdout, JSON.stringify(await readPage(source)));
   return 0;
 }
 
-/** What nobody sees, and what is no text. */
+/** Invisible elements, and elements without text. */
 const UNSEEN = [
   ...[
     "script",
@@ -39,7 +39,7 @@ const UNSEEN = [
 const DOCTYPE = /^\s*<!doctype[^>]*>/i;
 const OF_HEAD = ["TITLE", "META", "LINK", "BASE", "STYLE", "SCRIPT"];
 
-/** Puts what stands beside head and body into them: pages may leave out these tags, and the parser doesn't add them. */
+/** Moves what is outside head and body into them: pages may omit these tags, and the parser doesn't add them. */
 function arrange(document: Document): void {
   const root = document.documentElement;
   const [head, body] = [document.createElement("head"), document.createElement("body")];
@@ -52,7 +52,7 @@ function arrange(document: Document): void {
   root.replaceChildren(head, body);
 }
 
-/** Signs that take no room: they hide words from people and not from programs. */
+/** Zero-width characters: they hide words from people but not from programs. */
 const INVISIBLE = /[\u{200B}-\u{200F}\u{202A}-\u{202E}\u{2060}-\u{206F}\u{FEFF}\u{E0000}-\u{E007F}\p{Cc}]/gu;
 const visible = (text: string) => text.replace(INVISIBLE, (sign) => (/[\n\t]/.test(sign) ? sign : ""));
 
@@ -130,7 +130,7 @@ function linksOf(document: Document): PageLink[] {
   return [...links].map(([url, text]) => ({ text, url }));
 }
 
-/** Null for what is no address of the web, or one that nobody takes: a long base would stand in each of a page's links. */
+/** Null if it isn't a web URL, or is too long: a long base would be repeated in each of a page's links. */
 function absolute(address: string, base: string): string | null {
   if (!URL.canParse(address, base)) return null;
   const url = new URL(address, base);

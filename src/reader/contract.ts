@@ -3,7 +3,7 @@ export type PageFormat = (typeof PAGE_FORMATS)[number];
 
 export interface PageSource {
   html: string;
-  /** Where it came from, against which its links are read. */
+  /** URL of the page, which its links are relative to. */
   url: string;
   format: PageFormat;
 }
@@ -13,18 +13,18 @@ export interface PageLink {
   url: string;
 }
 
-/** What a person would read of a page. */
+/** The content of a page that a person would read. */
 export interface ReadPage {
   title: string | null;
   content: string;
-  /** Of the whole page, each address once, http and https only. */
+  /** All links of the page, without duplicates, http and https only. */
   links: PageLink[];
-  /** ISO 8601; null where the page does not tell. */
+  /** ISO 8601; null if the page doesn't say. */
   publishedAt: string | null;
 }
 
-/** Reads pages of the web in a process of its own: no script of theirs runs, and nothing that they name is fetched. */
+/** Reads web pages in child processes: their scripts don't run, and their resources aren't fetched. */
 export interface Reader {
-  /** Throws `upstream` for a page that can't be read, and `rate_limited`. */
+  /** Throws `upstream` for an unreadable page, and `rate_limited`. */
   read(source: PageSource, signal: AbortSignal, organizationId?: string): Promise<ReadPage>;
 }

@@ -10,10 +10,10 @@ const READ: Chore = {
   tooMuch: (why) => new AppError("upstream", `The page takes ${why} to read.`),
 };
 
-/** Processes that read at once. */
+/** Maximum number of concurrent child processes. */
 const MAX_CHILDREN = 4;
 
-/** Pages read by `self`: one process for each, which ends with it. */
+/** Reads pages in child processes started by `self`: one process for each page. */
 export function openReader(self: readonly string[]): Reader {
   const semaphore = openFairSemaphore(MAX_CHILDREN, "pages");
   return {

@@ -5,12 +5,12 @@ import { lineOfFault, type Performed, perform, type Talk } from "./perform.ts";
 import type { FromScript, ScriptFault, ToScript } from "./protocol.ts";
 import { openSources } from "./source.ts";
 
-/** The memory that most scripts have: the first instance is made before one asks. */
+/** The usual memory limit of scripts: an instance with it is created in advance. */
 const USUAL_MIB = 64;
-/** Inputs and outputs of so many characters together leave copies behind that are better collected at once. */
+/** Longer inputs and outputs leave copies that are better collected immediately. */
 const LONG_CHARACTERS = 512 * 1024;
 
-/** Runs one script after the other, as its parent asks, until the parent closes the pipe. The exit code. */
+/** The child process: runs scripts one at a time until the parent closes the pipe. Returns the exit code. */
 export async function scriptChild(): Promise<number> {
   dieWithParent();
   const read = openSources();
@@ -21,7 +21,7 @@ export async function scriptChild(): Promise<number> {
     const frame = pipe.receive();
     if (frame === null) return 0;
     const asked = frame.head as unknown as ToScript;
-    if ("reply" in asked) continue; // of a job that has ended
+    if ("reply" in asked) continue; // reply for a job that has ended
     const { job, organizationId, memoryMb, source } = asked;
     const instance = await instanceFor(organizationId, memoryMb);
     const input = frame.bytes.toString();
@@ -40,8 +40,8 @@ export async function scriptChild(): Promise<number> {
 }
 
 /**
- * One instance at a time: what an organization's scripts have left in memory is never another one's. The first goes to
- * whoever asks first.
+ * Keeps one instance at a time, because another organization must not see what scripts left in memory. The first one is
+ * given to the first caller.
  */
 function openInstances(open: (memoryMb: number) => Promise<Instance>) {
   let kept: { organizationId: string; memoryMb: number; instance: Instance } | undefined;
@@ -56,13 +56,13 @@ function openInstances(open: (memoryMb: number) => Promise<Instance>) {
   };
 }
 
-/** Where types are taken out, a fault may be told of an earlier line than it is in. */
+/** Removing types can shift an error to an earlier line, so the line is taken from the original source. */
 function unread(instance: Instance, source: string, fault: ScriptFault): Performed {
   try {
     const line = Math.max(fault.line ?? 0, lineOfFault(instance, source) ?? 0) || null;
     return { items: -1, fault: { ...fault, line }, isBroken: false };
   } catch {
-    return { items: -1, fault, isBroken: true }; // nested too deeply for either, which leaves the engine in pieces
+    return { items: -1, fault, isBroken: true }; // nested too deeply for both, which corrupts the engine
   }
 }
 
@@ -87,7 +87,7 @@ function talkOf(job: number, count: (characters: number) => void): Talk {
   };
 }
 
-/** The parent waits for no answer any more. */
+/** The parent has stopped waiting for a reply. */
 function gone(): Frame {
   process.exit(0);
 }

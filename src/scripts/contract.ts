@@ -1,10 +1,10 @@
 import type { Json } from "../base/json.ts";
 import type { LogLevel } from "../executors/contract.ts";
 
-/** What a script may call of `weir`, beside `weir.now`. */
+/** The functions of `weir` that a script can call, besides `weir.now`. */
 export type WeirFunction = "http" | "sql";
 
-/** JSON as UTF-8, in pieces that are written one after the other. */
+/** JSON as UTF-8, in consecutive pieces. */
 export type JsonBytes = readonly Uint8Array[];
 
 /** One run of a script. */
@@ -12,12 +12,12 @@ export interface ScriptWork {
   /** TypeScript or JavaScript: a module whose default export is called with the input and `weir`. */
   source: string;
   input: JsonBytes;
-  /** MiB that its values may take; 256 at most. */
+  /** Memory for its values in MiB; maximum: 256. */
   memoryMb: number;
   timeoutMs: number;
-  /** What its clock shows throughout, in milliseconds. */
+  /** The constant time of its clock, in milliseconds. */
   now: number;
-  /** Of `Math.random`. */
+  /** Seed of `Math.random`. */
   seed: number;
 }
 
@@ -26,28 +26,28 @@ export interface ScriptLine {
   message: string;
 }
 
-/** What the script reaches outside of its process. */
+/** What a script can access outside its process. */
 export interface ScriptHost {
   organizationId: string;
   signal: AbortSignal;
-  /** Carries out a call. An `AppError` goes to the script, every other error ends it. */
+  /** Runs a call. An `AppError` is thrown in the script; any other error ends it. */
   call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<JsonBytes>;
-  /** A line that the script has logged; the first thousand come here. */
+  /** A line logged by the script; only the first thousand are passed on. */
   log(line: ScriptLine): void;
 }
 
 export interface ScriptOutput {
   json: Buffer;
-  /** Of a list the number of its items. */
+  /** Number of items if it is a list. */
   items: number | null;
 }
 
 /**
- * Runs scripts of tenants in QuickJS, each in a locked child process, which stays for the same organization's next one
+ * Runs tenants' scripts in QuickJS, each in a locked child process that is kept for the same organization's next script
  * (docs/decisions/scripts.md).
  *
- * Throws `script_error` with `details.line` for a fault of the script, `script_timeout`, `script_memory`,
- * `result_too_large`, the signal's reason, and what `call` throws that is no `AppError`.
+ * Throws `script_error` with `details.line` for an error in the script, `script_timeout`, `script_memory`,
+ * `result_too_large`, the signal's reason, and errors of `call` other than `AppError`.
  */
 export interface Scripts {
   run(work: ScriptWork, host: ScriptHost): Promise<ScriptOutput>;

@@ -5,16 +5,16 @@ import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSWASMModule } f
 
 const MIB = 1024 * 1024;
 const PAGES_PER_MIB = 16;
-/** What the engine itself takes, of all that it may have. */
+/** Memory of the engine itself, part of the limit. */
 const ENGINE_MIB = 3;
-/** The code asks for 16 to begin with. */
+/** The compiled code requires an initial memory of at least 16. */
 const LEAST_MIB = 18;
 const MAX_STACK_BYTES = 256 * 1024;
 
-/** A QuickJS of its own memory, which one organization's scripts use one after the other. */
+/** A QuickJS engine with its own memory, for scripts of one organization, one at a time. */
 export interface Instance {
   newRuntime(): ReturnType<QuickJSWASMModule["newRuntime"]>;
-  /** Whether a script has come near the end of its memory. */
+  /** Whether a script has used nearly all of its memory. */
   isFull(): boolean;
 }
 
@@ -22,8 +22,8 @@ export interface Instance {
 export function openEngine(): (memoryMb: number) => Promise<Instance> {
   const wasmModule = new WebAssembly.Module(readFileSync(wasm));
   return async (memoryMb) => {
-    // All of it from the start, though the system lays it out only where it is written to: the library reads results
-    // from where memory that has grown meanwhile no longer is.
+    // Allocates everything at the start, which the system backs only when it is written to: the library would read
+    // results from the old address of memory that has grown.
     const size = Math.max(memoryMb, LEAST_MIB);
     const pages = size * PAGES_PER_MIB;
     const wasmMemory = new WebAssembly.Memory({ initial: pages, maximum: pages });

@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { readFrame, writeFrame } from "../compute/frame.ts";
 
 const HEAD_BYTES = 4;
-/** What the child says at once; a longer output comes in parts. */
+/** Maximum size of a frame; longer output is sent in parts. */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
 export interface Frame {
@@ -13,7 +13,7 @@ export interface Frame {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** The beginning of a frame: the length of all that follows, and a JSON head; so many bytes come after it. */
+/** The start of a frame: the length of the rest, and a JSON head; `size` bytes follow. */
 export function frameHead(head: object, size: number): Buffer {
   const line = writeFrame(head);
   const length = Buffer.alloc(HEAD_BYTES);
@@ -21,7 +21,7 @@ export function frameHead(head: object, size: number): Buffer {
   return Buffer.concat([length, line]);
 }
 
-/** The frames of a stream, in order. Throws for a frame that is longer than they may be. */
+/** The frames of a stream, in order. Throws for a frame that is too long. */
 export async function* framesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
   let parts: Buffer[] = [];
   let size = 0;
@@ -46,7 +46,7 @@ export async function* framesOf(stream: ReadableStream<Uint8Array>): AsyncGenera
   }
 }
 
-/** Frames over standard input and output, for a process that waits for nothing else. */
+/** Synchronous frames over standard input and output, for a process that has nothing else to do. */
 export const pipe = {
   /** Null once the parent has closed its end. */
   receive(): Frame | null {

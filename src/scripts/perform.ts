@@ -13,10 +13,10 @@ const MAX_LOG_CHARACTERS = 256 * 1024;
 const MAX_OUTPUT_CHARACTERS = 64 * 1024 * 1024;
 const PART_CHARACTERS = 1024 * 1024;
 
-/** What the script says while it runs, and where the replies to its calls come from. */
+/** Sends the script's messages and receives the replies to its calls. */
 export interface Talk {
   ask(id: number, name: string, args: string): void;
-  /** Waits for the next reply; JSON. */
+  /** Blocks until the next reply; JSON. */
   next(): { id: number; isFault: boolean; json: string };
   log(level: string, message: string): void;
   part(json: string): void;
@@ -37,12 +37,12 @@ export interface Performed {
   isBroken: boolean;
 }
 
-/** Thrown by the script, as a value of its own. */
+/** A value thrown by the script itself. */
 class Thrown {
   constructor(readonly handle: QuickJSHandle) {}
 }
 
-/** Where QuickJS finds a fault in the grammar of a source; null where it finds none, as in types. */
+/** The line of a syntax error in a source, according to QuickJS; null if there is none, as for errors in types. */
 export function lineOfFault(instance: Instance, source: string): number | null {
   const runtime = instance.newRuntime();
   const vm = runtime.newContext();
@@ -59,7 +59,7 @@ function lineIn(stack = ""): number | null {
   return line === undefined ? null : Number(line);
 }
 
-/** Runs a script to its end in a fresh context; the output goes to `talk` in parts. */
+/** Runs a script to its end in a new context; sends the output to `talk` in parts. */
 export function perform(instance: Instance, job: Job, talk: Talk): Performed {
   const deadline = performance.now() + job.timeoutMs;
   let isLate = false;
@@ -90,7 +90,7 @@ export function perform(instance: Instance, job: Job, talk: Talk): Performed {
   }
 }
 
-/** The engine itself has ended: what its memory holds is of no use any more. */
+/** The error for a failure of the engine itself, whose memory can no longer be used. */
 function brokenBy(error: unknown, isLate: boolean): ScriptFault {
   if (isLate) return LATE;
   const isNested = error instanceof RangeError && /call stack/i.test(error.message);
@@ -108,7 +108,7 @@ const FULL: ScriptFault = {
   line: null,
 };
 
-/** What the script did is told as it is. */
+/** An error whose message is reported unchanged. */
 class Refused extends Error {
   constructor(readonly fault: ScriptFault) {
     super(fault.message);
@@ -155,7 +155,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
   };
 
   return {
-    /** The number of items of an output that is a list, else -1. */
+    /** Runs the script. Returns the number of items if the output is a list, else -1. */
     run(isLate: () => boolean): number {
       if (!run || !part) throw refused("The engine did not start.");
       const loaded = take(vm.evalCode(job.code, FILE, { type: "module" }));
@@ -166,7 +166,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
         );
       const output = settled(call(run, main, keep(vm.newString(job.input))), isLate);
       const json = keep(vm.getProp(output, "json"));
-      if (vm.typeof(json) !== "string") throw new Refused(FULL); // not even this could be read
+      if (vm.typeof(json) !== "string") throw new Refused(FULL); // out of memory even for this
       const length = lengthOf(json);
       if (length > MAX_OUTPUT_CHARACTERS)
         throw refused("The output is longer than 64 MiB of JSON. Return less.", "result_too_large");
@@ -191,7 +191,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
         return instance.isFull() ? FULL : { code: "script_error", message: "The script failed.", line: null };
       }
       const { name, message, stack = "" } = JSON.parse(told.value.consume((text) => vm.getString(text)));
-      // Where no memory is left for the error itself, the engine throws null.
+      // If there is no memory for the error itself, the engine throws null.
       if (/^out of memory$/.test(message) || (name === undefined && message === "" && instance.isFull()))
         return FULL;
       return {
@@ -208,7 +208,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
   };
 }
 
-/** Reads JSON in parts; true once it is nested more deeply than JSON may be. */
+/** Reads JSON in parts; returns true once it is nested too deeply. */
 function depthMeter(): (part: string) => boolean {
   let depth = 0;
   let isText = false;
@@ -232,7 +232,7 @@ function give(vm: QuickJSContext, name: string, value: QuickJSHandle): void {
   value.consume((given) => vm.setProp(vm.global, name, given));
 }
 
-/** Takes a line of the log; false once no more are taken. */
+/** Sends a log line; returns false once the limit is reached. */
 function sayer(vm: QuickJSContext, talk: Talk) {
   let lines = 0;
   let left = MAX_LOG_CHARACTERS;

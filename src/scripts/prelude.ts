@@ -1,6 +1,6 @@
 /**
- * Runs in QuickJS before a script: takes the host's functions out of the script's sight, freezes the clock, and keeps
- * what it needs of the language before the script can change it.
+ * Runs in QuickJS before a script: hides the host's functions from the script, freezes the clock, and saves the
+ * built-ins it needs before the script can change them.
  */
 export const PRELUDE = `(() => {
   "use strict";

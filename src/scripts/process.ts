@@ -16,22 +16,22 @@ import type { FromScript, ScriptFault, ToScript } from "./protocol.ts";
 
 const MIB = 1024 * 1024;
 const WATCH_MS = 10;
-/** What a process may hold beside the memory of its script: at the default 64 MiB less than 150 MB in all. */
+/** Memory of a process in addition to its script's: with the default of 64 MiB less than 150 MB in total. */
 const BASE_BYTES = 72 * MIB;
-/** A process that has grown by more than this gives way to a new one. */
+/** A process that has grown by more than this is replaced. */
 const WORN_BYTES = 30 * MIB;
-/** After its deadline a script that does nothing but call a long function of the language has so long to notice. */
+/** Time after its deadline for a script in a long built-in function to notice the interrupt. */
 const GRACE_MS = 500;
 const START_MS = 30_000;
-/** The JSON of an output as UTF-8, of which a character may take three bytes. */
+/** Maximum size of an output's JSON as UTF-8, which may have three bytes per character. */
 const MAX_OUTPUT_BYTES = 64 * MIB;
 
 /** One process that runs scripts, one at a time. */
 export interface ScriptChild {
-  /** Whose scripts it has run; null before the first. */
+  /** The organization whose scripts it has run; null before the first. */
   readonly organizationId: string | null;
   readonly isAlive: boolean;
-  /** False where its scripts have left it larger than it should be. */
+  /** False if its scripts have left too much memory in use. */
   isFit(): boolean;
   run(work: ScriptWork, host: ScriptHost): Promise<ScriptOutput>;
   kill(): void;
@@ -43,13 +43,13 @@ interface UnderWay {
   host: ScriptHost;
   parts: Buffer[];
   bytes: number;
-  /** Ends the calls that nobody waits for any more. */
+  /** Aborts calls whose result is no longer needed. */
   over: AbortController;
   calls: Set<Promise<void>>;
   end(outcome: { items: number } | { error: unknown }): void;
 }
 
-/** Starts a process by `self`, the command that starts this program. */
+/** Starts a process with the command `self`. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the process and the script that it runs
 export function startScriptChild(self: readonly string[]): ScriptChild {
   let organizationId: string | null = null;
@@ -59,7 +59,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
   let current: UnderWay | null = null;
   const ready = Promise.withResolvers<boolean>();
   const spawned = Bun.spawn([...self, "__script"], {
-    // Nothing of ours: no keys, no tokens, no proxies.
+    // Nothing from Weir's environment: no keys, no tokens, no proxies.
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", ...envFor({ read: [], write: [] }) },
     stdio: ["pipe", "pipe", "ignore"],
   });
@@ -77,7 +77,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
     }
   };
   const send = (head: ToScript, bytes: JsonBytes) => {
-    sending = sending.then(() => write(head, bytes)).catch(() => undefined); // it has ended, which is told below
+    sending = sending.then(() => write(head, bytes)).catch(() => undefined); // the process has ended, which is handled below
   };
 
   const take = ({ head, bytes }: Frame) => {
@@ -120,7 +120,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
     get isAlive() {
       return isAlive;
     },
-    // before it is ready it has run nothing
+    // a process that isn't ready yet hasn't run anything
     isFit: () => restBytes === 0 || residentBytes(spawned.pid) <= restBytes + WORN_BYTES,
     async run(work, host) {
       if (!(await soon(ready.promise))) {
@@ -168,7 +168,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
   };
 }
 
-/** Whether it comes in the time that a process takes to start. */
+/** Whether the promise resolves within the time that a process needs to start. */
 async function soon(isReady: Promise<boolean>): Promise<boolean> {
   let timer: Timer | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -179,9 +179,9 @@ async function soon(isReady: Promise<boolean>): Promise<boolean> {
 
 const sizeOf = (bytes: JsonBytes): number => bytes.reduce((sum, { length }) => sum + length, 0);
 
-/** Ends a script that its process can't end by itself. */
+/** Kills the process of a script that exceeds its limits and doesn't end. */
 function guardOf(pid: number, { memoryMb, timeoutMs, input }: ScriptWork, fail: (error: AppError) => void) {
-  // the input is there as bytes and as text before the script has it
+  // the input exists as bytes and as text before the script receives it
   const most = BASE_BYTES + memoryMb * MIB + 2 * sizeOf(input);
   const watch = setInterval(() => {
     if (residentBytes(pid) > most) fail(errorOf(FULL));
@@ -201,7 +201,7 @@ function takePart(way: UnderWay, part: Buffer): void {
   way.parts.push(part);
 }
 
-/** Carries out one call and sends the reply. */
+/** Runs one call and sends the reply. */
 async function answer(
   { job, host, over, end }: UnderWay,
   { id, name }: { id: number; name: string },

@@ -3,12 +3,12 @@ import { openSemaphore } from "../base/semaphore.ts";
 import type { Scripts } from "./contract.ts";
 import { type ScriptChild, startScriptChild } from "./process.ts";
 
-/** Scripts that run at once, many of which wait for their calls; half of them for one organization. */
+/** Number of concurrent scripts, many of which wait for their calls; half of them for one organization. */
 const CHILDREN = Math.max(4, availableParallelism());
-/** How long a process stays ready for the next script. */
+/** How long an idle process is kept for the next script. */
 const WARM_MS = 120_000;
 
-/** Runs scripts by `self`, the command that starts this program. Starts no process before the first. */
+/** Runs scripts in child processes started by `self`. Starts no process before the first script. */
 export function openScripts(self: readonly string[]): Scripts {
   const semaphore = openSemaphore(CHILDREN, { mostOfOne: CHILDREN / 2 });
   const children = new Set<ScriptChild>();
@@ -26,7 +26,7 @@ export function openScripts(self: readonly string[]): Scripts {
     return child;
   };
 
-  /** The organization's own, or a new one, or one of another, whose memory it then drops. */
+  /** The organization's own process, or a new one, or another organization's, which then discards its memory. */
   const take = (organizationId: string): ScriptChild => {
     for (const child of idle) if (!child.isFit()) child.kill();
     idle = idle.filter((child) => child.isAlive);

@@ -1,11 +1,11 @@
 import { transform } from "sucrase";
 import type { ScriptFault } from "./protocol.ts";
 
-/** Sources are kept as the engine reads them, since the next run is often of the same one. */
+/** Number of cached sources without types, because the same source is often run again. */
 const MAX_KEPT = 32;
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 
-/** Takes the types out of sources, whose lines stay where they are. */
+/** Removes types from sources without changing their lines. */
 export function openSources() {
   const kept = new Map<string, string>();
   return (source: string): { code: string } | { fault: ScriptFault } => {

@@ -4,7 +4,7 @@ type Freshness = (typeof FRESHNESS)[number];
 interface SearchQuery {
   query: string;
   maxResults: number;
-  /** Only what is at most so old, as far as the engine knows; null for all. */
+  /** Maximum age of results, as far as the search engine knows; null for all. */
   freshness: Freshness | null;
 }
 
@@ -12,22 +12,22 @@ export interface Hit {
   title: string;
   url: string;
   snippet: string;
-  /** ISO 8601; null where the engine does not tell. */
+  /** ISO 8601; null if the search engine doesn't say. */
   publishedAt: string | null;
 }
 
 /** The operator's search engine. */
 export interface Search {
-  /** Null where none is configured. */
+  /** Null if none is configured. */
   readonly provider: string | null;
   /**
-   * Best first, addresses of the web only. Throws `search_not_configured`, and `upstream`, retryable where it may
-   * pass, such as a limit that is reached.
+   * Best first, web URLs only. Throws `search_not_configured`, and `upstream`, retryable for temporary errors such as a
+   * rate limit.
    */
   find(query: SearchQuery, signal: AbortSignal): Promise<Hit[]>;
 }
 
-/** One engine's protocol. */
+/** The protocol of one search engine. */
 export interface Engine {
   readonly provider: string;
   find(query: SearchQuery, signal: AbortSignal): Promise<Hit[]>;

@@ -10,12 +10,12 @@ const MAX_SNIPPET_CHARACTERS = 2_000;
 
 export interface EngineSettings {
   egress: Egress;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   baseUrl: string;
   key: string;
 }
 
-/** SearXNG's JSON (docs.searxng.org, Search API); the operator has to allow the format. */
+/** SearXNG's JSON format (docs.searxng.org, Search API), which its operator has to enable. */
 export const searxng = ({ egress, baseUrl }: Omit<EngineSettings, "key">): Engine => ({
   provider: "searxng",
   async find({ query, freshness, maxResults }, signal) {
@@ -29,7 +29,7 @@ export const searxng = ({ egress, baseUrl }: Omit<EngineSettings, "key">): Engin
 });
 
 const BRAVE_FRESHNESS = { day: "pd", week: "pw", month: "pm", year: "py" } as const;
-/** More than Brave gives at once. */
+/** Brave's maximum per request. */
 const BRAVE_MAX = 20;
 
 /** Brave's web search (api-dashboard.search.brave.com, Web Search). */
@@ -103,7 +103,7 @@ function parsed(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // told by the caller, in words that help
+    return null; // the caller reports a better error
   }
 }
 
@@ -121,7 +121,7 @@ function hits(results: Json | undefined, names: { snippet: string; date: string 
     }));
 }
 
-/** Brave marks the words that were looked for, and writes signs as entities. */
+/** Brave highlights the search terms, and writes some characters as entities. */
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: "&",
   lt: "<",

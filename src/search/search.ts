@@ -16,7 +16,7 @@ export interface SearchSettings {
   egress: EgressOptions;
 }
 
-/** The first engine of these that the operator has set up. An address that the operator has set may be private. */
+/** The first of these search engines that the operator has configured. A configured URL may be a private address. */
 export function openSearch(settings: SearchSettings): Search {
   const engine = engineOf(settings);
   return {

@@ -1,6 +1,6 @@
-/** Days and times of day by integer arithmetic: a `Date` ends with the year 275760 and holds no microseconds. */
+/** Dates and times by integer arithmetic: a `Date` is limited to the year 275760 and to milliseconds. */
 
-/** Returns the day that is so many days after 1970-01-01, as `YYYY-MM-DD`; years beyond 9999 have more digits. */
+/** Returns a date, in days since 1970-01-01, as `YYYY-MM-DD`; years beyond 9999 have more digits. */
 export function dayText(days: number): string {
   // Howard Hinnant, "chrono-compatible low-level date algorithms": civil_from_days.
   const shifted = days + 719_468;
@@ -21,7 +21,7 @@ export function dayText(days: number): string {
   return `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
 }
 
-/** Returns a time of day as `HH:MM:SS`, with a fraction of so many digits where it has one. */
+/** Returns a time of day as `HH:MM:SS`, with a fraction of `digits` digits if it isn't 0. */
 export function clockText(seconds: number, fraction: number, digits: number): string {
   const whole = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
   return fraction === 0 ? whole : `${whole}.${String(fraction).padStart(digits, "0")}`;
@@ -29,9 +29,9 @@ export function clockText(seconds: number, fraction: number, digits: number): st
 
 const two = (value: number) => String(value).padStart(2, "0");
 
-/** 0001-01-01, before which Parquet and Iceberg hold nothing that all readers read. */
+/** 0001-01-01, the earliest date that all readers of Parquet and Iceberg support. */
 export const FIRST_DAY = -719_162;
-/** The day after the last one of 5874897, which is the last year of a date. */
+/** The day after the last one of 5874897, the last year of DuckDB's DATE. */
 export const END_OF_DAYS = 2_145_042_906;
-/** 294247-01-01: a timestamp of microseconds ends within that year. */
+/** 294247-01-01: timestamps in microseconds end during that year. */
 export const END_OF_INSTANTS = 106_751_982;

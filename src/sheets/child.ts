@@ -2,7 +2,7 @@ import { diskFull } from "../base/disk.ts";
 import type { SheetAnswer, SheetSource } from "./contract.ts";
 import { FileFault } from "./fault.ts";
 
-/** Reads which file to read from standard input and writes its tables to standard output. The exit code. */
+/** The child process: reads a source from standard input, writes its tables and returns the exit code. */
 export async function sheetChild(): Promise<number> {
   const source: SheetSource = await Bun.stdin.json();
   await Bun.write(Bun.stdout, JSON.stringify(await answerTo(source)));

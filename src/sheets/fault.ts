@@ -1,7 +1,7 @@
-/** What is wrong with the file that is read, as a sentence for whoever gave it. */
+/** An error in the file, as a sentence for its owner. */
 export class FileFault extends Error {
   override readonly name = "FileFault";
 }
 
-/** The fault of a file whose parts contradict each other, or that breaks its format's rules. */
+/** The error for a file that is inconsistent or violates its format. */
 export const damaged = (what: string) => new FileFault(`The file is damaged: ${what}.`);

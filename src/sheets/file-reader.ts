@@ -2,13 +2,13 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const BLOCK_BYTES = 256 * 1024;
 
-/** Reads a file in order, in blocks. Synchronous, as the rows that are made of it. */
+/** Reads a file sequentially, in blocks. Synchronous, like the conversion of its rows. */
 export class FileReader implements Disposable {
   readonly #file: number;
   readonly bytes: number;
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
-  /** How many bytes of the file stand before the end of the block. */
+  /** Position in the file of the end of the block. */
   #loaded = 0;
 
   constructor(path: string) {
@@ -16,12 +16,12 @@ export class FileReader implements Disposable {
     this.bytes = fstatSync(this.#file).size;
   }
 
-  /** What has not been taken yet. */
+  /** Number of bytes not yet read. */
   get left(): number {
     return this.bytes - this.#loaded + this.#block.length - this.#at;
   }
 
-  /** The next bytes. Throws `RangeError` where fewer are left. */
+  /** The next bytes. Throws `RangeError` if there are fewer. */
   take(count: number): Buffer {
     const at = this.#pass(count);
     return this.#block.subarray(at, at + count);
@@ -32,13 +32,13 @@ export class FileReader implements Disposable {
     return this.#block[at] ?? 0;
   }
 
-  /** A number of 32 bits without sign. */
+  /** An unsigned 32-bit integer. */
   number(): number {
     const at = this.#pass(4);
     return this.#block.readUInt32LE(at);
   }
 
-  /** Moves past so many bytes, and returns where they begin in the block: a new one may be loaded for them. */
+  /** Skips bytes and returns their position in the block, which may have to be loaded first. */
   #pass(count: number): number {
     if (this.#at + count > this.#block.length) this.#load(count);
     this.#at += count;

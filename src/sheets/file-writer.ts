@@ -1,13 +1,13 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 
 const BLOCK_BYTES = 256 * 1024;
-/** Fits into an empty block, whatever it becomes in UTF-8. */
+/** Fits into an empty block, whatever its length in UTF-8. */
 const MAX_INLINE_CHARACTERS = 64 * 1024;
 const LINE_FEED = 10;
 const COMMA = 44;
 const QUOTE = 34;
 
-/** Writes a file in order, in blocks. Synchronous: nothing gathers in memory while a parser goes on. */
+/** Writes a file sequentially, in blocks. Synchronous, so that nothing accumulates in memory while a parser runs. */
 export class FileWriter {
   readonly #file: number;
   readonly #block = Buffer.allocUnsafe(BLOCK_BYTES);
@@ -27,7 +27,7 @@ export class FileWriter {
     this.#block[this.#used++] = value;
   }
 
-  /** A number of 32 bits without sign. */
+  /** An unsigned 32-bit integer. */
   number(value: number): void {
     if (this.#used + 4 > BLOCK_BYTES) this.#flush();
     this.#used = this.#block.writeUInt32LE(value, this.#used);
@@ -46,7 +46,7 @@ export class FileWriter {
     this.#used += this.#block.write(value, this.#used);
   }
 
-  /** The length of a value in bytes, and the value. */
+  /** A value preceded by its length in bytes. */
   sized(value: Uint8Array | string): void {
     if (typeof value !== "string" || value.length > MAX_INLINE_CHARACTERS) {
       const bytes = typeof value === "string" ? Buffer.from(value) : value;
@@ -75,7 +75,7 @@ export class FileWriter {
   }
 }
 
-/** Writes rows as `SheetTable.path` describes them. */
+/** Writes rows in the format of `SheetTable.path`. */
 export class CsvWriter {
   readonly #to: FileWriter;
   #rowAt = 0;
@@ -87,7 +87,7 @@ export class CsvWriter {
     this.#to = new FileWriter(path);
   }
 
-  /** Adds a value to the row, UTF-8 where it is bytes; null is NULL. */
+  /** Adds a value to the row; bytes are UTF-8, null is NULL. */
   value(value: Uint8Array | string | null, isQuoted: boolean): void {
     if (this.#isFirst) this.#isFirst = false;
     else this.#to.byte(COMMA);

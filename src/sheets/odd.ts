@@ -3,11 +3,11 @@ import type { OddValues } from "./contract.ts";
 const MAX_EXAMPLES = 3;
 const MAX_CHARACTERS = 200;
 
-/** Counts what happened to the values of one column, with the first of them as examples. */
+/** Counts changed values of one column by reason, with the first ones as examples. */
 export class Odd {
   readonly #found = new Map<string, { count: number; examples: string[] }>();
 
-  /** `example` is asked for only where it is kept. */
+  /** Calls `example` only if it is kept. */
   add(reason: string, example: () => string): void {
     const found = this.#found.get(reason) ?? { count: 0, examples: [] };
     this.#found.set(reason, found);
@@ -16,7 +16,7 @@ export class Odd {
       found.examples.push(example().slice(0, MAX_CHARACTERS).toWellFormed());
   }
 
-  /** Takes what another one has counted. */
+  /** Adds the counts of another instance. */
   take(other: Odd): void {
     for (const [reason, { count, examples }] of other.#found) {
       const own = this.#found.get(reason) ?? { count: 0, examples: [] };

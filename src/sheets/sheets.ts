@@ -11,10 +11,10 @@ const READ: Chore = {
     new AppError("upstream", `Couldn't read the file: it takes ${why}. Split it into smaller files.`),
 };
 
-/** Processes that read at once. */
+/** Maximum number of concurrent child processes. */
 const MAX_CHILDREN = 4;
 
-/** Reads sheets by `self`: one process for each file, which ends with it. */
+/** Reads sheets in child processes started by `self`: one process for each file. */
 export function openSheets(self: readonly string[]): Sheets {
   const semaphore = openFairSemaphore(MAX_CHILDREN, "files");
   return {

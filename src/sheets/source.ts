@@ -5,7 +5,7 @@ import type { SheetSource, SheetTable } from "./contract.ts";
 import { FileFault } from "./fault.ts";
 import { readWorkbook } from "./xlsx/tables.ts";
 
-/** Reads a file into CSV files of a new folder. Throws `FileFault`. */
+/** Converts a file to CSV files in a new folder. Throws `FileFault`. */
 export async function readSource(source: SheetSource): Promise<SheetTable[]> {
   const { size: bytes } = statSync(source.path);
   if (bytes === 0) throw new FileFault("The file is empty: it has 0 bytes.");

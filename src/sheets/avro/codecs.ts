@@ -2,7 +2,7 @@ import { crc32, inflateRawSync, zstdDecompressSync } from "node:zlib";
 import { damaged, FileFault } from "../fault.ts";
 import { unsnap } from "./snappy.ts";
 
-/** A block is read as a whole; those that programs write have some kilobytes to some megabytes. */
+/** Maximum size of a block, which is read as a whole; usual blocks have kilobytes to a few megabytes. */
 export const MAX_BLOCK_BYTES = 128 * 1024 * 1024;
 
 type Codec = (bytes: Buffer) => Buffer;
@@ -16,7 +16,7 @@ const CODECS = new Map<string, Codec>([
   ["snappy", withoutSum],
 ]);
 
-/** Returns what decompresses the blocks of a file. Throws `FileFault` for a codec that Weir doesn't have. */
+/** Returns the decompressor for the blocks of a file. Throws `FileFault` for an unsupported codec. */
 export function codecNamed(name: string): Codec {
   const codec = CODECS.get(name);
   const known = [...CODECS.keys()].join(", ");
@@ -38,7 +38,7 @@ export function codecNamed(name: string): Codec {
 
 export const TOO_LARGE = "A block of the file is larger than 128 MiB. Write the file with smaller blocks.";
 
-/** A block of snappy ends with a check sum of what was compressed. */
+/** A snappy block ends with a checksum of the uncompressed bytes. */
 function withoutSum(bytes: Buffer): Buffer {
   if (bytes.length < 4) throw damaged("a block ends early");
   const plain = unsnap(bytes.subarray(0, -4), MAX_BLOCK_BYTES);

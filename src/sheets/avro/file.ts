@@ -11,11 +11,11 @@ import { Tap } from "./tap.ts";
 
 const MAGIC = Buffer.from("Obj\x01", "latin1");
 const SYNC_BYTES = 16;
-/** A length in Avro takes as many bytes at most. */
+/** Maximum number of bytes of a length in Avro. */
 const MAX_LENGTH_BYTES = 10;
 const MAX_METADATA_BYTES = 16 * 1024 * 1024;
 
-/** Reads an Avro container file into a CSV file of the folder. Throws `FileFault`. */
+/** Converts an Avro container file to a CSV file in the folder. Throws `FileFault`. */
 export function readAvro(path: string, folder: string): SheetTable {
   using file = new FileReader(path);
   try {
@@ -62,17 +62,17 @@ function tableOf(file: FileReader, path: string): SheetTable {
   };
 }
 
-/** Timestamps as well: a later one may make the column a text. */
+/** Includes timestamps: a later one may turn the column into text. */
 const isQuoted = (type: string) => /^(?:VARCHAR|JSON|BLOB|TIMESTAMP)/.test(type);
 
-/** What stands before the blocks, by name. */
+/** The metadata in the header, by name. */
 function metadataOf(file: FileReader): Map<string, Buffer> {
   if (file.left < MAGIC.length || !file.take(MAGIC.length).equals(MAGIC)) {
     throw new FileFault("The file isn't an Avro container file (.avro).");
   }
   const metadata = new Map<string, Buffer>();
   for (let count = numberOf(file); count !== 0; count = numberOf(file)) {
-    if (count < 0) numberOf(file); // the bytes of the block, for who skips it
+    if (count < 0) numberOf(file); // size of the block in bytes, for readers that skip it
     for (let entry = Math.abs(count); entry > 0; entry--) {
       const key = Buffer.from(bytesOf(file, lengthOf(file, MAX_METADATA_BYTES)));
       metadata.set(key.toString(), Buffer.from(bytesOf(file, lengthOf(file, MAX_METADATA_BYTES))));
@@ -91,7 +91,7 @@ function schemaIn(metadata: ReadonlyMap<string, Buffer>): Json {
   }
 }
 
-/** A zigzag number, byte by byte: where it ends is not known before. */
+/** A zigzag number, read byte by byte because its length isn't known in advance. */
 function numberOf(file: FileReader): number {
   const bytes: number[] = [];
   do bytes.push(bytesOf(file, 1)[0] ?? 0);

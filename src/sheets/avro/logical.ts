@@ -2,12 +2,12 @@ import { clockText, dayText, END_OF_DAYS, END_OF_INSTANTS, FIRST_DAY } from "../
 import type { Tap } from "./tap.ts";
 import { type Reading, reading } from "./types.ts";
 
-/** What a schema says of a logical type. */
+/** A logical type in a schema. */
 export interface LogicalType {
   logicalType: string;
   precision?: unknown;
   scale?: unknown;
-  /** Bytes of a fixed. */
+  /** Size of a `fixed` type in bytes. */
   size: number | null;
 }
 
@@ -18,7 +18,7 @@ const LOST_INSTANT = "timestamps outside the years 1 to 294246 became NULL";
 const LOST_TIME = "times beyond a day became NULL";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** How values of logical types read, by base type and name; null for those that break the rules. */
+/** How to read logical types, by base type and name; null for invalid ones. */
 export const LOGICAL: ReadonlyMap<string, (logical: LogicalType) => Reading | null> = new Map([
   ["bytes decimal", decimal],
   ["fixed decimal", decimal],
@@ -36,7 +36,7 @@ export const LOGICAL: ReadonlyMap<string, (logical: LogicalType) => Reading | nu
   ["fixed duration", duration],
 ]);
 
-/** Returns how values of a logical type read; null for one that is unknown or that breaks the rules: its base type counts. */
+/** Returns how to read a logical type; null if it is unknown or invalid, so that its base type applies. */
 export const logicalReading = (base: string, logical: LogicalType): Reading | null =>
   LOGICAL.get(`${base} ${logical.logicalType}`)?.(logical) ?? null;
 
@@ -79,7 +79,7 @@ function time(perSecond: number, digits: number): Reading {
   });
 }
 
-/** Text that has nanoseconds makes the column a text: no reader of Parquet holds them exactly in a timestamp. */
+/** A value with nanoseconds makes the column text: not every Parquet reader reads timestamps with them exactly. */
 function timestamp(zone: "Z" | "", perSecond: number, digits: number): Reading {
   const self = reading(zone === "Z" ? "TIMESTAMPTZ" : "TIMESTAMP", (tap) => {
     const value = tap.long();
@@ -96,7 +96,7 @@ function timestamp(zone: "Z" | "", perSecond: number, digits: number): Reading {
   return self;
 }
 
-/** Whole seconds, downwards, and what is left over. */
+/** Seconds, rounded down, and the remainder. */
 function divided(value: number | bigint, perSecond: number): { whole: number; rest: number } {
   if (typeof value === "number") {
     const whole = Math.floor(value / perSecond);
@@ -131,7 +131,7 @@ function duration({ size }: LogicalType): Reading | null {
 
 const dashed = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 
-/** Months, days and milliseconds, which can't be put together, as ISO 8601 writes them. */
+/** Months, days and milliseconds, which can't be combined, as an ISO 8601 duration. */
 function durationText(bytes: Buffer): string {
   const [months, days, ms] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8)];
   const fraction = ms % 1000 === 0 ? "" : `.${String(ms % 1000).padStart(3, "0")}`;

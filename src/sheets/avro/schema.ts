@@ -8,7 +8,7 @@ export interface AvroColumn {
   reading: Reading;
 }
 
-/** The columns of a file by its schema: the fields of a record, or one named `value` for any other type. */
+/** The columns of a schema: the fields of a record, or one named `value` for any other type. */
 export function columnsOf(schema: Json): AvroColumn[] {
   const names = new Names();
   const whole = unwrapped(schema);
@@ -26,7 +26,7 @@ function unwrapped(schema: Json): Json {
 const isRecord = (schema: Json): schema is JsonObject =>
   isObject(schema) && (schema.type === "record" || schema.type === "error");
 
-/** Builds readings from a schema, whose types may be named and used again, also within themselves. */
+/** Builds readings from a schema, whose named types may be reused, also recursively. */
 class Names {
   readonly #known = new Map<string, Reading>();
 
@@ -70,7 +70,7 @@ class Names {
     const fields: AvroColumn[] = list(schema.fields).map((field) => {
       if (!isObject(field) || typeof field.name !== "string")
         throw damaged("its schema has a field without a name");
-      // Some programs write a logical type beside the field's type, where the specification gives it no meaning.
+      // Some programs put a logical type next to the field's type, where the specification ignores it.
       return { name: field.name, reading: this.readingOf(field.type ?? null, inner) };
     });
     return fields;
@@ -108,7 +108,7 @@ const list = (value: Json | undefined): Json[] => {
 const fullName = (name: string, namespace: string) =>
   name.includes(".") || namespace === "" ? name : `${namespace}.${name}`;
 
-/** The namespace within a named type: that of its full name, its own, or that around it. */
+/** The namespace within a named type: that of its full name, its own, or that of its parent. */
 function namespaceOf({ name, namespace }: JsonObject, around: string): string {
   const dot = String(name ?? "").lastIndexOf(".");
   if (dot >= 0) return String(name).slice(0, dot);

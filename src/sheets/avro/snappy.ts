@@ -1,6 +1,6 @@
 import { damaged } from "../fault.ts";
 
-/** Decompresses a raw block of snappy (format_description.txt of google/snappy). Throws `FileFault`, and `RangeError` past `limit`. */
+/** Decompresses a raw snappy block (format_description.txt of google/snappy). Throws `FileFault`, `RangeError`. */
 export function unsnap(bytes: Buffer, limit: number): Buffer {
   let at = 0;
   const next = (count: number): number => {
@@ -36,7 +36,7 @@ export function unsnap(bytes: Buffer, limit: number): Buffer {
     const back = isNear ? ((tag >> 5) << 8) + next(1) : next((tag & 3) === 2 ? 2 : 4);
     if (back === 0 || back > filled) throw damaged("a block refers to what is before it");
     room(count);
-    // A copy may overlap what it writes: then it repeats itself.
+    // A copy may overlap its own output: then it repeats.
     for (let end = filled + count; filled < end; filled++) plain[filled] = plain[filled - back] ?? 0;
   }
   if (filled !== length) throw damaged("a block is shorter than it tells");

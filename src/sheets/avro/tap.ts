@@ -2,16 +2,16 @@ import { isUtf8 } from "node:buffer";
 import { damaged } from "../fault.ts";
 import { Odd } from "../odd.ts";
 
-/** So many bytes of a long are exact as a double; it has 64 bits at most. */
+/** Number of bytes of a long that a double represents exactly; a long has up to 64 bits. */
 const LOW_BYTES = 7;
 const MAX_LONG_BYTES = 10;
 
-/** Values in Avro's binary form, one after the other. Throws `FileFault` where they end early. */
+/** Reads values in Avro's binary encoding, in order. Throws `FileFault` if the bytes end early. */
 export class Tap {
   #at = 0;
-  /** Whether the last byte of a number said that another follows. */
+  /** Whether the last byte of a number announced another one. */
   #goesOn = false;
-  /** Where values that are lost are counted: with the column that is being read. */
+  /** Counts lost values of the current column. */
   odd = new Odd();
 
   constructor(readonly bytes: Buffer) {}
@@ -20,7 +20,7 @@ export class Tap {
     return this.bytes.length - this.#at;
   }
 
-  /** Moves past so many bytes and returns where they begin. */
+  /** Skips bytes and returns the position of the first one. */
   pass(count: number): number {
     if (count < 0 || count > this.left) throw damaged("a value continues past the end of its block");
     this.#at += count;
@@ -38,7 +38,7 @@ export class Tap {
     return value === 1;
   }
 
-  /** An int or a long; a bigint where a number might not be exact. */
+  /** An int or a long; a bigint if a double might not be exact. */
   long(): number | bigint {
     const low = this.#digits(LOW_BYTES);
     if (!this.#goesOn) return low % 2 === 0 ? low / 2 : -(low + 1) / 2;
@@ -52,7 +52,7 @@ export class Tap {
     return BigInt.asIntN(64, (sum >> 1n) ^ -(sum & 1n));
   }
 
-  /** Seven bits of each byte, the lowest first, until one has no mark that another follows, or so many are read. */
+  /** Seven bits of each byte, lowest first, until a byte without a continuation bit or `most` bytes. */
   #digits(most: number): number {
     let sum = 0;
     let scale = 1;
@@ -72,23 +72,23 @@ export class Tap {
     return value;
   }
 
-  /** How many bytes, items or values follow. */
+  /** The number of bytes, items or values that follow. */
   count(): number {
     const value = Number(this.long());
     if (!Number.isSafeInteger(value)) throw damaged("a length is out of range");
     return value;
   }
 
-  /** The items of an array or a map, block by block. */
+  /** The items of an array or a map, by blocks. */
   items(read: () => void): void {
     for (let count = this.count(); count !== 0; count = this.count()) {
-      if (count < 0) this.count(); // the bytes of the block, for who skips it
+      if (count < 0) this.count(); // size of the block in bytes, for readers that skip it
       this.checkCount(Math.abs(count));
       for (let item = Math.abs(count); item > 0; item--) read();
     }
   }
 
-  /** Items without a byte of their own, such as nulls, may be many, and not without end. */
+  /** Limits items without bytes, such as nulls, of which a short file could have billions. */
   checkCount(count: number): void {
     if (count > this.left + MAX_EMPTY_ITEMS) throw damaged("it announces more values than it has bytes for");
   }
@@ -105,7 +105,7 @@ export class Tap {
     return this.take(this.count());
   }
 
-  /** Null, and counted as lost, for bytes that are no UTF-8. */
+  /** Null, counted as lost, for invalid UTF-8. */
   string(): string | null {
     const bytes = this.blob();
     const text = bytes.toString("utf8");

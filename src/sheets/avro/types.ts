@@ -2,9 +2,9 @@ import type { SheetType } from "../contract.ts";
 import { damaged } from "../fault.ts";
 import type { Tap } from "./tap.ts";
 
-/** How values of a type become text. */
+/** How to convert values of a type to text. */
 export interface Reading {
-  /** Nanoseconds make a timestamp a text once one has been seen, so a type is final only after the last value. */
+  /** Nanoseconds turn a timestamp into text once one occurs, so the type is final only after the last value. */
   type: SheetType;
   /** The next value; null is NULL. */
   read(tap: Tap): string | null;
@@ -12,7 +12,7 @@ export interface Reading {
 
 export const reading = (type: SheetType, read: Reading["read"]): Reading => ({ type, read });
 
-/** Types whose text is JSON as it stands, but for NaN and infinities. */
+/** Types whose text is valid JSON, except for NaN and infinities. */
 const BARE = /^(?:BOOLEAN|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*|JSON)$/;
 
 /** The next value as JSON: numbers with all of their digits, everything else as a JSON string. */
@@ -27,7 +27,7 @@ export function jsonOf({ type, read }: Reading, tap: Tap): string {
 
 const floatText = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
 
-/** What schemas are built from; each has its own way to stand in a file. */
+/** Primitive types, each with its own encoding. */
 export const PRIMITIVES: ReadonlyMap<string, () => Reading> = new Map([
   ["null", () => reading("VARCHAR", () => null)],
   ["boolean", () => reading("BOOLEAN", (tap) => String(tap.boolean()))],
@@ -65,7 +65,7 @@ export const map = (values: Reading): Reading =>
     return `{${found.join(",")}}`;
   });
 
-/** One type and null is that type; others are JSON, since a column has one type. */
+/** A union of one type and null is that type; others become JSON, because a column has one type. */
 export function union(branches: readonly { reading: Reading; isNull: boolean }[]): Reading {
   const chosen = (tap: Tap) => {
     const branch = branches[tap.int()];

@@ -1,16 +1,16 @@
 const MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-/** Numbers below it are formats that every reader knows. */
+/** Lower numbers are built-in formats. */
 const FIRST_OWN = 164;
 
 /** The style of the header. */
 export const BOLD = 1;
 const FIRST = 2;
 
-/** Formats of numbers, each of which is a style. */
+/** Number formats, each with its own style. */
 export class Styles {
   readonly #codes: string[] = [];
 
-  /** The number of a style, made where it is new. */
+  /** The number of a style, created if new. */
   of(code: string): number {
     const known = this.#codes.indexOf(code);
     return FIRST + (known >= 0 ? known : this.#codes.push(code) - 1);

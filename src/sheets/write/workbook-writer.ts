@@ -3,18 +3,18 @@ import { BOLD, Styles } from "./styles.ts";
 import { cellText } from "./text.ts";
 import { ZipTooLarge, ZipWriter } from "./zip-writer.ts";
 
-/** What Excel holds, the header among the rows. */
+/** Excel's limit, including the header. */
 const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
 const MAX_CELL_CHARACTERS = 32_767;
-/** Of a column's name in a message. */
+/** Maximum length of a column's name in a message. */
 const MAX_NAME_CHARACTERS = 100;
-/** The widths of columns go by so many rows, or as many as make about so much XML. */
+/** Column widths are based on this many rows, or on as many as make about this much XML. */
 const WIDTH_ROWS = 1_000;
 const WIDTH_CHARACTERS = 8_000_000;
 const MIN_WIDTH = 8;
 const MAX_WIDTH = 60;
-/** XML is compressed in texts of about so many characters. */
+/** Approximate size of the pieces in which XML is compressed. */
 const CHUNK_CHARACTERS = 1_000_000;
 
 const HEAD = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n`;
@@ -23,12 +23,12 @@ const RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relatio
 const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 const SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 
-/** A value as a cell has it: a number as XML writes it, `1` or `0` for a boolean. Null for an empty cell. */
+/** A cell's value: a number in XML syntax, `1` or `0` for a boolean. Null for an empty cell. */
 export type Cell = { kind: "number" | "boolean" | "text"; text: string; style: number; width: number } | null;
 
 /**
- * Writes a workbook of one sheet, whose header is bold and stays in view. Holds the first rows until it knows how wide the
- * columns are, and of the others a block. Throws `limit_exceeded` where a sheet or a cell can't hold what it is given.
+ * Writes a workbook with one sheet, whose header is bold and frozen. Keeps the first rows in memory until the column
+ * widths are known, and one block of the others. Throws `limit_exceeded` if the sheet or a cell is too large.
  */
 export class WorkbookWriter implements Disposable {
   readonly styles = new Styles();
@@ -65,7 +65,7 @@ export class WorkbookWriter implements Disposable {
     this.#add(cells);
   }
 
-  /** Ends the file. */
+  /** Completes the file. */
   end(): void {
     this.#flush();
     this.#write("</sheetData></worksheet>");
@@ -145,7 +145,7 @@ export class WorkbookWriter implements Disposable {
 
 const refusal = (message: string) => new AppError("limit_exceeded", message);
 
-/** The name that a sheet shows above a column. */
+/** The column's letters, such as `AB`. */
 function lettersOf(column: number): string {
   const letter = String.fromCharCode(65 + (column % 26));
   return column < 26 ? letter : lettersOf(Math.floor(column / 26) - 1) + letter;

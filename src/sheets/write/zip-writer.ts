@@ -4,22 +4,22 @@ import { constants, crc32, deflateRawSync } from "node:zlib";
 const VERSION = 20;
 const UTF8_NAMES = 0x800;
 const DEFLATED = 8;
-/** 1980-01-01, the first day that zip has: the same rows make the same file. */
+/** 1980-01-01, the first date in zip: equal rows give equal files. */
 const DAY = 0x21;
 const LOCAL_BYTES = 30;
 const CENTRAL_BYTES = 46;
 const END_BYTES = 22;
-/** Of a part and of the file, without zip's 64-bit extension, which not every reader of workbooks knows. */
+/** Maximum size of a part and of the file, without the 64-bit extension, which some workbook readers don't support. */
 const MAX_BYTES = 0xffffffff;
-/** Ends a deflate stream whose blocks so far were flushed. */
+/** Ends a deflate stream whose previous blocks were flushed. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 
-/** Is thrown where a part or the file would be longer than zip can say. */
+/** Thrown if a part or the file exceeds zip's limits. */
 export class ZipTooLarge extends Error {
   override readonly name = "ZipTooLarge";
 }
 
-/** Writes a zip file, one part after the other. Holds nothing but what it is given. */
+/** Writes a zip file, part by part, without buffering. */
 export class ZipWriter implements Disposable {
   readonly #file: number;
   #at = 0;
@@ -29,12 +29,12 @@ export class ZipWriter implements Disposable {
     this.#file = openSync(path, "w", 0o600);
   }
 
-  /** Begins a part; the one before has to be ended. */
+  /** Starts a part, after the previous one has ended. */
   part(name: string): { write(text: string): void; end(): void } {
     const start = this.#at;
     const nameBytes = Buffer.from(name);
     const sums = { crc: 0, compressedBytes: 0, bytes: 0 };
-    this.#send(Buffer.alloc(LOCAL_BYTES + nameBytes.length)); // filled in once the sums are known
+    this.#send(Buffer.alloc(LOCAL_BYTES + nameBytes.length)); // filled in once the checksum is known
     const compressed = (bytes: Buffer) => {
       sums.compressedBytes += bytes.length;
       this.#send(bytes);
@@ -45,7 +45,7 @@ export class ZipWriter implements Disposable {
         sums.crc = crc32(plain, sums.crc);
         sums.bytes += plain.length;
         if (sums.bytes > MAX_BYTES) throw new ZipTooLarge();
-        // Flushed blocks stand beside each other in one stream.
+        // Flushed blocks can be concatenated in one stream.
         compressed(deflateRawSync(plain, { finishFlush: constants.Z_SYNC_FLUSH }));
       },
       end: () => {
@@ -63,7 +63,7 @@ export class ZipWriter implements Disposable {
     };
   }
 
-  /** Writes the directory. */
+  /** Writes the central directory. */
   end(): void {
     const directory = Buffer.concat(this.#directory);
     const end = Buffer.alloc(END_BYTES);
@@ -91,7 +91,7 @@ export class ZipWriter implements Disposable {
 
 const signature = (...kind: [number, number]) => Buffer.from([0x50, 0x4b, ...kind]);
 
-/** What the header of a part and its entry in the directory share. */
+/** The fields that a part's header and its directory entry share. */
 function commonOf(
   { crc, compressedBytes, bytes }: { crc: number; compressedBytes: number; bytes: number },
   nameBytes: number,

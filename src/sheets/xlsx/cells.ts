@@ -5,23 +5,23 @@ import { decimalText } from "./numbers.ts";
 import { dated } from "./serial.ts";
 import type { SharedTexts } from "./shared-texts.ts";
 
-/** Kinds of values; `day` has no time, `instant` no zone. The order is that of the numbers in files of raw rows. */
+/** Kinds of values; `day` has no time, `instant` no zone. Files of raw rows store their index. */
 export const KINDS = ["text", "number", "boolean", "day", "instant", "zoned", "clock"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A value, with why it is not quite that of the cell; or what a cell has in place of one. */
+/** A value, with the reason if it differs from the cell's; or an error instead of a value. */
 export type Cell =
   | { kind: Kind; text: string | Uint8Array; why?: string }
   | { kind: "nothing"; text: string; why: string };
 
-/** A cell as the sheet writes it. */
+/** A cell as in the sheet's XML. */
 export interface CellSource {
   /** Its attribute `t`. */
   type: string;
   style: number;
-  /** What `<v>` or `<is>` holds; null where there is neither. */
+  /** Content of `<v>` or `<is>`; null if it has neither. */
   value: string | null;
-  /** What `<f>` holds; null where the cell has no formula. */
+  /** Content of `<f>`; null if the cell has no formula. */
   formula: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface CellRules {
   shared: SharedTexts;
 }
 
-/** Reads a cell; null for one without a value. Throws `FileFault`. */
+/** Reads a cell; null if it has no value. Throws `FileFault`. */
 export function cellOf({ type, style, value, formula }: CellSource, rules: CellRules): Cell | null {
   const isText = type === "str" || type === "inlineStr";
   if (value === null || (value === "" && !isText)) {
@@ -69,7 +69,10 @@ function numberCell(value: string, format: FormatKind, is1904: boolean): Cell {
   return date ?? { kind: "number", text };
 }
 
-/** Undoes `_x000D_`, by which a workbook writes what XML can't hold; halves of pairs stay so, since UTF-8 has none. */
+/**
+ * Decodes `_x000D_`, by which a workbook escapes characters that XML can't contain; lone surrogates stay escaped,
+ * because UTF-8 can't contain them.
+ */
 export function unescaped(text: string): string {
   if (!text.includes("_x")) return text;
   return text

@@ -13,14 +13,14 @@ const IN_A_MIX: Readonly<Record<Kind, string>> = {
   clock: became("times"),
 };
 
-/** What is known of a column once all of its cells have been seen. */
+/** A column, based on all of its cells. */
 export class SheetColumn {
-  /** Values by their kind: odd where the column mixes kinds. */
+  /** Values by kind: reported if the column has mixed kinds. */
   readonly #kinds = new Map<Kind, Odd>();
-  /** Values that are lost, or not quite what they were. */
+  /** Values that are lost or changed. */
   readonly #changed = new Odd();
 
-  /** Counts a cell; `address` is its address, such as B7. */
+  /** Counts a cell; `address` returns its address, such as B7. */
   see(cell: Cell, address: () => string): void {
     const example = () =>
       `${address()}: ${typeof cell.text === "string" ? cell.text : Buffer.from(cell.text)}`;
@@ -31,7 +31,7 @@ export class SheetColumn {
     values.add(IN_A_MIX[cell.kind], example);
   }
 
-  /** The one type that holds all values as they are; VARCHAR where none does. */
+  /** The one type that preserves all values; VARCHAR if there is none. */
   get type(): SheetType {
     const [kind = "text", other] = this.#kinds.keys();
     if (other === undefined) return TYPES[kind];

@@ -1,10 +1,10 @@
 /**
- * How a number format shows a number: as a number, as a day with or without a time, or as a time of day. Elapsed time
- * (`[h]:mm`) is a number of days: no day and no time of day could hold 36 hours.
+ * How a number format displays a number: as a number, as a date with or without a time, or as a time of day. Elapsed
+ * time (`[h]:mm`) is a number of days, because neither a date nor a time of day can represent 36 hours.
  */
 export type FormatKind = "number" | "day" | "clock";
 
-/** Formats without a code in the file, by ECMA-376 part 1, 18.8.30; some depend on the language of Excel. */
+/** Built-in formats without a code in the file, by ECMA-376 part 1, 18.8.30; some depend on Excel's language. */
 const DAYS = [14, 15, 16, 17, 22, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58];
 const CLOCKS = [18, 19, 20, 21, 32, 33, 34, 35, 45, 47, 55, 56];
 const BUILT_IN = new Map<number, FormatKind>([
@@ -12,11 +12,11 @@ const BUILT_IN = new Map<number, FormatKind>([
   ...CLOCKS.map((id) => [id, "clock"] as const),
 ]);
 
-/** Texts in quotes, escaped, filling or as wide as a character, and brackets: colors, conditions, languages. */
+/** Quoted, escaped, fill and padding characters, and brackets: colors, conditions, languages. */
 const LITERALS = /"[^"]*"?|\\.|[_*].|\[[^\]]*\]/gs;
 const ELAPSED = /\[(?:h+|m+|s+)\]/i;
 
-/** Returns the kind of a format by its id, or by the code that the file gives it. */
+/** Returns the kind of a format by its ID, or by its code if the file has one. */
 export function formatKindOf(id: number, code: string | undefined): FormatKind {
   if (code === undefined) return BUILT_IN.get(id) ?? "number";
   if (ELAPSED.test(code.replaceAll(/"[^"]*"?|\\./gs, ""))) return "number";

@@ -4,7 +4,7 @@ const CLOCK = "((?:[01]\\d|2[0-3]):[0-5]\\d)(?::([0-5]\\d(?:\\.\\d{1,6})?))?";
 const TIME = new RegExp(`^T?${CLOCK}$`);
 const DATE = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)(?:[T ]${CLOCK}(Z|[+-]\\d\\d:\\d\\d)?)?$`);
 
-/** Reads a date or time in ISO 8601, as few programs write them; what isn't one is text. */
+/** Reads a date or time in ISO 8601, which few programs write; anything else is text. */
 export function isoCell(value: string): Cell {
   const [, onlyMinutes, onlySeconds = "00"] = TIME.exec(value) ?? [];
   if (onlyMinutes !== undefined) return { kind: "clock", text: `${onlyMinutes}:${onlySeconds}` };

@@ -1,11 +1,11 @@
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const NUMBER = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,9}))?$/i;
-/** What a DECIMAL holds. */
+/** Maximum precision of a DECIMAL. */
 const MAX_DIGITS = 38;
 
 /**
- * Returns the same number as plain decimal text, without going through a double; as a double's shortest form, or as it
- * stands, where that would take more digits than a decimal has. Null for what isn't a number.
+ * Returns the number as plain decimal text, without conversion to a double. If that would have more digits than a
+ * DECIMAL, returns the shortest form of a double, or the text unchanged. Null if it isn't a number.
  */
 export function decimalText(text: string): string | null {
   if (PLAIN.test(text)) return text;
@@ -27,7 +27,7 @@ export function decimalText(text: string): string | null {
 
 const isSameNumber = (one: string, other: string) => significant(one) === significant(other);
 
-/** Sign, digits without zeros at either end, and where the point stands. */
+/** The sign, the digits without leading and trailing zeros, and the position of the point. */
 function significant(text: string): string | null {
   const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
   if (sign === undefined) return null;

@@ -2,7 +2,7 @@ import { FileReader } from "../file-reader.ts";
 import { type CsvWriter, FileWriter } from "../file-writer.ts";
 import { type Cell, KINDS } from "./cells.ts";
 
-/** A cell at its address in a row. */
+/** A cell and its column. */
 export interface AddressedCell {
   column: number;
   cell: Cell;
@@ -11,8 +11,8 @@ export interface AddressedCell {
 const END_OF_ROW = 0xffffffff;
 
 /**
- * Rows on their way: a column's type is known only when all of its cells have been seen, and a sheet may be larger than
- * memory. A row is column, kind, length and bytes of each value, and ends with a column that no sheet has.
+ * Stores rows temporarily in a file: a column's type is known only after its last cell, and a sheet may be larger than
+ * memory. A row has column, kind, length and bytes of each value, and ends with an invalid column number.
  */
 export class RawRows {
   readonly #writer: FileWriter;
@@ -22,7 +22,7 @@ export class RawRows {
     this.#writer = new FileWriter(path);
   }
 
-  /** Adds a row; its cells are in the order of their columns. */
+  /** Adds a row, whose cells are in column order. */
   add(cells: readonly AddressedCell[]): void {
     this.rows += 1;
     for (const { column, cell } of cells) {
@@ -41,7 +41,7 @@ export class RawRows {
 
 const MIDNIGHT = Buffer.from("T00:00:00");
 
-/** Writes the raw rows of a file as CSV whose columns have these types. */
+/** Converts a file of raw rows to CSV with these column types. */
 export function writeCsv(rawPath: string, csv: CsvWriter, types: readonly string[]): void {
   using raw = new FileReader(rawPath);
   const areTexts = types.map((type) => type === "VARCHAR");

@@ -3,30 +3,30 @@ import type { Cell } from "./cells.ts";
 import type { FormatKind } from "./formats.ts";
 
 const MS_PER_DAY = 86_400_000;
-/** Days from 1899-12-30, from which dates after February 1900 count, to 1970-01-01. */
+/** Days from 1899-12-30, day 0 for dates after February 1900, to 1970-01-01. */
 const DAYS_TO_1970 = 25_569;
 const DAYS_TO_1904 = 1462;
-/** 9999-12-31, the last day that Excel has. */
+/** 9999-12-31, Excel's last date. */
 const LAST_DAY = 2_932_896;
-/** Excel has a 29 February 1900, as Lotus 1-2-3 had, and so counts one day too many after it. */
+/** Excel has a 29 February 1900, as in Lotus 1-2-3, so later day numbers are one too high. */
 const PHANTOM_DAY = 60;
 
-/** Days of Excel that no calendar has, by their number. */
+/** Excel's days that don't exist in the calendar, by number. */
 const NO_DAYS = new Map([
   [0, "1900-01-00"],
   [PHANTOM_DAY, "1900-02-29"],
 ]);
 
-/** Sums of parts of a day are off by some microseconds. */
+/** Sums of fractions of a day are off by some microseconds. */
 const NOISE_MS = 0.01;
-/** How far from a millisecond a number is that means it: Excel writes fifteen digits. */
+/** Maximum distance from a millisecond that still counts as one: Excel writes 15 digits. */
 const noiseAt = (serial: number) =>
   Math.max(NOISE_MS, 5 * 10 ** (Math.floor(Math.log10(serial)) - 15) * MS_PER_DAY);
 const ROUNDED = "times finer than a millisecond became whole milliseconds";
 
 /**
- * Reads a number as the date or time that its cell shows, to the millisecond, as Excel itself does; what lies between
- * two is told. Null for a number that Excel itself can't show so.
+ * Reads a number as the date or time that its cell displays, rounded to milliseconds as in Excel; a rounded value is
+ * reported. Null for a number that Excel can't display as a date.
  */
 export function dated(serial: number, format: FormatKind, is1904: boolean): Cell | null {
   const ms = Math.round(serial * MS_PER_DAY);

@@ -6,10 +6,10 @@ import { parsePart } from "./xml.ts";
 import type { Zip } from "./zip.ts";
 
 const BLOCK_BYTES = 64 * 1024;
-/** 32 MiB; sheets ask for texts in about the order in which the file has them. */
+/** 32 MiB; sheets reference strings roughly in the file's order. */
 const MAX_CACHED_BLOCKS = 512;
 
-/** The texts that cells share, in a file: a workbook may hold more of them than memory. */
+/** The shared strings of a workbook, in a file: they may exceed the memory. */
 export class SharedTexts implements Disposable {
   readonly #writer: FileWriter;
   #starts = new Float64Array(1024);
@@ -31,13 +31,13 @@ export class SharedTexts implements Disposable {
     this.#starts[++this.#count] = this.#writer.bytes;
   }
 
-  /** Ends the adding; texts can be read from here on. */
+  /** Ends the writing; strings can be read from now on. */
   seal(): void {
     this.#writer.end();
     this.#file = openSync(this.#writer.path, "r");
   }
 
-  /** The text of an index as a cell writes it, in UTF-8. Throws `FileFault` where there is none. */
+  /** The string with an index, as written in a cell, in UTF-8. Throws `FileFault` if it doesn't exist. */
   at(index: string): Uint8Array {
     const number = /^\d{1,10}$/.test(index) ? Number(index) : -1;
     if (number < 0 || number >= this.#count) throw damaged(`it has no shared text ${index}`);
@@ -52,7 +52,7 @@ export class SharedTexts implements Disposable {
     if (this.#file >= 0) closeSync(this.#file);
   }
 
-  /** Blocks stand in the order of their last use. */
+  /** Blocks are in order of last use. */
   #block(number: number): Buffer {
     const known = this.#blocks.get(number);
     this.#blocks.delete(number);
@@ -71,7 +71,7 @@ export class SharedTexts implements Disposable {
   }
 }
 
-/** Reads the shared texts of a workbook into a file. Throws `FileFault`. */
+/** Reads the shared strings of a workbook into a file. Throws `FileFault`. */
 export async function readSharedTexts(zip: Zip, part: string | null, path: string): Promise<SharedTexts> {
   const texts = new SharedTexts(path);
   let text = "";
@@ -97,7 +97,7 @@ export async function readSharedTexts(zip: Zip, part: string | null, path: strin
   return texts;
 }
 
-/** Tells the `<t>` of a rich text from those in `<rPh>`, which say how it is pronounced. */
+/** Distinguishes the `<t>` of a rich text from those in `<rPh>`, which contain its pronunciation. */
 export function isPlainText() {
   let phonetic = 0;
   return {

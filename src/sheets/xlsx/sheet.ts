@@ -6,10 +6,10 @@ import { isPlainText } from "./shared-texts.ts";
 import { type Attributes, type Listener, parsePart } from "./xml.ts";
 import type { Zip } from "./zip.ts";
 
-/** What Excel itself holds. */
+/** Excel's limit. */
 const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
-/** Of a formula only the beginning is ever shown. */
+/** Only the start of a formula is ever shown. */
 const MAX_FORMULA_CHARACTERS = 200;
 
 export interface SheetRules extends CellRules {
@@ -17,14 +17,14 @@ export interface SheetRules extends CellRules {
   skipRows: number;
 }
 
-/** What is known of a sheet once it has been read. */
+/** What is known about a sheet after reading it. */
 export interface SheetHead {
-  /** Texts of the first row, by column; a column without one is absent. */
+  /** Values of the first row, by column, if they have any text. */
   names: Map<number, string>;
   columns: Map<number, SheetColumn>;
 }
 
-/** Reads the rows of a sheet that have a value anywhere. Throws `FileFault`. */
+/** Reads the rows of a sheet that have at least one value. Throws `FileFault`. */
 export async function readSheet(
   zip: Zip,
   part: string,
@@ -59,7 +59,7 @@ export async function readSheet(
 
 const textOf = ({ text }: Cell) => (typeof text === "string" ? text : Buffer.from(text).toString());
 
-/** Follows `<sheetData>`: rows at depth 3, cells at 4, what they hold at 5. Cells come in the order of their columns. */
+/** Follows `<sheetData>`: rows at depth 3, cells at 4, their content at 5. Cells are in column order. */
 function listenTo(
   rules: CellRules,
   onRow: (number: number, cells: readonly AddressedCell[]) => void,
@@ -136,7 +136,7 @@ function columnAfter(last: number, reference: string | undefined): number {
   return column;
 }
 
-/** The name that a sheet shows above a column. */
+/** The column's letters, such as `AB`. */
 function lettersOf(column: number): string {
   const letter = String.fromCharCode(65 + (column % 26));
   return column < 26 ? letter : lettersOf(Math.floor(column / 26) - 1) + letter;

@@ -10,12 +10,12 @@ import { readSheet, type SheetHead, type SheetRules } from "./sheet.ts";
 import { openWorkbook } from "./workbook.ts";
 import { Zip } from "./zip.ts";
 
-/** A cell far out in an otherwise narrow sheet makes a comma in each row for each column before it. */
+/** Maximum number of cells: one far to the right in a narrow sheet adds a comma per column to each row. */
 const MAX_CELLS = 2 ** 30;
 
 type Options = Pick<SheetSource, "path" | "sheet" | "header" | "skipRows">;
 
-/** Reads the sheets of a workbook into CSV files of the folder. Throws `FileFault`. */
+/** Converts the sheets of a workbook to CSV files in the folder. Throws `FileFault`. */
 export async function readWorkbook(options: Options, folder: string): Promise<SheetTable[]> {
   using zip = new Zip(options.path);
   const { sheets, sharedPart, ...book } = await openWorkbook(zip);
@@ -71,7 +71,7 @@ async function tableOf(
   };
 }
 
-/** All columns up to the last one that has a name or a cell; one without a name is called by its position. */
+/** All columns up to the last one with a name or a cell; unnamed ones are named by position. */
 function columnsOf({ names, columns }: SheetHead) {
   const width = Math.max(-1, ...names.keys(), ...columns.keys()) + 1;
   return Array.from({ length: width }, (_, at) => {

@@ -4,21 +4,21 @@ import { type FormatKind, formatKindOf } from "./formats.ts";
 import { parsePart, prefixed } from "./xml.ts";
 import type { Zip } from "./zip.ts";
 
-/** Excel itself stops at what its memory holds. */
+/** Maximum number of sheets; Excel's limit is its memory. */
 const MAX_SHEETS = 1000;
 
 export interface Workbook {
-  /** Worksheets in their order, hidden ones too; charts that are sheets of their own are left out. */
+  /** Worksheets in order, including hidden ones, without chart sheets. */
   sheets: { name: string; part: string }[];
   /** Whether day 0 is 1904-01-01. */
   is1904: boolean;
-  /** What the numbers of a cell are, by the cell's style. */
+  /** Kind of number, by cell style. */
   styles: FormatKind[];
-  /** The part of the texts that cells share; null where they share none. */
+  /** The part with shared strings; null if there is none. */
   sharedPart: string | null;
 }
 
-/** Reads what stands before the sheets. Throws `FileFault`. */
+/** Reads everything that the sheets depend on. Throws `FileFault`. */
 export async function openWorkbook(zip: Zip): Promise<Workbook> {
   const part = await workbookPart(zip);
   const targets = await relationsOf(zip, part);
@@ -60,12 +60,12 @@ async function workbookPart(zip: Zip): Promise<string> {
 }
 
 interface Target {
-  /** The last word of the relation's type: strict and transitional workbooks differ before it. */
+  /** The last word of the relationship's type: strict and transitional workbooks differ before it. */
   type: string;
   part: string;
 }
 
-/** The parts that a part leads to, by the ids of the relations. */
+/** The targets of a part's relationships, by relationship ID. */
 async function relationsOf(zip: Zip, part: string): Promise<Map<string, Target>> {
   const folder = posix.dirname(part);
   const targets = new Map<string, Target>();

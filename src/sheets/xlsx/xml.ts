@@ -4,14 +4,14 @@ import type { Zip } from "./zip.ts";
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** What a part tells while it is parsed; names come without their prefix, `depth` is 1 for the root. */
+/** Receives parser events of a part; names have no prefix, `depth` is 1 for the root. */
 export interface Listener {
   open(name: string, attributes: Attributes, depth: number): void;
   close?(name: string, depth: number): void;
   text?(text: string): void;
 }
 
-/** Parses a part of a workbook. Throws `FileFault` for what isn't XML, and for a DTD: no entity is ever expanded. */
+/** Parses a part of a workbook. Throws `FileFault` for invalid XML, and for a DTD: no entity is ever expanded. */
 export async function parsePart(zip: Zip, part: string, listener: Listener): Promise<void> {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let depth = 0;
@@ -34,7 +34,7 @@ export async function parsePart(zip: Zip, part: string, listener: Listener): Pro
   feed(part, () => parser.write(decode(part, decoder ?? new TextDecoder())).close());
 }
 
-/** The value of an attribute whose name may have any prefix, such as that of `r:id`. */
+/** The value of an attribute with any prefix, such as `r:id`. */
 export function prefixed(attributes: Attributes, name: string): string | undefined {
   const found = Object.keys(attributes).find((key) => key.includes(":") && localName(key) === name);
   return found === undefined ? undefined : attributes[found];
@@ -45,7 +45,7 @@ const localName = (name: string) => {
   return colon < 0 ? name : name.slice(colon + 1);
 };
 
-/** OPC knows UTF-8 and UTF-16 alone. */
+/** OPC allows only UTF-8 and UTF-16. */
 function decoderFor([first, second]: Uint8Array): TextDecoder {
   const label =
     first === 0xfe && second === 0xff ? "utf-16be" : first === 0xff && second === 0xfe ? "utf-16le" : "utf-8";
@@ -60,7 +60,7 @@ function decode(part: string, decoder: TextDecoder, bytes?: Uint8Array): string 
   }
 }
 
-/** What listeners throw goes on as it is; the parser's own complaints are the file's fault. */
+/** Errors of listeners are passed on; the parser's own become errors of the file. */
 function feed(part: string, parse: () => unknown): void {
   try {
     parse();

@@ -4,10 +4,10 @@ import { crc32, createInflateRaw } from "node:zlib";
 import { damaged, FileFault } from "../fault.ts";
 
 const BLOCK_BYTES = 256 * 1024;
-/** An end record, and a comment as long as one may be. */
+/** Size of an end record with a comment of maximum length. */
 const MAX_TAIL_BYTES = 22 + 65_535;
 const MAX_DIRECTORY_BYTES = 64 * 1024 * 1024;
-/** The sum of all parts that are read; a part of zip without its 64-bit extension has at most half of it. */
+/** Maximum total size of all parts that are read; without the 64-bit extension, one part has at most half of it. */
 const MAX_INFLATED_BYTES = 8 * 1024 ** 3;
 const SATURATED = 0xffffffff;
 
@@ -27,7 +27,7 @@ export class Zip implements Disposable {
   readonly #parts = new Map<string, Part>();
   #inflated = 0;
 
-  /** Throws `FileFault` for a file that isn't a whole zip file. */
+  /** Throws `FileFault` for a file that isn't a complete zip file. */
   constructor(path: string) {
     this.#file = openSync(path, "r");
     try {
@@ -44,7 +44,7 @@ export class Zip implements Disposable {
     return this.#parts.has(keyOf(name));
   }
 
-  /** The bytes of a part; throws `FileFault` where they aren't those that the directory tells of. */
+  /** The bytes of a part; throws `FileFault` if they don't match the directory. */
   async *inflate(name: string): AsyncGenerator<Uint8Array> {
     const part = this.#parts.get(keyOf(name));
     if (part === undefined) throw damaged(`it has no part ${name}`);
@@ -116,7 +116,7 @@ export class Zip implements Disposable {
 const ZIP64 = "The workbook is a zip64 file, which Weir can't read. Open it in Excel and save it again.";
 const PROTECTED = "The workbook is protected by a password. Save it without one and try again.";
 
-/** Names of parts know no case, and stand below the root. */
+/** Part names are case-insensitive and relative to the root. */
 const keyOf = (name: string) => name.replaceAll("\\", "/").replace(/^\//, "").toLowerCase();
 
 const partAt = (directory: Buffer, at: number): Part => ({
@@ -128,7 +128,7 @@ const partAt = (directory: Buffer, at: number): Part => ({
   headerAt: directory.readUInt32LE(at + 42),
 });
 
-/** The last record whose comment ends within the file; -1 where there is none. */
+/** The last record whose comment ends within the file; -1 if there is none. */
 function endRecordIn(tail: Buffer): number {
   for (let at = tail.length - 22; at >= 0; at--) {
     if (tail.readUInt32LE(at) === 0x06054b50 && at + 22 + tail.readUInt16LE(at + 20) <= tail.length)
@@ -150,7 +150,7 @@ async function* inflated(blocks: Iterable<Uint8Array>, name: string): AsyncGener
   }
 }
 
-/** The bytes of a file from one offset to another; throws `FileFault` where it ends before. */
+/** The bytes of a file between two offsets; throws `FileFault` if it ends before. */
 function read(file: number, from: number, to: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(to - from);
   for (let at = 0; at < bytes.length; ) {
@@ -161,7 +161,7 @@ function read(file: number, from: number, to: number): Buffer {
   return bytes;
 }
 
-/** Throws for what is no zip file, with what to do about it. */
+/** Throws for a file that isn't a zip file, with what to do about it. */
 function refuseOthers(file: number, size: number): void {
   const head = read(file, 0, Math.min(8, size)).toString("hex");
   if (head.startsWith("504b0304")) return;
