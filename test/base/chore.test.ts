@@ -4,7 +4,7 @@ import { AppError } from "../../src/base/errors.ts";
 
 const LIMIT_MS = 500;
 
-/** Runs `code` as a chore. Returns what it prints, or why it was killed. */
+/** Runs `code` in a child. Returns what it prints, or why it was killed. */
 async function outcomeOf(code: string): Promise<string> {
   const chore = {
     word: code,

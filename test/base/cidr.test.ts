@@ -10,7 +10,7 @@ const range = (text: string) => {
   if (!parsed) throw new Error(`${text} was not read`);
   return parsed;
 };
-/** An address inside of the range about half of the time: the range's own with some low bits changed. */
+/** An address that is in the range about half of the time: the range's own with some low bits changed. */
 const near = fc
   .record({
     first: v4,
@@ -43,7 +43,7 @@ describe("ranges", () => {
       fc.property(v6, v6, fc.integer({ min: 0, max: 128 }), (first, other, prefix) => {
         const list = new BlockList();
         list.addSubnet(first, prefix, "ipv6");
-        // Node counts IPv4-mapped addresses into IPv6 ranges; here they are IPv4.
+        // Node counts IPv4-mapped addresses as part of IPv6 ranges; here, they are IPv4.
         for (const address of [first, other].filter((text) => !/^(0*:)*:?ffff:/i.test(text))) {
           expect(contains(range(`${first}/${prefix}`), address)).toBe(list.check(address, "ipv6"));
         }

@@ -8,7 +8,7 @@ import { describeConfig } from "../../src/config-shown.ts";
 import { testCertificate } from "../support/certificate.ts";
 import { failure } from "../support/link.ts";
 
-/** A proxy that knows names which nothing else here knows: all of them lead to this machine. */
+/** A proxy that resolves names which nothing else here knows: all of them are this machine. */
 function startProxy() {
   const got: string[] = [];
   const server: Server = createServer((request, reply) => {
@@ -88,7 +88,7 @@ describe("with WEIR_EGRESS_PROXY", () => {
     proxy.got.length = 0;
     const allow = { ca: testCertificate.authority };
     const error = await failure(through(allow).fetch(`https://api.example.com:${secure.port}/`));
-    expect(error.code).toBe("upstream"); // the certificate is made out for localhost
+    expect(error.code).toBe("upstream"); // The certificate is for localhost.
     expect(proxy.got).toEqual([`CONNECT api.example.com:${secure.port} ${AUTHORIZATION}`]);
   });
 

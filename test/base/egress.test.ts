@@ -49,7 +49,7 @@ async function listen<T extends Server>(server: T, host = "127.0.0.1"): Promise<
   return (server.address() as AddressInfo).port;
 }
 
-/** A peer that says what it is told to when the first bytes come. */
+/** A peer that calls `talk` when the first bytes arrive. */
 const raw = (talk: (socket: Socket) => void) =>
   listen(
     createServer((socket) => {
@@ -651,7 +651,7 @@ describe("time", () => {
 
   test("runs out for a body that drips, which counts to the whole, and for one that nobody reads", async () => {
     const url = `http://127.0.0.1:${await dripping()}/`;
-    const begin = () => open().fetch(url, { timeoutMs: 2_000 }); // time enough for the head
+    const begin = () => open().fetch(url, { timeoutMs: 2_000 }); // Time enough for the head.
     const [unread, read] = await Promise.all([begin(), begin()]);
     expect([unread.status, read.status]).toEqual([200, 200]);
     expect((await failure(read.bytes(1_000_000))).code).toBe("timeout");

@@ -41,7 +41,7 @@ describe("searchJson", () => {
     expect(texts("[?n == `1.1` || n > `9007199254740992`].n")).toBe(
       "[12345678901234567.89,1.10,9007199254740993]",
     );
-    expect(texts("[?n != to_string(n)].n")).toBe("[1.10,2]"); // the others are texts elsewhere
+    expect(texts("[?n != to_string(n)].n")).toBe("[1.10,2]"); // The others are texts elsewhere.
     expect(texts("max([].n)")).toBe("12345678901234567.89");
     expect(texts("min([].n)")).toBe("1.10");
     expect(texts("sort_by(@, &n)[].n")).toBe("[1.10,2,9007199254740993,12345678901234567.89]");

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { openLimiter } from "../../src/base/limit.ts";
 import { turnableClock } from "../support/app.ts";
 
-/** A clock that stands still until it is turned. */
+/** A clock that only moves when it is turned. */
 function stillClock() {
   let ms = 1_000_000;
   return {

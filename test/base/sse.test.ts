@@ -4,7 +4,7 @@ import { readEvents } from "../../src/base/sse.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** `bytes` as a stream whose pieces end at `cuts`. */
+/** Returns `bytes` as a stream that is split at `cuts`. */
 function streamOf(bytes: Uint8Array, cuts: readonly number[] = []): ReadableStream<Uint8Array> {
   const ends = [...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
   return new ReadableStream({

@@ -5,13 +5,13 @@ import { resolveTemplates } from "../../src/base/template.ts";
 import { fillOnce, type Places } from "../../src/base/template-install.ts";
 import { valueIn } from "../../src/resources/template-library/inputs.ts";
 
-/** Filled in when it is installed. */
+/** Fills in the value as when it is installed. */
 const install = (value: Json, inputs: JsonObject, places: Places = {}) =>
   fillOnce(value, { names: ["inputs"], look: valueIn({ inputs }) }, places);
 
 const LIVE = { live: [[]] };
 
-/** Installed, and run with this payload. */
+/** Fills in the value as when it is installed, and then as at a run with this payload. */
 const run = (value: Json, inputs: JsonObject, payload: Json = "the payload") =>
   resolveTemplates(install(value, inputs, LIVE), { payload });
 

@@ -142,7 +142,7 @@ describe("a data directory that can't be written", () => {
   });
 });
 
-/** Starts a program before which a folder is read-only. Modes do not hold root back, a read-only mount does. */
+/** Starts a program for which a folder is read-only. File modes don't restrict root, a read-only mount does. */
 function readOnlyFolder(): ((folder: string) => string[]) | null {
   if (process.getuid?.() !== 0) {
     return (folder) => {

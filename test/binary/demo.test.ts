@@ -24,10 +24,10 @@ const STEPS = [
   "done",
 ];
 
-/** Each step's facts by its name. */
+/** The details of each step, by its name. */
 const stepsOf = (ended: Ended) => Object.fromEntries(ended.lines().map((line) => [line.step, line]));
 
-/** Nobody listens there: whoever asks a proxy gets nowhere. */
+/** Nobody listens there, so requests through these proxies fail. */
 const NO_PROXY_ANSWERS = { HTTP_PROXY: "http://127.0.0.1:9", HTTPS_PROXY: "http://127.0.0.1:9" };
 
 describe("weir demo --once", () => {
@@ -35,7 +35,7 @@ describe("weir demo --once", () => {
 
   test("does the main job with the network cut off, and leaves nothing behind", async () => {
     await using machine = bareMachine();
-    // Where the system gives no network of one's own, only proxies that nobody answers at are in the way.
+    // If the system doesn't allow a separate network, the unreachable proxies are the only obstacle.
     const ended = await machine.run(["demo", "--once", "--json"], {
       through: offline?.() ?? [],
       env: NO_PROXY_ANSWERS,
@@ -133,7 +133,7 @@ deepTest(
     const env = { ...model.env, WEIR_SHUTDOWN_GRACE: "1" };
     const demo = machine.start(["demo", "--once", "--json"], { env, listen: "stdout" });
     await demo.line((line) => (line.startsWith('{"step":"flashboard"') ? line : null));
-    while (model.heard.length === 0) await Bun.sleep(10); // it goes no further than this
+    while (model.heard.length === 0) await Bun.sleep(10); // It gets no further than this.
     expect(await demo.end("SIGTERM")).toBe(1);
     expect(readdirSync(machine.temporary)).toEqual([]);
   },

@@ -16,7 +16,7 @@ import { client } from "../support/app.ts";
 
 export const ROOT = resolve(import.meta.dir, "../..");
 const BUILT = join(ROOT, "dist/weir");
-/** A build on a machine that does other things as well. */
+/** For a build on a busy machine. */
 export const BUILD_LIMIT_MS = 240_000;
 
 /** Builds an executable from the tree at `root`. */
@@ -33,7 +33,10 @@ export function build(
   if (!built.success) throw new Error(`The build failed: ${built.stderr.toString()}`);
 }
 
-/** The project's executable, built when a file that it is made of is newer; of test files that start together one builds. */
+/**
+ * The project's executable, rebuilt if a source file is newer.
+ * Of several test files that start together, one builds it.
+ */
 export function executable(): string {
   if (isUpToDate()) return BUILT;
   mkdirSync(join(ROOT, "dist"), { recursive: true });
@@ -49,7 +52,7 @@ export function executable(): string {
 
 const isUpToDate = () => existsSync(BUILT) && newestSource() <= statSync(BUILT).mtimeMs;
 
-/** True once the lock is ours; that of a process that has ended is nobody's. */
+/** Returns true once the lock is taken. A lock of a process that has ended is ignored. */
 function takes(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: "wx" });
@@ -80,7 +83,7 @@ function newestSource(): number {
   return Math.max(...files.map((file) => statSync(join(ROOT, file)).mtimeMs));
 }
 
-/** A copy of the project's sources, to make other executables from; its packages are the project's own. */
+/** Copies the project's sources, to build other executables from. The packages are the project's own. */
 export function copyOfProject(linkPackages: (from: string, to: string) => void = symlinkSync) {
   const folder = mkdtempSync(join(tmpdir(), "weir-copy-"));
   for (const name of SOURCES) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -120,7 +123,7 @@ interface RunOptions {
 
 export const PASSWORD = "correct horse battery staple";
 
-/** An empty folder and an environment with nothing in it: a machine where nothing is installed. */
+/** An empty folder and an empty environment: a machine with nothing installed. */
 export function bareMachine() {
   const folder = mkdtempSync(join(tmpdir(), "weir-binary-"));
   const temporary = join(folder, "temporary");
@@ -160,7 +163,7 @@ export function bareMachine() {
     };
   };
 
-  /** A command that goes on; `line` gives the first line of its output that `find` takes. */
+  /** Starts a command that keeps running. `line` returns the first line of its output that `find` accepts. */
   const start = (args: readonly string[], options: RunOptions & { listen?: "stdout" | "stderr" } = {}) => {
     const log = join(folder, `output-${children.size}`);
     const child = Bun.spawn([options.program ?? executable(), ...args], {
@@ -194,12 +197,12 @@ export function bareMachine() {
   };
 
   return {
-    /** Where commands are started; empty at first. */
+    /** Folder where commands are started. Empty at first. */
     here,
     temporary,
     run,
     start,
-    /** `weir init` in the default data directory. */
+    /** Runs `weir init` in the default data directory. */
     async init(): Promise<{
       userId: string;
       organizationId: string;
@@ -215,7 +218,7 @@ export function bareMachine() {
       if (made.code !== 0) throw new Error(made.err);
       return made.lines()[0];
     },
-    /** `weir serve` on a free port, once it answers. */
+    /** Runs `weir serve` on a free port. Resolves once it responds. */
     async serve(options: RunOptions & { token?: string } = {}) {
       const server = start(["serve", "--port", "0"], options);
       const origin = await server.line((line) => / listening on (http:[^"]+)"/.exec(line)?.[1] ?? null);
@@ -233,14 +236,16 @@ export function bareMachine() {
   };
 }
 
-/** Starts a program inside of `unshare` after `script` has set the scene; null where this system does not let us. */
+/**
+ * Starts a program inside `unshare`, after `script` has prepared the environment. Null if this system doesn't allow it.
+ */
 export function unshared(
   flags: readonly string[],
   script: string,
 ): ((...words: string[]) => string[]) | null {
   const [unshare, sh, path] = [Bun.which("unshare"), Bun.which("sh"), process.env.PATH ?? ""];
   if (unshare === null || sh === null) return null;
-  // The machine's own tools are for the scene alone; what is started does not find them.
+  // Only `script` uses the machine's own tools; the program doesn't find them.
   const scene = `own=$PATH; PATH='${path}'; ${script} && PATH=$own && exec "$@"`;
   const through = (...words: string[]) => [unshare, ...flags, sh, "-c", scene, "sh", ...words];
   const trial = Bun.spawnSync([...through("/mnt"), "/bin/true"], { stderr: "ignore" });

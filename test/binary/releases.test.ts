@@ -11,11 +11,11 @@ const isLinux = process.platform === "linux";
 const hashOf = async (path: string) =>
   new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex");
 
-/** Names of their own for the same files, so that no path leads out of the copy. */
+/** Hard links of the same files, so that no path leads out of the copy. */
 function linkFiles(from: string, to: string): void {
   const linked = Bun.spawnSync(["cp", "-al", from, to], { stderr: "ignore" });
   if (linked.success) return;
-  rmSync(to, { recursive: true, force: true }); // on another file system it made the folders alone
+  rmSync(to, { recursive: true, force: true }); // On another file system, it created only the folders.
   expect(Bun.spawnSync(["cp", "-a", from, to]).exitCode).toBe(0);
 }
 

@@ -68,7 +68,7 @@ describe("weir serve", () => {
       /^weir: Another Weir server is already using \/\S+\. Stop it, or set --data to another directory\.\n$/,
     );
     const valid = { code: 0, out: expect.stringMatching(/^acme: valid, \d+ events verified\n$/) };
-    expect(await machine.run(["events", "verify"])).toMatchObject(valid); // it only reads
+    expect(await machine.run(["events", "verify"])).toMatchObject(valid); // It only reads.
     expect(await first.end()).toBe(0);
     expect(await machine.run(["events", "verify"])).toMatchObject(valid);
     expect(await machine.run(["events", "verify", "--json"])).toMatchObject({

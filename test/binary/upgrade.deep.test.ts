@@ -16,7 +16,7 @@ import { BUILD_LIMIT_MS, bareMachine, build, copyOfProject, executable, ROOT } f
 
 const NEXT = "9.0.0";
 
-/** The next version, which brings a migration, and carries the key that it is signed with. */
+/** The next version, which has a new migration, and the key that signs it. */
 let next: { folder: string; program: string; key: string };
 beforeAll(() => {
   using project = copyOfProject();
@@ -100,7 +100,7 @@ test("an executable takes a signed release while its server runs, and goes back"
   expect(await versionNow()).toBe(NEXT);
   expect((await server.call("GET", "/api/v1/users/me")).status).toBe(200);
 
-  // Whatever lies at its path by now, the server's children are of the file that it was started from.
+  // Whatever is at its path by now, the server's children use the file that it was started from.
   writeFileSync(`${program}.other`, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
   renameSync(program, `${program}.new`);
   renameSync(`${program}.other`, program);
@@ -108,7 +108,7 @@ test("an executable takes a signed release while its server runs, and goes back"
   renameSync(`${program}.new`, program);
   expect(await server.end()).toBe(0);
 
-  // The new one has the key inside, and so takes itself without being told of one.
+  // The new one contains the key, and so accepts itself without an argument.
   const again = await call("--file", next.program, "--json");
   expect(again.lines()).toMatchObject([{ changed: false, version: NEXT }]);
   expect((await call("--rollback", "--json")).lines()).toMatchObject([{ changed: true, version: own }]);

@@ -18,7 +18,7 @@ describe("the executable looks after an installation", () => {
     async () => {
       await using machine = bareMachine();
       const { token } = await machine.init();
-      // So many requests as the machine is quick: their rate is not what is looked at.
+      // A rate limit that a fast machine doesn't reach, since rates aren't tested here.
       const server = await machine.serve({ token, env: { WEIR_API_RATE: "off" } });
       const gate = await server.call("POST", "/api/v1/actions", {
         kind: "approval_gate",
@@ -124,7 +124,7 @@ describe("the executable looks after an installation", () => {
         { kind: "connection", slug: "cellar", operation: "create", changes: [] },
       ]);
       expect((await server.call("GET", "/api/v1/connections/slug/cellar")).body.hasCredentials).toBe(true);
-      expect((await machine.run(["export"])).code).toBe(0); // the server signed in to last
+      expect((await machine.run(["export"])).code).toBe(0); // The last server signed in to.
     },
     120_000,
   );

@@ -58,7 +58,7 @@ test("a person changes the password, and turns a second factor on and off", asyn
 test("a person sets name, locale and time zone, and sees times and numbers so", async () => {
   const { page, go, troubles } = seen;
   await go("/access?tab=profile");
-  await page.getByLabel("Language of this page").selectOption("English"); // else de-CH would make it German
+  await page.getByLabel("Language of this page").selectOption("English"); // Otherwise, de-CH would make it German.
   await page.getByLabel("First name").fill("Augusta Ada");
   await page.getByLabel("Locale").fill("de-CH");
   await page.getByLabel("Time zone").fill("Asia/Nowhere");

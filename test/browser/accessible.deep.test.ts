@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fill, makeThings } from "../rules/things.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 
-/** What the API has at the parameters of a page; pages without any need none. */
+/** API paths for the parameters of pages. Pages without parameters need none. */
 const API_OF: Readonly<Record<string, string>> = {
   "/runs/:id": "/api/v1/action-runs/{run_id}",
   "/approvals/:id": "/api/v1/approvals/{approval_id}",
@@ -27,7 +27,7 @@ const API_OF: Readonly<Record<string, string>> = {
   "/installation/organizations/:id": "/api/v1/installation/organizations/{organization_id}",
 };
 
-/** The page's own list of pages, so that none is forgotten. */
+/** The page's own list of routes, so that none is missing. */
 const patterns = [
   ...readFileSync(join(import.meta.dir, "../../web/routes.tsx"), "utf8").matchAll(/route\("(\/[^"]*)"/g),
 ].map(([, path = ""]) => path);
@@ -50,7 +50,7 @@ afterAll(() => seen[Symbol.asyncDispose]());
 
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** All that axe finds on the page as it is, target sizes too. */
+/** Returns everything that axe finds on the current page, including target sizes. */
 async function found(): Promise<string[]> {
   const { page } = seen;
   await page.evaluate(readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8"));
@@ -77,7 +77,7 @@ async function open(path: string) {
   await seen.page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
 }
 
-/** What reaches beyond the page, from the outside in. */
+/** Returns the elements that reach beyond the page, from the outside in. */
 const widest = (width: number) =>
   seen.page.evaluate((most) => {
     const over = [...document.querySelectorAll("main *")].filter(
@@ -89,7 +89,7 @@ const widest = (width: number) =>
       .join(" > ");
   }, width);
 
-/** Addresses of the page's other tabs. */
+/** URLs of the page's other tabs. */
 const tabsHere = () =>
   seen.page.locator("main nav a").evaluateAll((all) =>
     all
@@ -98,7 +98,7 @@ const tabsHere = () =>
       .map((href) => (href.startsWith("?") ? location.pathname + href : href)),
   );
 
-/** What is wrong on every page and tab in one look. */
+/** Returns what is wrong on all pages and tabs. */
 async function walk(theme: "light" | "dark", width: number): Promise<string[]> {
   const { page } = seen;
   const wrong: string[] = [];
@@ -150,9 +150,9 @@ test("axe finds nothing in any dialog that a button of a page opens, and Escape 
       );
     for (const name of [...new Set(names)].filter((each) => each !== "" && each.length < 40).slice(0, 12)) {
       const button = page.locator("main").getByRole("button", { name, exact: true }).first();
-      // One that was pressed before may have taken it away.
+      // An earlier click may have removed it.
       if (!(await button.isEnabled({ timeout: 1000 }).catch(() => false))) continue;
-      await button.click({ timeout: 2000, noWaitAfter: true }).catch(() => undefined); // another one covers it
+      await button.click({ timeout: 2000, noWaitAfter: true }).catch(() => undefined); // Another element covers it.
       await page.waitForTimeout(60);
       const dialog = page.locator("dialog[open]");
       if ((await dialog.count()) > 0) {

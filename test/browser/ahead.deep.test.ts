@@ -3,7 +3,7 @@ import { startApp } from "../support/app.ts";
 import { openAs } from "../support/hands.ts";
 import { eventually } from "../support/outbound.ts";
 
-/** More than the first page has, and fewer than all have. */
+/** More than on the first page, and fewer than all. */
 const SOME = 90;
 
 test("the code of all pages comes after the first one, but not to a browser that saves data", async () => {
@@ -20,7 +20,7 @@ test("the code of all pages comes after the first one, but not to a browser that
     await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
     await page.clock.runFor(10_000);
     if (!savesData) await eventually(() => count > SOME);
-    await page.evaluate(() => fetch("/api/v1/health")); // after what was begun
+    await page.evaluate(() => fetch("/api/v1/health")); // After the requests that were sent before.
     expect([savesData, count < SOME]).toEqual([savesData, savesData]);
   }
 });

@@ -8,12 +8,12 @@ import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { created, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 let seen: Seen;
-/** Somebody who would like to know when a page of an artifact is opened. */
+/** A receiver that would be notified when a page of an artifact is opened. */
 const spy = startReceiver();
 const made = { json: "", text: "", long: "", html: "", image: "", run: "" };
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
-/** One dot. */
+/** A single pixel. */
 const GIF = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 const page = (url: string) => `<!doctype html><h1>Orders this week</h1>
 <table><tr><td>CH</td><td>12</td></tr></table>
@@ -95,7 +95,7 @@ describe("artifacts", () => {
     await picture.waitFor();
     const width = (element: Element) => {
       const image = element as HTMLImageElement;
-      return image.decode().then(() => image.naturalWidth); // once it is there
+      return image.decode().then(() => image.naturalWidth); // Once it is there.
     };
     expect(await picture.evaluate(width)).toBe(1);
     expect(await troubles()).toEqual([]);
@@ -122,7 +122,7 @@ describe("artifacts", () => {
       .waitFor();
     expect(spy.got).toEqual([]);
     expect(seen.faults.filter((fault) => fault.startsWith("script:"))).toEqual([]);
-    seen.refused.length = 0; // what the page of the run tries
+    seen.refused.length = 0; // What the run's page tries.
   });
 
   deepTest(
@@ -226,7 +226,7 @@ describe("artifacts", () => {
     expect(markup).not.toMatch(/script|iframe|image|use|href|style|onclick|onload|lost|127\.0\.0\.1/);
     expect(await page.title()).toBe("Made up · Weir");
     expect(spy.got).toEqual([]);
-    const refused = /^policy: Applying inline style/; // as it is read; nothing of it is kept
+    const refused = /^policy: Applying inline style/; // While it is parsed; nothing of it is kept.
     expect((await troubles()).filter((trouble) => !refused.test(trouble))).toEqual([]);
     seen.refused.length = 0;
   });

@@ -6,7 +6,7 @@ import { makeHook, SECRET } from "../support/hook.ts";
 import { startBelow, WAYS } from "../support/proxy.ts";
 import { branch, created, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
-/** One dot. */
+/** A single pixel. */
 const GIF = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 const STEPS = { action: { kind: "conditional_branch", definition: branch() } };
 
@@ -34,7 +34,7 @@ test.each(WAYS)(
       const at = () => page.url().replace(weir.host, "");
       const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 }).waitFor();
 
-      // signed out, a deep link leads to the sign-in and back
+      // If signed out, a deep link leads to the sign-in page and back.
       await page.goto(`${weir.site}/automations?status=active`);
       await page.waitForURL(`${weir.site}/login?**`);
       await page.getByLabel("Email").fill("ada@example.com");
@@ -44,11 +44,11 @@ test.each(WAYS)(
       expect(at()).toBe("/weir/automations?status=active");
       await page.locator("aside [title^='Live']").waitFor();
 
-      // what happens on the server shows by itself
+      // Changes on the server appear automatically.
       await makeAutomation(weir.owner, STEPS, { name: "Made elsewhere" });
       await page.getByRole("link", { name: "Made elsewhere" }).waitFor();
 
-      // filters and tabs change the address where it stands; a reload comes back to it
+      // Filters and tabs change the URL; reloading restores them.
       await page.getByRole("link", { name: "Sort" }).click();
       await heading("Sort");
       await page.getByRole("link", { name: "Settings", exact: true }).last().click();
@@ -69,19 +69,19 @@ test.each(WAYS)(
       await page.goBack();
       await heading("Sort");
 
-      // a webhook is tested at its address
+      // A webhook is tested at its URL.
       await page.goto(`${weir.site}/automations/${hook.id}?tab=webhook`);
       await page.getByLabel("Secret").fill(SECRET);
       await page.getByRole("button", { name: "Sign and send" }).click();
       await page.getByRole("table", { name: "Deliveries" }).getByText("Processed").waitFor();
 
-      // files and commands hold the whole address
+      // Files and commands contain the full URL.
       await page.goto(`${weir.site}/artifacts/${dot.id}`);
       const picture = page.getByRole("img", { name: "dot.gif" });
       await picture.waitFor();
       const width = (element: Element) => {
         const image = element as HTMLImageElement;
-        return image.decode().then(() => image.naturalWidth); // once it is there
+        return image.decode().then(() => image.naturalWidth); // Once it is there.
       };
       expect(await picture.evaluate(width)).toBe(1);
       const content = `/weir/api/v1/artifacts/${dot.id}/content`;
@@ -93,7 +93,7 @@ test.each(WAYS)(
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       expect(copied).toStartWith(`curl '${weir.site}/api/v1/action-runs/${run.id}'`);
 
-      // the keys, the places that are not of the page, and the way out
+      // Keyboard shortcuts, links outside of the page, and signing out.
       await page.keyboard.press("Escape");
       await page.locator("h1").click();
       await pressTogether(page, "g", "s");
@@ -123,7 +123,7 @@ test.each(WAYS)(
       );
       expect([faults, foreign, weir.strays]).toEqual([[], [], []]);
 
-      // past the proxy, the page goes to where it knows its addresses
+      // Without the proxy, the page uses its own URLs.
       await page.goto(`${weir.direct}/runs`);
       await page.waitForURL(`${weir.direct}/weir/runs`);
       await heading("Runs");

@@ -14,7 +14,7 @@ beforeEach(() => {
   seen.faults.length = 0;
 });
 
-/** One connection to a folder that is asked for. */
+/** A connection to a folder that is an input. */
 const FOLDER = {
   key: "files",
   type: "connection",

@@ -4,12 +4,12 @@ import { openSeen, type Seen } from "../support/seen.ts";
 import { tasksOf } from "../support/tracing.ts";
 import { AUTOMATIONS, branch, created } from "../support/work.ts";
 
-/** As many as an automation may have. */
+/** Maximum number of steps of an automation. */
 const STEPS = 200;
 const MOVES = 60;
 const LONG_MS = 50;
 
-/** An automation with as many steps as there may be, each but the first after another. */
+/** Creates an automation with the maximum number of steps, each of which depends on another. */
 async function makeMany(seen: Seen): Promise<string> {
   const steps = Array.from({ length: STEPS }, (_, at) => ({
     key: `s${at}`,
@@ -33,7 +33,7 @@ test("200 steps open with no task of 50 ms, those at the trigger first, and end 
   const { page } = seen;
   const id = await makeMany(seen);
   const longest: number[] = [];
-  // The best of five: what else the machine does makes others longer.
+  // The best of five, since other load on the machine only makes it slower.
   for (let at = 0; at < 5; at++) {
     await seen.go("/agents");
     await seen.heading("Agents");
@@ -75,7 +75,7 @@ test("a card of 200 is dragged with no task of 50 ms, its edges follow, and wher
   expect(longest).toBeLessThan(LONG_MS);
   const layout = () => weir.owner("GET", `${AUTOMATIONS}/${id}/layout`);
   await eventually(async () => Object.keys((await layout()).body.positions).length === STEPS + 1);
-  // What is drawn at the end lies where it was drawn by hand before, but for fractions of a pixel.
+  // What is drawn at the end is where it was before, except for fractions of a pixel.
   const startOf = (path: string | null) => (path?.match(/-?[\d.]+/g) ?? []).slice(0, 2).map(Number);
   const [left = 0, top = 0] = startOf(during);
   await eventually(async () => {
@@ -148,7 +148,7 @@ test("200 cards show their names alone from far away, and one is removed and bro
     await page.keyboard.press("Control+z");
     await card.waitFor();
   };
-  /** The best of five: what else the machine does makes others longer. */
+  /** The best of five, since other load on the machine only makes it slower. */
   const longestOf = async (name: string, work: () => Promise<void>, after: () => Promise<void>) => {
     const longest: number[] = [];
     for (let at = 0; at < 5; at++) {

@@ -31,7 +31,7 @@ const step = (key: string, ...dependsOn: string[]) => ({
 
 const configOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.config;
 const draftOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}/draft`)).body;
-/** What each step of the draft comes after, once it is as it should be. */
+/** Waits until the steps of the draft have these dependencies. */
 const draftBecomes = (id: string, steps: Record<string, string[]>) =>
   eventually(async () => {
     const list = (await draftOf(id)).config?.steps as { key: string; dependsOn?: string[] }[] | undefined;
@@ -566,7 +566,8 @@ deepTest(
   "a step that uses a connection bears the mark of its system, and one without that of its kind",
   async () => {
     const { weir, troubles } = seen;
-    for (let n = 0; n < 100; n++) await connect(weir.owner, localFiles(`Another ${n}`)); // more than one reply has
+    // More than fit in one response.
+    for (let n = 0; n < 100; n++) await connect(weir.owner, localFiles(`Another ${n}`));
     const { id } = await connect(weir.owner, localFiles("Shop exports"));
     const action = await makeAction(weir.owner, {
       kind: "dlt_extract",

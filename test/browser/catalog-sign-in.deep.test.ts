@@ -14,7 +14,7 @@ afterAll(async () => {
   await peer?.[Symbol.asyncDispose]();
 });
 
-/** Through the pages of the OAuth server, as grace. */
+/** Approves on the OAuth server's pages, as grace. */
 async function letIn() {
   const { page } = seen;
   await page.getByPlaceholder("Enter any login").fill("grace");

@@ -24,7 +24,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** A thread with a new agent, opened in the page. */
+/** Opens a thread with a new agent in the page. */
 async function openThread(tools: string[] = []) {
   const { thread, at, spec } = await makeThread({ app: seen.weir }, tools);
   await seen.go(`/chat/${thread.id}`);
@@ -40,7 +40,7 @@ async function askIt(text: string) {
 const messagesOf = async (at: string) => (await seen.weir.owner("GET", `${at}/messages`)).body.items;
 const answers = () => seen.page.getByRole("article", { name: "Answer" });
 
-/** An answer that stops after its first words until `go` is called. */
+/** An answer that pauses after its first words until `go` is called. */
 function stalls(first: string, rest: string) {
   const gate = Promise.withResolvers<void>();
   const moves: Move[] = [{ text: first }, { hold: gate.promise }, { text: rest }];
@@ -209,7 +209,7 @@ describe("a call that needs a yes", () => {
       await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
       model.play([calls("action_refund", { order: "C-19\u202e71-A" }), says("Never.")]);
       await askIt("And C-19");
-      await asked.getByText('"C-19\\u202e71-A"').waitFor(); // what turns the writing round is seen
+      await asked.getByText('"C-19\\u202e71-A"').waitFor(); // The character that reverses the text is visible.
       await page.getByRole("button", { name: "Stop" }).click();
       await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "cancelled");
       await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
@@ -337,7 +337,7 @@ deepTest("a session that ends takes no question away, and no API that is half de
     const box = page.getByRole("textbox", { name: field, exact: true });
     await box.fill("Half of what I wanted");
     await weir.owner("DELETE", "/api/v1/sessions?exclude_current=false");
-    // what the page asks by itself may have told it already, and laid the dialog over the button
+    // A request by the page itself may have shown the dialog already, over the button.
     await page.getByRole("button", { name: send, exact: true, includeHidden: true }).dispatchEvent("click");
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
     await dialog.getByLabel("Password").fill(PASSWORD);

@@ -8,11 +8,11 @@ import { addSigned } from "../support/connection-sign-ins.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 
 let seen: Seen;
-/** What is wrong with the page; that the browser went to sign in elsewhere is what the tests are about. */
+/** Returns the page's errors, except that the browser left for the sign-in, which is what is tested here. */
 const troubles = (of = seen) => of.troubles().then(withoutSignIns);
 const withoutSignIns = (all: string[]) => all.filter((each) => !/^http:.*\/authorize[/?]/.test(each));
 
-/** Counts the clicks that it makes. */
+/** Counts the clicks. */
 function clicker() {
   const clicks = { count: 0 };
   const click = (what: { click(): Promise<void> }) => {
@@ -50,7 +50,7 @@ test("an empty organization loads a list of a template's service after a sign-in
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Our GitLab");
   await page.getByLabel("Application ID").fill(credentials.clientId);
   await page.getByLabel(/^Secret/).fill(credentials.clientSecret);
-  await page.locator("summary").click(); // only for the peer's address
+  await page.locator("summary").click(); // Only for the peer's address.
   await page.getByLabel("Base URL").fill(baseUrl);
   expect(await troubles(fresh)).toEqual([]);
   await click(page.getByRole("button", { name: "Create and sign in" }));
@@ -87,7 +87,7 @@ test("files of Drive are loaded after a sign-in by six clicks, and nobody sees a
   await page.getByText("/api/v1/connections/oauth/callback").waitFor();
   await page.getByLabel("Client id").fill(driveUser.clientId);
   await page.getByLabel("Client secret").fill(driveUser.clientSecret);
-  await page.locator("summary").click(); // only for the peer's address
+  await page.locator("summary").click(); // Only for the peer's address.
   await page.getByLabel("Base URL").fill(drive.baseUrl);
   expect(await troubles()).toEqual([]);
   await click(page.getByRole("button", { name: "Create and sign in" }));

@@ -75,7 +75,7 @@ deepTest(
       await card.waitFor();
       const mark = card.locator("[aria-hidden]").first();
       expect(await mark.textContent()).toMatch(/^[\p{L}\p{N}]{1,2}$/u);
-      await card.dispatchEvent("click"); // a click of the mouse is above, and takes four times as long
+      await card.dispatchEvent("click"); // Real mouse clicks are tested above, and take four times as long.
       await page.waitForURL(`**/connections/new?template=${slug}`);
       const isSigned = http.auth.type === "oauth2_authorization_code";
       await page

@@ -7,7 +7,7 @@ import { flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
 const MOST_REQUESTS = 14;
 const QUIET_MS = 300;
 
-/** Counts what a page asks of the API. */
+/** Counts a page's API requests. */
 function requestsOf(page: Page) {
   let asked: string[] = [];
   const open = new Set<object>();
@@ -20,7 +20,7 @@ function requestsOf(page: Page) {
   page.on("requestfinished", (request) => void open.delete(request));
   page.on("requestfailed", (request) => void open.delete(request));
   return {
-    /** Once all is answered, and nothing follows from it. */
+    /** Waits until all requests are answered, and no more follow. */
     async untilQuiet(): Promise<string[]> {
       for (let before = -1; before !== asked.length || open.size > 0; await page.waitForTimeout(QUIET_MS))
         before = asked.length;
@@ -31,7 +31,7 @@ function requestsOf(page: Page) {
   };
 }
 
-/** How often the most frequent request is sent, whatever it is of. */
+/** Returns the number of times that the most frequent request was sent. */
 function mostAlike(asked: readonly string[]): number {
   const shapes = asked.map((each) => each.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(/\?.*/, ""));
   return Math.max(0, ...shapes.map((each) => shapes.filter((other) => other === each).length));
@@ -49,11 +49,11 @@ test("40 steps, their actions and what they did are read in one request each, an
   const run = await flowToEnd(weir.owner, flow.id);
   const { untilQuiet } = requestsOf(page);
   /**
-   * The different requests. A page asks some again once the stream tells of the run, which it does of all that
-   * happened in the seconds before the page was read.
+   * Returns the different requests. A page repeats some after the stream reports the run,
+   * which includes everything from the seconds before the page was loaded.
    */
   const different = async () => [...new Set(await untilQuiet())];
-  /** What a page asks, of which `last` is the latest. */
+  /** Returns a page's requests, up to `last`. */
   const askedBy = async (path: string, last: RegExp) => {
     await untilQuiet();
     const isAnswered = page.waitForResponse((response) => last.test(response.url()));

@@ -7,7 +7,7 @@ import { fillRuns } from "../support/many.ts";
 import { freePort } from "../support/postgres.ts";
 import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
-/** Words that the page is full of in English, and that no German text has. */
+/** English words that appear on many pages, and in no German text. */
 const ENGLISH =
   /\b(Access|Account|Add|Cancel|Create|Created|Delete|Edit|Failed|Last|Loading|Members?|Name or|New|No|Queued|Runs?|Save|Search|Settings|Sign|the|Time|Updated|View|You|your)\b/;
 
@@ -104,7 +104,7 @@ test("automations, their canvas, their editor and its messages are in German too
   await second.click();
   await page.getByLabel("Name des Schritts").fill("Zweiter");
   await page.getByRole("button", { name: /^Rückgängig: .* bearbeiten$/ }).waitFor();
-  // what the form of a kind says is the server's
+  // The texts of a kind's form come from the server.
   await page.getByLabel("Bei Fehler").getByText("Lauf fehlschlagen lassen").waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Ausgabe", exact: true }).click();
   await noEnglish("its output");

@@ -9,7 +9,7 @@ import { deepTest, scaled } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { created, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
-/** What people and other systems may write: markup, ends of scripts and attributes, letters from right to left, length. */
+/** What users and other systems can write: markup, ends of scripts and attributes, right-to-left text, long text. */
 const CORPUS = [
   `<img src=x onerror="window.wasRun=1"><xss-mark data-xss="1">`,
   `"><svg onload="window.wasRun=1"><xss-mark>`,
@@ -23,7 +23,7 @@ const CORPUS = [
 const [IMAGE, SVG] = CORPUS;
 const LONG = "W".repeat(255);
 
-/** Everything that the page is drawn with; what is not here came from somewhere else. */
+/** Everything that the page draws itself. Anything else was injected. */
 const DRAWN =
   /^(a|article|aside|body|br|button|canvas|circle|code|datalist|dd|defs|del|details|dialog|div|dl|dt|ellipse|em|fieldset|footer|form|g|h[1-4]|head|header|hr|html|input|kbd|label|legend|li|line|link|main|marker|meta|nav|noscript|ol|optgroup|option|p|path|pattern|polygon|polyline|pre|progress|rect|script|search|section|select|small|span|strong|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)$/;
 
@@ -41,10 +41,10 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 
-/** A text as CSV has it. */
+/** Quotes a text for CSV. */
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-/** The corpus in every text that the API takes, and in what outside systems send and answer. */
+/** Puts the corpus in every text that the API accepts, and in what external systems send and return. */
 async function plant({ weir }: Seen) {
   const { owner } = weir;
   await owner("PATCH", "/api/v1/organizations/current", { name: IMAGE });
@@ -164,13 +164,13 @@ async function plant({ weir }: Seen) {
   );
 }
 
-/** Agents, APIs and answers of a model with the corpus in every text. */
+/** Creates agents, APIs and model answers with the corpus in every text. */
 async function plantAnswers({ weir }: Seen) {
   const { owner } = weir;
   for (const name of CORPUS) {
     const front = `name: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(name)}\ntools: [query, ${JSON.stringify(`api:${name.trim()}`)}]`;
     made.agent = created(await owner("POST", SPECS, { markdown: `---\n${front}\n---\n${name}\n` })).id;
-    const note = name.replaceAll(/[^\x20-\x7e\x80-\xff]/g, "?"); // as far as a header may hold it
+    const note = name.replaceAll(/[^\x20-\x7e\x80-\xff]/g, "?"); // As far as a header allows.
     const texts = { description: name, headers: { "x-note": note } };
     const inputSchema = {
       type: "object",
@@ -194,7 +194,7 @@ async function plantAnswers({ weir }: Seen) {
   await ask({ app: weir }, `${THREADS}/${made.thread}`, { content: CORPUS.join("\n") });
 }
 
-/** What stands on the page that nobody of ours has put there. */
+/** Returns what is on the page that Weir didn't put there. */
 async function strangers(): Promise<string[]> {
   return seen.page.evaluate((drawn) => {
     const found: string[] = [];
@@ -216,7 +216,7 @@ async function strangers(): Promise<string[]> {
   }, DRAWN.source);
 }
 
-/** Addresses of the pages with a name in them; every other page is walked by its own. */
+/** URLs of the pages that contain a name. Every other page has only one. */
 const PLACES: Readonly<Record<string, () => string[]>> = {
   "/runs/:id": () => [`/runs/${made.run}`, `/runs/${made.load}`, `/runs/${made.broken}`],
   "/actions/:id": () => [`/actions/${made.action}`, `/actions/${made.action}?tab=runs`],

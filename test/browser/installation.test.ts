@@ -154,7 +154,7 @@ test("health says what was tried, and which check fails", async () => {
   expect(await troubles()).toEqual([]);
   renameSync(weir.dataFolder, `${weir.dataFolder}-away`);
   try {
-    weir.clock.turn(2_001); // what was found is kept for two seconds
+    weir.clock.turn(2_001); // Results are cached for two seconds.
     await page.getByRole("button", { name: "Check again" }).click();
     await page.getByText("Some checks failed").waitFor();
     await checks.filter({ hasText: "Disk" }).getByText("Failed", { exact: true }).waitFor();

@@ -54,7 +54,7 @@ test("a webhook automation is built by form, tested, fails, is fixed by what its
   await page.locator("[data-step=tell]").click();
   await panel.getByText(/500/).first().waitFor();
 
-  // The editor shows what came and what each step gave, and completes from it.
+  // The editor shows the trigger's data and each step's output, and completes from them.
   await page.getByRole("link", { name: "Edit", exact: true }).click();
   await page.locator("[data-step=tell]").click();
   const url = page.getByRole("textbox", { name: "URL" });
@@ -125,7 +125,7 @@ deepTest(
     await page.getByRole("button", { name: "1 fault" }).click();
     await page.getByRole("textbox", { name: "Condition" }).waitFor();
     expect(await page.getByRole("textbox", { name: "Condition" }).getAttribute("aria-invalid")).toBe("true");
-    await page.getByText("Field required", { exact: true }).waitFor(); // at its field: the card says it too
+    await page.getByText("Field required", { exact: true }).waitFor(); // At its field: the card shows it too.
     expect(await troubles()).toEqual([]);
   },
 );

@@ -27,7 +27,7 @@ test("from the set-up link over the quick start and its first run to a dashboard
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL(/\/automation-runs\//);
-    // The steps are drawn while it goes, without anybody asking for them anew.
+    // Steps are updated while the run is in progress, without a reload.
     await page.locator("[data-step=transform]", { hasText: "completed" }).waitFor();
     await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
 
@@ -66,7 +66,7 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   await heading("Shop database");
   await page.getByText("Active", { exact: true }).waitFor();
 
-  // Whether other credentials are right is told as they are saved.
+  // Other credentials are tested when they are saved.
   const status = (text: string) => page.locator("h1 + span", { hasText: text }).waitFor();
   await page.locator("main").getByRole("link", { name: "Settings" }).click();
   await page.getByLabel("Password").fill("wrong");
@@ -104,7 +104,7 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   await write("SQL", "SELECT * FROM raw.sh");
   await page.keyboard.press("Control+Space");
   await page.getByRole("option", { name: /shop__orders/ }).waitFor();
-  await page.keyboard.press("Control+Enter"); // closes what is offered, and runs
+  await page.keyboard.press("Control+Enter"); // Closes the suggestions, and runs.
   await page.getByRole("option", { name: /shop__orders/ }).waitFor({ state: "detached" });
   await page.getByRole("alert").waitFor();
   await write(

@@ -14,10 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => seen[Symbol.asyncDispose]());
 
-/** The canvas, which has the focus once it stands. */
+/** The canvas, which has the focus once it is shown. */
 const canvasOf = (page: Page) => page.locator("div:focus:has([data-step])");
 
-/** Escape leads from the form of a step back to its card. */
+/** Leaves a step's form with Escape, back to its card. */
 async function leavePanel(keys: ReturnType<typeof onlyKeys>) {
   await keys.press("Escape");
   await seen.page.locator("[data-step]:focus").waitFor();
@@ -65,7 +65,7 @@ test("a first automation over PostgreSQL with a branch, an approval and a reques
 
   await add("SQL transform", "sql_transform");
   await keys.fill(field("SQL"), "SELECT sum(total) AS total FROM raw.shop__orders");
-  await keys.press("Shift+Tab"); // what the editor offers would take Escape
+  await keys.press("Shift+Tab"); // The editor's suggestions would consume Escape.
 
   await add("Branch", "branch");
   await keys.enter(panel.getByRole("button", { name: "Add", exact: true }).first());
@@ -124,9 +124,9 @@ test("by keyboard alone a failed run is found by its error, fixed and run again,
   await keys.enter(page.getByRole("link", { name: "Edit step tell" }));
   const url = page.getByRole("textbox", { name: "URL" });
   await canvasOf(page).waitFor();
-  await keys.press("Enter"); // to the step that is open
+  await keys.press("Enter"); // To the open step.
   await page.locator("[data-step=tell]:focus").waitFor();
-  await keys.press("Enter"); // and into its form
+  await keys.press("Enter"); // And into its form.
   await keys.fill(url, `${receiver.url}/yes`);
   await leavePanel(keys);
   await keys.press("r");

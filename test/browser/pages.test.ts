@@ -17,7 +17,7 @@ let seen: Awaited<ReturnType<typeof browser.open>>;
 let page: Page;
 const made = { connection: "", load: "", broken: "", automation: "" };
 
-/** One installation for the file: files, a dataset, runs that went well and badly, a webhook automation. */
+/** One installation for the file: files, a dataset, successful and failed runs, a webhook automation. */
 beforeAll(async () => {
   weir = await startApp();
   browser = await openBrowser();
@@ -90,10 +90,10 @@ beforeEach(() => {
   seen.foreign.length = 0;
 });
 
-/** What axe finds serious on the page as it stands, and what the watch saw. */
+/** Returns what axe finds serious on the current page, and what was recorded. */
 async function troubles() {
   const axe = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
-  await page.evaluate(axe); // by the debugger, which the page's policy does not bind
+  await page.evaluate(axe); // By the debugger, which isn't bound by the page's policy.
   const found = await page.evaluate(async () => {
     const { axe: checker } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
     interface Violation {
@@ -109,7 +109,7 @@ async function troubles() {
   return [...found, ...seen.faults, ...seen.foreign];
 }
 
-/** As a person does it, over what stands there; the debugger's own `fill` goes past the editor's keys. */
+/** Types like a user, replacing the text; the debugger's own `fill` bypasses the editor's keys. */
 async function write(name: string, text: string) {
   await page.getByRole("textbox", { name }).click();
   await page.keyboard.press("Control+a");

@@ -22,7 +22,7 @@ test("the search finds tables, people, ids by their end, and what one wants to d
   const flow = await makeAutomation(weir.owner, { steps });
   const flowRun = await flowToEnd(weir.owner, flow.id);
 
-  /** What is offered for `text`, taken. */
+  /** Enters `text`, and selects the suggestion. */
   const take = async (text: string, name: RegExp) => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type(text);

@@ -5,7 +5,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { openSeen } from "../support/seen.ts";
 import { AUTOMATION_RUNS, AUTOMATIONS, until } from "../support/work.ts";
 
-/** No double holds it: it must leave as it came. */
+/** A number that a double can't hold: it must be sent as typed. */
 const ID = "12345678901234567890";
 
 test("a webhook automation runs with a delivery, a pinned payload, a form's or JSON, and no digit is lost", async () => {
@@ -58,7 +58,7 @@ test("a webhook automation runs with a delivery, a pinned payload, a form's or J
   await go(`/automations/${hook.id}/edit`);
   await page.getByRole("button", { name: "Test", exact: true }).click();
   await payload.waitFor();
-  await dialog.getByText(ID.replace("1", "9")).waitFor(); // the last one
+  await dialog.getByText(ID.replace("1", "9")).waitFor(); // The last one.
   const delivery = payload.locator("option", { hasText: "Delivery of" });
   await payload.selectOption((await delivery.getAttribute("value")) ?? "");
   await dialog.getByText(ID).waitFor();

@@ -27,7 +27,7 @@ test("the sign-in page leads to places of this Weir alone", async () => {
     const from = (place: string) => `${app.origin}/login?return_to=${encodeURIComponent(place)}`;
     await page.goto(from("/health?from=here"));
     await page.locator("#password").waitFor();
-    expect(await page.locator("#oidc").isVisible()).toBe(false); // nobody else vouches for people here
+    expect(await page.locator("#oidc").isVisible()).toBe(false); // There is no identity provider here.
     await page.fill("#password [name=email]", "ada@example.com");
     await page.fill("#password [name=password]", PASSWORD);
     await page.click("#password button");
@@ -116,7 +116,7 @@ test("a page of sign-in shows nothing in English on its way to German, nor one t
   const browser = await openBrowser();
   try {
     const { page, faults } = await browser.open(app.origin, { locale: "de-DE" });
-    await page.addInitScript(() => void Reflect.deleteProperty(RegExp, "escape")); // as in older browsers
+    await page.addInitScript(() => void Reflect.deleteProperty(RegExp, "escape")); // As in older browsers.
     const held = Promise.withResolvers<void>();
     await page.route("**/sign-in/de.js", async (route) => {
       await held.promise;

@@ -13,7 +13,7 @@ beforeEach(() => {
   seen.faults.length = 0;
 });
 
-/** Pages that need no id; each of the others is drawn into the same frame. */
+/** Pages without an ID. All others are drawn in the same frame. */
 const PLACES = [
   ...readFileSync(join(import.meta.dir, "../../web/routes.tsx"), "utf8").matchAll(/route\("([^":]+)"/g),
 ]
@@ -49,7 +49,7 @@ test("a password can be pasted, and is masked", async () => {
       new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
     );
   });
-  expect(isTaken).toBe(true); // nobody prevents what the browser does then
+  expect(isTaken).toBe(true); // Nothing prevents the browser's default action.
 });
 
 deepTest(

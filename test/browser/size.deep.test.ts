@@ -7,7 +7,7 @@ import { makeAction, runToEnd } from "../support/work.ts";
 const RUNS = 100_000;
 const MEBIBYTE = 1024 * 1024;
 
-/** Bytes of all that is fetched from now on. */
+/** Counts the bytes of everything that is fetched from now on. */
 function weigh({ page }: Seen) {
   const weighed = { bytes: 0 };
   page.on("response", (reply) => {
@@ -15,7 +15,7 @@ function weigh({ page }: Seen) {
       (body) => {
         weighed.bytes += body.length;
       },
-      () => undefined, // a download has no body here
+      () => undefined, // A download has no body here.
     );
   });
   return weighed;

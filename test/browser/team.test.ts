@@ -122,7 +122,7 @@ describe("access", () => {
     expect(await troubles()).toEqual([]);
     await shown.getByRole("button", { name: "Done" }).click();
     await page.getByRole("row", { name: /onerror.*in 4 wk/ }).waitFor();
-    await go("/access"); // the use was perhaps after the list was read
+    await go("/access"); // It may have been used after the list was read.
     await page.getByRole("row", { name: /onerror.*in 4 wk\. now/ }).waitFor();
     expect(await page.getByText(token).count()).toBe(0);
     await page.getByRole("button", { name: `Revoke ${MARKUP}` }).click();

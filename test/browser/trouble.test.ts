@@ -17,10 +17,10 @@ beforeAll(async () => {
   made.connection = (await owner("POST", "/api/v1/connections", folder)).body.id;
 });
 afterAll(() => seen[Symbol.asyncDispose]());
-// An address may sign in ten times a minute, and here it does so in each test.
+// An address can sign in ten times a minute, and each test here does so.
 beforeEach(() => seen.weir.clock.turn(60_000));
 
-/** Forms: what they are of, where they stand, the field that is written in, and what sends them. */
+/** Forms: of what, their path, the field to fill in, and the button that submits. */
 const FORMS: readonly (readonly [of: string, path: () => string, field: string | RegExp, send: string])[] = [
   ["a new action", () => "/actions/new?kind=conditional_branch", "Name", "Create action"],
   ["an action", () => `/actions/${made.action}`, "Name", "Save"],
@@ -42,7 +42,7 @@ describe("a session that ends in mid-work", () => {
     await box.fill("Half of what I wanted to say");
     expect((await weir.owner("DELETE", "/api/v1/sessions?exclude_current=false")).status).toBe(200);
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
-    // no click: the page may have noticed by itself, and the dialog stand in front of the button already
+    // No click, since the page may have noticed by itself and show the dialog over the button.
     await page.getByRole("button", { name: send, exact: true }).first().dispatchEvent("click");
     await dialog.getByLabel("Password").fill(PASSWORD);
     await dialog.getByRole("button", { name: "Sign in" }).click();
@@ -89,7 +89,7 @@ deepTest(
     await page.getByRole("link", { name: "Actions", exact: true }).first().click();
     await page.getByText("Made meanwhile").waitFor();
 
-    // A page that was open all the while is renewed by itself.
+    // A page that stayed open is updated automatically.
     line.cut();
     await page.locator("aside").getByText("Reconnecting…").waitFor();
     await makeAction(weir.owner, { name: "Made in the second night" });

@@ -35,7 +35,7 @@ test("whoever leaves a form that is not saved is asked first, by a link, a key a
   await page.waitForURL(/\/actions$/);
   await heading("Actions");
 
-  // What is saved may be left, and so may a form whose thing is made.
+  // A page without unsaved changes can be left, as can a form whose resource was created.
   await page.getByRole("link", { name: "Branch" }).click();
   await name.fill("A third name");
   await page.getByRole("button", { name: "Save" }).click();

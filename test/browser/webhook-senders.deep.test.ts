@@ -14,7 +14,7 @@ const status = async (headers: Record<string, string>) =>
   (await send(seen.weir, BODY, { "x-svc-signature": "", ...headers })).status;
 const configOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.config;
 
-/** Has a secret made, and reads it where it is shown this once. */
+/** Generates a secret, and reads it where it is shown once. */
 async function generated(): Promise<string> {
   const { page } = seen;
   await page.getByRole("button", { name: "Generate" }).click();
@@ -57,7 +57,7 @@ test("a webhook's sender is chosen by name, its secret is shown once, and all el
   expect(await status({ authorization: `Bearer ${token}` })).toBe(200);
   expect(await status({ authorization: "Bearer another-token" })).toBe(401);
 
-  // the stored one stays while nobody enters another
+  // The stored one stays unless another is entered.
   await go(`/automations/${id}?tab=edit`);
   await page.getByText("Leave empty to keep the saved one.").waitFor();
   expect(await page.content()).not.toContain(token);
@@ -65,7 +65,7 @@ test("a webhook's sender is chosen by name, its secret is shown once, and all el
   await save();
   expect(await status({ authorization: `Bearer ${token}` })).toBe(200);
 
-  // a service takes the place of the token, and nothing else goes
+  // A service replaces the token, and nothing else changes.
   const { auth: _, ...kept } = await configOf(id);
   await choice.selectOption({ label: "GitHub" });
   expect(await page.getByLabel("Token").count()).toBe(0);

@@ -7,10 +7,10 @@ import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { until } from "../support/work.ts";
 
 let seen: Seen;
-/** What the receiver answers, and so what becomes of a delivery. */
+/** Status of the receiver's response, which determines what happens to a delivery. */
 const state = { status: 200 };
 const receiver = startReceiver(() => new Response(`${state.status} ${MARKUP}`, { status: state.status }));
-/** Where an automation sends what it gets. */
+/** Receiver that an automation sends to. */
 const shop = startReceiver(() => Response.json({}, { status: state.status }));
 
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import { startApp } from "../support/app.ts";
 import { lineOf } from "./lists.ts";
 
 /**
- * Descriptions whose lists are paged, keyed or narrowed in a way that their names alone don't tell: what reads them by a
- * guess would leave rows out, or merge them, in silence.
+ * Descriptions whose lists are paged, keyed or filtered in a way that isn't obvious from names alone.
+ * Guessing would leave rows out or merge them, without an error.
  */
 let weir: Awaited<ReturnType<typeof startApp>>;
 beforeAll(async () => {

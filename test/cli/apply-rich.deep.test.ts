@@ -9,7 +9,7 @@ import { terminal } from "./configuration.ts";
 
 const EXAMPLES = join(import.meta.dir, "..", "..", "examples");
 
-/** Something that a variable of this name can stand for. */
+/** A value for a variable with this name. */
 const sampleFor = (name: string): string =>
   /URL/.test(name)
     ? `https://x.example.com/${name.toLowerCase()}`
@@ -22,7 +22,7 @@ const sampleFor = (name: string): string =>
 const variablesIn = (text: string) =>
   [...text.matchAll(/(?<!\$)\$\{([A-Z][A-Z0-9_]*)\}/g)].map(([, name]) => String(name));
 
-/** The required fields of a schema. */
+/** Fills in the required fields of a schema. */
 function filled(schema: Json | undefined, connectionId = ""): JsonObject {
   const { required = [], properties = {} } = isObject(schema ?? null) ? (schema as JsonObject) : {};
   return Object.fromEntries(
@@ -51,10 +51,10 @@ const LISTS = {
   templates: "templates",
 } as const;
 
-/** What differs from server to server: IDs, times, and who made it. */
+/** Fields that differ between servers: IDs, times, and users. */
 const OWN = /^(id|.*At|createdBy|updatedBy|templateId|tenantId|organizationId|latestRun|nextRunAt|version)$/;
 
-/** All that lists show, with names in place of IDs. */
+/** Everything that lists show, with names instead of IDs. */
 async function shownBy({
   owner,
   origin,

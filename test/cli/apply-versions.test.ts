@@ -12,7 +12,7 @@ const TEMPLATES = "/api/v1/templates";
 
 const callTo = (path: string) => ({ url: `https://shop.example/${path}` });
 
-/** A published action template of this slug; returns the ID of its first version. */
+/** Publishes an action template with this slug. Returns the ID of its first version. */
 async function publish(owner: Owner, slug: string): Promise<string> {
   const { id } = created(
     await owner("POST", TEMPLATES, {
@@ -27,7 +27,7 @@ async function publish(owner: Owner, slug: string): Promise<string> {
   return id;
 }
 
-/** Makes the next version, and publishes it if asked. */
+/** Creates the next version, and publishes it if requested. */
 async function next(owner: Owner, id: string, path: string, status?: "published"): Promise<string> {
   const { status: code, body } = await owner("PUT", `${TEMPLATES}/${id}`, {
     definition: callTo(path),
@@ -40,7 +40,7 @@ async function next(owner: Owner, id: string, path: string, status?: "published"
 const actionOf = async (owner: Owner, name: string, templateId: string) =>
   created(await owner("POST", "/api/v1/actions", { name, kind: "http_request", templateId }));
 
-/** The template that an action was made of on a server. */
+/** Returns the template that an action on a server was created from. */
 async function originOf(owner: Owner, action: string) {
   const { body } = await owner("GET", `/api/v1/actions/slug/${action}`);
   const { body: template } = await owner("GET", `${TEMPLATES}/${body.templateId}`);

@@ -21,7 +21,7 @@ const PASSWORD = "password-of-ada";
 const KEY = "key-of-the-shop-api";
 const WEBHOOK_SECRET = "signs-what-is-delivered";
 
-/** An organization with one of everything that a file holds. */
+/** Creates an organization with one of everything that a file can contain. */
 async function fill({ owner }: Pick<Started, "owner">) {
   const warehouse = created(
     await owner("POST", "/api/v1/connections", {

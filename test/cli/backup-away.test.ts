@@ -90,12 +90,12 @@ describe("a backup in a bucket", () => {
       const loop = backups(app.app);
       for (let made = 1; made <= 3; made++) {
         await loop.tick(never);
-        await loop.tick(never); // not due again
+        await loop.tick(never); // Not due again.
         expect(await keysOf(s3)).toHaveLength(Math.min(made, 2));
         app.clock.turn(2 * HOUR_MS);
       }
       app.clock.turn(-2 * HOUR_MS + 1);
-      await backups(app.app).tick(never); // as after a restart
+      await backups(app.app).tick(never); // As after a restart.
       const names = await keysOf(s3);
       expect(names).toHaveLength(2);
       expect(names[0]).toMatch(/^nightly\/weir-\d{4}-.*\.tar\.zst$/);

@@ -12,7 +12,7 @@ import { created, makeAction } from "../support/work.ts";
 
 const weir = shell();
 
-/** A data directory with an action, an encrypted backup of it, and the files that it takes to open that. */
+/** A data directory with an action, an encrypted backup of it, and the files needed to decrypt that. */
 async function encrypted(here: string) {
   const dataFolder = join(here, "first");
   const [file, right, wrong] = [join(here, "weir.age"), join(here, "right"), join(here, "wrong")];
@@ -28,7 +28,7 @@ async function encrypted(here: string) {
 
 describe("an encrypted backup", () => {
   const here = folder();
-  /** Made once: scrypt takes more than a second of a processor. */
+  /** Created once, since scrypt takes more than a second of CPU time. */
   let made: Awaited<ReturnType<typeof encrypted>>;
   beforeAll(async () => {
     made = await encrypted(here.path);

@@ -65,7 +65,7 @@ async function ordersElsewhere({ app }: Started) {
   return checkTable((await publishTable(app, here)).metadata);
 }
 
-/** An installation with something of everything that a backup holds. */
+/** An installation with some of everything that a backup contains. */
 async function fill(app: Started) {
   created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
   const local = { name: "Files", provider: "local_files", config: {}, credentials: {} };
@@ -77,7 +77,7 @@ async function fill(app: Started) {
   return { files, ...(await ask(app)) };
 }
 
-/** Takes an archive apart and puts it together again, `change` having had a look at each file. */
+/** Unpacks an archive and packs it again, after `change` has seen each file. */
 async function rewrite(
   from: string,
   to: string,
@@ -177,7 +177,7 @@ describe("the restore drill", () => {
     expect(statSync(join(elsewhere, "secret.key")).mode & 0o777).toBe(0o600);
     expect(statSync(elsewhere).mode & 0o777).toBe(0o700);
 
-    const again = await weir(restore, file, "--data", elsewhere, "--json"); // with the key of what it replaces
+    const again = await weir(restore, file, "--data", elsewhere, "--json"); // With the key of what it replaces.
     expect([again.code, again.err]).toEqual([0, ""]);
     rmSync(again.json.previousFolder, { recursive: true });
 
@@ -242,7 +242,7 @@ describe("the restore drill", () => {
     };
     expect(await names(dataFolder)).toEqual([["Warehouse", "password-of-ada"]]);
     expect((await names(json.previousFolder)).length).toBe(2);
-    // the backup has no files that only other engines read: they are written anew
+    // The backup doesn't contain the files that only other engines read: they are written again.
     await using app = await startApp({ dataFolder, engine: false, owner: false });
     expect(await ordersElsewhere(app)).toEqual({ files: 1 });
   });

@@ -9,7 +9,7 @@ import { deepTest } from "../support/scale.ts";
 import { branch, makeAction, makeAutomation, NOBODY, RUNS, runEnd } from "../support/work.ts";
 import { type Ended, type Name, openTerminal } from "./terminal.ts";
 
-/** Whether a command printed exactly what the API replies at an address. */
+/** Returns whether a command printed exactly the API's response at a path. */
 const same = (ended: Ended, text: string) =>
   expect(ended).toMatchObject({ code: 0, out: `${text}\n`, err: "" });
 
@@ -19,7 +19,7 @@ const cells = (ended: Ended) =>
     .split("\n")
     .map((line) => line.split(/ {2,}/));
 
-/** Each command with words that it takes, as a client of a server. */
+/** Each command with valid arguments, as a client of a server. */
 const ALL: readonly [Name, ...string[]][] = [
   ["status"],
   ["actions", "list"],
@@ -416,7 +416,7 @@ describe("weir runs", () => {
   });
 });
 
-/** A run that has left lines in its log. */
+/** A run with lines in its log. */
 async function loggedRun(app: Awaited<ReturnType<typeof startApp>>) {
   using shell = openTerminal(app.origin, app.token);
   await shell.run("connections", "create", "--name", "Files", "--provider", "local_files");
@@ -687,7 +687,7 @@ describe("weir query of more rows than one reply has", () => {
     for (const flags of [[], ["--json"]]) {
       const cut = await shell.run("query", rows(10_001), ...flags);
       expect([cut.code, cut.err]).toEqual([1, `weir: Only the first 10000 rows are shown. ${ALL}\n`]);
-      expect(cut.out.length).toBeGreaterThan(100_000); // what there is
+      expect(cut.out.length).toBeGreaterThan(100_000); // What there is.
       const few = await shell.run("query", rows(10_001), "--limit", "3", ...flags);
       expect([few.code, few.err]).toEqual([0, "Only the first 3 rows are shown.\n"]);
     }

@@ -6,7 +6,7 @@ import { completionTable } from "../../src/cli/completion-table.ts";
 import { usage } from "../../src/cli/usage.ts";
 import { openTerminal } from "./terminal.ts";
 
-/** What bash offers for the last of the words, in a folder with one file. */
+/** Returns bash's completions for the last word, in a folder with one file. */
 async function openBash() {
   const folder = mkdtempSync(join(tmpdir(), "weir-completion-"));
   using shell = openTerminal("http://127.0.0.1:1");

@@ -5,7 +5,7 @@ import { diff } from "../../src/cli/diff.ts";
 import { exportConfig } from "../../src/cli/export.ts";
 import type { Host } from "../../src/cli/host.ts";
 
-/** A terminal in memory that is signed in as an installation's owner. */
+/** A terminal in memory, signed in as an installation's owner. */
 export function terminal(home: string, app: { origin: string; token: string }) {
   const person = {
     configFolder: join(home, `config-${new URL(app.origin).port}`),
@@ -54,7 +54,7 @@ export function terminal(home: string, app: { origin: string; token: string }) {
   };
   return {
     env,
-    /** Who sits at the terminal, if anyone, and what they were asked. */
+    /** Answers at the terminal, and the questions that were asked. */
     seat,
     diff: (...args: string[]) => run(diff, args),
     export: (...args: string[]) => run(exportConfig, args),

@@ -23,7 +23,7 @@ interface Finding {
   remedy: string | null;
 }
 
-/** What is wrong, by its check. */
+/** Returns what is wrong, by check. */
 const faults = (json: { findings: Finding[] }) =>
   Object.fromEntries(json.findings.filter(({ ok }) => !ok).map((finding) => [finding.check, finding]));
 
@@ -35,7 +35,7 @@ const examine = async (dataFolder: string, env: Record<string, string> = {}) => 
   return { code, json, wrong: faults(json) };
 };
 
-/** An installation with one of everything, and no server on it. */
+/** Creates an installation with one of everything, without a server. */
 async function installed(path: string, turnMs = 0): Promise<{ file: string }> {
   await using app = await startApp({ dataFolder: path, engine: false });
   if (turnMs !== 0) app.clock.turn(turnMs);
@@ -152,11 +152,11 @@ describe("weir doctor", () => {
     const env = { WEIR_SECRET_KEY: Buffer.alloc(32, 3).toString("base64") };
     const missing = await examine(here.path);
     expect(missing.wrong.settings?.message).toContain("neither WEIR_SECRET_KEY nor secret.key exists");
-    expect(missing.json.findings).toHaveLength(1); // nothing else is looked at
+    expect(missing.json.findings).toHaveLength(1); // Nothing else is checked.
     expect((await examine(here.path, env)).wrong.settings?.message).toContain("WEIR_SECRET_KEY is the key");
     const facts = join(here.path, "installation.json");
     const known = readFileSync(facts);
-    rmSync(facts); // as before the first start of this version
+    rmSync(facts); // As before the first start of this version.
     expect((await examine(here.path)).wrong.key?.message).toContain("The master key is missing");
     expect((await examine(here.path, env)).wrong.key?.message).toContain("secrets are encrypted with");
     writeFileSync(facts, known, { mode: 0o600 });
@@ -261,7 +261,7 @@ describe("weir doctor", () => {
       const { json } = await examine(app.dataFolder, env);
       return json.findings.find(({ check }: Finding) => check === "backups") as Finding;
     };
-    expect(await found()).toMatchObject({ ok: true, remedy: null }); // the first one is not due yet
+    expect(await found()).toMatchObject({ ok: true, remedy: null }); // The first one isn't due yet.
     const backup = (hoursAgo: number) => {
       const at = new Date(Date.now() - hoursAgo * HOUR_MS).toISOString();
       writeFileSync(join(app.dataFolder, "backups", `weir-${at.replaceAll(/[:.]/g, "-")}.tar.zst`), "");

@@ -15,7 +15,7 @@ const strange = (command: string): Failure => [
   /^weir: Unknown flag: --bogus\.\nUsage: weir/m,
 ];
 
-/** How each command fails: called wrongly (2), not signed in (3), or for what it finds (1). */
+/** How each command fails: with a usage error (2), without a sign-in (3), or with what it finds (1). */
 const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
   serve: [
     strange("serve"),
@@ -133,7 +133,7 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
   help: [strange("help"), ["help nothing", 2, /Unknown command: nothing/]],
 };
 
-/** Commands that report what is wrong as their result. */
+/** Commands whose result is what is wrong. */
 const EXCEPTIONS: ReadonlySet<string> = new Set(["doctor", "config"]);
 
 describe("a command that fails says why, and ends with the code that tells how", () => {

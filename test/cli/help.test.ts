@@ -3,7 +3,7 @@ import { help } from "../../src/cli/help.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { usage } from "../../src/cli/usage.ts";
 
-/** What `weir help` prints on a terminal of this width. */
+/** Returns what `weir help` prints on a terminal of this width. */
 async function shown(command: string, width: number | null): Promise<string> {
   const out: string[] = [];
   const host = { width, out: (line: string) => out.push(line) } as unknown as Host;

@@ -13,7 +13,7 @@ import { client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, turnOnSecondFactor } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
 
-/** A terminal in memory over a data directory of its own, which goes when it is disposed of. */
+/** A terminal in memory with its own data directory, which is deleted on disposal. */
 function terminal() {
   const data = mkdtempSync(join(tmpdir(), "weir-init-"));
   const printed = { out: [] as string[], err: [] as string[] };

@@ -69,7 +69,7 @@ const startWith = (dataFolder: string, env: Env) =>
     await app[Symbol.asyncDispose]();
   });
 
-/** Every command that opens a data directory by itself, as it is called on this one. */
+/** Every command that opens a data directory itself, with arguments for this one. */
 const commandsOn = (path: string) => {
   const data = ["--data", path];
   const owner = ["--email", "eve@example.com", "--password-stdin", "--org", "Eve"];
@@ -87,7 +87,7 @@ const commandsOn = (path: string) => {
 
 const PASSWORD = "correct horse battery staple\n";
 
-/** Everything in a folder, by name and content, but for locks and what SQLite keeps beside the database. */
+/** Everything in a folder, by name and content, except locks and what SQLite stores next to the database. */
 const contentOf = (path: string) =>
   Object.fromEntries(
     readdirSync(path, { recursive: true, withFileTypes: true })
@@ -96,7 +96,7 @@ const contentOf = (path: string) =>
       .sort(),
   );
 
-/** Each command and a start stop with the sentence, and nothing changes. */
+/** Checks that each command and a start fail with the sentence, and that nothing changes. */
 async function refuseAll(path: string, env: Env, sentence: string) {
   const before = contentOf(path);
   for (const [name, command, args] of commandsOn(path)) {
@@ -136,7 +136,7 @@ describe("a data directory whose lake is in a bucket", () => {
       amazon,
       `This data directory's lake is at ${endpoint}, but WEIR_LAKE_ENDPOINT isn't set. Set WEIR_LAKE_ENDPOINT to ${endpoint}. ${moved("moved it")}`,
     );
-    expect(await bucket.all("moved")).toEqual({}); // not even marked as ours
+    expect(await bucket.all("moved")).toEqual({}); // It isn't even marked.
     expect((await shell(env)(doctor, "--data", path)).code).toBe(0);
   });
 
@@ -219,7 +219,7 @@ describe("the master key", () => {
     const end = `Set WEIR_SECRET_KEY to that key, or restore its secret.key. ${moved("changed it")}`;
     const withoutRestore = async (env: Env, sentence: string) => {
       for (const [name, command, args] of commandsOn(path)) {
-        if (name === "restore") continue; // it says itself which key the backup needs
+        if (name === "restore") continue; // It reports itself which key the backup needs.
         const { code, err } = await shell(env, PASSWORD)(command, ...args);
         expect([name, code, err]).toEqual([name, 1, `weir: ${sentence}`]);
       }
@@ -383,7 +383,7 @@ describe("weir restore", () => {
     const kept = (path: string) => JSON.parse(readFileSync(join(path, "installation.json"), "utf8"));
     expect(kept(second)).toEqual(kept(first));
 
-    // over another data directory: what that depended on goes with it
+    // Over another data directory, whose dependencies are replaced.
     const third = join(here.path, "third");
     await serveOnce(third);
     const over = await shell({ WEIR_SECRET_KEY: key(4) })(restore, file, "--data", third, "--json");

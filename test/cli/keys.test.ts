@@ -35,7 +35,7 @@ import { branch, created, until } from "../support/work.ts";
 
 const BRANCH = { kind: "conditional_branch", definition: branch() };
 
-/** Two rounds through every column, with room to spare. */
+/** Two rounds through every column, and some more steps. */
 const LAST_STEP = 2 * SEALED.length + 7;
 
 /** Runs `weir keys …` to its end. */
@@ -57,7 +57,7 @@ const keyIn = (dataFolder: string, name = "secret.key") =>
   new Uint8Array(Buffer.from(readFileSync(join(dataFolder, name), "utf8").trim(), "base64"));
 const random = () => Buffer.from(systemIds.bytes(32)).toString("base64");
 
-/** Texts of the secret box anywhere in the store, by the id of their key. */
+/** Counts encrypted texts anywhere in the store, by the ID of their key. */
 function sealedIn(dataFolder: string): Record<string, number> {
   const file = new Database(join(dataFolder, "weir.db"), { readonly: true });
   const found: Record<string, number> = {};
@@ -87,7 +87,10 @@ const postgres = (n: number) => ({
   credentials: { user: "ada", password: password(n) },
 });
 
-/** Fills an installation with one secret of each sort, and `count` connections. Idempotency keeps a reply with a token. */
+/**
+ * Fills an installation with one secret of each kind, and `count` connections.
+ * Idempotency stores a response with a token.
+ */
 async function fill(app: Awaited<ReturnType<typeof startApp>>, count: number) {
   for (let n = 0; n < count; n++) created(await app.owner("POST", "/api/v1/connections", postgres(n)));
   await makeHook(app, { action: BRANCH });
@@ -100,7 +103,7 @@ async function fill(app: Awaited<ReturnType<typeof startApp>>, count: number) {
   return created(kept).token as string;
 }
 
-/** Opens the folder as a process that starts does, with no server and no loops. */
+/** Opens the folder like a process at its start, without a server and loops. */
 async function openAgain(dataFolder: string, env: Record<string, string> = {}) {
   const { config, secrets } = readConfig({ data: dataFolder }, env, {});
   const clock = turnableClock();
@@ -188,7 +191,7 @@ describe("a change of the master key", () => {
         for (let n = 1_000; !isOver; n++) {
           const { status, body } = await app.owner("POST", "/api/v1/connections", postgres(n));
           statuses.push(status);
-          if (n % 8 === 0 && n < 1_064) statuses.push((await send(app, "{}")).status); // the plan lets 10 through at once
+          if (n % 8 === 0 && n < 1_064) statuses.push((await send(app, "{}")).status); // The plan allows a burst of 10.
           const changed = { credentials: { password: `${password(n)}-2` } };
           statuses.push((await app.owner("PATCH", `/api/v1/connections/${body.id}`, changed)).status);
           await Bun.sleep(5);
@@ -214,7 +217,7 @@ describe("a change of the master key", () => {
       );
       expect([again.body.token, again.headers.get("idempotency-replayed")]).toEqual([token, "true"]);
 
-      // a cursor from before is told to be out of date, as after 24 hours; an altered one is no cursor
+      // An earlier cursor is expired, as after 24 hours; a modified one is invalid.
       const path = (cursor: string) => `/api/v1/connections?limit=5&cursor=${encodeURIComponent(cursor)}`;
       const late = await app.owner("GET", path(page.nextCursor));
       expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
@@ -243,7 +246,7 @@ describe("a change of the master key", () => {
         expect(await passwordsIn(first)).toEqual(expected);
         const { keyId } = readInstallation(dataFolder);
         expect([keyIdOf(keyIn(dataFolder)), next]).toContain(keyId ?? "");
-        await first.close(); // nothing of the change is done after this point, as after a kill
+        await first.close(); // Nothing of the change is done after this point, as after a kill.
 
         const { code, out } = await weirKeys(dataFolder);
         expect(code).toBe(0);
@@ -276,7 +279,7 @@ describe("a change of the master key", () => {
       for (const waitMs of [0, 300, 900, 1_010]) {
         await Bun.sleep(waitMs);
         await server.end("SIGKILL");
-        const again = await openAgain(dataFolder); // as it was left: everything opens
+        const again = await openAgain(dataFolder); // As it was left: everything can be decrypted.
         expect(await passwordsIn(again)).toEqual(Array.from({ length: count }, (_, n) => password(n)));
         await again.close();
         server = await installation.serve();
@@ -367,7 +370,7 @@ describe("with the key in the environment", () => {
       const { code, err } = await weirKeys(app.dataFolder);
       expect(code).toBe(1);
       expect(err).toContain("secret.key contains the key");
-      askForNextKey(app.dataFolder, systemIds); // as an older version asks
+      askForNextKey(app.dataFolder, systemIds); // As an older version does.
       await until(app.owner, "/api/v1/meta", () => !existsSync(join(app.dataFolder, "secret.key.next")));
       expect(app.logged.join()).toContain("isn't from secret.key");
     },

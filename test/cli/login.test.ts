@@ -12,7 +12,7 @@ import { startApp } from "../support/app.ts";
 
 const APPROVE = "/api/v1/auth/device/approve";
 
-/** A terminal in memory with a config directory of its own, which goes when it is disposed of. */
+/** A terminal in memory with its own config directory, which is deleted on disposal. */
 function terminal(person: Partial<Person> = {}) {
   const home = mkdtempSync(path(tmpdir(), "weir-login-"));
   const printed = { out: [] as string[], err: [] as string[] };
@@ -47,7 +47,7 @@ function terminal(person: Partial<Person> = {}) {
     login: (args: string[], stdin = "") => login(args, host(stdin)),
     logout: (...args: string[]) => logout(args, host("")),
     whoami: (...args: string[]) => whoami(args, host("")),
-    /** What is printed next. */
+    /** Resolves with what is printed next. */
     line: () =>
       new Promise<string>((resolve) => {
         heard = () => resolve(printed.out.at(-1) ?? "");
@@ -86,7 +86,7 @@ describe("weir login with a token", () => {
     expect(await shell.whoami()).toBe(0);
     expect(shell.out.at(-1)).toBe(`ada@example.com at ${app.origin}, owner of acme`);
 
-    // an access token is no session: it is forgotten here, and goes on
+    // An access token isn't a session: it is forgotten here, and stays valid.
     expect(await shell.logout("--json")).toBe(0);
     expect(shell.last()).toEqual({ server: app.origin, sessionEnded: false });
     expect(shell.kept()).toEqual({ server: null, tokens: {} });
@@ -123,7 +123,7 @@ describe("weir login with a token", () => {
       expect(await shell.whoami("--json")).toBe(0);
       expect(shell.last().server).toBe(other.origin);
     }
-    // the server is gone, and its token is not sent to the one that is left
+    // The server is gone, and its token isn't sent to the other one.
     expect(await shell.whoami()).toBe(1);
   });
 

@@ -8,7 +8,7 @@ import { folder, shell } from "../support/shell.ts";
 
 const ANALYZE = Bun.which("systemd-analyze");
 
-/** A machine of a person, with a systemd that writes down what it is told, and fails on demand. */
+/** A user's machine, with a systemd that records its calls, and fails on demand. */
 function machine(answer: string | null = null) {
   const home = folder();
   const told = join(home.path, "told");

@@ -14,7 +14,7 @@ test.each([
     "Couldn't read the passphrase file /nowhere/passphrase: no such file or directory. Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.",
   ],
   [
-    { WEIR_HOST: "192.0.2.1" }, // kept for documentation: no machine has it
+    { WEIR_HOST: "192.0.2.1" }, // Reserved for documentation: no machine has it.
     "Couldn't listen on 192.0.2.1:0: this machine doesn't have that address. Set another address with --host.",
   ],
 ])("the server doesn't start with %j", async (env, sentence) => {

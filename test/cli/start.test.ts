@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const one of opened.splice(0)) await one[Symbol.asyncDispose]();
 });
 
-/** A person's desktop: a home directory, a browser that writes down what it is shown, and terminals. */
+/** A user's desktop: a home directory, a browser that records what it opens, and terminals. */
 function desktop() {
   const home = mkdtempSync(join(tmpdir(), "weir-desktop-"));
   const here = join(home, "here");
@@ -21,7 +21,7 @@ function desktop() {
   const running = new Set<ReturnType<typeof Bun.spawn>>();
   const base = { HOME: home, PATH: `${join(home, "bin")}:${process.env.PATH}`, DISPLAY: ":0", TERM: "xterm" };
 
-  /** A command at a terminal. */
+  /** Starts a command at a terminal. */
   function type(args: readonly string[], env: Record<string, string> = {}) {
     let screen = "";
     const child = Bun.spawn([...PROGRAM, ...args], {
@@ -39,7 +39,7 @@ function desktop() {
     return {
       child,
       screen: () => screen,
-      /** What `pattern` finds on the screen, once it does. */
+      /** Waits until `pattern` matches the screen. Returns the match. */
       async shows(pattern: RegExp): Promise<string> {
         for (const since = performance.now(); performance.now() - since < 60_000; await Bun.sleep(20)) {
           const found = pattern.exec(screen);
@@ -59,7 +59,7 @@ function desktop() {
     here,
     type,
     env: base,
-    /** What the browser was shown, once it was. */
+    /** Waits until the browser has opened a page. Returns its URL. */
     async seen(): Promise<string> {
       for (const since = performance.now(); performance.now() - since < 60_000; await Bun.sleep(20))
         if (existsSync(seen)) return readFileSync(seen, "utf8");

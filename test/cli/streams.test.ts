@@ -9,7 +9,7 @@ import { ask, openDecision } from "../support/decisions.ts";
 import { branch, makeAction, makeAutomation, RUNS, until } from "../support/work.ts";
 import { openTerminal } from "./terminal.ts";
 
-/** One address in front of servers that come and go on one data directory. */
+/** One address in front of servers that are replaced on one data directory. */
 async function startHouse() {
   const dataFolder = mkdtempSync(path(tmpdir(), "weir-house-"));
   const sockets = new Set<Socket>();
@@ -40,7 +40,7 @@ async function startHouse() {
   return {
     first,
     origin: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`,
-    /** The next server, once this one has ended. */
+    /** Starts the next server, once this one has ended. */
     next: () => open(false),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -41,10 +41,10 @@ const commands = {
 
 export type Name = keyof typeof commands;
 
-/** What a command printed and how it ended. */
+/** Output and exit code of a command. */
 export interface Ended {
   code: number;
-  /** All of standard output. */
+  /** Everything on standard output. */
   out: string;
   err: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
@@ -53,22 +53,22 @@ export interface Ended {
 
 interface Sitting {
   stdin?: string;
-  /** Columns; a terminal only where it is given. */
+  /** Columns. A terminal only if given. */
   width?: number;
-  /** Given to each question that is asked. */
+  /** Answer to each question. */
   answer?: string;
   env?: Record<string, string>;
-  /** After so many lines whoever reads the output goes. */
+  /** The reader of the output stops after this many lines. */
   readLines?: number;
 }
 
-/** A terminal in memory with a config directory of its own, which goes when it is disposed of. */
+/** A terminal in memory with its own config directory, which is deleted on disposal. */
 export function openTerminal(server: string, token?: string) {
   const home = mkdtempSync(join(tmpdir(), "weir-client-"));
   const person = { configFolder: join(home, "weir"), server, terminal: null };
   if (token !== undefined) openCredentials(person).keep(server, token);
 
-  /** A command that goes on: what it printed so far, what it asked, and Ctrl-C. */
+  /** Starts a command that keeps running: with its output so far, its questions, and Ctrl-C. */
   function start(name: Name, args: readonly string[], sitting: Sitting = {}) {
     const { stdin = "", width, answer, env = {}, readLines = Number.POSITIVE_INFINITY } = sitting;
     const decoder = new TextDecoder();
@@ -129,7 +129,7 @@ export function openTerminal(server: string, token?: string) {
       stop: () => {
         for (const stop of stops) stop();
       },
-      /** Once `done` says so of what it printed; fails after a minute. */
+      /** Waits until `done` accepts its output. Fails after a minute. */
       async until(done: () => boolean) {
         for (const since = performance.now(); !done(); await Bun.sleep(5)) {
           if (performance.now() - since > 60_000)
@@ -142,7 +142,7 @@ export function openTerminal(server: string, token?: string) {
   return {
     start,
     run: (name: Name, ...args: string[]) => start(name, args).ended,
-    /** With something on standard input, or at a terminal. */
+    /** Runs it with standard input, or at a terminal. */
     sit: (sitting: Sitting, name: Name, ...args: string[]) => start(name, args, sitting).ended,
     [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
   };

@@ -20,7 +20,7 @@ import { folder, shell } from "../support/shell.ts";
 const ROOT = join(import.meta.dir, "../..");
 const weir = shell();
 const NEWER = "99.1.0";
-/** The programs that these tests put in place are made for one kind of machine. */
+/** The programs that these tests install are for one type of machine. */
 const here = describe.skipIf(process.platform !== "linux" || process.arch !== "x64");
 
 let place: ReturnType<typeof folder>;
@@ -39,14 +39,14 @@ function signing(...words: string[]) {
   return { code: child.exitCode, out: child.stdout.toString(), err: child.stderr.toString() };
 }
 
-/** A release, signed. */
+/** Creates a signed release. */
 function release(version: string, name = "new"): string {
   const file = tinyWeir(at(name), version);
   expect(signing("--key", at("key"), file).code).toBe(0);
   return file;
 }
 
-/** The command as an executable in `bin/weir` carries it out. */
+/** Runs the command as an executable in `bin/weir` does. */
 const call = (...args: string[]) =>
   weir((words, host) => upgrade(words, { ...host, self: [program] }), ...args);
 const take = (file: string, ...more: string[]) =>
@@ -193,7 +193,7 @@ here("weir upgrade", () => {
       "a file that is not there": [() => [at("gone")], /File .*gone not found/],
     };
 
-    /** Signs with the version that is asked for, whatever the program says. */
+    /** Signs with this version, whatever the program's own is. */
     function resigned(file: string, version: string): string[] {
       const script = `import { createPrivateKey, sign } from "node:crypto";
 import { signedText } from ${JSON.stringify(join(ROOT, "src/cli/upgrade/release.ts"))};

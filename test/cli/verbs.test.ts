@@ -24,7 +24,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-/** An editor that a person would have used so: a program that does `script` to the file that it is given. */
+/** An editor that runs `script` on the file that it is given, in place of a user. */
 function editor(script: string): Record<string, string> {
   const path = join(folder, "an editor.ts");
   writeFileSync(

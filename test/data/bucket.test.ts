@@ -145,7 +145,7 @@ deepTest("while the bucket fails, runs are tried again and queries are told to w
   s3.interfere(() => null);
 });
 
-/** What the start of a server with these settings ends with. */
+/** Returns the error that a server with these settings fails to start with. */
 async function startFailure(env: Record<string, string>): Promise<string> {
   const started = startApp({ env, engine: false, owner: false });
   return started.then(

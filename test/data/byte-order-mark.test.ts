@@ -12,7 +12,7 @@ afterAll(async () => {
   await data[Symbol.asyncDispose]();
 });
 
-/** Short and long ones, since DuckDB keeps texts of more than twelve bytes elsewhere. */
+/** Short and long ones, since DuckDB stores texts of more than twelve bytes separately. */
 const VALUES = ["\ufeff", "\ufeffa", "\ufeff\ufeffb", "\ufeffa text of more than twelve bytes", "c\ufeff"];
 
 test("a query gives values that begin with U+FEFF, alone and inside others", async () => {

@@ -49,7 +49,7 @@ const list = (name: string, schema: object, parameters: object[] = [], headers?:
 });
 const since = query("updated_since", { type: "string", format: "date-time" });
 
-/** What the maker of the peer would publish of it. */
+/** The description that the peer's vendor would publish. */
 const description = {
   openapi: "3.1.0",
   info: { title: "A shop", version: "1" },
@@ -103,7 +103,7 @@ const description = {
   },
 };
 
-/** The description as an entry of the catalog. */
+/** Imports the description as an entry of the catalog. */
 async function imported(name: string, document: object = description) {
   const content = JSON.stringify(document);
   const body = { content, contentType: "openapi", baseUrl: `${api.origin}/v1` };

@@ -10,10 +10,10 @@ import { startData } from "./place.ts";
 
 setDefaultTimeout(240_000);
 
-/** Rows of each list at first, and how many come later. */
+/** Number of rows of each list at first, and number added later. */
 const FIRST = 8;
 const MORE = 2;
-/** Templates that are gone through at a time. */
+/** Number of templates tested at once. */
 const AT_ONCE = 8;
 
 type Table = { table: string; rowsRead: number; inserted: number; rejected: number };
@@ -30,7 +30,7 @@ const counts = (table: string, rowsRead: number, inserted: number): Table => ({
   rejected: 0,
 });
 
-/** Each way to sign in, turn pages and ask for what is new, of one service at least. */
+/** At least one service for each way to sign in, page and request new rows. */
 function oneOfEachWay() {
   const seen = new Set<string>();
   return services.filter(({ definition }) => {
@@ -55,14 +55,14 @@ const tried = isDeep ? services : oneOfEachWay();
 let data: Awaited<ReturnType<typeof startData>>;
 let peer: Awaited<ReturnType<typeof startDescribed>>;
 const outcomes = new Map<string, Promise<void>>();
-/** Tables, and the rows that they have in the end. */
+/** Tables, and their final number of rows. */
 const kept: { table: string; rows: number }[] = [];
 
 beforeAll(async () => {
   [data, peer] = await Promise.all([startData({ hurry: 30 }), startDescribed()]);
   const waiting = tried.map(({ slug }) => ({ slug, done: Promise.withResolvers<void>() }));
   for (const { slug, done } of waiting) {
-    done.promise.catch(() => undefined); // told by the test that waits for it
+    done.promise.catch(() => undefined); // Reported by the test that waits for it.
     outcomes.set(slug, done.promise);
   }
   const work = async () => {
@@ -91,7 +91,7 @@ const secretsOf = ({ credentialsSchema }: HttpTemplate, what: string) =>
     ]),
   );
 
-/** Goes through all that a template says, against a service that is made of it. */
+/** Tests everything that a template declares, against a service built from it. */
 async function tryOut(slug: string): Promise<void> {
   const template = ok(await data.owner("GET", `${TEMPLATES}/slug/${slug}`));
   const definition = template.definition as HttpTemplate;
@@ -135,7 +135,7 @@ async function tryOut(slug: string): Promise<void> {
   }
 }
 
-/** A second run where there is something to see in it; gives back the lists that it read. */
+/** Runs it again if that has an effect. Returns the lists that it read. */
 async function readNewer(
   service: DescribedService,
   extract: Awaited<ReturnType<typeof data.extract>>,
@@ -160,7 +160,7 @@ async function readNewer(
         : asked?.query.get(startParam);
     expect([name, service.isLast(name, FIRST, since)]).toEqual([name, true]);
   }
-  const read = newer.length > 0 ? MORE + 1 : FIRST + MORE; // the row at the boundary comes again
+  const read = newer.length > 0 ? MORE + 1 : FIRST + MORE; // The row at the boundary is read again.
   const added = newer.length > 0 ? MORE : FIRST + MORE;
   expect(second.tables.map(countsOf)).toEqual(again.map(({ name }) => counts(name, read, added)));
   return again.map(({ name }) => name);

@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 const ROUNDS = 2;
-/** Each look is a process. */
+/** Each check is a process. */
 const LOOK_MS = scaled(600, 10);
 const DEATHS = scaled(1, 2);
 const ROUND_ROWS = scaled(15_000, 60_000);
@@ -28,7 +28,7 @@ const RESOURCES = {
 };
 const DATASETS = Object.keys(RESOURCES);
 
-/** Looks how many rows each dataset has, one after the other and again, until told to stop; gives back all counts that it saw. */
+/** Polls the number of rows of each dataset until stopped. Returns all counts. */
 function watch(owner: Client) {
   const seen = new Set<number>();
   let looks = 0;
@@ -36,7 +36,7 @@ function watch(owner: Client) {
   const watching = (async () => {
     while (!isOver) {
       const sql = `select count(*) as n from raw.${DATASETS[looks++ % DATASETS.length]}__src`;
-      // The server may be killed at any moment: then there is no reply.
+      // The server can be killed at any time: then there is no response.
       const reply: Answer | null = await owner("POST", "/api/v1/query", { sql }).catch(() => null);
       if (reply?.status === 200) seen.add(reply.body.rows[0].n);
       await Bun.sleep(LOOK_MS);
@@ -96,7 +96,7 @@ test("killed at any moment, an extract continues after the restart: rows are rig
 
   expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
   await server.end("SIGKILL");
-  // What the deaths left behind goes once it is old, and only that.
+  // Leftovers of the kills are deleted once they are old, and nothing else.
   await using app = await startApp({
     dataFolder: installation.dataFolder,
     env: { WEIR_LAKE_HISTORY_DAYS: "0" },
@@ -122,7 +122,7 @@ test("killed at any moment, an extract continues after the restart: rows are rig
     ]);
 }, 120_000);
 
-/** Without Iceberg's metadata, which iceberg.test.ts looks at. */
+/** Without Iceberg's metadata, which iceberg.test.ts checks. */
 const filesBelow = (folder: string) =>
   readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && basename(entry.parentPath) !== "metadata",

@@ -6,7 +6,7 @@ import { SOURCE } from "../support/program.ts";
 import { folder, sync } from "../support/sync.ts";
 import { connectFolder, startData } from "./place.ts";
 
-/** A small disk of its own; null where this machine does not let us have one. */
+/** A small separate disk. Null if this machine doesn't allow it. */
 function smallDisk(size: string) {
   const path = mkdtempSync(join(tmpdir(), "weir-disk-"));
   const done = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path]);
@@ -41,7 +41,7 @@ test("a full disk fails the load with its name, leaves nothing of it, and all co
     return readdirSync(join(disk.path, "lake", ".work")).length === 0 && bavail * bsize > 20_000_000;
   };
   const tidied = async () => {
-    while (!isTidy()) await Bun.sleep(20); // after the run is told
+    while (!isTidy()) await Bun.sleep(20); // After the run is reported.
   };
   await tidied();
 
@@ -80,7 +80,8 @@ test("a run that fills its work folder ends before the disk is full, and leaves 
       retryable: false,
     },
   });
-  while (readdirSync(join(dataFolder, "lake", ".work")).length > 0) await Bun.sleep(20); // tidied after the run is told
+  // Cleaned up after the run is reported.
+  while (readdirSync(join(dataFolder, "lake", ".work")).length > 0) await Bun.sleep(20);
   expect(await data.transform({ sql: sql(1000), output })).toMatchObject({ rows: 1000 });
 }, 120_000);
 
@@ -111,7 +112,7 @@ test("a file that finds no room on its way, into a dataset or as an upload, is t
   await using data = await startData({ self: SOURCE, dataFolder: disk.path });
   const from = await folder(data);
   from.put("big.parquet", "");
-  truncateSync(join(from.place, "big.parquet"), 60_000_000); // a hole, which takes no room until it is copied
+  truncateSync(join(from.place, "big.parquet"), 60_000_000); // A sparse file, which takes no space until it is copied.
   const { run } = await sync(data, {
     source: { connectionId: from.id },
     destination: { connectionId: "lake", path: "/raw/big/big" },

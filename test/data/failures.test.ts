@@ -124,7 +124,7 @@ test("a disabled connection, and none at all, are reported as such", async () =>
   expect(none).toMatchObject({ status: "failed", error: { code: "definition_invalid", retryable: false } });
 });
 
-/** Files of the lake, those that are being worked on too. */
+/** Files of the lake, including those in progress. */
 const lakeFiles = () =>
   readdirSync(join(data.app.dataFolder, "lake"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -151,7 +151,8 @@ deepTest(
     expect(late).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
     expect(await data.sums("raw", "slow")).toBeNull();
     expect(await extract.state()).toEqual({});
-    while (lakeFiles().some((path) => /slow|\.work/.test(path))) await Bun.sleep(20); // tidied after the run is told
+    // Cleaned up after the run is reported.
+    while (lakeFiles().some((path) => /slow|\.work/.test(path))) await Bun.sleep(20);
   },
 );
 

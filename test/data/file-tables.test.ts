@@ -226,6 +226,6 @@ describe("files of a transform", () => {
   });
 });
 
-/** A column of this name, and one row. */
+/** A column with this name, and one row. */
 const cells = (name: string) =>
   `<row r="1"><c t="inlineStr"><is><t>${name}</t></is></c></row><row r="2"><c><v>7</v></c></row>`;

@@ -112,7 +112,7 @@ describe("a Google Sheet", () => {
   const tab = (column: string, value: string | number) =>
     `<row r="1">${cell("A1", "id")}${cell("B1", column)}</row><row r="2">${cell("A2", 1)}${cell("B2", value)}</row>`;
   const exportsOf = (first: number, second: string) => ({
-    "text/csv": `id,amount\r\n1,${first.toFixed(1)}\r\n`, // as the cell shows it
+    "text/csv": `id,amount\r\n1,${first.toFixed(1)}\r\n`, // As the cell shows it.
     [XLSX]: workbookOf({ sheets: { Orders: tab("amount", first), "Open costs": tab("what", second) } }),
   });
   const fill = () => {

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 let count = 0;
 
-/** An extract of one resource, `r`, of an API that answers as told: with JSON, or a reply as it is. */
+/** An extract of one resource, `r`, of an API that returns `answer`: JSON, or a raw response. */
 async function open(endpoint: object, answer: (parameters: URLSearchParams) => unknown, more: object = {}) {
   const dataset = `pages${++count}`;
   const config = { baseUrl: peer.baseUrl, tokenUrl: peer.tokenUrl };
@@ -40,7 +40,7 @@ async function open(endpoint: object, answer: (parameters: URLSearchParams) => u
   return { ...extract, ids: () => data.rows(`select id from raw.${dataset}__r order by id`), dataset };
 }
 
-/** A reply that is not simply JSON. */
+/** A response that isn't just JSON. */
 class Raw {
   constructor(
     readonly status: number,

@@ -238,7 +238,7 @@ deepTest("requests of all runs of a connection keep to the template's pace", asy
     data.end("http_request", { url: "/me" }, { connectionId: id }),
   ]);
   expect(ends.map(({ status }) => status)).toEqual(["completed", "completed"]);
-  // The first goes at once, the others ten seconds after each other, on a clock that is fifty times as fast.
+  // The first is sent immediately, the others at intervals of ten seconds, on a clock that is fifty times as fast.
   expect(times.length).toBe(4);
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan((3 * 10_000) / 50 - 20);
 });

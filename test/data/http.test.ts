@@ -33,7 +33,7 @@ beforeEach(async () => {
 let count = 0;
 const templates = new Map<Way, Promise<string>>();
 
-/** A connection to the peer by a published template, and a dataset of its own. */
+/** A connection to the peer by a published template, and a dataset for it. */
 async function open(way: Way = "bearer", owner = data.owner, secrets: Record<string, string> = SECRETS) {
   const dataset = `shop${++count}`;
   const make = async () => {

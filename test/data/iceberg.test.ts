@@ -44,7 +44,7 @@ test("equal counts and sums after merges, while loads, compaction and sweeps con
   const output = { layer: "raw", dataset: "orders", writeDisposition: "merge", primaryKey: ["id"] };
   const sums = "SELECT count(*) AS n, sum(n)::BIGINT AS total FROM raw.orders";
   for (let n = 0; n < merges; n++) {
-    // each replaces the rows of half of the one before, and brings new ones
+    // Each replaces half of the previous one's rows, and adds new ones.
     const sql = `SELECT range + ${n * 10} AS id, range * ${n} AS n FROM range(20)`;
     const [, beside] = await Promise.all([
       data.transform({ sql, output }),
@@ -70,7 +70,7 @@ test("equal counts and sums after merges, while loads, compaction and sweeps con
   await checkTable(before.metadata);
   expect(before.metadata.snapshots.length).toBeGreaterThan(merges / 2);
 
-  // a day later, what the past had is gone, and so is what the metadata said of it
+  // A day later, the past's files are deleted, and so is what the metadata said about them.
   data.app.clock.turn(48 * HOUR);
   const sweeps = sweeper(app);
   for (let round = 0; round < 2; round++) {
@@ -105,7 +105,7 @@ test("types that changed on the way are read as they are here", async () => {
     sql: "SELECT 1 AS id, TIMESTAMP '2026-01-02 03:00:00' AS at, 1.25::DECIMAL(18,2) AS n",
     output,
   });
-  // a day among instants: SQL here casts it as it reads, and others would not
+  // A day among timestamps: SQL here casts it when reading, but other engines wouldn't.
   await data.transform({ sql: "SELECT 2 AS id, DATE '2026-01-03' AS at, 7 AS n", output });
   const { metadata } = await load();
   await checkTable(metadata);
@@ -137,7 +137,7 @@ deepTest("a kill at any instant leaves metadata that can be read, and nothing is
   const { metadata } = await loadMetadata(call, weir.organizationId, "raw", "killed", "killed");
   await checkTable(metadata);
   const loads = metadata.snapshots.filter((each: Metadata) => each.summary["weir.load-id"]);
-  expect(loads).toHaveLength(rows); // beside those of compactions
+  expect(loads).toHaveLength(rows); // In addition to those of compactions.
   const ids = (await readRows(metadata)).map(({ id }) => Number(id));
   expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, n) => n));
 });

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 let count = 0;
-/** A connection to the peer, and a dataset of its own. */
+/** A connection to the peer, and a dataset for it. */
 async function open() {
   const name = `letters${++count}`;
   return { id: (await connect(data.owner, klaviyoConnection(peer, {}, name))).id as string, dataset: name };

@@ -4,11 +4,11 @@ import { connect } from "../support/connections.ts";
 import type { TestPostgres } from "../support/postgres.ts";
 import { ACTIONS, created, makeAction, RUNS, runEnd } from "../support/work.ts";
 
-/** What the owner of an organization does with data, in few words, over HTTP alone. */
+/** What an organization's owner does with data, in short, over HTTP only. */
 export function dataOf(owner: Client) {
   const place = {
     owner,
-    /** Starts an action, new where a definition is given; gives back the run as it stands at once. */
+    /** Starts an action, newly created if a definition is given. Returns the run immediately. */
     async begin(kind: string, definition: object, more: object = {}) {
       const action = await makeAction(owner, { kind, name: kind, definition, ...more });
       return created(await owner("POST", `${ACTIONS}/${action.id}/run`));
@@ -16,13 +16,13 @@ export function dataOf(owner: Client) {
     async end(kind: string, definition: object, more: object = {}) {
       return runEnd(owner, (await place.begin(kind, definition, more)).id);
     },
-    /** Waits for a run that has to succeed, and gives back its result. */
+    /** Waits for a run that must succeed, and returns its result. */
     async good(runId: string) {
       const run = await runEnd(owner, runId);
       if (run.status !== "completed") throw new Error(`${run.status} ${JSON.stringify(run.error)}`);
       return run.result;
     },
-    /** An extract that can be run again and again. */
+    /** An extract that can run repeatedly. */
     async extract(connectionId: string, definition: object) {
       const action = await makeAction(owner, {
         kind: "dlt_extract",
@@ -49,13 +49,13 @@ export function dataOf(owner: Client) {
     },
     transform: async (definition: object) =>
       place.good((await place.begin("duckdb_transform", definition)).id),
-    /** Rows of a SELECT; anything but 200 fails the test. */
+    /** Rows of a SELECT. Any status but 200 fails the test. */
     async rows(sql: string, parameters: object = {}): Promise<Answer["body"][]> {
       const reply = await owner("POST", "/api/v1/query", { sql, parameters, limit: 10_000 });
       if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
       return reply.body.rows;
     },
-    /** `rows`, `files` and `bytes` of a table as the list of datasets has them. */
+    /** `rows`, `files` and `bytes` of a table in the list of datasets. */
     async sums(layer: string, dataset: string, table = dataset) {
       const { datasets } = (await owner("GET", `/api/v1/datasets?layer=${layer}&limit=100`)).body;
       const found = datasets.find((each: Answer["body"]) => each.dataset === dataset);

@@ -117,7 +117,7 @@ describe.skipIf(!hasSshd)("a database behind an SSH server", () => {
   afterAll(() => sshd?.[Symbol.asyncDispose]());
 
   const through = (more: object = {}) => ({
-    host: "localhost", // as the SSH server knows it
+    host: "localhost", // As the SSH server knows it.
     ssh: { host: "127.0.0.1", port: sshd.port, user: sshd.user, hostKey: sshd.hostKey, ...more },
   });
 
@@ -130,7 +130,7 @@ describe.skipIf(!hasSshd)("a database behind an SSH server", () => {
     const extract = await data.extract(id, { dataset: "behind", resources: [{ spec: "public.things" }] });
     expect(await extract.result()).toMatchObject({ rows: 20_000 });
     const rows = await pg.sql`select count(*)::int as n from pg_stat_activity where datname = 'postgres'`;
-    expect(rows[0]?.n).toBeLessThan(4); // sessions end with their work
+    expect(rows[0]?.n).toBeLessThan(4); // Sessions end with their work.
   });
 
   test("says what is wrong on the way: the key, the host key, where it does not get", async () => {

@@ -51,7 +51,7 @@ test("wide rows and long files go over whole", async () => {
   const wide = Array.from({ length: 500 }, (_, row) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`c${at}`, row * at]))),
   );
-  // Each row has a name of its own: the work must not grow with rows times columns times rows.
+  // Each row has a different name: the work must not grow with rows times columns times rows.
   const growing = Array.from({ length: 1000 }, (_, row) => JSON.stringify({ id: row, [`k${row}`]: 1 }));
   const long = Array.from({ length: 100_000 }, (_, id) =>
     JSON.stringify({ id, lines: [{ sku: id % 7 }, { sku: 8 }] }),

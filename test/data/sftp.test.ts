@@ -22,7 +22,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
   });
 
   let count = 0;
-  /** A connection to a folder of its own. */
+  /** A connection with a separate folder. */
   async function open(more: { config?: object; credentials?: object } = {}) {
     const root = join(sshd.root, `place-${++count}`);
     mkdirSync(root);

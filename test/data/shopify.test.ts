@@ -32,13 +32,13 @@ beforeEach(async () => {
 });
 
 let count = 0;
-/** A connection to the peer, and a dataset of its own. */
+/** A connection to the peer, and a dataset for it. */
 async function open() {
   const name = `shop${++count}`;
   return { id: (await connect(data.owner, shopConnection(peer, {}, name))).id as string, dataset: name };
 }
 
-/** Ids and amounts of a table, in order. */
+/** IDs and amounts of a table, in order. */
 const stock = (dataset: string, table = "orders") =>
   data.rows(
     `select id, total_price_set__shop_money__amount as total from raw.${table === dataset ? dataset : `${dataset}__${table}`} order by id`,

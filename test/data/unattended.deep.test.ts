@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-/** Runs the action each six hours, for three days. */
+/** Runs the action every six hours, for three days. */
 async function forThreeDays(actionId: string, pass: (ms: number) => void) {
   for (let hour = 0; hour <= 72; hour += 6) {
     const { status, error } = await runToEnd(weir.owner, actionId);

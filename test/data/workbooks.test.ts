@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => data[Symbol.asyncDispose]());
 
-/** The reply to a query, asked for as a workbook. */
+/** Requests the result of a query as a workbook. */
 const ask = (sql: string, parameters: object = {}, headers: Record<string, string> = { accept: XLSX }) =>
   fetch(`${data.app.origin}/api/v1/query`, {
     method: "POST",
@@ -33,14 +33,14 @@ async function workbookOf(sql: string, parameters: object = {}): Promise<Uint8Ar
   return new Uint8Array(await reply.arrayBuffer());
 }
 
-/** The rows of its only sheet, as a reader that isn't ours has them. */
+/** Rows of its only sheet, read by another library. */
 async function readElsewhere(bytes: Uint8Array): Promise<unknown[][]> {
   const [sheet, ...others] = await readExcelFile(Buffer.from(bytes), { trim: false });
   expect(others).toEqual([]);
   return (sheet?.data ?? []) as unknown[][];
 }
 
-/** What Weir itself makes of a workbook. */
+/** Loads a workbook with Weir, and returns the rows. */
 async function readBack(bytes: Uint8Array, dataset: string) {
   await data.upload(folder, `/${dataset}.xlsx`, bytes);
   const resources = [{ name: dataset, spec: `${dataset}.xlsx`, writeDisposition: "replace" }];
@@ -201,7 +201,7 @@ describe("rows as a workbook", () => {
     CAST(make_timestamp(CAST(r->>'clock' AS BIGINT) * 1000) AS TIME) AS clock
     FROM (SELECT CAST(unnest(range(len(rows))) AS BIGINT) AS n, CAST(unnest(rows) AS JSON) AS r FROM (SELECT $rows AS rows))`;
 
-  /** One text for each value, whatever type it came back as. */
+  /** One text for each value, whatever its type. */
   const canon = (column: string, value: unknown): unknown => {
     if (value === null || column === "t") return value;
     const text = String(value);

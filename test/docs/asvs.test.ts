@@ -13,7 +13,7 @@ const cellsOf = (line: string) =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** The tests that a text names: a path, and a part of a test's name where one follows. */
+/** Returns the tests that a text names: a path, with a part of a test's title if one follows. */
 const claimsOf = (text: string) =>
   [...text.matchAll(/`(test\/[^`]*)`(?: "([^"]*)")?/g)].map(([, path = "", name = ""]) => ({ path, name }));
 
@@ -22,7 +22,7 @@ const rows = [...pageOf("docs/asvs.md").matchAll(/^\| V\d.*$/gm)].map(([line]) =
   return { id, cells: cellsOf(line).length, state, tests, claims: claimsOf(tests) };
 });
 
-/** The lines of "What Weir protects", without the head of the table. */
+/** The lines of "What Weir protects", without the table's head. */
 const guarded = (/^## What Weir protects$(.*?)^## /ms.exec(pageOf("docs/security.md"))?.[1] ?? "")
   .split("\n")
   .filter((line) => line.startsWith("| "))

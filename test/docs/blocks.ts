@@ -4,12 +4,12 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dir, "..", "..");
 
 export interface Doc {
-  /** Below the root, such as docs/install.md. */
+  /** Relative to the root, such as docs/install.md. */
   path: string;
   text: string;
 }
 
-/** The README and all of docs/. */
+/** The README and everything in docs/. */
 export const docs: readonly Doc[] = [
   "README.md",
   ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
@@ -18,7 +18,7 @@ export const docs: readonly Doc[] = [
     .map((name) => `docs/${name}`),
 ].map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 
-/** The contents of its blocks in this language, as it is written after the fence; those within lists without their indent. */
+/** Returns the contents of code blocks in this language; those in lists without their indent. */
 export const blocks = ({ text }: Doc, language: string): string[] =>
   [...text.matchAll(/^( *)```(\S*)\n(.*?)^\1```$/gms)]
     .filter(([, , found]) => found === language)

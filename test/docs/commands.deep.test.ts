@@ -7,8 +7,8 @@ import { PROGRAM } from "../support/program.ts";
 import { blocks, docs } from "./blocks.ts";
 
 /**
- * What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. Who
- * queries a table or decides an approval does so once it is there: a webhook answers before that on a busy machine.
+ * Adapts a script: what runs until Ctrl-C runs for a moment; what needs a user in a browser is signed in with the
+ * token. Queries and decisions wait until there is something: on a busy machine, a webhook responds before that.
  */
 const runnable = (script: string) =>
   script
@@ -20,7 +20,7 @@ const runnable = (script: string) =>
       'printf %s "$TOKEN" | $1 --token',
     );
 
-/** Waits until a command goes well. If it never does, the one that follows says why. */
+/** Retries a command until it succeeds. If it never does, the next command shows why. */
 const whenGood = (command: string) =>
   `for _ in $(seq 100); do if { ${command}; } >/dev/null 2>&1; then break; fi; sleep 0.2; done`;
 

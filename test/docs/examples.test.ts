@@ -5,7 +5,7 @@ import { blocks, docs } from "./blocks.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
-/** An example goes where its fields say that it goes; what is of another program's is only read. */
+/** An example is sent where its fields belong; examples of other programs are only parsed. */
 const PATHS: Readonly<Record<string, string>> = {
   kind: "/api/v1/actions",
   triggerType: "/api/v1/automations",

@@ -54,7 +54,7 @@ describe("the documents", () => {
         for (const [, type = ""] of text.matchAll(/\brecord\(\w+, "([a-z_.]+)"/g))
           expect([path, type, pageOf("events.md").includes(`\`${type}\``)]).toEqual([path, type, true]);
     }
-    const OTHERS = ["failed", "invalid_grant"]; // a form's reply, and the error of an OAuth server
+    const OTHERS = ["failed", "invalid_grant"]; // A form's response, and the error of an OAuth server.
     const codes = [...thrown].filter((code) => !OTHERS.includes(code));
     expect(codes.length).toBeGreaterThan(60);
     expect(codes.filter((code) => !pageOf("error-codes.md").includes(`| \`${code}\` |`))).toEqual([]);
@@ -89,7 +89,7 @@ describe("the documents", () => {
   });
 });
 
-/** A file, or a heading of a page as its anchor writes it. */
+/** Returns whether a file, or the heading that an anchor names, exists. */
 function isThere(from: string, to: string): boolean {
   const [file = "", anchor] = to.split("#");
   const path = file === "" ? from : normalize(join(dirname(from), file));

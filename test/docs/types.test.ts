@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => data[Symbol.asyncDispose]());
 
-/** What a real extract makes of lines, by HTTP alone. */
+/** Results of a real extract of lines, over HTTP only. */
 async function load(connectionId: string, lines: readonly Line[], resource: object): Promise<Answer[]> {
   await data.owner("DELETE", `/api/v1/datasets/raw/${DATASET}`);
   const run = await data.end(
@@ -53,7 +53,7 @@ async function load(connectionId: string, lines: readonly Line[], resource: obje
   return answersOf(lines, { tables: datasets[0].tables, warnings: run.result.warnings, query });
 }
 
-/** One test for each line: the source itself says what its documents say. */
+/** One test per line: the source itself confirms its documentation. */
 function everyLine(lines: readonly Line[], source: string, found: () => readonly Answer[]): void {
   let documented: Answer[] = [];
   beforeAll(async () => {
@@ -101,7 +101,7 @@ describe("the documents' types of PostgreSQL are those of a server", () => {
   });
 
   test("each built-in type is a line, a list of one, or arrives as its text", async () => {
-    // No column is a list of pseudo-types, or of rows with one anywhere in them.
+    // No column is a list of pseudo-types, or of rows that contain one.
     await pg.sql.unsafe(`
       create function is_for_columns(type text) returns boolean language plpgsql as $$ begin
         execute format('create temp table probe (c %s)', type);
@@ -140,7 +140,7 @@ const quoted = (text: string | null): string => (text === null ? "null" : `'${te
 
 describe("the documents' types of MySQL", () => {
   const bases = new Set(MYSQL_LINES.map(({ base }) => base));
-  /** Other names of types, and shapes that go as their like. */
+  /** Aliases of types, and shapes that are handled like others. */
   const ALIASES = [
     "integer",
     "numeric",
@@ -188,7 +188,7 @@ describe.skipIf(!hasMariadb)(
   },
 );
 
-/** Files of lines, in every format that is read alike. */
+/** Files of lines, in every format that is read the same way. */
 const FORMATS: readonly (readonly [format: string, source: string, lines: readonly Line[]])[] = [
   ["csv", "csv", CSV_LINES],
   ["json", "json", JSON_LINES],

@@ -29,7 +29,7 @@ const TICKETS = Array.from({ length: 5 }, (_, n) => ({
   updated_at: `2026-05-0${n + 1}T00:00:00Z`,
 }));
 
-/** The API of a helpdesk: two tickets a page. */
+/** The API of a helpdesk, with two tickets per page. */
 function helpdesk(path: string): Response {
   const { pathname, searchParams } = new URL(path, "http://desk.test");
   if (pathname === "/me") return Response.json({ name: "Ada" });
@@ -105,7 +105,7 @@ afterAll(async () => {
   home[Symbol.dispose]();
 });
 
-/** A command of a person on this machine. */
+/** Runs a command of a user on this machine. */
 async function weir(
   args: string[],
   { stdin = "", env: more = {} }: { stdin?: string; env?: Record<string, string> } = {},
@@ -134,7 +134,7 @@ const run = async (slug: string, body?: object) => flowToEnd(app.owner, (await f
 
 const rows = async (sql: string) => (await app.owner("POST", "/api/v1/query", { sql })).body.rows;
 
-/** What a sender with a token sends to a webhook. */
+/** Sends a request with a token to a webhook. */
 async function send(path: string, token: string, body: object) {
   const reply = await client(app.origin)("POST", `/webhooks/acme/${path}`, body, {
     authorization: `Bearer ${token}`,
@@ -143,7 +143,7 @@ async function send(path: string, token: string, body: object) {
   return reply.body.automationRunId as string;
 }
 
-/** The approval that a run asks for, decided. */
+/** Decides the approval that a run requests. */
 async function decide(runId: string, decision: object) {
   const of = (items: { automationRunId: string; id: string }[]) =>
     items.find((each) => each.automationRunId === runId);

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const scheduled = (dataFolder: string) =>
   readdirSync(join(dataFolder, "backups")).filter((name) => name.endsWith(".tar.zst"));
 
-/** What the metrics say of the newest one; null where they know of none. */
+/** The age of the newest one in the metrics. Null if they have none. */
 async function ageIn(app: Awaited<ReturnType<typeof startApp>>): Promise<number | null> {
   const { text } = await app.owner("GET", "/metrics");
   const [, seconds] = /^weir_backup_last_success_seconds (.+)$/m.exec(text) ?? [];
@@ -40,7 +40,7 @@ describe("scheduled backups", () => {
 
     app.clock.turn(HOUR_MS);
     await loop.tick(never);
-    await backups(app.app).tick(never); // as after a restart
+    await backups(app.app).tick(never); // As after a restart.
     expect(scheduled(app.dataFolder)).toHaveLength(2);
     for (let n = 0; n < 2; n++) {
       app.clock.turn(2 * HOUR_MS);
@@ -85,7 +85,7 @@ describe("scheduled backups", () => {
 
       const logged = app.logged.length;
       await loop.tick(never);
-      expect(app.logged.length).toBe(logged); // it waits an hour
+      expect(app.logged.length).toBe(logged); // It waits an hour.
       app.clock.turn(HOUR_MS);
       await loop.tick(never);
       expect(app.logged.length).toBeGreaterThan(logged);

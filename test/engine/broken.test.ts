@@ -25,7 +25,7 @@ const work = { kind: "conditional_branch", definition: branch() };
 const gate = { kind: "approval_gate", definition: { title: "Go on?" } };
 const MANY = 60;
 
-/** Takes away what these runs go by, as a fault of ours might: no later try ends any better. */
+/** Removes what these runs depend on, as a bug might: no later attempt can succeed. */
 const breakRun = ({ app }: Started, runId: string) =>
   app.store.write(async (db) => {
     await db.update(automationRuns).set({ automationVersion: 99 }).where(eq(automationRuns.id, runId));
@@ -37,7 +37,7 @@ const runOf = async ({ owner }: Started, id: string) => (await owner("GET", `${A
 const tick = (loop: { tick(signal: AbortSignal): Promise<unknown> }) =>
   loop.tick(new AbortController().signal);
 
-/** A webhook's run that waits for its next try, due now, and as many copies of it, broken and due before it. */
+/** A webhook's run that waits for its retry, due now, and this many broken copies of it that are due earlier. */
 async function waitingWithMany(app: Started, receiver: string) {
   const definition = { url: receiver, method: "POST" };
   const retries = { maxAttempts: 2, backoffSeconds: [1] };

@@ -1,4 +1,4 @@
-/** Wall clocks that jump. Those that are set back an hour by hand stand in `regressions.test.ts`. */
+/** Wall clocks that jump. Those that are set back an hour by hand are in `regressions.test.ts`. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { LOOPS, openLoop } from "../../src/engine/loops.ts";
@@ -31,7 +31,7 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** The access token of the tests is good for a day. */
+/** The tests' access token is valid for a day. */
 const NEARLY_A_DAY_MS = 23 * 60 * MINUTE_MS;
 const { signal } = new AbortController();
 const work = { kind: "conditional_branch", definition: branch() };
@@ -40,7 +40,7 @@ const call = (url: string) => ({
   definition: { url, method: "POST", timeoutSeconds: 300 },
 });
 
-/** A clock that somebody sets, forward too, while no time passes. */
+/** A clock that can be set forward and back without time passing. */
 function settableClock(hurry = 1) {
   let ahead = 0;
   const clock = turnableClock(hurry);
@@ -53,7 +53,7 @@ function settableClock(hurry = 1) {
   };
 }
 
-/** A receiver whose answers wait until it is opened. */
+/** A receiver whose responses wait until it is opened. */
 function startClosed() {
   const door = Promise.withResolvers<void>();
   const receiver = startReceiver(() => door.promise.then(() => Response.json({})));
@@ -76,7 +76,7 @@ describe("a clock that is set forward a day", () => {
     async (catchUp, madeUp) => {
       const clock = settableClock();
       await using app = await startApp({ engine: false, overrides: { clock } });
-      clock.turn(11 * MINUTE_MS - (clock.now().getTime() % (10 * MINUTE_MS))); // a minute after an instant
+      clock.turn(11 * MINUTE_MS - (clock.now().getTime() % (10 * MINUTE_MS))); // A minute after a scheduled time.
       const [keeper, loop] = [timekeeper(app.app), openLoop(LOOPS.scheduler, app.app)];
       await keeper.tick(signal);
       const config = { schedule: { cron: "*/10 * * * *", catchUp }, action: work };
@@ -93,7 +93,7 @@ describe("a clock that is set forward a day", () => {
       clock.set(DAY_MS);
       await minutes(20);
       const after = await instants(app);
-      // the one of two minutes ago is merely late
+      // The one of two minutes ago is just late.
       expect([after.length, new Set(after).size]).toEqual([5 + madeUp, 5 + madeUp]);
       const told = (await app.app.store.db.select().from(events)).filter(
         ({ type }) => type === "automation.schedule_missed",
@@ -112,7 +112,7 @@ describe("a clock that is set forward a day", () => {
     await eventually(() => receiver.got.length === 1);
     clock.set(NEARLY_A_DAY_MS);
     ids.push(await start());
-    await systemClock.sleep(600); // renewer and rescuer have had their turns
+    await systemClock.sleep(600); // The loops for renewing and rescuing have run.
     receiver.open();
     for (const id of ids)
       expect(await runEnd(app.owner, id)).toMatchObject({ status: "completed", interruptCount: 0 });
@@ -152,7 +152,7 @@ describe("a clock that is set forward a day", () => {
     await tellOf(app, 5);
     await eventually(() => receiver.got.length === 5);
     clock.set(DAY_MS);
-    await systemClock.sleep(700); // longer than the deliverer rests
+    await systemClock.sleep(700); // Longer than the deliverer pauses.
     const asked = receiver.got.length;
     receiver.open();
     expect(asked).toBe(5);
@@ -175,7 +175,7 @@ test("a clock that is set back in many small steps holds up nothing either", asy
   expect((await app.owner("GET", `${RUNS}/${id}`)).body.status).toBe("completed");
 });
 
-/** Debian's package `libfaketime` has to be there. */
+/** Requires Debian's package `libfaketime`. */
 describe.skipIf(faketimeLibrary === null)("a server whose wall clock is set", () => {
   test.each([
     ["back an hour", -3600],

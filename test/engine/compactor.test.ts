@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-/** Appends a load of `count` files, each with one row; `part` makes each a partition of its own. */
+/** Appends a load of `count` files, each with one row. `part` puts each in a separate partition. */
 async function load(dataset: string, count: number, change: Partial<TableChange> = {}, isParted = false) {
   const loadId = ctx.ids.uuid();
   const work = await ctx.lake.workFolder(loadId);

@@ -1,4 +1,4 @@
-/** Receivers that never answer, and those beside them that do. */
+/** Receivers that never respond, next to others that do. */
 import { expect, test } from "bun:test";
 import { isNotNull } from "drizzle-orm";
 import { startEngine } from "../../src/engine/start.ts";
@@ -12,10 +12,10 @@ import { deepTest } from "../support/scale.ts";
 type Started = Awaited<ReturnType<typeof startApp>>;
 
 const COMPLETED = { events: ["action.completed"] };
-/** Nothing is given up while a test looks. */
+/** Nothing is given up during a test. */
 const PATIENT = { WEIR_WEBHOOK_TIMEOUT: "300" };
 
-/** A receiver that takes what comes to `/tar…` and answers it only once `letGo` is called; all else at once. */
+/** A receiver that holds requests to `/tar…` until `letGo` is called, and responds to all others immediately. */
 function startTarpit() {
   const open = Promise.withResolvers<void>();
   let isOpen = false;
@@ -34,7 +34,7 @@ function startTarpit() {
   };
 }
 
-/** Another organization, as those who subscribe and tell of something need it. */
+/** Another organization, with what is needed to subscribe and cause events. */
 async function organization(app: Started) {
   const other = await neighbour(app);
   return { app: app.app, owner: other.call, ids: { organizationId: other.organization.id } };
@@ -134,7 +134,7 @@ deepTest(
     await tellOf(other, 10);
     const engine = await startEngine(app.app);
     await eventually(() => receiver.at("/theirs") === 10);
-    // What changes meanwhile goes by where its organization is.
+    // Changes in the meantime follow the organization's position.
     const [first, second] = hooks;
     await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "disabled" });
     await app.owner("PATCH", `${WEBHOOKS}/${second}`, { events: ["action.failed"] });

@@ -25,7 +25,7 @@ import { makeAction, until } from "../support/work.ts";
 type Started = Awaited<ReturnType<typeof startApp>>;
 
 const COMPLETED = { events: ["action.completed"] };
-/** What the receiver holds back is not given up meanwhile. */
+/** What the receiver holds isn't given up in the meantime. */
 const PATIENT = { WEIR_WEBHOOK_TIMEOUT: "300" };
 const idOf = ({ text }: { text: string }): string => JSON.parse(text).entity.id;
 const show = async ({ owner }: Started, id: string) => (await owner("GET", `${WEBHOOKS}/${id}`)).body;
@@ -37,7 +37,7 @@ const typesOf = async ({ app }: Started, entityId: string) =>
   );
 const rowsOf = ({ app }: Started) => app.store.db.select().from(outboundDeliveries);
 const isSettled = async (app: Started) => (await rowsOf(app)).every(({ dueAt }) => dueAt === null);
-/** Milliseconds until the next try of the one delivery there is. */
+/** Milliseconds until the next attempt of the only delivery. */
 const pauseOf = async (app: Started) => {
   const [row] = await rowsOf(app);
   return Date.parse(row?.dueAt ?? "") - Date.parse(row?.completedAt ?? "");
@@ -128,7 +128,8 @@ test("the settings are read as written, and a bad one stops the start", () => {
     webhookDisableAfter: 432_000,
   });
   expect(read({ WEIR_WEBHOOK_SCHEDULE: "0, 1,2" }).webhookSchedule).toEqual([0, 1, 2]);
-  expect(read({ WEIR_WEBHOOK_SCHEDULE: "7,8" }).webhookSchedule).toEqual([0, 7, 8]); // a first try is always at once
+  // The first attempt is always immediate.
+  expect(read({ WEIR_WEBHOOK_SCHEDULE: "7,8" }).webhookSchedule).toEqual([0, 7, 8]);
   for (const bad of [" ", "0,,1", "0,-1", "1.5", "soon", Array(51).fill("1").join(",")])
     expect(() => read({ WEIR_WEBHOOK_SCHEDULE: bad })).toThrow(ConfigError);
   for (const [name, value] of [
@@ -142,7 +143,7 @@ test("the settings are read as written, and a bad one stops the start", () => {
 describe("a receiver", () => {
   const once = { env: { WEIR_WEBHOOK_SCHEDULE: "0" } };
   const impatient = { env: { ...once.env, WEIR_WEBHOOK_TIMEOUT: "1" } };
-  /** Delivers once to it, and gives back the only try. */
+  /** Delivers to it once, and returns the only attempt. */
   const tryOn = async (url: string, options: StartOptions = once) => {
     await using app = await startApp(options);
     const { id } = await subscribe(app, url, COMPLETED);
@@ -285,7 +286,7 @@ describe("a subscription with nothing but failures", () => {
     app.clock.turn(3_000_000);
     await send();
     status = 200;
-    await send(); // all is well: the time begins anew
+    await send(); // After a success, the time starts again.
     status = 500;
     app.clock.turn(3_000_000);
     await send();
@@ -315,7 +316,8 @@ describe("a subscription with nothing but failures", () => {
     await happen(app);
     const count = (type: string) =>
       app.app.store.db.$count(events, eq(events.type, type as "webhook.dead_lettered"));
-    // each of the three tells of the connection; the later ones of those before; all hear the three letters
+    // Each of the three reports the connection; the later ones also the previous dead letters;
+    // all receive the three dead letters.
     await eventually(async () => (await count("webhook.dead_lettered")) === 3 && (await isSettled(app)));
     const before = await app.app.store.db.$count(events);
     await eventually(async () => {
@@ -323,7 +325,7 @@ describe("a subscription with nothing but failures", () => {
       return all.filter(({ eventType }) => eventType === "webhook.dead_lettered").length === 9;
     });
     await eventually(() => isSettled(app));
-    await Bun.sleep(600); // longer than the deliverer rests
+    await Bun.sleep(600); // Longer than the deliverer pauses.
     expect([await app.app.store.db.$count(events), await isSettled(app)]).toEqual([before, true]);
   });
 });
@@ -336,7 +338,7 @@ deepTest(
     let server = await installation.serve();
     const { id } = await subscribe(server, receiver.url, { events: ["connection.deleted"] });
     await happen(server);
-    await Bun.sleep(700); // longer than the deliverer rests
+    await Bun.sleep(700); // Longer than the deliverer pauses.
     await server.owner("PATCH", `${WEBHOOKS}/${id}`, { events: ["connection.created"] });
     await Bun.sleep(700);
     await server.end("SIGKILL");
@@ -401,7 +403,7 @@ describe("an event is for a subscription that was for its type when it happened"
     const wanted = [await happen(app)];
     await act(app, "Too early");
     await types(app, id, "action.created");
-    await happen(app); // too late
+    await happen(app); // Too late.
     wanted.push(await act(app, "In time"));
     await types(app, id, "connection.created");
     await act(app, "Too late");
@@ -422,7 +424,7 @@ describe("an event is for a subscription that was for its type when it happened"
     await act(app, "Too early");
     await types(app, id, "action.created");
     wanted.push(await act(app, "In time"));
-    await happen(app); // too late
+    await happen(app); // Too late.
     await turn(app, id, "disabled");
     await turn(app, id, "active");
     await types(app, id, "connection.deleted");
@@ -448,7 +450,7 @@ test("nothing is lost to kill -9, in whichever state a delivery is", async () =>
   const open = Promise.withResolvers<void>();
   let deaths = 0;
   await using receiver = startReceiver(async (_, count) => {
-    if (deaths === 0 && count > 5) await open.promise; // under way when the process ends
+    if (deaths === 0 && count > 5) await open.promise; // In progress when the process ends.
     if (deaths === 1 && count % 3 === 0) return new Response(null, { status: 500 });
     return new Response();
   });

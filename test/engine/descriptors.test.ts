@@ -5,7 +5,7 @@ import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { makeAction, runToEnd } from "../support/work.ts";
 
-/** A connection that has begun a request and never ends it, as a descriptor is taken for one at once. */
+/** A connection that begins a request and never ends it, since a descriptor is used immediately. */
 function slowSocket(origin: string): Promise<Socket | null> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve) => {
@@ -13,11 +13,11 @@ function slowSocket(origin: string): Promise<Socket | null> {
       socket.write("GET /health HTTP/1.1\r\n");
       resolve(socket);
     });
-    socket.on("error", () => resolve(null)); // it was refused
+    socket.on("error", () => resolve(null)); // It was rejected.
   });
 }
 
-/** A request whose body is still to come, written on a connection of its own: a client of HTTP may hold it back. */
+/** Begins a request whose body is sent later, on its own connection, since an HTTP client may hold it back. */
 async function beginRequest(url: string, token: string) {
   const { hostname, port, pathname } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -41,7 +41,7 @@ async function beginRequest(url: string, token: string) {
     socket.write(`${head.join("\r\n")}\r\n\r\n{`, () => resolve());
   });
   return {
-    /** Sends the rest, and returns the status line of the reply. */
+    /** Sends the rest, and returns the status line of the response. */
     async end() {
       socket.write("}");
       return (await got).split("\r\n")[0];
@@ -56,7 +56,7 @@ test("where no descriptor is left connections are refused, and runs continue and
   const definition = { url: receiver.url };
   const { id } = await makeAction(server.owner, { kind: "http_request", definition });
   const begun = await beginRequest(`${server.origin}/api/v1/actions/${id}/run`, installation.token);
-  expect((await fetch(`${server.origin}/health`)).status).toBe(200); // by now the server reads the request before it
+  expect((await fetch(`${server.origin}/health`)).status).toBe(200); // By now, the server reads the request before it.
 
   const sockets: Socket[] = [];
   for (let isRefused = false; !isRefused; ) {

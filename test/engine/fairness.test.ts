@@ -5,7 +5,7 @@ import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { ACTIONS, created, makeAction, runEnd } from "../support/work.ts";
 
-/** A receiver that answers so many requests at a time, once they are there; `total` of them come. */
+/** A receiver that responds to this many requests at a time, once they have arrived. `total` of them are expected. */
 function startInRounds(size: number, total: number) {
   let round: (() => void)[] = [];
   return startReceiver(async (_, count) => {
@@ -19,7 +19,7 @@ function startInRounds(size: number, total: number) {
   });
 }
 
-/** Puts `count` runs in line that call `path`, and gives back their ids. */
+/** Queues `count` runs that call `path`, and returns their IDs. */
 async function queue(call: Client, url: string, count: number, more: object = {}): Promise<string[]> {
   const action = await makeAction(call, { kind: "http_request", definition: { url, ...more } });
   const ids: string[] = [];
@@ -30,7 +30,7 @@ async function queue(call: Client, url: string, count: number, more: object = {}
 describe("between organizations", () => {
   test.each([1, 4])("a long line of one does not hold up another, with %d places", async (places) => {
     await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: String(places) } });
-    // While others wait all places are taken; one organization alone holds half of them.
+    // While others wait, all slots are taken; one organization alone gets half of them.
     const half = Math.max(1, Math.floor(places / 2));
     await using receiver = startInRounds(half, 46);
     const others = [await neighbour(app), await neighbour(app)] as const;
@@ -42,7 +42,7 @@ describe("between organizations", () => {
     await engine.stop(0);
     const order = receiver.got.map(({ path }) => path);
     expect(order).toHaveLength(46);
-    // Nine runs take their turns; those of one round may come in any order.
+    // Nine runs take turns; those of one round may arrive in any order.
     const taken = Math.ceil(9 / places) * places + places - half;
     expect(order.slice(0, taken).filter((path) => path !== "/ours")).toHaveLength(6);
   });

@@ -20,7 +20,7 @@ async function tickAll(loop: ReturnType<typeof openLoop>) {
   while ((await loop.tick(signal)) === "more");
 }
 
-/** Ids of the actions whose creation each run was started for, in the order of the runs. */
+/** IDs of the actions whose creation started each run, in the order of the runs. */
 async function heard({ app }: Started): Promise<string[]> {
   const rows = await app.store.db
     .select({ input: automationRuns.input })
@@ -126,7 +126,7 @@ test("no event is lost or acted on twice by kill -9 at any moment", async () => 
     for (let n = 0; n < 12; n++) {
       accepted.push(created(await server.owner("POST", ACTIONS, { name: "a", ...work })).id);
     }
-    await Bun.sleep(round * 90); // within a look at the trail, or between two
+    await Bun.sleep(round * 90); // During a check of the audit log, or between two.
     await server.end("SIGKILL");
     server = await installation.serve();
   }

@@ -5,7 +5,7 @@ import { drive } from "../../src/engine/loop.ts";
 const IDLE_MS = 100;
 const UNTIL_MS = 200_000;
 
-/** The instants at which one of `sharers` processes checks that start together, where resting takes no time. */
+/** The times at which one of `sharers` processes that start together checks, if pauses take no time. */
 async function checksOf(sharers: number): Promise<number[]> {
   const end = new AbortController();
   const instants: number[] = [];
@@ -38,11 +38,11 @@ async function checksOf(sharers: number): Promise<number[]> {
 test("several processes that start together check as often as one, and soon not at the same time", async () => {
   const all = (await Promise.all(Array.from({ length: 5 }, () => checksOf(5)))).flat().sort((a, b) => a - b);
   const gaps = all.slice(1).map((instant, n) => instant - (all[n] ?? 0));
-  const waits = gaps.map((gap) => gap ** 2 / 2 / UNTIL_MS); // half of the gap, for the part of the time that it takes
+  const waits = gaps.map((gap) => gap ** 2 / 2 / UNTIL_MS); // Half of the gap, weighted by the time that it takes.
   const meanWaitMs = waits.reduce((sum, each) => sum + each, 0);
 
   expect(Math.abs(all.length - UNTIL_MS / IDLE_MS)).toBeLessThan(150);
-  expect(meanWaitMs).toBeLessThan(1.25 * IDLE_MS); // in step it is 2.5 times as long
+  expect(meanWaitMs).toBeLessThan(1.25 * IDLE_MS); // In step, it is 2.5 times as long.
   expect(Math.max(...gaps)).toBeLessThanOrEqual(1.5 * 5 * IDLE_MS);
 });
 

@@ -33,7 +33,7 @@ stopPostgresAfterAll();
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
-/** An installation whose database is PostgreSQL's, for several servers. */
+/** An installation with a PostgreSQL database, for several servers. */
 async function startShared() {
   const { url, name } = await makeMigrated();
   const env = {
@@ -55,7 +55,7 @@ async function startShared() {
 type Shared = Awaited<ReturnType<typeof startShared>>;
 type Member = Awaited<ReturnType<Shared["serve"]>>;
 
-/** A webhook whose run asks a person, and then tells another system. */
+/** A webhook whose run asks for approval, and then calls another system. */
 const withApproval = (receiver: string) => ({
   path: "orders",
   secret: SECRET,
@@ -95,7 +95,7 @@ test("runs are found by index from the first one on, when no statistics tell Pos
     expect((await fetch(url, { method: "POST", headers: stamped(text), body: text })).status).toBe(200);
   };
   for (let n = 0; n < 80; n += 16) await Promise.all(Array.from({ length: 16 }, (_, k) => send(n + k)));
-  await one.end("SIGTERM"); // its connections report what they read
+  await one.end("SIGTERM"); // Its connections report what they read.
 
   const sql = postgres(shared.url, { max: 1 });
   const tables = await sql`select relname, n_tup_ins::int as rows, seq_tup_read::int as scanned
@@ -288,7 +288,7 @@ deepTest(
       runs.push(made.id);
     }
     await until(members[0].owner, "/health", () => heard.size === runs.length);
-    await Bun.sleep(11_000); // each has looked twice for leases that are over
+    await Bun.sleep(11_000); // Each has checked twice for expired leases.
     open.resolve();
     for (const id of runs) {
       const run = await runEnd(members[2].owner, id);

@@ -1,4 +1,4 @@
-/** Receivers that nobody should have: behind a proxy that cuts, delays, drips, floods and lies. */
+/** Bad receivers: behind a proxy that cuts, delays, drips, floods and lies. */
 import { describe, expect, test } from "bun:test";
 import { outboundDeliveries, webhooks } from "../../src/resources/webhooks/table.ts";
 import { startHell, type TormentName } from "../peers/hell.ts";
@@ -57,7 +57,7 @@ describe("of one try, the end is", () => {
     expect(row).toMatchObject({ attempts: 1, ...end });
     expect((await rowsOf(app))[0]?.replyExcerpt?.length ?? 0).toBeLessThanOrEqual(1024);
     expect(receiver.got).toHaveLength(1);
-    await eventually(() => hell.open() === 0); // nothing is read or kept open beyond that
+    await eventually(() => hell.open() === 0); // Nothing more is read or kept open.
   });
 });
 

@@ -1,4 +1,4 @@
-/** Faults that people complain of in other engines. The nights of the clock change stand in `scheduler.test.ts`. */
+/** Bugs that users report about other engines. The nights of clock changes are in `scheduler.test.ts`. */
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { systemIds } from "../../src/base/ids.ts";
@@ -45,7 +45,7 @@ async function tickAll(loop: { tick(signal: AbortSignal): Promise<"more" | "idle
   while ((await loop.tick(signal)) === "more");
 }
 
-/** A gate, and a call that only goes out behind it. */
+/** A gate, and a call that is only sent after it. */
 const gated = (app: Started, url: string, more: object = {}) =>
   makeAutomation(app.owner, {
     steps: [
@@ -110,7 +110,7 @@ describe("an approval", () => {
       said.map((decisionValue) => app.owner("POST", `${DECISIONS}/${id}/decide`, { decisionValue })),
     );
     const won = new Set(answers.flatMap(({ status }, n) => (status === 200 ? [said[n]] : [])));
-    expect(won.size).toBe(1); // who says the same again is told that it is so
+    expect(won.size).toBe(1); // Repeating the same decision is confirmed again.
     expect((await automationRunEnd(app.owner, run.id)).result.gate.decisionValue).toBe([...won][0]);
     expect(await typesAbout(app, id)).toEqual(["decision.requested", "decision.decided"]);
     expect(receiver.got).toHaveLength(1);
@@ -127,7 +127,7 @@ describe("a cancel", () => {
     const decision = await openDecision(app, step.actionRunId);
     expect((await app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/cancel`)).body.status).toBe("cancelled");
     expect((await app.owner("POST", `${DECISIONS}/${decision.id}/decide`, approve)).status).toBe(409);
-    await runToEnd(app.owner, (await makeAction(app.owner)).id); // whatever was in line has had its turn
+    await runToEnd(app.owner, (await makeAction(app.owner)).id); // Whatever was queued has run.
     const { status, steps } = (await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).body;
     expect([status, ...steps.map((each: { status: string }) => each.status)]).toEqual([
       "cancelled",
@@ -217,7 +217,7 @@ test("a webhook that is delivered again, at once and an hour later, runs once", 
 });
 
 describe("a clock that is set back an hour", () => {
-  /** A receiver whose answers wait until it is opened. */
+  /** A receiver whose responses wait until it is opened. */
   const startClosed = () => {
     const door = Promise.withResolvers<void>();
     const receiver = startReceiver(() => door.promise.then(() => Response.json({})));
@@ -280,7 +280,7 @@ describe("a clock that is set back an hour", () => {
     app.clock.turn(-HOUR_MS);
     await keeper.tick(signal);
     await work();
-    expect(receiver.got).toHaveLength(2); // the pause itself is kept
+    expect(receiver.got).toHaveLength(2); // The pause itself is kept.
     app.clock.turn(70_000);
     await work();
     expect((await app.owner("GET", `${RUNS}/${run}`)).body.status).toBe("completed");
@@ -289,7 +289,7 @@ describe("a clock that is set back an hour", () => {
 
   test("lets schedules continue by the clock as it is now, and brings no instant twice", async () => {
     await using app = await startApp({ engine: false });
-    app.clock.turn(660_000 - (app.clock.now().getTime() % 600_000)); // a minute after an instant
+    app.clock.turn(660_000 - (app.clock.now().getTime() % 600_000)); // A minute after a scheduled time.
     const keeper = timekeeper(app.app);
     const loop = openLoop(LOOPS.scheduler, app.app);
     await keeper.tick(signal);
@@ -313,7 +313,7 @@ describe("a clock that is set back an hour", () => {
     const after = await instants(app);
     expect(new Set(after).size).toBe(after.length);
     expect(after).toEqual(expect.arrayContaining(before));
-    // 30 minutes that had not come before, 30 that had, and 20 after them
+    // 30 new minutes, 30 repeated ones, and 20 after them.
     expect([before.length, after.length]).toEqual([3, 8]);
   });
 
@@ -365,7 +365,7 @@ test("a try whose lease is looked after late is not taken for lost when the next
   const run = created(await app.owner("POST", `${ACTIONS}/${action.id}/run`));
   await worker.tick(signal);
   isLate = true;
-  const renewed = worker.renew(); // of the first try; it is written when the second one goes
+  const renewed = worker.renew(); // Of the first attempt; it is written when the second one is sent.
   await eventually(async () => {
     await worker.tick(signal);
     return receiver.got.length > 1;

@@ -12,7 +12,7 @@ import { AUTOMATIONS, until } from "../support/work.ts";
 const LETTERS = "/api/v1/dead-letters";
 const MANY = 300;
 
-/** Answers with 503, and keeps what it gets; from `open` on with 200. */
+/** Responds with 503 and records requests; after `open`, with 200. */
 function startDying() {
   const state = { status: 503 };
   const receiver = startReceiver(() => Response.json({}, { status: state.status }));
@@ -27,7 +27,7 @@ const action = (url: string) => ({
   definition: { url, method: "POST", body: "{{payload}}" },
 });
 
-/** What puts copies beside the one dead letter that there is, each with its delivery; payloads are numbered. */
+/** Statements that copy the only dead letter, each with its delivery. Payloads are numbered. */
 function copies(count: number): string[] {
   const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   const id = (kind: number) => `printf('0190000${kind}-0000-7000-8000-%012d', i)`;
@@ -37,7 +37,7 @@ function copies(count: number): string[] {
   ];
 }
 
-/** Takes the only place of a writer, unless another has it. */
+/** Takes SQLite's write lock, unless another has it. */
 function begins(db: Database): boolean {
   try {
     db.run("BEGIN IMMEDIATE");
@@ -103,7 +103,7 @@ deepTest(
     const replaying = "SELECT count(*) AS n FROM dead_letters WHERE status <> 'dead'";
     let cut: Promise<unknown>;
     {
-      // Between two of its writes ours is in the way of the next one, so that the end comes in the midst.
+      // Between two of its writes, ours blocks the next one, so that it is interrupted in the middle.
       using db = new Database(join(dataFolder, "weir.db"));
       db.run("BEGIN IMMEDIATE");
       cut = replay().catch(() => null);

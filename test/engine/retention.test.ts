@@ -37,7 +37,7 @@ async function startLong(env: Record<string, string> = {}) {
 }
 type Long = Awaited<ReturnType<typeof startLong>>;
 
-/** Lets days go by, then sweeps until nothing is left to do. */
+/** Lets days pass, then sweeps until nothing is left to do. */
 async function later(app: Long, days: number) {
   app.clock.turn(days * DAY);
   const loop = sweeper(app.app);
@@ -50,7 +50,7 @@ const rowsIn = async ({ app }: Long, table: string) =>
 
 const statusOf = async (call: Client, path: string) => (await call("GET", path)).status;
 
-/** Which of these are still there, by their answers. */
+/** Returns which of these still exist, by their responses. */
 const found = async (call: Client, path: string, ids: string[]) =>
   Promise.all(ids.map(async (id) => (await statusOf(call, `${path}/${id}`)) === 200));
 
@@ -213,7 +213,7 @@ describe("runs of an automation", () => {
         with recursive n(i) as (select 3 union all select i + 1 from n where i < 5000)
         select ${old?.automationRunId ?? ""}, 'each', i, '1', 'pending' from n`),
     );
-    await app.engine?.stop(0); // it would sweep beside us
+    await app.engine?.stop(0); // It would sweep concurrently.
     const sizes: number[] = [];
     const itemSizes: number[] = [];
     const { store } = app.app;

@@ -13,10 +13,10 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const action = { kind: "conditional_branch", definition: branch() };
 
-/** Without an engine, and with a clock that stands: the test turns it and does each round. */
+/** Without an engine, and with a stopped clock: the test turns it and runs each round. */
 const start = () => startApp({ engine: false, stands: true });
 
-/** Sets the clock to an instant, forward or back. */
+/** Sets the clock, forward or back. */
 const setClock = ({ clock }: Started, instant: string) =>
   clock.turn(Date.parse(instant) - clock.now().getTime());
 
@@ -28,7 +28,7 @@ async function tickAll(loop: ReturnType<typeof openLoop>) {
   while ((await loop.tick(signal)) === "more");
 }
 
-/** The instants that have had their run, oldest first; read from the store, since the token knows no other year. */
+/** Scheduled times that have run, oldest first. Read from the store, since the token isn't valid in other years. */
 async function instantsOf({ app }: Started, id: string): Promise<(string | null)[]> {
   const rows = await app.store.db
     .select({ at: automationRuns.scheduledAt })
@@ -43,7 +43,7 @@ const nextOf = async ({ app }: Started, id: string) => {
   return row?.nextRunAt ?? null;
 };
 
-/** An active schedule as if it had been made at `instant`. */
+/** An active schedule, as if created at `instant`. */
 async function scheduleAt(app: Started, instant: string, cron: string, more: object = {}) {
   const { id } = await schedule(app, cron, more);
   setClock(app, instant);
@@ -188,7 +188,7 @@ describe("a due instant", () => {
 });
 
 describe("in the nights of the clock change", () => {
-  /** Looks each minute from `from` to `to`. */
+  /** Checks each minute from `from` to `to`. */
   async function live(app: Started, from: string, to: string, cron: string) {
     const id = await scheduleAt(app, from, cron, { timezone: "Europe/Berlin" });
     const loop = openLoop(LOOPS.scheduler, app.app);

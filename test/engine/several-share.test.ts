@@ -33,7 +33,7 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 
 const settings = (database: Sqld) => ({ WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: KEY });
 
-/** The owner of the first process, at another. */
+/** The owner of the first process, at another one. */
 const ownerAt = ({ origin }: Started, { token }: Started) =>
   client(origin, { authorization: `Bearer ${token}` });
 
@@ -45,7 +45,7 @@ const contextOf = ({ app }: Started, { ids }: Started) =>
     correlationId: "several-processes",
   });
 
-/** Content that is kept in a file. */
+/** Content that is stored in a file. */
 const large = { text: "x".repeat(300_000) };
 
 async function makeLarge({ owner }: Started) {
@@ -196,7 +196,7 @@ describe("two processes with a database and a bucket in common", () => {
     });
     await using three = await startApp({ env, owner: false });
     const { runs } = await until(owner, `${AUTOMATIONS}/${id}/runs`, ({ total }) => total > 0);
-    expect(runs.at(-1).input).toEqual({ scheduledAt: due }); // the minute may have ended since
+    expect(runs.at(-1).input).toEqual({ scheduledAt: due }); // The minute may have ended since then.
     expect((await owner("GET", "/api/v1/events?type=automation.schedule_missed")).body.items).toEqual([]);
     expect(three.engine).not.toBeNull();
   });
@@ -297,7 +297,7 @@ test.skipIf(faketimeLibrary === null)(
         runs.push([member, created(await member.owner("POST", `${ACTIONS}/${action.id}/run`)).id]);
     }
     await until(members[0].owner, ACTIONS, () => receiver.got.length === runs.length);
-    await Bun.sleep(5_500); // each has looked for leases that are over
+    await Bun.sleep(5_500); // Each has checked for expired leases.
     open.resolve();
     for (const [{ owner }, id] of runs) {
       const run = await until(owner, `/api/v1/action-runs/${id}`, ({ status }) => status === "completed");

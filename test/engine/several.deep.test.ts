@@ -11,7 +11,7 @@ const SECRET = "a-secret-of-the-sender";
 
 const always = { kind: "conditional_branch", definition: branch() };
 
-/** What is asked of them, and by whom it was answered. */
+/** Creates what the processes work on. */
 async function plant({ owner }: Member, receiver: string) {
   const effect = {
     kind: "http_request",
@@ -43,7 +43,10 @@ async function sendHook({ origin }: Member, n: number): Promise<string | null> {
   return ((await reply.json()) as { automationRunId: string }).automationRunId;
 }
 
-/** Those that are killed or stand still are given up after 20 s, and their work is taken up within 5 s after that; later on a busy machine. */
+/**
+ * Processes that are killed or paused are given up after 20 s, and their work is taken over within 5 s after that;
+ * later on a busy machine.
+ */
 async function eventually(done: () => Promise<boolean>): Promise<void> {
   for (const start = performance.now(); performance.now() - start < 100_000; await Bun.sleep(250)) {
     if (await done()) return;
@@ -110,7 +113,7 @@ test("three processes share all work: one is killed and one stands still, and ev
   await load([stalls, stays], scaled(4, 20));
   await rest(beside, stays, made.every);
 
-  // nothing is left, nothing twice, nothing lost
+  // Nothing is left, nothing is duplicated, nothing is lost.
   const none = async (sql: string, ...values: string[]) =>
     expect(await beside.rows(sql, ...values)).toEqual([]);
   await none("select id, status, error from automation_runs where status not in ('completed', 'failed')");
@@ -141,7 +144,7 @@ test("three processes share all work: one is killed and one stands still, and ev
   );
   expect(await beside.rows("select id from decisions where status = 'expired'")).toHaveLength(approvals);
 
-  // another system hears of a run as often as it was begun
+  // Another system receives a run's request as often as the run was started.
   const begun = await beside.rows<{ id: string; n: number; kind: string }>(
     "select id, 1 + interrupt_count + retry_count as n from action_runs where kind = 'http_request'",
   );
@@ -151,7 +154,7 @@ test("three processes share all work: one is killed and one stands still, and ev
   expect(interrupted.length).toBeGreaterThan(0);
   await none("select id, status from action_runs where kind = 'http_request' and status <> 'completed'");
 
-  // a delivery comes once more only where the process that sent it could not say so
+  // A delivery is repeated only if the process that sent it couldn't record so.
   const sends = await beside.rows<{ eventId: string; attempts: number; completedAt: string; status: string }>(
     `select event_id as "eventId", attempts, completed_at as "completedAt", status from outbound_deliveries`,
   );
@@ -172,7 +175,7 @@ test("three processes share all work: one is killed and one stands still, and ev
   await eventually(async () => (await beside.rows("select id from processes")).length === 2);
 }, 300_000);
 
-/** Ends the schedule, and waits until nothing is under way. */
+/** Disables the schedule, and waits until nothing is in progress. */
 async function rest(beside: Beside, { owner }: Member, every: string): Promise<void> {
   await owner("PATCH", `${AUTOMATIONS}/${every}`, { status: "disabled" });
   const open = `select id from automation_runs where completed_at is null

@@ -11,7 +11,7 @@ import { makeAction, runEnd, runToEnd } from "../support/work.ts";
 
 type Peer = Awaited<ReturnType<typeof startOAuthApi>>;
 
-/** A connection that was signed in for with a token alone, and an action that asks its API. */
+/** A connection that was signed in to with only a token, and an action that calls its API. */
 async function signedIn(owner: Client, token: string, peer: Peer) {
   const { id: templateId } = await published(owner, signInTemplate(peer));
   const { id } = await connect(owner, { name: "Signed", templateId, credentials: OAUTH_CLIENT });
@@ -44,7 +44,8 @@ test("many runs in three processes renew an ended token once", async () => {
     ),
   );
   const ended: Answer["body"][] = [];
-  for (const reply of started) ended.push(await runEnd(owner, reply?.body.id)); // each poll asks the server that all write to
+  // Each poll asks the server that all write to.
+  for (const reply of started) ended.push(await runEnd(owner, reply?.body.id));
   expect(ended.filter(({ status }) => status !== "completed")).toEqual([]);
   expect(peer.state.refreshes).toBe(1);
   expect((await owner("GET", `/api/v1/connections/${id}/sign-in`)).body.state).toBe("signed_in");
@@ -72,7 +73,7 @@ test("a kill between a renewal's answer and its storage loses no sign-in in sile
     const { refreshes } = peer.state;
     await runToEnd(server.owner, action.id);
     expect(peer.state.refreshes).toBe(refreshes);
-    return; // a person is needed now, and told so
+    return; // A user has to sign in now, and the error says so.
   }
 }, 400_000);
 

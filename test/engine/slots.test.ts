@@ -13,7 +13,7 @@ setDefaultTimeout(120_000);
 const never = new AbortController().signal;
 
 describe("a slot", () => {
-  /** `most` slots, and the runs that are under way. */
+  /** `most` slots, and the running runs. */
   function slotsFor(most: number, ...runs: string[]) {
     const underWay = new Set(runs);
     let freed = 0;

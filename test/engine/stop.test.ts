@@ -18,7 +18,7 @@ import {
 
 const LIMIT_MS = 120_000;
 
-/** A receiver that answers nothing until its gate is opened. */
+/** A receiver that responds to nothing until its gate is opened. */
 function startHolding() {
   const gate = Promise.withResolvers<void>();
   const receiver = startReceiver(async () => {
@@ -40,14 +40,14 @@ async function reaches(count: number, got: readonly unknown[]): Promise<void> {
   while (got.length < count) await Bun.sleep(10);
 }
 
-/** Opens a stream; `ended` resolves with all of its text when the server has ended it, and rejects where it was cut. */
+/** Opens a stream. `ended` resolves with all of its text when the server has ended it, and rejects if it was cut. */
 async function follow(origin: string, path: string, token: string): Promise<{ ended: Promise<string> }> {
   const reply = await fetch(origin + path, { headers: { authorization: `Bearer ${token}` } });
   expect(reply.status).toBe(200);
   return { ended: reply.text() };
 }
 
-/** What the store says of a run, while no server is up. */
+/** What the store has about a run, while no server is running. */
 function stored(folder: string, id: string) {
   using database = new Database(join(folder, "weir.db"), { readonly: true });
   return database

@@ -38,7 +38,7 @@ async function sweep(weir: Running, loop = sweeper(weir.app)) {
   return loop;
 }
 
-/** A run that is under way. */
+/** A run in progress. */
 async function startRun(weir: Running): Promise<string> {
   const trigger = { method: "api", sourceType: "user", sourceId: null } as const;
   await write(contextOf(weir), (tx) => enqueueRun(tx, { kind: "dlt_extract", definition: {}, trigger }));
@@ -51,7 +51,7 @@ const endRun = (weir: Running, id: string) =>
     async (db) => void (await db.update(actionRuns).set({ status: "failed" }).where(eq(actionRuns.id, id))),
   );
 
-/** Puts a file into a folder of the data directory, as something that broke off would. */
+/** Puts a file into a folder of the data directory, as interrupted work would. */
 function leave(weir: Running, path: string): string {
   const file = join(weir.dataFolder, path);
   mkdirSync(dirname(file), { recursive: true });

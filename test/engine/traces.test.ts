@@ -15,10 +15,10 @@ interface Sent {
   status: { code: number; message?: string };
 }
 
-/** In place of a status: the answer never comes. */
+/** Instead of a status: the response never arrives. */
 const HANGS = 0;
 
-/** A collector that keeps what it is sent; answers with the next of `answers`, else 200. */
+/** A collector that records requests. Responds with the next of `answers`, otherwise 200. */
 function startCollector(answers: number[] = []) {
   const spans: Sent[] = [];
   const requests: { headers: Headers; resource: unknown }[] = [];

@@ -23,7 +23,7 @@ type Step = { key: string; status: string };
 const approve = { decisionValue: "approved" };
 const gateStep = (more: object = {}) => ({ key: "gate", kind: "approval_gate", definition: gate(), ...more });
 
-/** The one decision that is open, once it is. */
+/** The only open decision, once there is one. */
 const onlyOpen = async (app: { owner: Parameters<typeof until>[0] }) =>
   (await until(app.owner, `${DECISIONS}/pending`, ({ total }) => total === 1)).decisions[0];
 
@@ -178,7 +178,7 @@ test("killed without warning, what waits continues waiting, and continues once",
   const cancelled = await server.owner("POST", `${RUNS}/${gone.run.id}/cancel`);
   expect(cancelled.body.status).toBe("cancelled");
   expect((await server.owner("POST", `${DECISIONS}/${decision.id}/decide`, approve)).status).toBe(200);
-  await server.end("SIGKILL"); // what was answered holds
+  await server.end("SIGKILL"); // What was answered is durable.
 
   server = await installation.serve();
   expect(await automationRunEnd(server.owner, run.id)).toMatchObject({

@@ -10,21 +10,21 @@ import { AUTOMATIONS, branch, created, faultsOf, flowToEnd, until } from "../sup
 type Started = Awaited<ReturnType<typeof startApp>>;
 
 const HOUR = 3_600_000;
-/** Of a test that starts processes for SQL. */
+/** Timeout of a test that starts SQL processes. */
 const LIMIT_MS = 120_000;
 const SECRET = "the-secret-of-the-notices";
 const quick = { action: { kind: "conditional_branch", definition: branch() } };
-/** A step that makes so many rows, by a query. */
+/** A step that produces this many rows, with a query. */
 const rows = (n: number) => ({
   kind: "duckdb_transform",
   definition: { sql: `SELECT i AS id FROM range(${n}) r(i)` },
 });
 
-/** An automation that expects something of itself. */
+/** An automation with `expect`. */
 const make = async ({ owner }: Started, expect: object, config: object = quick) =>
   created(await owner("POST", AUTOMATIONS, { name: "Nightly", config: { ...config, expect } }));
 
-/** A round of the watcher, as after each second. */
+/** Runs a round of the watcher, as after each second. */
 const look = async (app: Started, loop = openLoop(LOOPS.automationWatcher, app.app)) => {
   await loop.tick(new AbortController().signal);
   expect(app.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);

@@ -34,7 +34,7 @@ async function start({ owner }: Pick<Started, "owner">, body: object) {
   return created(await owner("POST", `${ACTIONS}/${action.id}/run`)).id as string;
 }
 
-/** A receiver whose first answer waits until it is opened. */
+/** A receiver whose first response waits until it is opened. */
 function startSlow() {
   const open = Promise.withResolvers<void>();
   const receiver = startReceiver(async (_, count) => {
@@ -145,7 +145,7 @@ describe("a worker", () => {
       ...lease,
       leaseUntil: new Date(app.clock.now().getTime() + 3_600_000).toISOString(),
     });
-    const other = await start(app, request(slow.url)); // only one place: it needs the other's
+    const other = await start(app, request(slow.url)); // There is only one slot: it needs the other's.
     expect((await runEnd(app.owner, other)).result.body).toEqual({ count: 2 });
     expect(await rowOf(app, run)).toMatchObject({
       status: "running",
@@ -198,7 +198,7 @@ describe("a worker", () => {
     });
     const engine = await startEngine({ ...app.app, store: lossy });
     await lost.promise;
-    app.clock.turn(31_000); // its lease is over
+    app.clock.turn(31_000); // Its lease has expired.
     expect(await runEnd(app.owner, run)).toMatchObject({ status: "completed", interruptCount: 1 });
     expect(receiver.got).toHaveLength(1);
     await engine.stop(0);
@@ -245,7 +245,7 @@ test("a run that writes to a dataset lets go of it when it finds the database se
 });
 
 describe("at boot", () => {
-  /** A run that another process had under way when it died. */
+  /** A run that was running in another process when that died. */
   async function orphan(app: Started, url: string, values: Partial<typeof actionRuns.$inferInsert> = {}) {
     const run = await start(app, request(url));
     const leaseUntil = new Date(app.clock.now().getTime() + 30_000).toISOString();

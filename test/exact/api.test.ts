@@ -35,10 +35,10 @@ afterAll(async () => {
   await peer[Symbol.asyncDispose]();
 });
 
-/** Rows of a page; with few of them, types must hold over many pages. */
+/** Rows per page. With few of them, types must hold across many pages. */
 const sizeFor = (rows: number) => (rows > 1000 ? 1000 : 3);
 
-/** Tables as lists of an API that gives them page by page, its JSON byte for byte as the table has it. */
+/** Tables as lists of a paged API, whose JSON is byte for byte that of the table. */
 function pagesSource(connectionId: string): Source {
   const pages = new Map<string, string[]>();
   peer.state.instead = ({ path, parameters }: Asked) => {

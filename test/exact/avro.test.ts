@@ -23,7 +23,7 @@ import { TABLES } from "./scale.ts";
 
 setDefaultTimeout(3_600_000);
 
-/** Files that are cut, each at another place. */
+/** Number of truncated files, each cut at another position. */
 const CUTS = scaled(12, 120);
 
 const sort = (type: string, kind: Kind, hostile: readonly string[], any?: Sort["any"]): Sort => ({

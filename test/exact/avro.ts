@@ -3,14 +3,14 @@ import { clockFrom, dayFrom, instantFrom } from "./civil.ts";
 import type { Written } from "./files-source.ts";
 import type { SourceTable } from "./table.ts";
 
-/** How a text goes into Avro, and the schema that says so. */
+/** How a text is encoded in Avro, and the schema for it. */
 interface AvroType {
   schema: object | string | (object | string)[];
-  /** With the branch before it where the schema is a union; 0 is null's. */
+  /** Preceded by the branch if the schema is a union; 0 is null's. */
   encode(text: string): Buffer;
 }
 
-/** Zigzag and seven bits a byte, of any size up to 64 bits. */
+/** Zigzag with seven bits per byte, up to 64 bits. */
 function long(value: bigint): Buffer {
   const bytes: number[] = [];
   let left = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
@@ -22,7 +22,7 @@ const sized = (bytes: Buffer): Buffer => Buffer.concat([long(BigInt(bytes.length
 const utf8 = (text: string): Buffer => sized(Buffer.from(text));
 const micros = (nanos: bigint | undefined): bigint => (nanos ?? 0n) / 1000n;
 
-/** Two's complement, big-endian, of so many bytes. */
+/** Two's complement, big-endian, with this many bytes. */
 function bigEndian(value: bigint, size: number): Buffer {
   const hex = BigInt.asUintN(8 * size, value)
     .toString(16)
@@ -46,7 +46,7 @@ const logical = (type: string, logicalType: string) => ({ type, logicalType });
 const whole = (text: string): Buffer => long(BigInt(text));
 const instant = (text: string): bigint => micros(instantFrom(text)?.nanos);
 
-/** Items in blocks of two; the first of them tells its bytes. */
+/** Items in blocks of two, the first of which has its byte count. */
 function blocks(items: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at < items.length; at += 2) {
@@ -232,7 +232,7 @@ const AVRO_TYPES: Readonly<Record<string, AvroType>> = {
 const SYNC = Buffer.from("0123456789abcdef");
 const IN_BLOCK = 5;
 
-/** Snappy of nothing but what stands there, and its check sum. */
+/** Snappy with only literals, and its checksum. */
 function snappy(bytes: Buffer): Buffer {
   const size: number[] = [];
   let left = bytes.length;
@@ -254,7 +254,7 @@ const CODECS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
   ["zstandard", (bytes) => zstdCompressSync(bytes)],
 ];
 
-/** A type with a name may be spelt out once only, so each column has its own. */
+/** A named type may be spelled out only once, so each column has its own. */
 function named(schema: AvroType["schema"], at: number): AvroType["schema"] {
   if (typeof schema !== "object" || !("name" in schema)) return schema;
   const name = String(schema.name);
@@ -262,7 +262,10 @@ function named(schema: AvroType["schema"], at: number): AvroType["schema"] {
   return JSON.parse(text.replaceAll(/"(some[.]where[.])?deep"/g, `"$1deep${at}"`));
 }
 
-/** A table as an Avro file, and where it may end without being cut; its number decides how its blocks are compressed. */
+/**
+ * A table as an Avro file, and the positions where it may end without being cut.
+ * Its number determines how its blocks are compressed.
+ */
 export function avroOf({ name, columns, rows }: SourceTable): Written & { content: Buffer; ends: number[] } {
   const [codec, compress] = CODECS[Bun.hash.crc32(name) % CODECS.length]!;
   const types = columns.map(({ type }) => AVRO_TYPES[type] as AvroType);

@@ -3,10 +3,10 @@ import type { Exact } from "./parquet.ts";
 import { parseRaw, type Raw, rawText } from "./raw-json.ts";
 
 /**
- * How a source's values are told apart. `written` is a text that stands for whatever it reads as (CSV), `raw` a piece
- * of JSON, `tree` a struct or map as JSON with all its values as texts; `timetz` and `interval` are Parquet's. `cell` is
- * one of a sheet, with its kind before its value: `n 0.1`, `s text`, `b true`, `d 2026-01-02 03:04:05`, `c 03:04:05`,
- * `z 2026-01-02 03:04:05Z`; any other kind, such as `e #N/A`, is nothing that the lake could have.
+ * How a source's values are distinguished. `written` is a text that stands for whatever it is parsed as (CSV),
+ * `raw` is JSON, `tree` a struct or map as JSON with all its values as texts; `timetz` and `interval` are Parquet's.
+ * `cell` is one of a sheet, with its kind before its value: `n 0.1`, `s text`, `b true`, `d 2026-01-02 03:04:05`,
+ * `c 03:04:05`, `z 2026-01-02 03:04:05Z`; any other kind, such as `e #N/A`, has no value for the lake.
  */
 export type Kind =
   | "number"
@@ -29,7 +29,7 @@ export type Kind =
 /** A value in the source's own text; a list has the texts of its elements. */
 export type Cell = string | null | Cell[];
 
-/** One text for each number: `-1.50e3` and `-1500` give `-15e2`. Null for what is no number; -0 is not 0. */
+/** Normalizes a number: `-1.50e3` and `-1500` become `-15e2`. Null if it isn't a number; -0 isn't 0. */
 export function numberFrom(text: string): string | null {
   const word = /^([+-]?)(?:(nan)|inf(?:inity)?)$/i.exec(text);
   if (word) return word[2] ? "NaN" : word[1] === "-" ? "-inf" : "inf";
@@ -55,13 +55,13 @@ const nanosOf = (text: string, hasZone: boolean): bigint | null => {
   return found?.hasZone === hasZone ? found.nanos : null;
 };
 
-/** True for two texts of one float that are as near to it: writers differ in which of them they take. */
+/** Returns whether two texts of a float are equally close to it: writers differ in which one they choose. */
 function isTie(one: number, other: number): boolean {
   const float = Math.fround(one);
   return Object.is(Math.fround(other), float) && Math.abs(one - float) === Math.abs(other - float);
 }
 
-/** True where the lake has the source's value: in a type of its own, as text, or as JSON. */
+/** Returns whether the lake has the source's value: in a type of its own, as text, or as JSON. */
 export function isSame(kind: Kind, cell: Cell, type: string, value: Exact): boolean {
   if (kind === "raw") return isSameRaw(typeof cell === "string" ? parseRaw(cell) : null, type, value);
   if (cell === null || value === null) return cell === value;
@@ -119,7 +119,7 @@ function isSameText(kind: Kind, cell: string, type: string, value: string): bool
   }
 }
 
-/** A day of a sheet is its midnight; whether it is shown with a time is the lake's to say. */
+/** A day of a sheet is its midnight; whether it is shown with a time is up to the lake. */
 function isSameCell(sort: string, cell: string, type: string, value: string): boolean {
   switch (sort) {
     case "n":
@@ -145,7 +145,7 @@ function isSameCell(sort: string, cell: string, type: string, value: string): bo
 
 const UNITS: Readonly<Record<string, bigint>> = { year: 12n, month: 1n, mon: 1n, day: 1n, ms: 1_000_000n };
 
-/** Months, days and nanoseconds, of Parquet's three numbers and of the words of databases. */
+/** Months, days and nanoseconds, from Parquet's three numbers or a database's words. */
 function intervalFrom(text: string): string | null {
   let [months, days, nanos] = [0n, 0n, 0n];
   for (const [, count = "0", unit = ""] of text.matchAll(/(-?\d+) ([a-z]+?)s?(?= |$)/g)) {
@@ -180,7 +180,7 @@ function isSameTree(tree: Exact, value: Raw): boolean {
   );
 }
 
-/** Elements of a list that the lake has as JSON, where a number may be one of JSON's or a text. */
+/** Elements of a list that the lake has as JSON, where a number can be a JSON number or a text. */
 function isInJson(kind: Kind, cell: Cell, value: Raw): boolean {
   if (cell === null || value === null) return cell === value;
   if (Array.isArray(cell))
@@ -201,7 +201,7 @@ const POWER = /^-?\d(\.\d+)?e[+-]?\d+$/i;
 const ISO_DAY = /^\d{4,}-\d\d-\d\d$/;
 const ISO_CLOCK = /^\d\d:\d\d(:\d\d(\.\d{1,6})?)?$/;
 
-/** A written text that became a value: the text must be the one that the value itself would be written as. */
+/** A written text that became a value: the value must be written as this same text. */
 function isWritten(cell: string, type: string, value: string): boolean {
   if (type === "text") return cell === value;
   if (type === "bool") return cell === value;
@@ -213,11 +213,11 @@ function isWritten(cell: string, type: string, value: string): boolean {
   return PLAIN.test(cell) || ((type === "double" || type === "float") && isShortest(cell, value));
 }
 
-/** `1e300` and `1e+300` are both what a double is written as; `1e5` is not, since 100000.0 is. */
+/** A double is written as `1e300` and `1e+300`, but not as `1e5`, since that is 100000.0. */
 const isShortest = (cell: string, value: string): boolean =>
   POWER.test(cell) && cell.toLowerCase().replace("e+", "e") === value.replace("e+", "e");
 
-/** JSON of equal values: `1e5` and `100000` are the same number, `0` and `-0` are not. */
+/** Compares JSON: `1e5` and `100000` are the same number, `0` and `-0` aren't. */
 function isEqualRaw(one: Raw, other: Raw): boolean {
   if (one === null || other === null || typeof one !== "object" || typeof other !== "object")
     return one === other;
@@ -239,7 +239,7 @@ function isEqualRaw(one: Raw, other: Raw): boolean {
   );
 }
 
-/** A piece of JSON that became a value, a text of its own, or stands as JSON. */
+/** Returns whether the lake has the JSON: as a value, as text, or as JSON. */
 function isSameRaw(cell: Raw, type: string, value: Exact): boolean {
   if (cell === null || value === null) return cell === value || (cell === null && value === "null");
   if (typeof value !== "string") return false;

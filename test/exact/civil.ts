@@ -1,9 +1,9 @@
-/** Days, times of day and instants as integers and texts: a `Date` ends at ±275,760 and has no microseconds. */
+/** Days, times of day and timestamps as integers and texts: a `Date` ends at ±275,760 and has no microseconds. */
 
 const pad = (n: bigint, width: number): string =>
   n < 0n ? `-${String(-n).padStart(width, "0")}` : String(n).padStart(width, "0");
 
-/** Days since 1970 as year-month-day. Years before 1 are astronomical: 0000 is 1 BC. */
+/** Formats days since 1970 as year-month-day. Years before 1 are astronomical: 0000 is 1 BC. */
 export function dayText(days: bigint): string {
   const z = days + 719_468n;
   const era = (z >= 0n ? z : z - 146_096n) / 146_097n;
@@ -16,7 +16,7 @@ export function dayText(days: bigint): string {
   return `${pad(year, 4)}-${pad(month, 2)}-${pad(doy - (153n * mp + 2n) / 5n + 1n, 2)}`;
 }
 
-/** Days since 1970 of a day of the proleptic calendar. */
+/** Days since 1970 for a day of the proleptic calendar. */
 function daysOf(year: bigint, month: bigint, day: bigint): bigint {
   const y = month <= 2n ? year - 1n : year;
   const era = (y >= 0n ? y : y - 399n) / 400n;
@@ -36,7 +36,7 @@ export function clockText(nanos: bigint): string {
   return `${pad(seconds / 3600n, 2)}:${pad((seconds / 60n) % 60n, 2)}:${pad(seconds % 60n, 2)}${fractionText(nanos % NANOS)}`;
 }
 
-/** Nanoseconds since 1970 as a text. */
+/** Formats nanoseconds since 1970. */
 export function instantText(nanos: bigint): string {
   const rest = ((nanos % DAY) + DAY) % DAY;
   return `${dayText((nanos - rest) / DAY)} ${clockText(rest)}`;
@@ -44,7 +44,7 @@ export function instantText(nanos: bigint): string {
 
 const DAY_TEXT = /^([+-]?\d{4,})-(\d\d)-(\d\d)( BC)?$/;
 
-/** Days since 1970; null for what is no such day. Knows `0044-03-15 BC` and astronomical years. */
+/** Parses a day to days since 1970. Null if it isn't one. Accepts `0044-03-15 BC` and astronomical years. */
 export function dayFrom(text: string): bigint | null {
   const [, year, month, day, bc] = DAY_TEXT.exec(text) ?? [];
   if (!year || !month || !day) return null;
@@ -55,7 +55,7 @@ export function dayFrom(text: string): bigint | null {
 
 const CLOCK_TEXT = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?$/;
 
-/** Nanoseconds since midnight; null for what is no time of day. 24:00:00 is one. */
+/** Parses a time of day to nanoseconds since midnight. Null if it isn't one. 24:00:00 is one. */
 export function clockFrom(text: string): bigint | null {
   const [, h, m, s = "0", f = ""] = CLOCK_TEXT.exec(text) ?? [];
   if (h === undefined || m === undefined) return null;
@@ -67,7 +67,7 @@ export function clockFrom(text: string): bigint | null {
 const INSTANT_TEXT =
   /^(\S+?)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?( BC)?$/;
 
-/** Nanoseconds since 1970, in UTC where the text names a zone. */
+/** Parses a timestamp to nanoseconds since 1970, in UTC if the text has a zone. */
 export function instantFrom(text: string): { nanos: bigint; hasZone: boolean } | null {
   const [, date, time, zone, bc = ""] = INSTANT_TEXT.exec(text) ?? [];
   const days = date === undefined ? null : dayFrom(date + bc);

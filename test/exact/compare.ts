@@ -4,20 +4,20 @@ import type { Exact } from "./parquet.ts";
 import type { Made, SourceTable } from "./table.ts";
 import { rejectedOf, type Told, toldAsTextOf, toldOf } from "./told.ts";
 
-/** Something that the lake has otherwise than the source, and that no warning counts. */
+/** A difference between lake and source that no warning counts. */
 export interface Difference {
   table: string;
-  /** The column's place; null where it is about rows or the table. */
+  /** The column's index. Null if it is about rows or the table. */
   column: number | null;
   type: string;
-  /** The row's place; null where it is about all of them. */
+  /** The row's index. Null if it is about all of them. */
   row: number | null;
   source: string;
   lake: string;
   why: string;
 }
 
-/** A column's value, or that of the variant column that took it. */
+/** A column's value, or that of the variant column with it. */
 export function cellOf(row: LakeRow, name: string): { type: string; value: Exact; column: string } {
   const own = { type: row.types.get(name) ?? "none", value: row.values[name] ?? null, column: name };
   if (own.value !== null) return own;
@@ -42,7 +42,7 @@ export const shown = (value: Cell | Exact): string => {
   return text.length > 160 ? `${text.slice(0, 120)}… (${text.length} letters)` : text;
 };
 
-/** Rows by their `id`; null where an id is none of the source's or comes twice. */
+/** Rows by their `id`. Null if an ID isn't the source's or is duplicated. */
 export function rowsById(rows: readonly LakeRow[], count: number): Map<number, LakeRow> | null {
   const byId = new Map<number, LakeRow>();
   for (const row of rows) {
@@ -57,10 +57,10 @@ const FOR_ALL = new Set(
   "bool int bigint decimal float double date time timestamp timestamptz text json uuid bytes".split(" "),
 );
 
-/** True for types that Parquet and Iceberg v2 both have. */
+/** Returns whether both Parquet and Iceberg v2 have the type. */
 const isForAll = (type: string): boolean => FOR_ALL.has(type.replaceAll("[]", ""));
 
-/** What the lake has otherwise than a table without nesting. */
+/** Returns the differences between the lake and a table without nesting. */
 export function compare(table: SourceTable, made: Made, lake: LakeTables, told: Told): Difference[] {
   const of = (more: Partial<Difference> & { why: string }): Difference => ({
     table: table.name,
@@ -124,7 +124,7 @@ export function compare(table: SourceTable, made: Made, lake: LakeTables, told: 
   return found;
 }
 
-/** How many cells of a sheet's column only a text can hold, since the column has cells of other kinds too. */
+/** Returns how many cells of a sheet's column only a text can hold, because the column has cells of other kinds too. */
 function turnedOf(cells: readonly Cell[]): number {
   const kinds = cells.flatMap((cell) => (typeof cell === "string" ? cell.slice(0, 1) : []));
   const counted = kinds.filter((kind) => "nsbdcz".includes(kind));

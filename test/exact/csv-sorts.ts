@@ -7,7 +7,7 @@ const sort = (type: string, hostile: readonly string[], any?: Sort["any"]): Sort
   ...(any ? { any } : {}),
 });
 
-/** Columns of a file of texts, by what they seem to hold. The values of each are mixed at will. */
+/** Columns of text files, by what they seem to contain. The values of each are mixed randomly. */
 const PLAIN: readonly Sort[] = [
   sort(
     "integers",
@@ -96,13 +96,13 @@ const ODD: readonly Sort[] = [
 
 const all = [...PLAIN, ...ODD];
 
-/** The last holds everything, so that any two kinds of values meet in one column. */
+/** The last has everything, so that any two kinds of values meet in one column. */
 export const CSV_SORTS: readonly Sort[] = [
   ...all,
   sort("all of these", [...new Set(all.flatMap(({ hostile }) => hostile))]),
 ];
 
-/** What the rows of a column are, and the one behind them all that is not so. */
+/** The usual value in a column's rows, and the last one, which differs. */
 export const LATE_TEXTS: readonly (readonly [usual: string, last: string])[] = [
   ["#", "x"],
   ["#", "1.5"],

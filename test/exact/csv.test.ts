@@ -29,7 +29,7 @@ deepTest("a text that is not like those of the rows before arrives too", async (
     usual: (row: number) => usual.replace("#", String(row)),
     last,
   }));
-  // Beside others a column may be read as text for what is in them, so each stands alone, too.
+  // In a file with others, a column may be read as text because of them, so each is also tested alone.
   const alone = (before: number) =>
     columns.map((column, at) => lateTable(`late${before}c${at}`, [column], before));
   const tables = LATE.flatMap((before) => [

@@ -3,7 +3,7 @@ import type { SourceTable } from "./table.ts";
 
 const DELIMITERS = [",", ",", ";", "\t", "|"];
 
-/** A table as CSV. Its number decides what separates fields and lines, and whether all fields are in quotes. */
+/** A table as CSV. Its number determines the separators, and whether all fields are quoted. */
 export function csvOf({ name, columns, rows }: SourceTable): Written {
   const number = Bun.hash.crc32(name);
   const delimiter = DELIMITERS[number % DELIMITERS.length] ?? ",";

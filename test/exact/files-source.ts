@@ -5,16 +5,16 @@ import type { compare } from "./compare.ts";
 import type { Source } from "./harness.ts";
 import type { Made, SourceTable } from "./table.ts";
 
-/** A table's file, and the values that stand in it. */
+/** A table's file, with its values. */
 export interface Written {
   content: string | Uint8Array;
   values: Made["values"];
   odd?: Made["odd"];
-  /** Fields of the resource of the extract. */
+  /** Fields of the extract's resource. */
   resource?: object;
 }
 
-/** Tables as files of one format in a folder of the organization, each of them written by `write`. */
+/** Tables as files of one format in a folder of the organization, written by `write`. */
 export async function filesSource(
   data: Awaited<ReturnType<typeof startData>>,
   format: string,

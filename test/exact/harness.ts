@@ -8,25 +8,25 @@ import { type LakeTables, readLake } from "./lake.ts";
 import { IS_DEEP, SEED } from "./scale.ts";
 import { type Made, partOf, type SourceTable } from "./table.ts";
 
-/** Somewhere that tables come from, with a connection to it. */
+/** A source of tables, with a connection to it. */
 export interface Source {
   name: string;
   connectionId: string;
-  /** Makes the tables there, and gives back what the source itself then says of them. */
+  /** Creates the tables there, and returns what the source itself reports for them. */
   put(tables: SourceTable[]): Promise<Made[]>;
-  /** Takes them away; a source that keeps little needs no such thing. */
+  /** Deletes the tables. Not needed for a source that stores little. */
   clear?(tables: SourceTable[]): Promise<void>;
-  /** How a table and what the lake has of it are compared; without nesting where absent. */
+  /** Compares a table with the lake. Default: without nesting. */
   compare?: typeof compare;
 }
 
 type Data = Awaited<ReturnType<typeof startData>>;
 
-/** As many resources as one extract may have. */
+/** Maximum number of resources per extract. */
 const TOGETHER = 100;
 let datasets = 0;
 
-/** Loads tables through the front door, a hundred in a run, and finds what arrived otherwise and was not told. */
+/** Loads tables through the front door, a hundred per run, and finds differences that weren't reported. */
 async function differencesOf(data: Data, source: Source, tables: SourceTable[]): Promise<Difference[]> {
   const found: Difference[] = [];
   for (let at = 0; at < tables.length; at += TOGETHER) {
@@ -51,8 +51,8 @@ async function load(data: Data, source: Source, pairs: Pair[]): Promise<Differen
 }
 
 /**
- * True where a zero of a float column has the other sign, and the column has zeros of both. A dictionary page of Parquet,
- * as DuckDB writes it, keeps one of them for both: they are equal.
+ * Returns whether a zero of a float column has the other sign, and the column has zeros of both.
+ * DuckDB's dictionary pages of Parquet keep only one of them: they are equal.
  */
 function isSignOfZero({ column, source, lake }: Difference, { values }: Made): boolean {
   if (column === null || !/^-?0 \((float|double)\)$/.test(lake) || !isZero(numberFrom(source))) return false;
@@ -62,7 +62,7 @@ function isSignOfZero({ column, source, lake }: Difference, { values }: Made): b
 
 const isZero = (number: string | null): boolean => number === "0" || number === "-0";
 
-/** One run, its end, and what it left in a dataset of its own, which is then taken away. */
+/** Runs one extract, and returns its end and its dataset, which is then deleted. */
 async function extract(data: Data, source: Source, pairs: Pair[]) {
   const dataset = `e${++datasets}`;
   const resources = pairs.map(({ table, made }) => ({
@@ -82,7 +82,7 @@ async function extract(data: Data, source: Source, pairs: Pair[]) {
   return { run, lake };
 }
 
-/** What the lake has of a hundred tables at most; throws where the run fails. */
+/** The lake's tables, a hundred at most. Throws if the run fails. */
 export async function loadTables(data: Data, source: Source, tables: SourceTable[]): Promise<LakeTables> {
   const made = await source.put(tables);
   const { run, lake } = await extract(
@@ -95,7 +95,7 @@ export async function loadTables(data: Data, source: Source, tables: SourceTable
   return lake;
 }
 
-/** A run that failed says of one of its tables that it can't be loaded; the others are loaded without it. */
+/** A failed run names one of its tables that can't be loaded; the others are loaded without it. */
 async function failed(
   data: Data,
   source: Source,
@@ -135,7 +135,9 @@ async function endOf(data: Data, id: string): Promise<Answer["body"]> {
 
 const SHOWN = 3;
 
-/** One line for each kind of difference, with the smallest table that has it. Empty where all arrived or was told. */
+/**
+ * One line per kind of difference, with the smallest table that has it. Empty if everything arrived or was reported.
+ */
 export async function reportOf(data: Data, source: Source, tables: SourceTable[]): Promise<string[]> {
   const started = performance.now();
   const found = await differencesOf(data, source, tables);
@@ -163,7 +165,7 @@ export async function reportOf(data: Data, source: Source, tables: SourceTable[]
   });
 }
 
-/** Tries the column and the row alone, then the column with the rows before. */
+/** Tries the column and the row alone, then the column with the previous rows. */
 async function shrink(
   data: Data,
   source: Source,

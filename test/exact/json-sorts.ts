@@ -135,7 +135,7 @@ export const JSON_SORTS: readonly Sort[] = [
   sort("all of these", [...new Set(SIMPLE.flatMap(({ hostile }) => hostile))]),
 ];
 
-/** What the rows of a field are, and the one behind them all that is not so. */
+/** The usual value in a field's rows, and the last one, which differs. */
 export const LATE_JSON: readonly (readonly [usual: string, last: string])[] = [
   ["#", "1.5"],
   ["#", "9223372036854775808"],

@@ -1,7 +1,7 @@
 import type { Written } from "./files-source.ts";
 import type { SourceTable } from "./table.ts";
 
-/** The rows of a table as objects of JSON; a field that is NULL is left out in every second row. */
+/** A table's rows as JSON objects. A NULL field is omitted in every second row. */
 export const objectsOf = ({ columns, rows }: SourceTable): string[] =>
   rows.map((row, at) => {
     const fields = columns.flatMap(({ name }, column) => {

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { type Exact, readExact } from "./parquet.ts";
 
-/** A row of a table of the lake, with the types of the file that has it. */
+/** A row of a lake table, with the types of its file. */
 export interface LakeRow {
   types: ReadonlyMap<string, string>;
   values: Record<string, Exact>;
@@ -10,7 +10,7 @@ export interface LakeRow {
 
 export type LakeTables = ReadonlyMap<string, LakeRow[]>;
 
-/** All rows of a dataset's tables as its Parquet files have them; the database says only which files are live. */
+/** All rows of a dataset's tables from its Parquet files. The database only says which files are live. */
 export async function readLake(dataFolder: string, layer: string, dataset: string): Promise<LakeTables> {
   const tables = new Map<string, LakeRow[]>();
   for (const { table, path } of filesOf(dataFolder, layer, dataset)) {

@@ -3,7 +3,7 @@ import type { Kind } from "./canon.ts";
 import { SEED } from "./scale.ts";
 import type { SourceColumn, SourceTable } from "./table.ts";
 
-/** A type of a source: values that have gone wrong somewhere, and a way to make others. */
+/** A type of a source: values that have caused bugs somewhere, and a generator for others. */
 export interface Sort {
   type: string;
   kind: Kind;
@@ -14,7 +14,7 @@ export interface Sort {
 const MOST_COLUMNS = 5;
 const MOST_ROWS = 12;
 
-/** So many tables of all sorts: each sort's hostile values in one of its own first, then whatever comes. */
+/** This many tables of all types: first each type's hostile values in their own table, then random ones. */
 export function makeTables(sorts: readonly Sort[], count: number, prefix = "t"): SourceTable[] {
   const own = sorts.map((sort) => ({ columns: [sort], rows: sort.hostile.map((value) => [value]) }));
   const more = fc.sample(mixed(sorts), { numRuns: Math.max(count - own.length, 1), seed: SEED });
@@ -43,7 +43,7 @@ const valueOrNull = ({ hostile, any }: Sort): fc.Arbitrary<string | null> =>
     ...(any ? [{ weight: 4, arbitrary: any }] : []),
   );
 
-/** A table whose last row is the first that is not like the others. */
+/** A table whose last row is the first that differs from the others. */
 export const lateTable = (
   name: string,
   columns: { column: Sort; usual: (row: number) => string; last: string }[],
@@ -56,7 +56,7 @@ export const lateTable = (
   ),
 });
 
-/** Digits in their plain form: `-12.0340`. */
+/** Digits in plain notation: `-12.0340`. */
 export const digits = (whole: number, fraction: number): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -71,7 +71,7 @@ export const digits = (whole: number, fraction: number): fc.Arbitrary<string> =>
 
 export const wholes = (min: bigint, max: bigint): fc.Arbitrary<string> => fc.bigInt({ min, max }).map(String);
 
-/** Letters of many scripts, quotes, separators, line ends; nothing that no source can hold. */
+/** Letters of many scripts, quotes, separators, line ends; nothing that a source can't hold. */
 export const texts: fc.Arbitrary<string> = fc
   .array(
     fc.constantFrom(..."aZ09 ,;|'\"\\\n\t\r.-_%{}[]äßИ漢🙂\u00a0\u200b", "NULL", "null", "\\N", "e\u0301"),

@@ -2,7 +2,7 @@ import type { TestPostgres } from "../support/postgres.ts";
 import { CURSORS, KEYS } from "./merge-tables.ts";
 import { SEED } from "./scale.ts";
 
-/** Numbers from 0 up to 1 that a seed decides. */
+/** Pseudo-random numbers from 0 to 1 (exclusive), by seed. */
 export function chances(seed = SEED): () => number {
   let state = seed;
   return () => {
@@ -18,8 +18,8 @@ const UPDATES = 20;
 const DELETES = 10;
 
 /**
- * Changes the tables, a round at a time: new rows, others written anew, some gone. What says when a row changed ties
- * with rows of the round before, and a key may be written otherwise though it stays the same.
+ * Changes the tables, one round at a time: new rows, updated ones, deleted ones. The time of change ties with rows of
+ * the previous round, and a key may be written differently although it stays equal.
  */
 export function changesOf(pg: TestPostgres, chance: () => number) {
   const made = new Map<string, number>();

@@ -5,7 +5,7 @@ import type { Kind } from "./canon.ts";
 interface Key {
   columns: readonly (readonly [name: string, type: string, kind: Kind])[];
   values(n: number): string[];
-  /** An update that leaves the key the same to the source, and writes it otherwise. */
+  /** An update after which the key is still equal for the source, but written differently. */
   rewrite?: string;
 }
 
@@ -14,14 +14,16 @@ const micros = (n: number): string =>
   `timestamptz '2026-01-01 00:00:00+00' + ${n} * interval '1 microsecond'`;
 const quoted = (text: string): string => `'${text}'`;
 
-/** Keys that differ in their 20th digit or far behind the point, and one that no decimal of the lake holds. */
+/**
+ * Keys that differ in their 20th digit or far behind the decimal point, and one that no decimal of the lake can hold.
+ */
 function longNumber(n: number): string {
   if (n === 77) return "9".repeat(45);
   const whole = 12_345_678_901_234_567_890n;
   return n % 2 === 0 ? String(whole + BigInt(n)) : `${whole}.${String(n).padStart(6, "0")}1`;
 }
 
-/** Pairs and more of texts that a collation may take for one. */
+/** Pairs and more of texts that a collation may treat as equal. */
 function likeText(n: number): string {
   const same = Math.floor(n / 6);
   return [`k${same}`, `K${same}`, `k${same} `, ` k${same}`, `k\u00e9${same}`, `ke\u0301${same}`][n % 6] ?? "";
@@ -52,7 +54,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   },
 };
 
-/** Cursors that only grow, in every order that a source may have; `n` may come again, as a tie. */
+/** Cursors that only increase, in every order that a source may have; `n` may be repeated, as a tie. */
 export const CURSORS: Readonly<Record<string, { type: string; kind: Kind; value(n: number): string }>> = {
   numeric: { type: "numeric", kind: "number", value: (n) => `12345678901234567890 + ${n} * 0.000000001` },
   text: {
@@ -80,18 +82,18 @@ export const SET_UP = `
     .map(([name, { type }]) => `create table grown_${name} (id int primary key, c ${type} not null);`)
     .join("\n")}`;
 
-/** A table of the lake, what it is to equal, and how its columns are compared. */
+/** A lake table, the source table that it must equal, and how its columns are compared. */
 export interface Mirror {
   resource: { name: string; [field: string]: unknown };
-  /** Tables of one group are loaded by one run, into a dataset of their own. */
+  /** Tables of one group are loaded by one run, into a separate dataset. */
   group: string;
   select: string;
   kinds: Readonly<Record<string, Kind>>;
 }
 
-/** In the gate every other way of each key, and of the next key the others. */
+/** In the gate, only every other way for each key, and the others for the next key. */
 const EVERY = scaled(2, 1);
-/** Keys share so many runs, and cursors so many. */
+/** Number of runs for keys, and for cursors. */
 const [KEY_RUNS, CURSOR_RUNS] = [scaled(2, 6), scaled(1, 4)];
 
 export const MIRRORS: readonly Mirror[] = [

@@ -11,7 +11,7 @@ import { MIRRORS, type Mirror, SET_UP } from "./merge-tables.ts";
 import { startOddPostgres } from "./postgres-source.ts";
 import { ROUNDS, SEED } from "./scale.ts";
 
-/** One text for equal values. */
+/** The same text for equal values. */
 function canonical(kind: Kind, text: string | null): string | null {
   if (text === null) return null;
   if (kind === "number") return numberFrom(text) ?? text;
@@ -21,13 +21,13 @@ function canonical(kind: Kind, text: string | null): string | null {
 const textOf = ({ kinds }: Mirror, read: (column: string) => string | null): string =>
   JSON.stringify(Object.entries(kinds).map(([column, kind]) => canonical(kind, read(column))));
 
-/** The lake's rows that count: not those that are only marked as gone. */
+/** The lake's rows, without those that are only marked as deleted. */
 const rowsOf = (mirror: Mirror, rows: readonly LakeRow[]): string[] =>
   rows
     .filter(({ values }) => (values._dlt_deleted_at ?? null) === null)
     .map((row) => textOf(mirror, (column) => cellOf(row, column).value as string | null));
 
-/** What one list has that the other has not, as often as it has it. */
+/** What one list has beyond the other, counting duplicates. */
 function beyond(one: readonly string[], other: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const text of other) left.set(text, (left.get(text) ?? 0) + 1);
@@ -70,7 +70,7 @@ test("merged, replaced and appended tables equal the source after inserts, updat
     return `of ${source.length} rows the lake lacks ${such(missing)}, and beside them it has ${such(extra)}`;
   };
 
-  /** The first thing that went wrong with each table, or with the run of a group. */
+  /** The first fault of each table, or of a group's run. */
   const wrong = new Map<string, string>();
   const note = (name: string, round: number, what: string) => {
     if (!wrong.has(name)) wrong.set(name, `${name}, round ${round}: ${what}`);
@@ -81,7 +81,7 @@ test("merged, replaced and appended tables equal the source after inserts, updat
     for (const action of actions)
       runs.push(created(await server.owner("POST", `${ACTIONS}/${action}/run`)).id);
     for (let deaths = round % 5 === 0 ? 2 : round % 2; deaths > 0; deaths--) {
-      // At any instant of the runs, or after their end.
+      // At any time during the runs, or after their end.
       for (let looks = Math.floor(chance() * 60); looks > 0; looks--) await server.owner("GET", ACTIONS);
       await server.end("SIGKILL");
       server = await installation.serve();

@@ -56,7 +56,7 @@ const zeroDays = ["0000-00-00", "2026-00-00", "2026-01-00", "0000-01-01", "2026-
 const short = texts.map((text) => [...text].slice(0, 20).join(""));
 const bytes = fc.uint8Array({ maxLength: 20 }).map((some) => `\\x${Buffer.from(some).toString("hex")}`);
 
-/** Types of MariaDB; a session without strict mode puts in what servers of many years hold. */
+/** Types of MariaDB. A session without strict mode inserts what old servers may contain. */
 export const MYSQL_SORTS: readonly Sort[] = [
   ...integer("tinyint", 8n),
   ...integer("smallint", 16n),

@@ -15,7 +15,7 @@ setDefaultTimeout(3_600_000);
 const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 const isSpatial = ({ type }: SourceColumn): boolean => /^(point|geometry)/.test(type);
 
-/** A value as it is put in. */
+/** A value as it is inserted. */
 function literal(column: SourceColumn, text: string | null): string {
   if (text === null) return "NULL";
   if (isSpatial(column)) return `ST_GeomFromText(${quoted(text)}, 4326)`;
@@ -23,7 +23,7 @@ function literal(column: SourceColumn, text: string | null): string {
   return column.kind === "number" ? text : quoted(text);
 }
 
-/** A value as MariaDB itself writes it, with all that is in it. */
+/** A value as MariaDB itself writes it, completely. */
 function shown(column: SourceColumn): string {
   if (column.kind === "bytes") return `CONCAT('\\\\x', LOWER(HEX(${column.name})))`;
   if (column.type.startsWith("bit")) return `${column.name} + 0`;
@@ -75,7 +75,7 @@ async function mariadbSource(connectionId: string, { root }: TestMariadb): Promi
   };
 }
 
-/** Settings that a session of its own must not rely on. */
+/** Settings that a session must not rely on. */
 const ODD_SETTINGS = [
   "--default-time-zone=+05:30",
   "--character-set-server=latin1",

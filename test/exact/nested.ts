@@ -11,7 +11,7 @@ interface Spot {
   column: string;
 }
 
-/** A part of a row that the lake has otherwise; `isLost` where it has nothing. */
+/** A part of a row that differs in the lake. `isLost` if it has nothing. */
 interface Miss {
   spot: Pick<Spot, "table" | "column">;
   source: string;
@@ -22,8 +22,8 @@ interface Miss {
 const fieldName = (key: string): string => key.toLowerCase();
 
 /**
- * What the lake has otherwise than rows of JSON: an object's fields are columns `a__b`, a list is rows of the table
- * `parent__a` with its items in order; either may stand as JSON in a column of its own.
+ * Returns differences between the lake and rows of JSON: an object's fields are columns `a__b`,
+ * a list is rows of the table `parent__a` with its items in order; either may be JSON in a column of its own.
  */
 export function compareNested(table: SourceTable, made: Made, lake: LakeTables, told: Told): Difference[] {
   const of = (more: Partial<Difference> & { why: string }): Difference => ({
@@ -73,7 +73,7 @@ export function compareNested(table: SourceTable, made: Made, lake: LakeTables, 
   return found;
 }
 
-/** Rows of child tables by the row they belong to, in their order. */
+/** Rows of child tables by the row they belong to, in order. */
 class Children {
   readonly #byParent = new Map<string, Map<string, LakeRow[]>>();
 
@@ -116,7 +116,7 @@ function missOf(value: Raw, spot: Spot): Miss {
   };
 }
 
-/** The last of doubled keys counts, as everywhere. */
+/** The last of duplicate keys is used, as everywhere. */
 const missesOfObject = (value: { fields: [string, Raw][] }, spot: Spot, children: Children): Miss[] =>
   [...new Map(value.fields)].flatMap(([key, item]) =>
     missesOf(item, { ...spot, column: `${spot.column}__${fieldName(key)}` }, children),
@@ -139,7 +139,7 @@ function missesOfList(items: Raw[], spot: Spot, children: Children): Miss[] {
   });
 }
 
-/** True where a text and something else are both texts in the lake, so that `"1"` and `1` are the same there. */
+/** Returns whether a text and another type are both texts in the lake, so that `"1"` and `1` are the same there. */
 function isMixedText(table: SourceTable, at: number, rows: ReadonlyMap<number, LakeRow>): boolean {
   const name = table.columns[at]?.name ?? "";
   const kinds = new Set<boolean>();

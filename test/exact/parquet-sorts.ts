@@ -32,8 +32,8 @@ const micros = [
 ];
 
 /**
- * Types of a Parquet file that DuckDB writes; what it changes on the way there is not what is asked here. No lists of a
- * fixed length: where one is NULL, DuckDB writes a file that hyparquet reads with the rows behind it moved.
+ * Types of a Parquet file written by DuckDB; what changes on the way there isn't tested. No lists of fixed length:
+ * if one is NULL, hyparquet reads the following rows of DuckDB's file shifted.
  */
 export const PARQUET_SORTS: readonly Sort[] = [
   integer("TINYINT", -128n, 127n),

@@ -34,7 +34,7 @@ const quoted = (text: string | null): string =>
   text === null ? "NULL" : text.split("\0").map(literal).join(" || chr(0) || ");
 const AT_ONCE = 2000;
 
-/** A table as DuckDB writes it, and what the other reader finds in that file. */
+/** Writes a table with DuckDB, and reads the file with the other reader. */
 async function write({ name, columns, rows }: SourceTable): Promise<Written> {
   const declared = ["id INTEGER", ...columns.map((column) => `${column.name} ${column.type}`)];
   await duck.run(`CREATE OR REPLACE TABLE made (${declared.join(", ")})`);

@@ -2,10 +2,10 @@ import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSch
 import { compressors } from "hyparquet-compressors";
 import { clockText, dayText, instantText } from "./civil.ts";
 
-/** A value as an exact text; lists as arrays, structs and maps as objects. */
+/** A value as exact text; lists as arrays, structs and maps as objects. */
 export type Exact = string | null | Exact[] | { [field: string]: Exact };
 
-/** What a file holds. A column's type is one word of ours, with `[]` behind it for each level of lists. */
+/** Content of a file. A column's type is one word, followed by `[]` for each level of lists. */
 export interface ExactFile {
   columns: { name: string; type: string }[];
   rows: Record<string, Exact>[];
@@ -19,8 +19,8 @@ interface Way {
 type Tree = ReturnType<typeof parquetSchema>;
 
 /**
- * Reads a Parquet file by a reader that is not DuckDB. Its logical types are taken off first, since hyparquet turns
- * DECIMAL into doubles and instants into `Date`; what the plain integers and bytes mean is worked out here.
+ * Reads a Parquet file with a reader other than DuckDB. Its logical types are removed first, since hyparquet turns
+ * DECIMAL into doubles and timestamps into `Date`; the plain integers and bytes are interpreted here.
  */
 export async function readExact(path: string): Promise<ExactFile> {
   const file = await Bun.file(path).arrayBuffer();
@@ -69,7 +69,7 @@ function wayOf({ element, children }: Tree): Way {
   };
 }
 
-/** A key that is a text comes as the property `97,98`, its bytes. */
+/** A text key is returned as the property `97,98`, its bytes. */
 const mapOf = (key: Way, value: Way): Way => ({
   type: "map",
   decode: (map) =>
@@ -151,7 +151,7 @@ function decimalText(n: bigint, scale: number): string {
 
 const doubleText = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
 
-/** The shortest text that names this float and no other. */
+/** The shortest text that identifies this float. */
 export function floatText(value: number): string {
   for (let digits = 1; digits < 9; digits++) {
     const text = Number.isFinite(value) && value !== 0 ? value.toPrecision(digits) : doubleText(value);
@@ -160,7 +160,7 @@ export function floatText(value: number): string {
   return String(Number(value.toPrecision(9)));
 }
 
-/** Months, days and milliseconds, each without a sign, little-endian. */
+/** Months, days and milliseconds, each unsigned, little-endian. */
 function intervalText(bytes: Uint8Array): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return `${view.getUint32(0, true)} months ${view.getUint32(4, true)} days ${view.getUint32(8, true)} ms`;

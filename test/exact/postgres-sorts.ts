@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { clocks, days, digits, doubles, floats, instants, type Sort, texts, wholes } from "./make.ts";
 
-/** What the columns below need, in a database that has none of it. */
+/** What the columns below need in an empty database. */
 export const POSTGRES_TYPES = `
   create type mood as enum ('sad', 'o''k', '漢 字,"', 'NULL');
   create domain amount as numeric(12,3) check (value is null or value < 1e9);

@@ -5,7 +5,7 @@ import type { Cell } from "./canon.ts";
 import type { Source } from "./harness.ts";
 import type { Made, SourceTable } from "./table.ts";
 
-/** A server whose own settings are odd, so that whoever relies on them goes wrong. */
+/** A server with unusual settings, so that relying on defaults fails. */
 const ODD_SETTINGS = [
   ["timezone", "Asia/Kolkata"],
   ["datestyle", "SQL, DMY"],
@@ -60,7 +60,9 @@ export async function postgresSource(owner: Client, pg: TestPostgres): Promise<S
   };
 }
 
-/** What COPY would write: a cast to text cuts blanks off char(n). Composites are JSON, since that has their names. */
+/**
+ * What COPY would write: a cast to text removes trailing blanks of char(n). Composites are JSON, which has their names.
+ */
 function textOf({ name, type }: { name: string; type: string }): string {
   if (type === "money") return `${name}::numeric::text`;
   if (type === "pair") return `to_json(${name})::text`;

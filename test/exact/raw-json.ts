@@ -1,4 +1,4 @@
-/** JSON whose numbers keep their own text, and whose objects keep doubled keys. */
+/** JSON whose numbers keep their own text, and whose objects keep duplicate keys. */
 export type Raw =
   | null
   | boolean
@@ -7,7 +7,7 @@ export type Raw =
   | Raw[]
   | { fields: [key: string, value: Raw][] };
 
-/** Throws `SyntaxError` for what is not JSON. */
+/** Throws `SyntaxError` for invalid JSON. */
 export function parseRaw(text: string): Raw {
   const tokens = text.matchAll(
     /\s*(?:("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null)|([[\]{},:]))/gy,
@@ -51,7 +51,7 @@ export function parseRaw(text: string): Raw {
   return found;
 }
 
-/** One text for each value: no space, escapes as `JSON.stringify` has them, numbers and the order of keys as they came. */
+/** One text per value: without whitespace, escaped like `JSON.stringify`, with numbers and key order unchanged. */
 export function rawText(value: Raw): string {
   if (value === null || typeof value === "boolean" || typeof value === "string") return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(rawText).join(",")}]`;

@@ -1,4 +1,4 @@
-/** What a run says of values that did not arrive. */
+/** What a run reports about values that didn't arrive. */
 export interface Told {
   warnings: readonly string[];
   tables: readonly { table: string; rejected: number }[];
@@ -7,14 +7,14 @@ export interface Told {
 const isIn = (text: string, word: string): boolean =>
   new RegExp(`(?<![\\w])${RegExp.escape(word)}(?![\\w])`, "i").test(text);
 
-/** Values that are all there, though as texts: a column has one type. */
+/** Values that are complete, but as texts: a column has one type. */
 const FOR_A_MIX = "became text because the column mixes types";
 
-/** How many values of a column the warnings count: `orders.amount: 3 values became NULL (…): "infinity", …`. */
+/** Number of a column's values in the warnings: `orders.amount: 3 values became NULL (…): "infinity", …`. */
 export const toldOf = (told: Told, table: string, column: string): number =>
   countOf(told, table, column, (head) => !head.includes(FOR_A_MIX));
 
-/** How many values of a column are told to be texts because the column has values of several kinds. */
+/** Number of a column's values reported as texts because the column has several kinds of values. */
 export const toldAsTextOf = (told: Told, table: string, column: string): number =>
   countOf(told, table, column, (head) => head.includes(FOR_A_MIX));
 

@@ -9,7 +9,7 @@ import { xlsxOf } from "./xlsx.ts";
 
 setDefaultTimeout(3_600_000);
 
-/** A column of cells: what each is stands before it. */
+/** A column of cells, each prefixed with its kind. */
 const sort = (type: string, hostile: readonly string[], any?: Sort["any"]): Sort => ({
   type,
   kind: "cell",

@@ -8,7 +8,7 @@ const MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 
-/** What XML can't hold is written by its number, and so is a text that looks like one. */
+/** Escapes what XML can't hold by its number, and texts that look like such an escape. */
 const escaped = (text: string): string =>
   text
     .replace(/_(?=x[0-9A-Fa-f]{4}_)/g, "_x005F_")
@@ -31,7 +31,7 @@ const CODES = [
   "mm:ss.0",
 ];
 const FORMATS = [0, 14, 22, 20, 47, ...CODES.keys().map((at) => 164 + at)];
-/** The place of a format among `FORMATS`, by the type of a column. */
+/** The index of a format in `FORMATS`, by the type of a column. */
 const STYLES: Readonly<Record<string, number>> = {
   day: 1,
   instant: 2,
@@ -62,17 +62,17 @@ function serialOf(text: string, is1904: boolean): number {
   return !is1904 && days < 61 ? days - 1 : days;
 }
 
-/** A part of a day. */
+/** A fraction of a day. */
 const partOf = (clock: string): number => Number(nanosOf(`1970-01-01 ${clock}`)) / Number(DAY);
 
-/** A cell as a sheet writes it and as it is told apart; `isRounded` where a run has to tell that it isn't exact. */
+/** A cell as a sheet writes it and as it is distinguished. `isRounded` if a run must report that it isn't exact. */
 interface SheetCell {
   xml(place: string): string;
   cell: string;
   isRounded?: boolean;
 }
 
-/** How texts are kept: in the cell, shared, shared in pieces of several looks, or as a formula's result. */
+/** How texts are stored: in the cell, shared, shared as rich text, or as a formula's result. */
 const WAYS_OF_TEXT = ["inline", "shared", "rich", "formula"] as const;
 
 class Book {
@@ -100,12 +100,12 @@ class Book {
         const serial = serialOf(value, this.is1904);
         return number(String(serial), serial < 0 ? `n ${serial}` : source);
       }
-      case "r": // finer than a millisecond
+      case "r": // Finer than a millisecond.
         return {
           ...number(String(serialOf(value, this.is1904)), `d ${wholeMs(value)}`),
           isRounded: true,
         };
-      case "x": // days that only a sheet has, by their number; from 1904 on they are days of their own
+      case "x": // Days that only a sheet has, by their number; from 1904 on, they are separate days.
         return this.is1904
           ? number(value, `d ${instantText(START + (BigInt(value) + 1462n) * DAY)}`)
           : number(value, source);
@@ -114,7 +114,7 @@ class Book {
           xml: (place) => `<c r="${place}" t="b"><v>${value === "true" ? 1 : 0}</v></c>`,
           cell: source,
         };
-      case "i": // in ISO 8601
+      case "i": // In ISO 8601.
         return {
           xml: (place) => `<c r="${place}" t="d"><v>${value}</v></c>`,
           cell: `${/Z$/.test(value) ? "z" : "d"} ${value.replace("T", " ")}`,
@@ -143,7 +143,7 @@ const wholeMs = (instant: string): string =>
   instantText(((nanosOf(instant) + 500_000n) / 1_000_000n) * 1_000_000n);
 const plain = (text: string): string => `<t xml:space="preserve">${escaped(text)}</t>`;
 
-/** Two looks, and how it is pronounced. What is escaped stays in one piece. */
+/** Two formats, and a pronunciation. Escapes aren't split. */
 function rich(text: string): string {
   const all = Array.from(text);
   const run = (part: string) => `<r><rPr><b/></rPr>${plain(part)}</r>`;
@@ -151,7 +151,10 @@ function rich(text: string): string {
   return `${runs}<rPh sb="0" eb="1"><t>no part of it</t></rPh>`;
 }
 
-/** A table as a workbook; its number decides how texts are kept, when days begin, and where its columns and rows stand. */
+/**
+ * A table as a workbook.
+ * Its number determines how texts are stored, when days begin, and where its columns and rows are.
+ */
 export function xlsxOf(table: SourceTable): Written {
   const number = Bun.hash.crc32(table.name);
   const book = new Book(number % 5 === 0, number);
@@ -167,7 +170,7 @@ export function xlsxOf(table: SourceTable): Written {
     book.text(at === 0 ? "A1" : placeOf(at - 1, 1), head),
   );
   const lines = rows.map((row, index) => {
-    const line = (index + 2) * step; // with rows that the sheet leaves out
+    const line = (index + 2) * step; // With rows that the sheet omits.
     const cells = row.map((cell, at) => cell?.xml(placeOf(at, line)) ?? "");
     return `<row r="${line}"><c r="A${line}"><v>${index + 1}</v></c>${cells.join("")}</row>`;
   });

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** A zip file whose parts are stored as they are. */
+/** A zip file with uncompressed parts. */
 export function zipOf(parts: Readonly<Record<string, string>>): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -26,7 +26,7 @@ const bars = {
 };
 const sales = { title: "Sales", sql: "SELECT product, sold FROM marts.sales ORDER BY sold", chart: bars };
 
-/** Runs a flashboard of these panels to its end. */
+/** Runs a flashboard with these panels to its end. */
 async function board(panels: object[], more: object = {}) {
   const definition = { title: "Shop & more", panels, ...more };
   const action = await makeAction(weir.owner, { kind: "create_flashboard", name: "Board", definition });

@@ -19,7 +19,7 @@ const LONGEST = `${"9".repeat(45)}.5`;
 deepTest(
   "killed while it looks for rows that are gone, a load leaves the table as it was, is redone, and ends right",
   async () => {
-    // Rows pass freely; a look at the keys alone, which follows in the same session, waits for the gate.
+    // Rows pass freely; the query for only the keys, which follows in the same session, waits for the gate.
     await pg.sql.unsafe(`
     create table stock (k numeric primary key, n int);
     insert into stock select i + 0.5, i from generate_series(1, ${ROWS}) i;
@@ -61,7 +61,7 @@ deepTest(
     const run = await extract.start();
     await eventually(waits);
     await server.end("SIGKILL");
-    // What waits for a lock does not notice that nobody waits for it.
+    // A session that waits for a lock doesn't notice that its client has disconnected.
     await holder.unsafe(
       "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted",
     );

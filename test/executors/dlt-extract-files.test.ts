@@ -11,7 +11,7 @@ import { failure, openWorld, type World } from "./extract/world.ts";
 const duck = openTestSql();
 afterAll(() => duck[Symbol.asyncDispose]());
 
-/** A local_files connection over a folder that holds `files`. */
+/** A local_files connection for a folder with `files`. */
 function folderOf(world: World, files: Record<string, string | Uint8Array>) {
   const filesFolder = join(world.folder, "files");
   for (const [name, content] of Object.entries(files)) {

@@ -7,7 +7,7 @@ const by = (cursorField: string, more: JsonObject = {}, resource: JsonObject = {
   resources: [{ name: "o", ...resource, incremental: { cursorField, ...more } }],
 });
 
-/** A source that also tells what it was asked for. */
+/** A source that also records its requests. */
 function asked(source: Source): { requests: ExtractRequest[]; source: Source } {
   const requests: ExtractRequest[] = [];
   return {

@@ -257,7 +257,7 @@ deepTest(
         primaryKey: ["id"],
         incremental: { cursorField },
       };
-      // Rows without a cursor come first, and alone they do not say where to go on.
+      // Rows without a cursor come first, and by themselves don't show where to continue.
       const maxRows = cursorField === "at" ? 4 : 2;
       for (let load = 0; load < 3; load++) await run(world, resource, { maxRows });
       expect((await run(world, resource)).result.rows).toBe(0);
@@ -342,7 +342,7 @@ deepTest(
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe("create table sized (id int, note text)");
     const resource = { name: "sized", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
-    // About as many bytes as a stream holds before its source has to wait.
+    // About as many bytes as a stream buffers before its source has to wait.
     for (let rows = 1_300; rows < 1_330; rows += scaled(6, 1)) {
       await pg.sql.unsafe(
         `truncate sized; insert into sized select i, repeat('x', 45) from generate_series(1000, ${999 + rows}) i`,

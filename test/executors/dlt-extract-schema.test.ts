@@ -231,7 +231,7 @@ describe("the contract", () => {
     first: JsonObject[] = [{ id: 1, l: [{ a: 1 }] }],
   ) => {
     const world = openWorld();
-    await world.run({ ...one, schemaContract: contract }, rows(first)); // a new table always evolves
+    await world.run({ ...one, schemaContract: contract }, rows(first)); // A new table always evolves.
     const work = world.run({ ...one, schemaContract: contract }, rows(second));
     return { world, work };
   };

@@ -36,7 +36,7 @@ const actionOf = (resources: JsonObject[], more: JsonObject = {}, connection = c
   definition: { dataset: `d${actions}`, resources, ...more },
 });
 
-/** Makes an extract, runs it, and gives back how it ended. */
+/** Creates an extract, runs it, and returns how it ended. */
 async function load(resources: JsonObject[], more: JsonObject = {}, connection = connectionId) {
   const action = await makeAction(weir.owner, actionOf(resources, more, connection));
   const dataset: string = action.definition.dataset;
@@ -48,7 +48,7 @@ type Loaded = { result: { tables: { table: string; rows: number }[]; warnings: s
 const rowsOf = ({ result }: Loaded) =>
   Object.fromEntries(result.tables.map(({ table, rows }) => [table, rows]));
 
-/** What creating the action is refused with. */
+/** Returns the error when creating the action. */
 async function refusal(resources: JsonObject[], connection = connectionId): Promise<string[]> {
   const answer = await weir.owner("POST", ACTIONS, actionOf(resources, {}, connection));
   expect(answer.status).toBe(422);
@@ -57,7 +57,7 @@ async function refusal(resources: JsonObject[], connection = connectionId): Prom
   );
 }
 
-/** A schema of PostgreSQL of its own for each test. */
+/** A separate PostgreSQL schema for each test. */
 const schema = (name: string, sql: string) =>
   pg.sql.unsafe(`create schema ${name}; set search_path to ${name}; ${sql}; reset search_path`);
 

@@ -449,7 +449,8 @@ test("a source that ends inside a value fails the load", async () => {
 
 test("a load whose written rows are not those that were read fails with both numbers", async () => {
   await using world = openWorld();
-  const error = await failure(world.run(one, csv({ a: "INTEGER", b: "INTEGER" }, "1,2\n\n3,4\n"))); // an empty line is no row
+  // An empty line isn't a row.
+  const error = await failure(world.run(one, csv({ a: "INTEGER", b: "INTEGER" }, "1,2\n\n3,4\n")));
   expect(error).toMatchObject({ code: "row_count_mismatch", details: { table: "o", rowsRead: 3, rows: 2 } });
   expect(world.tables).toEqual([]);
 });

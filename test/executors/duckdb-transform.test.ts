@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => duck[Symbol.asyncDispose]());
 
-/** The tables of one organization: what runs see, and what completing a run does to them. */
+/** One organization's tables: what runs see, and what completing a run does to them. */
 function openOrganization(...more: LakeTable[]) {
   const tables: LakeTable[] = [source, ...more];
   const lines: string[] = [];
@@ -60,9 +60,9 @@ function openOrganization(...more: LakeTable[]) {
 
   return {
     tables,
-    /** What the runs wrote into their logs, in order. */
+    /** The log lines of the runs, in order. */
     lines,
-    /** Executes, and completes the run unless told not to. */
+    /** Executes, and completes the run unless `complete` is false. */
     async run(definition: JsonObject, options: { complete?: boolean } = {}): Promise<Done> {
       const checked = read(duckdbTransform.definition, definition, []);
       expect(checked.faults).toEqual([]);
@@ -186,7 +186,7 @@ describe("duckdb_transform with output", () => {
     );
   });
 
-  /** A table of an earlier version, which has types of nested values and intervals as Parquet has them. */
+  /** A table of an earlier version, with nested types and intervals as Parquet has them. */
   const oldTable = async (select: string, types: Record<string, string>): Promise<LakeTable> => {
     const at = { organizationId: "org", layer: "marts", dataset: "halves", table: "halves", loadId: "l1" };
     const session = await duck.sql.session({ folders: [duck.folder] });

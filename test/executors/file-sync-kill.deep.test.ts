@@ -9,7 +9,7 @@ import { ACTIONS, created, makeAction, RUNS, runEnd, until } from "../support/wo
 
 const FILES = 120;
 
-/** Files that the sync need not copy again. */
+/** Files that the sync doesn't need to copy again. */
 function writtenDown(dataFolder: string): number {
   using db = new Database(join(dataFolder, "weir.db"), { readonly: true });
   const { count } = db.query("SELECT count(*) AS count FROM sync_files").get() as { count: number };
@@ -44,7 +44,8 @@ test("killed in the middle, a sync continues, copies no file again that it had w
   const open = async (name: string, credentials: object) =>
     (await connect(owner, { name, provider: "s3", config: { ...config, bucket: name }, credentials })).id;
   const from = await open("from-here", s3Keys);
-  const to = await open("to-there", { ...s3Keys, sessionToken: "another-account" }); // so that bytes go through here
+  // So that the bytes pass through here.
+  const to = await open("to-there", { ...s3Keys, sessionToken: "another-account" });
   const definition = { source: { connectionId: from }, destination: { connectionId: to } };
   const action = await makeAction(owner, { kind: "file_sync", definition });
   const run = created(await owner("POST", `${ACTIONS}/${action.id}/run`));

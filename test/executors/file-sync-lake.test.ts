@@ -25,9 +25,9 @@ afterAll(async () => {
   await s3[Symbol.asyncDispose]();
 });
 
-/** Parquet files with a row each, of these ids. */
+/** Parquet files with one row each, with these IDs. */
 async function rowsOf(...ids: number[]): Promise<Uint8Array[]> {
-  const place = mkdtempSync(join(data.app.dataFolder, "lake", ".work", "parquet-")); // where SQL may write
+  const place = mkdtempSync(join(data.app.dataFolder, "lake", ".work", "parquet-")); // A folder that SQL may write to.
   const sql = `SELECT unnest(${JSON.stringify(ids)}) AS id`;
   const { files } = await data.app.app.sql.materialize({ tables: [], sql }, place, { partitionBy: ["id"] });
   const found = await Promise.all(
@@ -119,7 +119,7 @@ const contextOf = () =>
     correlationId: "sync-test",
   });
 
-/** Loads ids from `first` on into a table, each of which is a file. */
+/** Loads IDs starting with `first` into a table, one file each. */
 async function fill(layer: string, dataset: string, table: string, first: number, count: number) {
   for (let id = first; id < first + count; id++)
     await loadTable(contextOf(), { layer, dataset, table, select: `SELECT ${id} AS id` });
@@ -132,9 +132,9 @@ const putTogether = (layer: string, dataset: string, tableName: string) =>
     new AbortController().signal,
   );
 
-/** The ids in all Parquet files of a folder of this machine. */
+/** The IDs in all Parquet files of a folder on this machine. */
 async function idsIn(from: string): Promise<number[]> {
-  const place = join(data.app.dataFolder, "lake", ".work", "looked-at"); // SQL reads nothing outside of the lake
+  const place = join(data.app.dataFolder, "lake", ".work", "looked-at"); // SQL can't read anything outside of the lake.
   rmSync(place, { recursive: true, force: true });
   cpSync(from, place, { recursive: true });
   const session = await data.app.app.sql.session({ folders: [place] });

@@ -83,7 +83,7 @@ test("files of a drive come by their names, documents exported, each once", asyn
   const to = await folder(data);
   const { result } = await sync(data, { source: { connectionId: id }, destination: { connectionId: to.id } });
   expect(await result()).toMatchObject({ copied: 4, failed: [] });
-  // what lies in a folder comes once, by whichever way leads there first
+  // A folder's items are listed once, by whichever path reaches them first.
   const names = ["June.csv", "may (file-000).csv", "may.csv"];
   expect(Object.keys(to.all())).toEqual([...names.map((name) => `Link/${name}`), "a\uff0fb.txt"]);
   expect(to.all()["Link/may (file-000).csv"]).toBe("id\n2\n");

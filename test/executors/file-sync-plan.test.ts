@@ -7,7 +7,7 @@ import type { TreeFile } from "../../src/providers/contract.ts";
 
 const NAMES = ["a", "b", "dir/a", "dir/b", "dir/deep/c", "A", "dir", "x.skip", "../up"];
 
-/** Two places with files in them, whose contents are numbers, and what lies between. */
+/** Two sides of files, whose contents are numbers, and a sync between them. */
 class World {
   readonly source = new Map<string, number>();
   readonly target = new Map<string, number>();
@@ -42,7 +42,7 @@ class World {
     });
   }
 
-  /** Carries out a plan up to its first `copies` files; those past `kept` are not written down. */
+  /** Executes a plan up to its first `copies` files; those after `kept` aren't recorded. */
   carryOut(plan: Plan, runId: string, { copies, kept }: { copies: number; kept: number }): void {
     for (const entry of plan.adopt) this.manifest.set(entry.path, entry);
     for (const [index, file] of plan.copy.slice(0, copies).entries()) {
@@ -60,7 +60,7 @@ class World {
     size: 1,
     modifiedAt: null,
     version,
-    // every other content has a hash that both sides know
+    // Every other content has a hash that both sides know.
     hash: content % 2 === 0 ? `h${content}` : null,
   });
 

@@ -32,7 +32,7 @@ afterAll(async () => {
   await s3[Symbol.asyncDispose]();
 });
 
-/** Methods of the requests since `from` that change something. */
+/** Methods of the changing requests since `from`. */
 const writesSince = (from: number) =>
   s3.seen.slice(from).filter(({ method }) => !["GET", "HEAD"].includes(method));
 

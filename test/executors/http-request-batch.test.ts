@@ -190,7 +190,7 @@ describe("http_request with batch", () => {
 
 const content = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 31) % 256));
 
-/** A run that leaves the bytes as an artifact. */
+/** A run that creates an artifact with the bytes. */
 async function makeArtifact(app: Awaited<ReturnType<typeof startApp>>): Promise<string> {
   await using server = startReceiver(
     () => new Response(content, { headers: { "content-type": "image/png" } }),
@@ -203,7 +203,7 @@ async function makeArtifact(app: Awaited<ReturnType<typeof startApp>>): Promise<
   return run.result.artifactId;
 }
 
-/** A server that keeps the bytes that it gets. */
+/** A server that records the bytes that it receives. */
 function startBytes() {
   const got: { type: string | null; bytes: Buffer; form: FormData | null }[] = [];
   const server = Bun.serve({

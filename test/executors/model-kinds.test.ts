@@ -7,7 +7,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { ACTIONS, makeAction, runToEnd } from "../support/work.ts";
 
-/** What the model says next, and what it was asked. */
+/** The model's next replies, and its requests. */
 let script: Script[] = [];
 let model: Awaited<ReturnType<typeof startModel>>;
 let web: Bun.Server<undefined>;

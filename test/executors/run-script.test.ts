@@ -282,7 +282,7 @@ export default (input: A) => {
           timeoutSeconds: 1,
         });
         expect(error).toMatchObject({ code: "script_timeout", retryable: false });
-        expect(Date.parse(completedAt) - Date.parse(startedAt)).toBeLessThan(10_000); // the limit by default
+        expect(Date.parse(completedAt) - Date.parse(startedAt)).toBeLessThan(10_000); // The default limit.
       }
       expect(await outputOf("export default () => 1")).toBe(1);
     },

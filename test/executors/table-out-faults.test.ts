@@ -10,7 +10,7 @@ import { RUNS, runEnd } from "../support/work.ts";
 
 setDefaultTimeout(180_000);
 
-/** A database that a relay leads to, and what its owner does there. */
+/** A database behind a relay, and what its owner does there. */
 interface Destination {
   provider: string;
   config: { host: string; port: number; database: string };
@@ -18,7 +18,7 @@ interface Destination {
   put(sql: string): Promise<unknown>;
   /** Each value as text. */
   rows(sql: string): Promise<(string | null)[][]>;
-  /** Locks the table against writers until it is called again. */
+  /** Locks the table against writers until the returned function is called. */
   lock(table: string): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ const LAST = ROWS - 1;
 const SQL = `select i as id, 'new ' || i as v from range(${ROWS}) t(i)`;
 const SUMS = "select count(*), count(distinct id), count(case when v like 'new%' then 1 end) from t";
 
-/** What becomes of a table of three rows, one of which the new ones don't have. */
+/** What each way does to a table of three rows, one of which the new ones lack. */
 const WAYS = {
   append: { output: { inserted: ROWS, updated: 0, deleted: 0 }, sums: [ROWS + 3, ROWS + 1, ROWS] },
   replace: { output: { inserted: ROWS, updated: 0, deleted: 3 }, sums: [ROWS, ROWS, ROWS] },
@@ -79,7 +79,7 @@ type Disposition = keyof typeof WAYS;
 const texts = (sums: readonly number[]) => [sums.map(String)];
 const BEFORE = texts([3, 3, 0]);
 
-/** The statement, and not the "READ COMMITTED" of another. */
+/** The statement, not the "READ COMMITTED" of another. */
 const COMMITTED = "COMMIT\0";
 
 const SYSTEMS: [name: string, open: () => Promise<Destination>, phases: Record<Disposition, string[]>][] = [

@@ -8,7 +8,7 @@ import { scaled, someOf } from "../support/scale.ts";
 
 setDefaultTimeout(300_000);
 
-/** A DuckDB type, values of it as DuckDB's SQL, and what tells two of them apart. */
+/** A DuckDB type, its values as DuckDB SQL, and how two of them are compared. */
 interface Sort {
   type: string;
   values: fc.Arbitrary<string>;
@@ -138,7 +138,7 @@ const sorts = (isPostgres: boolean): Sort[] => [
     : []),
 ];
 
-/** JSON of equal values is equal, in whatever order and with whatever blanks it came. */
+/** Normalizes JSON, so that equal values are equal in any order and with any whitespace. */
 const canonical = (text: unknown): unknown => {
   const sort = (value: unknown): unknown =>
     Array.isArray(value)

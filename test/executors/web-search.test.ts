@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { startApp } from "../support/app.ts";
 import { ACTIONS, makeAction, runToEnd } from "../support/work.ts";
 
-/** Three engines in one: each speaks at its own path, as its documentation has it. */
+/** Three engines in one: each is at its own path, as documented. */
 let engines: Bun.Server<undefined>;
 const asked: { path: string; query: Record<string, string>; headers: Headers; body: unknown }[] = [];
 let answer: () => Response;

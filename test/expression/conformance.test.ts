@@ -7,8 +7,8 @@ import { isEqual } from "../../src/base/expression/operators.ts";
 import { Duration, Instant, type Value } from "../../src/base/expression/value.ts";
 
 /**
- * CEL's own conformance cases, as far as they speak of values that JSON has. Left out by rule: messages, unsigned numbers,
- * optional fields, types as values, enumerations, names in containers, type checks alone, and parsing without macros.
+ * CEL's own conformance cases, for values that JSON has. Left out by rule: messages, unsigned numbers, optional fields,
+ * types as values, enumerations, names in containers, type checks alone, and parsing without macros.
  */
 interface ProtoValue {
   kind: { case?: string; value?: unknown };
@@ -39,7 +39,7 @@ function ours({ kind }: ProtoValue): Value {
   }
 }
 
-/** Times and durations are the only messages that there are here. */
+/** Times and durations are the only messages supported here. */
 function messageOf({ typeUrl, value }: { typeUrl: string; value: Uint8Array }): Value {
   const isTime = typeUrl.endsWith("google.protobuf.Timestamp");
   if (!isTime && !typeUrl.endsWith("google.protobuf.Duration")) throw new NotJson(typeUrl);
@@ -76,9 +76,9 @@ const OTHER_SUITES = [
   "bindings_ext",
   "namespace",
 ];
-/** Where we differ on purpose: unknown functions are refused when read, and a whole number is a number. */
+/** Intentional differences: unknown functions are rejected when parsed, and a whole number is a number. */
 const OURS = /\bf_unknown\(|^a\.\w+\(\) \|\| true$|\d\.\d+ % \d|^math\.(ceil|floor|round|trunc)\(dyn\(1\)\)$/;
-/** What an expression has that is left out. */
+/** Syntax of an expression that is left out. */
 const OTHER_SYNTAX =
   /\b\d+u\b|0[xX][0-9a-fA-F]+u|\buint\b|\btype\(|\boptional|\.\?|\[\?|\{\?|TestAllTypes|NestedTestAllTypes|google\.|\bcel\.|\bproto\./;
 
@@ -103,7 +103,7 @@ function* casesOf(suite: Suite, path: string[] = []): Generator<{ path: string; 
   for (const test of suite.tests) yield { path: path.join(" "), test: (test.original ?? test) as Case };
 }
 
-/** The case as our own values; null for one that is left out. */
+/** Converts the case to our values. Null for one that is left out. */
 function caseOf({ expr, disableMacros, checkOnly, container, bindings, resultMatcher }: Case) {
   if (disableMacros || checkOnly || container !== "" || OTHER_SYNTAX.test(expr) || OURS.test(expr))
     return null;

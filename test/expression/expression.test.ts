@@ -206,7 +206,7 @@ describe("an expression that takes too much ends by its budget", () => {
   });
 
   test("while what is ordinary goes well", () => {
-    const limits = { ...SMALL, ms: 10_000 }; // a busy machine takes longer for the same steps
+    const limits = { ...SMALL, ms: 10_000 }; // A busy machine takes longer for the same steps.
     expect(evaluated("input.l.filter(x, x.id > 1).map(x, x.id).sum()", big, limits)).toBe(4498499);
   });
 });

@@ -10,9 +10,9 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { scaled } from "../support/scale.ts";
 
 /**
- * Expressions over the grammar, evaluated here and by CEL's library. Left out by rule: arithmetic of a whole number with a
- * double, `%` of doubles and `??`, which are ours; and what the library takes though CEL has it otherwise (`!!`, `- -`,
- * numbers of empty texts).
+ * Expressions generated from the grammar, evaluated here and by CEL's library. Left out by rule:
+ * arithmetic of a whole number with a double, `%` of doubles and `??`, which are extensions;
+ * and what the library accepts differently from CEL (`!!`, `- -`, numbers of empty texts).
  */
 const env = celEnv({ funcs: [...strings] });
 
@@ -91,7 +91,7 @@ function there(text: string): unknown {
   }
 }
 
-/** Lists, maps and objects of both sides, as comparable text; whole numbers and doubles apart. */
+/** Lists, maps and objects of both sides, as comparable text that distinguishes whole numbers and doubles. */
 function plain(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "number") return Object.is(value, -0) ? "0" : String(value);

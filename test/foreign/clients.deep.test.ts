@@ -77,7 +77,7 @@ test("the MCP inspector lists the tools, finds their schemas portable, and calls
   expect(JSON.parse(refused.out).isError).toBe(true);
 }, 300_000);
 
-/** What each library signs a body with, as a program that prints the header. */
+/** How each library signs a body, as a program that prints the header. */
 const SIGNERS = {
   stripe: `import Stripe from "stripe";
     const { BODY: payload = "", SECRET: secret = "" } = process.env;

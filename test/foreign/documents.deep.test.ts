@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startApp } from "../support/app.ts";
 import { fetchPackages } from "../support/foreign.ts";
 
-/** Linters and generators whose releases are not among the dependencies. */
+/** Linters and generators that aren't dependencies. */
 const PACKAGES = {
   "@stoplight/spectral-cli": "6.16.3",
   "@redocly/cli": "2.77.0",

@@ -11,12 +11,12 @@ import { branch, makeAction, runToEnd } from "../support/work.ts";
 const docs = join(import.meta.dir, "../../docs");
 const operations = readFileSync(join(docs, "operations.md"), "utf8");
 
-/** The examples of a language in docs/operations.md: one for a host of its own, one for a path. */
+/** The examples of a language in docs/operations.md: one for a separate host name, one for a path. */
 const [NGINX, CADDY] = ["nginx", "caddy"].map((language) =>
   [...operations.matchAll(new RegExp(`\`\`\`${language}\n(.+?)\`\`\``, "gs"))].map(([, text = ""]) => text),
 );
 
-/** What nginx is told, made of the two examples of the documents. */
+/** An nginx configuration from the two examples of the documents. */
 function nginxConfig(folder: string, port: number, upstream: string): string {
   const lines = /location \/ \{\n[^\n]*proxy_pass [^\n]*\n(.+?)\n {2}\}/s.exec(NGINX?.[0] ?? "")?.[1];
   const place = NGINX?.[1]?.replace("# and the same lines as above", lines ?? "none");
@@ -31,7 +31,7 @@ ${place?.replaceAll("127.0.0.1:8484", upstream)}
   } }`;
 }
 
-/** The same of Caddy, which has no certificates to get here. */
+/** The same for Caddy, which doesn't request certificates here. */
 function caddyConfig(port: number, upstream: string): string {
   const site = CADDY?.[1]?.replace("tools.example.com", `http://127.0.0.1:${port}`);
   return `{\n  admin off\n  auto_https off\n}\n${site?.replaceAll("127.0.0.1:8484", upstream)}`;
@@ -84,7 +84,7 @@ test.skipIf(!isDeep || !hasDebian).each(PROXIES)(
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
-/** What a person, a sender, a stream and an agent do at the address. */
+/** What a user, a sender, a stream and an agent do at the address. */
 async function exercise(site: string, weir: Started) {
   const headers = { authorization: `Bearer ${weir.token}` };
   const page = await (await fetch(`${site}/`, { headers: { accept: "text/html" } })).text();
@@ -104,12 +104,12 @@ async function exercise(site: string, weir: Started) {
     body: "{}",
   });
   expect(sent.status).toBe(200);
-  // the stream comes piece by piece, while it stays open
+  // The stream arrives in pieces, while it stays open.
   let seen = "";
   while (!seen.includes("automation.completed")) seen += (await reader?.read())?.value;
   await reader?.cancel();
 
-  const body = `n\n${"1\n".repeat(1_000_000)}`; // more than nginx takes unless told
+  const body = `n\n${"1\n".repeat(1_000_000)}`; // More than nginx accepts by default.
   const upload = `${site}/api/v1/datasets/raw/shop/upload?format=csv`;
   const uploaded = await fetch(upload, { method: "PUT", headers, body });
   expect([uploaded.status, await uploaded.text()]).toEqual([201, expect.stringContaining("1000000")]);

@@ -5,7 +5,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { makeAction, runToEnd } from "../support/work.ts";
 
-/** A web where a page lists an address for each thing that it wants to know, and a search that finds what it is told to. */
+/** A web in which a page lists a URL for each thing that it wants to know, and a search with prepared results. */
 let chat: Chat;
 let web: ReturnType<typeof startReceiver>;
 let engine: ReturnType<typeof startReceiver>;
@@ -40,7 +40,7 @@ const search = calls("web_search", { query: "secret 42" });
 const data = calls("query", { sql: "SELECT 42 AS secret" });
 const TOOLS = ["query", "web_search", "fetch_page"];
 
-/** Plays `scripts`, and gives what was fetched from the web and whether the turn then waits for a person. */
+/** Plays `scripts`. Returns what was fetched from the web, and whether the turn then waits for a user. */
 async function play(scripts: Script[], content: string, tools = TOOLS) {
   chat.play([...scripts, says("Done.")]);
   const { at } = await makeThread(chat, tools);

@@ -14,7 +14,7 @@ const unknownFields = Object.fromEntries(Array.from({ length: MANY }, (_, i) => 
 const badTemplates = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`h${i}`, "{{"]));
 const manual = (config: object) => ({ name: "a", triggerType: "manual", config });
 
-/** Telling each fault against all others took minutes of the only thread; these tests then run out of time. */
+/** Comparing each fault with all others took minutes of the only thread; these tests then time out. */
 describe("a body with a hundred thousand faults is refused at once, with the first thousand of them", () => {
   test.each([
     ["unknown fields", ACTIONS, { name: "a", kind: "http_request", ...unknownFields }],
@@ -49,7 +49,7 @@ test("every fault of a body with a few is still told", async () => {
     kind: "conditional_branch",
     definition: { branches: Array.from({ length: 50 }, () => ({ key: 1 })) },
   });
-  expect(answer.body.detail.length).toBe(101); // the name, and of each branch its key and what it lacks
+  expect(answer.body.detail.length).toBe(101); // The name, and for each branch its key and what it lacks.
 });
 
 test.each([

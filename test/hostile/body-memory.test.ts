@@ -8,11 +8,11 @@ import { branch } from "../support/work.ts";
 
 const MB = 1_000_000;
 
-/** Sends all of a body but its last part, and then keeps the connection open. Resolves with the status of a refusal. */
+/** Sends all of a body except its last part, and keeps the connection open. Resolves with the status of a rejection. */
 async function stall(origin: string, path: string, localAddress: string) {
   const { hostname, port, host } = new URL(origin);
   const socket: Socket = connect({ host: hostname, port: Number(port), localAddress });
-  socket.on("error", () => undefined); // a refusal closes the connection
+  socket.on("error", () => undefined); // A rejection closes the connection.
   let reply = "";
   socket.on("data", (bytes) => {
     reply += bytes.toString("latin1");
@@ -37,7 +37,7 @@ async function stall(origin: string, path: string, localAddress: string) {
   };
 }
 
-/** Announces a body with two equal headers. Resolves with the reply. */
+/** Announces a body with two identical headers. Resolves with the response. */
 const twice = (origin: string, path: string, length: number) =>
   exchange(
     origin,
@@ -49,7 +49,7 @@ test("bodies that never end take no more memory than there is for them, and no r
   await using app = await startApp({ engine: false });
   await makeHook(app, { action: { kind: "conditional_branch", definition: branch() } });
   const path = `/webhooks/acme/orders`;
-  expect(await twice(app.origin, path, 60 * MB)).toStartWith("HTTP/1.1 400 "); // and the counting goes on
+  expect(await twice(app.origin, path, 60 * MB)).toStartWith("HTTP/1.1 400 "); // And the counting continues.
   const stalled: Awaited<ReturnType<typeof stall>>[] = [];
   while (!stalled.some(({ reply }) => reply() !== "")) {
     stalled.push(await stall(app.origin, path, "127.0.0.1"));
@@ -60,7 +60,7 @@ test("bodies that never end take no more memory than there is for them, and no r
   expect(refusal.toLowerCase()).toContain("retry-after: 1");
 
   const other = await stall(app.origin, path, "127.0.0.2");
-  expect(await other.end()).toBe("401"); // read to its end, and not signed
+  expect(await other.end()).toBe("401"); // Read to its end, but not signed.
 
   for (const { socket } of stalled) socket.destroy();
   const again = async (): Promise<string> => {

@@ -8,7 +8,7 @@ import { browser } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { created, makeOldAction, runToEnd, until } from "../support/work.ts";
 
-/** Every file of the data directory, the write-ahead log and backups among them, as bytes of text. */
+/** Every file of the data directory, including the write-ahead log and backups, as text. */
 const filesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name))
@@ -102,11 +102,12 @@ test("secrets stand in no reply, no event, no line of the log and no file, once 
       await call("GET", `/api/v1/${name}/${id}`);
   }
 
-  // The definition is the author's own text, kept and shown to members as it was written; runs and events mask it.
+  // The definition is the author's own text, stored and shown to members as written; runs and events mask it.
   const own = new Set(["canary-in-a-query", "canary-in-a-header"]);
   const canaries = /canary-[a-z0-9-]+/g;
   const strange = (text: string) => (text.match(canaries) ?? []).filter((found) => !own.has(found));
-  const isOurs = (found: string) => found !== "canary-of-no-field"; // the name of a field, which is told as not known
+  // The name of a field, which is reported as unknown.
+  const isOurs = (found: string) => found !== "canary-of-no-field";
   expect(replies.flatMap(strange).filter(isOurs)).toEqual([]);
   expect(app.logged.flatMap((line) => line.match(canaries) ?? [])).toEqual([]);
   for (const { path, text } of filesIn(app.dataFolder)) {

@@ -8,7 +8,7 @@ import { ACTIONS, created, makeAction, RUNS, runEnd, runToEnd, until } from "../
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
-/** Makes the store refuse changes of runs for as long as it is not told otherwise, as a full disk would. */
+/** Makes the store reject changes of runs until told otherwise, like a full disk. */
 async function refuse({ app }: Started, condition: string) {
   const trigger = `CREATE TRIGGER refused BEFORE UPDATE ON action_runs WHEN ${condition} BEGIN SELECT RAISE(ABORT, 'refused'); END`;
   await app.store.write((db) => db.run(sql.raw(trigger)));

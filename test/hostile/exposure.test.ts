@@ -5,7 +5,7 @@ import { operations } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
 import { NOBODY } from "../support/work.ts";
 
-/** As programs ask; a browser that asks for HTML gets the admin page at any address. */
+/** As programs request it; a browser that accepts HTML gets the admin page at any path. */
 const PROGRAM = { accept: "*/*" };
 
 test.each([
@@ -54,7 +54,7 @@ test("no folder is listed", async () => {
   }
 });
 
-/** Frames of a stack, places of ours, statements and the database's own words. */
+/** Stack frames, internal paths, statements and the database's own words. */
 const INTERNALS =
   /\bat \S+ \(|node_modules|\.ts\b|\/src\/|\bselect\b .*\bfrom\b|sqlite|drizzle|libsql|duckdb/i;
 
@@ -73,7 +73,7 @@ test("an error that nobody foresaw says nothing of what is inside, with debug li
     if (status !== 500) continue;
     failed++;
     if (path.startsWith("/iceberg/")) {
-      expect(Object.keys(body)).toEqual(["error"]); // that protocol's own shape
+      expect(Object.keys(body)).toEqual(["error"]); // That protocol's own shape.
       continue;
     }
     expect(Object.keys(body).sort()).toEqual(["code", "correlationId", "detail"]);

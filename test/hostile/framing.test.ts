@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A second request that hides in what follows the head of the first. */
+/** A second request hidden in what follows the head of the first. */
 const hidden = () => `DELETE /api/v1/sessions HTTP/1.1\r\nHost: x\r\nX-Correlation-Id: smuggled\r\n\r\n`;
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 

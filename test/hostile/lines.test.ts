@@ -11,7 +11,7 @@ describe("SQL statements that don't end", () => {
     const sleeping = Array.from({ length: 40 }, () =>
       hostile.call("POST", QUERY, { sql: "SELECT sleep_ms(300000)" }),
     );
-    // The refused ones answer at once, so that all places of the organization are taken by then.
+    // The rejected ones respond immediately, so all of the organization's slots are taken by then.
     const refused = await Promise.race(sleeping);
     expect(refused.status).toBe(429);
     expect(refused.body.code).toBe("rate_limited");

@@ -12,7 +12,7 @@ afterAll(() => weir[Symbol.asyncDispose]());
 
 const good = { access_token: "a-good-token", token_type: "Bearer", refresh_token: "the-first" };
 
-/** The whole way of a sign-in, at a server that lets in everybody. */
+/** A complete sign-in, at a server that accepts everyone. */
 async function goThrough(peer: Awaited<ReturnType<typeof startForgedSignIn>>) {
   const { id } = await addGuarded(weir, peer);
   const begun = await weir.owner("POST", `${CATALOG}/${id}/authorize`);

@@ -8,7 +8,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { makeAction, makeAutomation, makeOldAction, RUNS, runToEnd } from "../support/work.ts";
 
-/** Nothing of the model's doing may bring one of these to the model, to a receiver, or into a stream. */
+/** The model must not be able to get any of these sent to the model, to a receiver, or into a stream. */
 const CANARIES = {
   password: "canary-of-the-database-password",
   bearer: "canary-of-the-bearer-token",
@@ -18,7 +18,7 @@ let chat: Chat;
 let receiver: ReturnType<typeof startReceiver>;
 let sending = "";
 const streams: string[] = [];
-/** All that the model has ever heard. */
+/** Everything that was ever sent to the model. */
 const told: string[] = [];
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** A turn with a hostile model. What it heard and what went out are kept for the count at the end. */
+/** Runs a turn with a hostile model. What it received and what was sent out are collected for the final count. */
 async function suffer(
   script: Parameters<Chat["play"]>[0],
   tools: string[] = ["query", "datasets", "action:send", "connection:warehouse"],

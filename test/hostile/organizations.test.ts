@@ -5,7 +5,7 @@ import { makeHook } from "../support/hook.ts";
 import { join, neighbour } from "../support/people.ts";
 import { branch, makeAction, makeAutomation, NOBODY, runToEnd } from "../support/work.ts";
 
-/** Things of the first organization. */
+/** IDs of the first organization's resources. */
 let ids: Record<string, string>;
 let app: Awaited<ReturnType<typeof startApp>>;
 let stranger: Awaited<ReturnType<typeof neighbour>>;

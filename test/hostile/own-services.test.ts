@@ -5,7 +5,9 @@ import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { ACTIONS, created, makeAction, runToEnd } from "../support/work.ts";
 
-/** A server whose mail server, model, search engine and buckets are on the machine, as everything is that it allows. */
+/**
+ * A server whose mail server, model, search engine and buckets are on this machine, as is everything that it allows.
+ */
 let weir: Awaited<ReturnType<typeof startApp>>;
 let service: ReturnType<typeof startReceiver>;
 let neighbour: ReturnType<typeof startReceiver>;

@@ -7,11 +7,11 @@ import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
-/** Lists in lists: a thousandth of it as gzip, and some thirty times as much in memory. */
+/** Nested lists: gzip reduces them to a thousandth, and memory holds some thirty times their size. */
 const NESTED = "[[],[],[],[]],";
 const nestedJson = (bytes: number) => `[${NESTED.repeat(Math.floor(bytes / NESTED.length))}[]]`;
 const bomb = gzipSync(nestedJson(95e6), { level: 9 });
-/** 40 KB in which a search with `$` in it takes time with the square of the rows. */
+/** 40 KB in which a search with `$` takes time with the square of the rows. */
 const ROWS = JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id })));
 const SLOW = "[].[length($[?id > `1`])]";
 
@@ -40,11 +40,11 @@ afterAll(async () => {
 
 const owner = () => client(server.origin, { authorization: `Bearer ${installation.token}` });
 
-/** The most memory that a process has held since it began. */
+/** Peak memory of a process since its start. */
 const peakMegabytes = (pid: number) =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
-/** What `work` brings, and for how many milliseconds the main thread was busy meanwhile without a turn for others. */
+/** The result of `work`, and for how many milliseconds the main thread was blocked during it. */
 async function watched<T>(work: () => Promise<T>): Promise<{ run: T; longest: number }> {
   await server.measure("longest");
   const run = await work();

@@ -2,7 +2,7 @@ import { REACH } from "./scripts-reach.ts";
 
 const body = (text: string) => `export default async (input, weir) => { ${text} }`;
 
-/** Work without an end, or next to none; what the language does in one call is not interrupted. */
+/** Endless work, or almost; a single call of the language isn't interrupted. */
 const LOOPS = [
   "for (;;) {}",
   "while (true);",
@@ -52,7 +52,7 @@ const LOOPS = [
   "with_ = { get x() { for (;;); } }; with_.x",
 ];
 
-/** More than the memory holds. */
+/** More than fits in memory. */
 const MEMORY = [
   "const a = []; for (;;) a.push({})",
   "const a = []; for (;;) a.push(new Array(1000).fill(0))",
@@ -194,7 +194,7 @@ const POLLUTION = [
   "Object.defineProperty(globalThis, 'Date', { value: 1 })",
 ].map((text) => `${text}; return [typeof weir, 1]`);
 
-/** Promises in numbers, and such as never settle. */
+/** Many promises, and some that never settle. */
 const FLOODS = [
   "return new Promise(() => {})",
   "await new Promise(() => {})",
@@ -220,7 +220,7 @@ const FLOODS = [
   "Promise.resolve = () => { throw 1 }; return Promise.all([weir.sql('x')])",
 ];
 
-/** Arguments that the functions of weir don't expect. */
+/** Arguments that weir's functions don't expect. */
 const CALLS = ["sql", "http"].flatMap((name) =>
   [
     "",
@@ -287,7 +287,7 @@ const OUTPUTS = [
   "for (let i = 0; i < 1e5; i++) console.log(i); return 1",
 ];
 
-/** Sources that are no function of an input. */
+/** Sources that aren't a function of an input. */
 const SOURCES = [
   "",
   " ",
@@ -368,7 +368,7 @@ const CLOCKS = [
   "return { still: new Date(undefined).getTime() !== new Date(undefined).getTime() }",
 ];
 
-/** Scripts that try what a script should not be able to do; each is a whole source. */
+/** Scripts that try what a script must not be able to do. Each is a complete source. */
 export const CORPUS: readonly string[] = [
   ...REACH,
   ...[LOOPS, MEMORY, DEEP, PATTERNS, POLLUTION, FLOODS, CALLS, OUTPUTS, CLOCKS].flatMap((group) =>
@@ -377,5 +377,5 @@ export const CORPUS: readonly string[] = [
   ...SOURCES,
 ];
 
-/** The hungriest of them. */
+/** The ones that need the most memory. */
 export const HUNGRY: readonly string[] = MEMORY.map(body);

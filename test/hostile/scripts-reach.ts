@@ -1,4 +1,4 @@
-/** Expressions that give something of the host where a sandbox has a hole. */
+/** Expressions that return something of the host if a sandbox has a hole. */
 const FOUND = [
   ...["this", "globalThis", "self", "window", "global", "frames", "top", "parent"],
   ...["process", "Bun", "Deno", "require", "module", "exports", "__dirname", "import.meta"],
@@ -125,7 +125,7 @@ const FOUND = [
   "String.raw`a`.constructor.constructor('return this')()",
 ];
 
-/** What none of them may be, nor lead to. */
+/** What none of them may be, or lead to. */
 const LOOK = `const look = (found) => {
   const names = ["process", "Bun", "require", "fetch", "WebAssembly", "Deno", "setTimeout", "importScripts"];
   const seen = [];
@@ -140,7 +140,7 @@ const LOOK = `const look = (found) => {
   return seen;
 };`;
 
-/** Each gives \`{ seen }\`, the names of the host's that it reached. */
+/** Each returns \`{ seen }\`, the names of the host's that it reached. */
 export const REACH: readonly string[] = FOUND.map(
   (expression) => `${LOOK}
 export default async (input, weir) => {

@@ -11,7 +11,7 @@ import { deepTest, scaled } from "../support/scale.ts";
 import { CORPUS, HUNGRY } from "./scripts-corpus.ts";
 
 const TIMEOUT_MS = 400;
-/** Beside its time a run takes what a process takes to start, and to notice. */
+/** On top of its time limit, a run takes the time that a process needs to start, and to notice. */
 const SLACK_MS = 10_000;
 const NOW = Date.UTC(2026, 0, 1);
 
@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => scripts.close());
 
-/** Answers nothing to what hangs, and a refusal to all else. */
+/** Never responds to what hangs, and rejects everything else. */
 const host: ScriptHost = {
   organizationId: "one",
   signal: new AbortController().signal,
@@ -52,7 +52,7 @@ async function run(source: string, more: Partial<ScriptWork> = {}, by = host): P
   }
 }
 
-/** What a script finds that nobody has been there before. */
+/** What a script finds only if no script ran there before. */
 const CANARY = `const names = (object) => Reflect.ownKeys(object).map(String).sort().join();
 export default async (input, weir) => ({
   input,
@@ -206,12 +206,12 @@ const statusOf = (pid: string): string => {
   try {
     return readFileSync(`/proc/${pid}/status`, "utf8");
   } catch {
-    return ""; // it has gone
+    return ""; // It has ended.
   }
 };
 const isThere = (pid: string) => /^State:\s+[^Z]/m.test(statusOf(pid));
 
-/** A script runs in it: it has used the processor for a while. */
+/** Returns whether a script runs in it: it has used the CPU for a while. */
 function isWorking(pid: string): boolean {
   try {
     return (
@@ -222,17 +222,17 @@ function isWorking(pid: string): boolean {
       ) > 40
     );
   } catch {
-    return false; // it has gone
+    return false; // It has ended.
   }
 }
 
-/** Processes for scripts of this one, or of another. */
+/** Script processes of this process, or of another. */
 const scriptChildren = (parent = process.pid): string[] =>
   readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name) || !statusOf(name).includes(`\nPPid:\t${parent}\n`)) return false;
     try {
       return readFileSync(`/proc/${name}/cmdline`, "utf8").includes("__script");
     } catch {
-      return false; // it has gone
+      return false; // It has ended.
     }
   });

@@ -11,7 +11,7 @@ import { created, makeAction } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
-/** Streams of what a test tells, which ask no database. */
+/** Streams of what a test sends, without a database. */
 function startFeed() {
   const told: unknown[] = [];
   let more = Promise.withResolvers<void>();
@@ -50,14 +50,14 @@ function startFeed() {
   };
 }
 
-/** Follows the events of the organization; `rest` is all that comes until the stream ends. */
+/** Follows the organization's events; `rest` is everything until the stream ends. */
 async function follow({ origin }: Started, token: string, path = "/api/v1/events/stream") {
   const reply = await fetch(origin + path, {
     headers: { authorization: `Bearer ${token}` },
   });
   const reader = reply.body?.getReader();
   if (!reader) throw new Error("no stream");
-  await reader.read(); // it is open
+  await reader.read(); // It is open.
   return {
     close: () => reader.cancel(),
     async rest() {
@@ -132,8 +132,8 @@ test("the source of a stream ends when the stream fails", async () => {
   const feed = startFeed();
   await using app = await startApp({ engine: false, operations: feed.operations });
   const stream = await follow(app, app.token, "/api/v1/feed");
-  feed.tell(1n); // JSON has none
-  await stream.rest().catch(() => undefined); // however the client hears of it
+  feed.tell(1n); // JSON has none.
+  await stream.rest().catch(() => undefined); // However the client notices it.
   await feed.ended;
 });
 

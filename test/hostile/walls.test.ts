@@ -8,7 +8,7 @@ import { startReceiver } from "../support/receiver.ts";
 
 const CHILD = join(import.meta.dir, "..", "support", "walled.ts");
 
-/** The walls that this kernel has not, as the child itself tells. */
+/** The parts of the sandbox that this kernel lacks, as reported by the child. */
 const lacking = await (async (): Promise<string[]> => {
   if (process.platform !== "linux") return [];
   const child = Bun.spawn([process.execPath, CHILD, "[]"], { env: {}, stdout: "pipe", stderr: "inherit" });
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
   });
   afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-  /** What came of each try: `ok` with its value, or `failed`. */
+  /** Result of each attempt: `ok` with its value, or `failed`. */
   async function tryAll(...tries: [what: string, by?: string][]) {
     const child = Bun.spawn([process.execPath, CHILD, JSON.stringify(tries)], {
       env: { ...envFor({ read: [at("lake")], write: [at("lake/.work")] }), WEIR_CANARY: "not for it" },
@@ -90,7 +90,7 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
     const answer = await weir.owner("POST", "/api/v1/query", { sql: "SELECT 42 AS n" });
     expect([answer.status, answer.body.rows]).toEqual([200, [{ n: 42 }]]);
     const asking = weir.owner("POST", "/api/v1/query", { sql: "SELECT sleep_ms(60000)" });
-    asking.catch(() => undefined); // the server goes before the answer comes
+    asking.catch(() => undefined); // The server is gone before the response arrives.
     const isBehind = (status: string) =>
       /^NoNewPrivs:\t1$/m.test(status) && /^Seccomp_filters:\t2$/m.test(status);
     const standing = async (): Promise<unknown> => {
@@ -104,10 +104,10 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
     await using weir = await startApp({ engine: false });
     const sql = "SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)";
     const asking = weir.owner("POST", "/api/v1/query", { sql });
-    asking.catch(() => undefined); // the server goes before the answer comes
+    asking.catch(() => undefined); // The server is gone before the response arrives.
     const isLast = (pid: string) => prioritiesOf(pid).every((priority) => priority === 19);
     const last = async (): Promise<string> => sqlChildren().find(isLast) ?? Bun.sleep(20).then(last);
-    // Linux weighs processes of one session alone against each other.
+    // Linux only weighs processes of the same session against each other.
     expect(sessionOf(await last())).toBe(sessionOf("self"));
   }, 120_000);
 });
@@ -128,7 +128,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-/** Of each thread of a process. */
+/** Priority of each thread of a process. */
 const prioritiesOf = (pid: string) =>
   readdirSync(`/proc/${pid}/task`).map((thread) => getPriority(Number(thread)));
 
@@ -138,14 +138,14 @@ const sessionOf = (pid: string) =>
     .replace(/^.*\) /s, "")
     .split(" ")[3];
 
-/** SQL processes of this one. */
+/** SQL processes of this process. */
 const sqlChildren = () =>
   readdirSync("/proc").filter((name) => {
     const read = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8");
     try {
       return read("cmdline").includes("__sql") && read("status").includes(`\nPPid:\t${process.pid}\n`);
     } catch {
-      return false; // no process, or one that has gone
+      return false; // Not a process, or one that has ended.
     }
   });
 

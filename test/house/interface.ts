@@ -1,13 +1,13 @@
 /**
- * Every operation that the interface and the decisions name, as data: what the finished server answers.
+ * Every operation that the interface and the decisions name, as data: what the finished server must answer.
  * `coverage.test.ts` compares it with what is mounted.
  */
 
 export interface Operation {
   method: string;
-  /** Parameters as `{name}`; only their place counts in a comparison. */
+  /** Parameters as `{name}`; only their positions matter in a comparison. */
   path: string;
-  /** The text and section that asks for it. */
+  /** The text and section that requires it. */
   source: string;
 }
 

@@ -10,7 +10,7 @@ test("the project keeps its house rules", async () => {
   expect((await inspect(project)).breaches).toEqual([]);
 });
 
-/** What the rules find in a tree that holds `files` and nothing else. */
+/** What the rules find in a tree with only `files`. */
 async function inspectTree(files: Record<string, string>) {
   const root = mkdtempSync(join(tmpdir(), "weir-house-"));
   try {
@@ -26,7 +26,7 @@ async function inspectTree(files: Record<string, string>) {
 
 const breachesOf = async (path: string, text: string) => (await inspectTree({ [path]: text })).breaches;
 
-/** A word that this file may not spell out, since the rules read it too. */
+/** A word that this file must not spell out, since the rules read it too. */
 const spelt = (...parts: string[]) => parts.join("");
 
 describe("floors", () => {

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(scratch, { recursive: true }));
 
-/** Unpacks and loads DuckDB in a process that has `env` and nothing else, as the executable does. */
+/** Unpacks and loads DuckDB in a process with only `env`, as the executable does. */
 function load(env: Record<string, string>) {
   const files = [library, "duckdb.node"].map((name) => {
     const bytes = readFileSync(join(home, name));

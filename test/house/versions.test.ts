@@ -20,7 +20,7 @@ const lockfile = Bun.JSONC.parse(await Bun.file(join(project, "bun.lock")).text(
 
 const asked = { ...manifest.dependencies, ...manifest.devDependencies };
 
-/** Every version that the lockfile holds of a package, also those that other packages bring along. */
+/** Every version of a package in the lockfile, including those that other packages depend on. */
 const lockedVersions = (name: string): string[] =>
   Object.values(lockfile.packages)
     .map(([locator]) => locator)
@@ -38,7 +38,7 @@ test.each([
 
 test("every dependency is pinned to one version, and that one is locked", () => {
   for (const [key, asking] of Object.entries(asked)) {
-    // `npm:name@1.2.3` is another version of a package under a name of our own
+    // `npm:name@1.2.3` is another version of a package under an alias.
     const [, name, version] = /^npm:(.+)@(.+)$/.exec(asking) ?? ["", key, asking];
     expect(`${name} ${version}`).toMatch(/ \d+\.\d+\.\d+(-[\w.]+)?$/);
     expect(lockedVersions(name ?? "")).toContain(version);

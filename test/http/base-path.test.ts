@@ -18,11 +18,11 @@ import { branch } from "../support/work.ts";
 
 const HTML = { accept: "text/html" };
 
-/** What a page leads to on its own host. */
+/** What a page on its own host links to. */
 const linked = (html: string) =>
   [...html.matchAll(/ (?:href|src)="(\/[^"]*)"/g)].map(([, path]) => path ?? "");
 
-/** The files that a script or a style of the page names. */
+/** The files that a script or style of the page names. */
 const named = (text: string) =>
   [...text.matchAll(/["'`(](\/[^"'`()\s]*assets\/[^"'`()\s]+)/g)].map(([, path]) => path ?? "");
 
@@ -158,7 +158,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     expect(await ends("/runs?status=failed")).toEqual([200, "/weir/runs?status=failed"]);
     expect(await ends("/weir/runs")).toEqual([200, "/weir/runs"]);
     expect(await ends(`${weir.site}/runs`)).toEqual([200, "/weir/runs"]);
-    expect(await ends("/weir/../wiki")).toEqual([200, "/weir/wiki"]); // a page of ours that says there is none
+    expect(await ends("/weir/../wiki")).toEqual([200, "/weir/wiki"]); // Weir's own page for paths that don't exist.
     const foreign = await client(weir.site)(
       "GET",
       `/api/v1/auth/oidc/start?return_to=${encodeURIComponent(`${weir.host}/wiki`)}`,

@@ -36,7 +36,7 @@ describe("beside a flood of API requests", () => {
     });
     const { id } = await makeAction(owner);
     const other = (await owner("POST", "/api/v1/access-tokens", { name: "Other" })).body.token as string;
-    // all are there before the first is used: how quickly they are made says nothing of the server
+    // All are connected before the first is used: how quickly they connect doesn't depend on the server.
     const lines = await Promise.all(Array.from({ length: FLOOD + 2 }, () => open(origin)));
     const send = (head: readonly string[], body?: string) => (lines.pop() as Line).send(head, body);
     const run = (token: string) =>
@@ -79,7 +79,7 @@ describe("fair slots", () => {
       queue(["b", "x"], "bx2"),
     ];
     first();
-    first(); // leaving twice frees one slot
+    first(); // Leaving twice frees one slot.
     await Promise.all(all);
     expect(order).toEqual(["ax1", "bx1", "ay1", "bx2", "ax2"]);
   });
@@ -105,7 +105,7 @@ describe("fair slots", () => {
     expect(await flood[1]).toBeNull();
     const third = slots.enter(["third", "v"]);
     expect(await flood[0]).toBeNull();
-    expect(slots.enter(["third", "v"])).toBeNull(); // nobody has more than that would be
+    expect(slots.enter(["third", "v"])).toBeNull(); // Nobody has more than that would be.
     first();
     for (const each of [flood[3], other, third, second]) (await each)?.();
     expect(slots.enter(["flood", "x"])).toBeFunction();

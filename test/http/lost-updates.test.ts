@@ -20,7 +20,7 @@ const work = (key: string) => ({ key, kind: "conditional_branch", definition: br
 const renamed = [{ name: "Mine" }, { name: "Theirs" }] as const;
 const step = (key: string) => ({ config: { action: null, steps: [work(key)] } });
 
-/** Two changes of each thing whose change takes `If-Match`. */
+/** Two changes of each resource whose change accepts `If-Match`. */
 const CHANGES: Readonly<Record<string, readonly [object, object]>> = {
   "/api/v1/users/me/preferences": [{ locale: "de" }, { locale: "fr" }],
   "/api/v1/organizations/current": renamed,

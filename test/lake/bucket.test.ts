@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A lake with an empty cache of its own. */
+/** A lake with its own empty cache. */
 const openLake = (prefix = "one", signal = new AbortController().signal) =>
   openBucketLake({
     config: { bucket: "lakes", prefix, endpointUrl: s3.endpointUrl },

@@ -18,7 +18,7 @@ function openTestCache(options: Partial<CacheOptions> = {}) {
     cache,
     fetched,
     reopen: () => openCache(all),
-    /** Asks for a file of ten bytes. */
+    /** Requests a file of ten bytes. */
     get: (path: string, hold?: (release: () => void) => void) =>
       cache.get(
         path,

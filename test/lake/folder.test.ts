@@ -21,7 +21,7 @@ function openTestLake() {
   return {
     root,
     lake: openFolderLake(root),
-    /** A finished file of `text`, outside of the lake. */
+    /** A finished file with `text`, outside of the lake. */
     file(text: string) {
       const path = join(root, `${text}.tmp`);
       writeFileSync(path, text);

@@ -232,7 +232,7 @@ describe("a server of 2026-07-28", () => {
           expect.stringMatching(/asked for a person's answer \("Who are you\?"\) and was declined/),
           expect.stringMatching(/asked for folders of this machine and was declined/),
         ]);
-        await client.callTool(tool, { text: "y" }); // another call begins anew
+        await client.callTool(tool, { text: "y" }); // Another call starts again.
         const third = peer.heard.filter(({ method }) => method === "tools/call")[2];
         expect(third?.params).not.toContainAnyKeys(["inputResponses", "requestState"]);
       },

@@ -7,14 +7,14 @@ import { deepTest, someOf } from "../support/scale.ts";
 const SUITE = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 const SOURCE = join(import.meta.dir, "../support/conformance-client.ts");
 
-/** Of a revision: what is asked for and isn't had, with the reason. */
+/** By revision: what is required but not supported, with the reason. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   "2026-07-28": [],
   "2025-11-25": [],
 };
 
 let folder: string;
-/** In one file: each scenario starts a client of its own. */
+/** As one file: each scenario starts a separate client. */
 let client: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "weir-conformance-"));
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Those that no later revision asks for: a server that lets people in itself, with metadata and without. */
+/** Scenarios of an early revision only: a server that is its own authorization server, with and without metadata. */
 test.each(["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"])(
   "the client signs in as before 2025-06-18: %s",
   async (scenario) => {
@@ -40,13 +40,13 @@ test.each(["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-e
   120_000,
 );
 
-/** The suite's servers against our client, one process for each scenario; how each scenario ended. */
+/** Runs the suite's servers against our client, one process per scenario. Returns how each scenario ended. */
 async function conformance(revision: string): Promise<Map<string, boolean>> {
   const expected = join(folder, `${revision}.yaml`);
   await Bun.write(expected, JSON.stringify({ client: LEFT_OUT[revision] }));
   const command = `${process.execPath} ${client}`;
   const asked = ["--command", command, "--requirements", revision, "--expected-failures", expected];
-  const args = ["client", ...asked, "--timeout", "120000"]; // each scenario has two processes, all at once
+  const args = ["client", ...asked, "--timeout", "120000"]; // Each scenario has two processes, all at once.
   const child = Bun.spawn([process.execPath, SUITE, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "", NO_COLOR: "1" },

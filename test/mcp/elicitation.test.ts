@@ -15,7 +15,7 @@ afterAll(async () => {
   await everything.stop();
 });
 
-/** A run that calls a tool, once it waits for an answer; with the question. */
+/** Returns a run that calls a tool, once it waits for an answer, with the question. */
 async function askedBy(url: string, tool: string) {
   const { owner } = weir;
   const found = (await owner("POST", `${CATALOG}/discover`, { sourceType: "mcp", mcpUrl: url })).body;
@@ -51,7 +51,7 @@ test("a tool that asks for input in a session gets what a person enters, with th
   expect(status).toBe("completed");
   const text = JSON.stringify(result.body);
   expect(text).toContain("Ada Lovelace");
-  expect(text).toContain("It was a dark and stormy night."); // a default of the server
+  expect(text).toContain("It was a dark and stormy night."); // A default of the server.
 });
 
 test("a tool of 2026-07-28 is called again with the answer, and its run fails where a person rejects", async () => {

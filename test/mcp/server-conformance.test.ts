@@ -10,7 +10,7 @@ import { deepTest, someOf } from "../support/scale.ts";
 
 const SUITE = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 
-/** Scenarios about tools, resources and prompts that the suite wants a server to have, by name. */
+/** Scenarios about tools, resources and prompts that the suite expects a server to have, by name. */
 const FIXED = [
   "tools-call-image",
   "tools-call-audio",
@@ -22,7 +22,7 @@ const FIXED = [
   "resources-templates-read",
   "json-schema-2020-12",
 ];
-/** What /mcp does not offer: it has no prompts, completes no arguments and asks its clients for nothing. */
+/** What /mcp doesn't offer: it has no prompts, completes no arguments and requests nothing from its clients. */
 const NOT_OFFERED = [
   "completion-complete",
   "prompts-list",
@@ -31,7 +31,7 @@ const NOT_OFFERED = [
   "prompts-get-embedded-resource",
   "prompts-get-with-image",
 ];
-/** For servers without authentication; the page of another site has no token. */
+/** For servers without authentication; another site's page has no token. */
 const UNAUTHENTICATED = ["dns-rebinding-protection"];
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   "2025-11-25": [
@@ -45,12 +45,12 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "resources-subscribe",
     "resources-unsubscribe",
     "server-sse-polling",
-    "server-sse-multiple-streams", // of sessions, which /mcp has none of
+    "server-sse-multiple-streams", // About sessions, which /mcp doesn't have.
   ],
   "2026-07-28": [
     ...[...FIXED, ...NOT_OFFERED, ...UNAUTHENTICATED],
-    "server-stateless", // 26 of 28: two want a tool that needs sampling
-    "caching", // 7 of 8: one wants prompts
+    "server-stateless", // 26 of 28: two need a tool with sampling.
+    "caching", // 7 of 8: one needs prompts.
     "input-required-result-basic-elicitation",
     "input-required-result-basic-sampling",
     "input-required-result-basic-list-roots",
@@ -67,7 +67,9 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Of the revision with sessions: /mcp has none, so it can't ask a client during a call, and streams nothing outside one. */
+/**
+ * In the revision with sessions. /mcp has none, so it can't ask a client during a call, and has no streams outside one.
+ */
 const SESSIONS = [
   "tools-call-sampling",
   "tools-call-elicitation",
@@ -77,7 +79,10 @@ const SESSIONS = [
   "resources-unsubscribe",
   "server-sse-multiple-streams",
 ];
-/** The same with all that the suite wants a server to offer, served by the endpoint instead of what Weir offers. */
+/**
+ * The same for everything that the suite expects a server to offer,
+ * served by the endpoint instead of Weir's own offers.
+ */
 const LEFT_OUT_OF_FIXED: Readonly<Record<string, readonly string[]>> = {
   "2025-11-25": [...SESSIONS, ...UNAUTHENTICATED],
   "2026-07-28": UNAUTHENTICATED,
@@ -94,7 +99,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A server, and an address where each request gets a token on its way: the suite knows none. */
+/** A server, and an address that adds a token to each request, since the suite has none. */
 async function openDoor(options: Parameters<typeof startApp>[0] = {}) {
   const weir = await startApp(options);
   const door = Bun.serve({
@@ -118,7 +123,7 @@ async function openDoor(options: Parameters<typeof startApp>[0] = {}) {
   };
 }
 
-/** Runs the suite against a server; the scenarios that passed. Fails where one ends otherwise than `leftOut` says. */
+/** Runs the suite against a server. Returns the scenarios that passed. Fails if one ends differently from `leftOut`. */
 async function conformance(url: string, revision: string, leftOut: readonly string[]) {
   const expected = join(folder, `${revision}.yaml`);
   await Bun.write(expected, JSON.stringify({ server: leftOut }));

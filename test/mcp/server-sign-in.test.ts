@@ -27,12 +27,12 @@ async function signIn() {
     .join("; ");
   browser = client(weir.origin, { cookie, "sec-fetch-site": "same-origin" });
 }
-beforeEach(() => weir.clock.turn(120_000)); // ten a minute from one address
+beforeEach(() => weir.clock.turn(120_000)); // Ten a minute from one address.
 afterAll(() => weir[Symbol.asyncDispose]());
 
 const api = (path: string) => `/api/v1/auth/clients/${path}`;
 
-/** What a client of the SDK remembers of a sign-in, and where it wants the browser to go. */
+/** What a client of the SDK stores of a sign-in, and where it sends the browser. */
 function openProvider(more: Partial<OAuthClientProvider> = {}) {
   const kept: Record<string, unknown> = {};
   const provider: OAuthClientProvider = {
@@ -64,7 +64,7 @@ function openProvider(more: Partial<OAuthClientProvider> = {}) {
   return { provider, kept };
 }
 
-/** The person opens the client's address and decides; gives back where the browser goes then. */
+/** The user opens the client's URL and decides. Returns where the browser goes next. */
 async function decide(address: URL, approve: boolean): Promise<URL> {
   const request = Object.fromEntries(address.searchParams);
   const shown = await browser("GET", api(`request${address.search}`));
@@ -199,7 +199,7 @@ describe("the authorization server", () => {
     expect(
       (await call("POST", "/api/v1/actions", { kind: "conditional_branch", name: "No" })).body.code,
     ).toBe("scope_missing");
-    weir.clock.turn(61_000); // past its minute too
+    weir.clock.turn(61_000); // Past its minute too.
     const again = await exchange({ code, client_id: id });
     expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
     expect((await call("GET", "/api/v1/automations")).status).toBe(401);
@@ -243,7 +243,7 @@ describe("the authorization server", () => {
     expect(await works(third.access_token)).toBe(false);
     expect((await renew(third.refresh_token)).body.error).toBe("invalid_grant");
     expect((await renew("nonsense")).body.error).toBe("invalid_grant");
-    await signIn(); // the session of weeks ago is over
+    await signIn(); // The session from weeks ago has expired.
   });
 
   test("renews nothing for whoever revoked the token, has not used it for a month, or approved it three months ago", async () => {
@@ -271,7 +271,7 @@ describe("the authorization server", () => {
       latest = (await renew(latest.refresh_token)).body;
       expect(latest.token_type).toBe("Bearer");
     }
-    weir.clock.turn(10 * 24 * 3_600_000); // ninety days after the approval
+    weir.clock.turn(10 * 24 * 3_600_000); // Ninety days after the approval.
     expect((await renew(latest.refresh_token)).body.error).toBe("invalid_grant");
     await signIn();
   });
@@ -363,7 +363,7 @@ describe("the authorization server", () => {
       "GET",
       api(`request?${new URLSearchParams(requestOf(`${host.url}/good.json`) as never)}`),
     );
-    expect([plain.status, plain.body.error]).toEqual([400, "invalid_client"]); // http names nobody
+    expect([plain.status, plain.body.error]).toEqual([400, "invalid_client"]); // http identifies nobody.
     expect(host.got).toEqual([]);
   });
 });

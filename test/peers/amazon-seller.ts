@@ -12,19 +12,19 @@ export interface SellerAsked {
   body: Row;
 }
 
-/** What comes instead of an answer. */
+/** What is sent instead of an answer. */
 type Instead =
   | { status: number; code?: string; message?: string; details?: string; body?: string | Uint8Array }
   | "cut"
   | null;
 
-/** How a report ends, and what is in it then. */
+/** How a report ends, and its content. */
 export interface TestReport {
   status: "DONE" | "CANCELLED" | "FATAL";
   content?: string | Uint8Array;
   contentType?: string;
   isGzipped?: boolean;
-  /** It is looked at so often before it ends. */
+  /** Number of polls before it ends. */
   looks?: number;
 }
 
@@ -34,15 +34,15 @@ export const sellerKeys = {
   refreshToken: "Atzr|refresh",
 };
 
-/** What Seller Central knows the app by. */
+/** The app's ID in Seller Central. */
 export const SELLER_APP = "amzn1.sp.solution.3f1c2a9e-0000-4000-8000-000000000001";
 
 const US = "ATVPDKIKX0DER";
 
 /**
- * Amazon's Selling Partner API with Login with Amazon, over a real socket, written from developer-docs.amazon.com: both
- * versions of orders, FBA inventory, reports with their documents, page tokens, a bucket for each operation with its
- * header, roles, and errors in Amazon's way; Seller Central lets everybody in at once. `await using` ends it.
+ * Amazon's Selling Partner API with Login with Amazon, over a real socket, written from developer-docs.amazon.com:
+ * both versions of orders, FBA inventory, reports with their documents, page tokens, a rate limit with its header per
+ * operation, roles, and Amazon's errors. Seller Central approves everyone immediately. `await using` ends it.
  */
 export async function startSeller() {
   const asked: SellerAsked[] = [];
@@ -52,15 +52,18 @@ export async function startSeller() {
     pageLimit: 100,
     issued: 0,
     isRevoked: false,
-    /** The app isn't published. */
+    /** Whether the app isn't published. */
     isDraft: false,
     marketplaces: [US],
-    /** Operations that the app has no role for, as the beginning of their path. */
+    /** Operations that the app has no role for, by the beginning of their path. */
     denied: [] as string[],
     mayReadPersons: false,
-    /** Page tokens that were given out so far are good no more. */
+    /** Incremented to invalidate all page tokens issued so far. */
     epoch: 0,
-    /** Requests that an operation takes before it says 429 once, and the rate that its header then names. */
+    /**
+     * Number of requests that an operation accepts before it responds with 429 once,
+     * and the rate that its header then names.
+     */
     burst: Number.POSITIVE_INFINITY,
     rate: 0.5,
     instead: (_asked: SellerAsked): Instead => null,
@@ -122,7 +125,7 @@ export async function startSeller() {
     reply(response, ...serve(seen));
   }
 
-  /** Takes the app's own id alone, and `version=beta` for a draft. */
+  /** Accepts only the app's own ID, and `version=beta` for a draft. */
   function consent(response: ServerResponse, query: URLSearchParams): void {
     if (query.get("application_id") !== SELLER_APP || query.has("client_id"))
       return reply(response, 400, fault("MD5101", "The application id is not valid.", ""));
@@ -137,7 +140,7 @@ export async function startSeller() {
     response.writeHead(302, { location: back.href }).end();
   }
 
-  /** Whether the form has a code, with its address, or a refresh token; a code is good once. */
+  /** Returns whether the form has a code, with its address, or a refresh token. A code is valid once. */
   function isGranted({ grant_type: type, code, redirect_uri: address, refresh_token: token }: Row): boolean {
     if (type === "refresh_token") return token === sellerKeys.refreshToken && !state.isRevoked;
     const expected = codes.get(String(code));
@@ -196,7 +199,7 @@ export async function startSeller() {
     return [404, fault("NotFound", "The specified resource is not found.", "")];
   }
 
-  /** A page of `rows`, in the order given; the token belongs to what was asked for. */
+  /** A page of `rows`, in this order. The token is only valid for the same query. */
   function page(
     rows: Row[],
     token: string | null,
@@ -332,7 +335,7 @@ export async function startSeller() {
     ];
   }
 
-  /** Another system keeps documents; a seller's token would be told to it. */
+  /** Another system stores documents; a seller's token would leak to it. */
   function document(response: ServerResponse, { path, headers }: SellerAsked): void {
     if (headers["x-amz-access-token"] || headers.authorization)
       return void response.writeHead(400).end("Credentials");
@@ -353,7 +356,7 @@ export async function startSeller() {
     reports,
     made,
     config: { region: "na", marketplaceIds: [US], baseUrl, tokenUrl: `${baseUrl}/auth/o2/token` },
-    /** Tokens given out so far are good no more. */
+    /** Invalidates all tokens issued so far. */
     expireTokens: () => tokens.clear(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -369,7 +372,7 @@ function reply(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { "content-type": "application/json" }).end(body);
 }
 
-/** Order `n`, changed `n` minutes into May 2026, with so many items. */
+/** Order `n`, changed `n` minutes into May 2026, with this many items. */
 export const sellerOrder = (n: number, items = 1, more: Row = {}): Row => ({
   orderId: `111-0000000-${String(n).padStart(7, "0")}`,
   createdTime: at(n),

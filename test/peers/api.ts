@@ -1,4 +1,4 @@
-/** A small HTTP API that remembers what it was asked, and describes itself where a test wants it to. */
+/** A small HTTP API that records its requests, and describes itself if a test needs it. */
 export function startApi(places: Record<string, (request: Request) => Response | Promise<Response>> = {}) {
   const heard: {
     method: string;
@@ -24,7 +24,7 @@ export function startApi(places: Record<string, (request: Request) => Response |
 
 export const json = (value: unknown) => () => Response.json(value as object);
 
-/** A description of a shop's API: references, a circle, and each kind of input. */
+/** A description of a shop's API: references, a circular one, and each kind of input. */
 export const SHOP = {
   openapi: "3.1.0",
   info: { title: "Shop", version: "1" },

@@ -8,7 +8,7 @@ type Row = Record<string, unknown>;
 
 interface Asked {
   method: string;
-  /** Below the service's base address, with no parameters. */
+  /** Relative to the service's base URL, without parameters. */
   path: string;
   query: URLSearchParams;
   headers: IncomingMessage["headers"];
@@ -20,21 +20,21 @@ interface Reply {
   status?: number;
   headers?: Record<string, string>;
   value?: unknown;
-  /** HTML in place of a value. */
+  /** HTML instead of a value. */
   page?: string;
 }
 
 const START = Date.UTC(2026, 4, 1);
 const HOUR = 3_600_000;
 
-/** A text with `{{config.x}}` and `{{credentials.x}}` filled in. */
+/** Fills in `{{config.x}}` and `{{credentials.x}}`. */
 const filled = (text: string, scope: Record<string, Record<string, string>>) =>
   text.replace(
     /\{\{(\w+)\.(\w+)(?: \?\? "([^"]*)")?\}\}/g,
     (_, root, name, fallback) => scope[root]?.[name] ?? fallback ?? "",
   );
 
-/** The names of a plain JMESPath, quoted ones too. */
+/** The names in a plain JMESPath, including quoted ones. */
 const namesOf = (path: string): string[] =>
   [...path.replace(/ \|\| `\[\]`$/, "").matchAll(/"([^"]+)"|([\w$-]+)/g)].map(
     ([, quoted, plain]) => quoted ?? plain ?? "",
@@ -53,7 +53,7 @@ function put(target: Record<string, unknown>, names: readonly string[], value: u
 const at = (value: unknown, names: readonly string[]): unknown =>
   names.reduce<unknown>((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], value);
 
-/** A reply's value in which `dataPath` finds the rows. */
+/** Wraps the rows in a response so that `dataPath` finds them. */
 function around(dataPath: string | undefined, rows: readonly Row[]): unknown {
   if (dataPath === undefined || dataPath === "@") return rows;
   const bare = dataPath.replace(/\((.*) \|\| `\[\]`\)/, "$1");
@@ -71,21 +71,21 @@ function around(dataPath: string | undefined, rows: readonly Row[]): unknown {
 }
 
 /**
- * The service that a connection template describes, over a real socket, made of the description alone: it takes the
- * credentials in no other way, gives each resource by its paginator, filters by its cursor's parameter, and is strict
- * about whatever the description fixes. `faults` says what was asked otherwise than it should be.
+ * The service that a connection template describes, over a real socket, built only from the description:
+ * it accepts the credentials in no other way, returns each resource by its paginator, filters by its cursor's
+ * parameter, and is strict about everything that the description fixes. `faults` lists requests that deviate.
  */
 export class DescribedService {
   readonly faults: string[] = [];
   /** Requests by resource. */
   readonly asked = new Map<string, Asked[]>();
-  /** A person has to allow a sign-in, on a page. */
+  /** Whether a user has to approve a sign-in, on a page. */
   asksPerson = false;
   readonly #rows = new Map<string, Row[]>();
   readonly #codes = new Map<string, { challenge: string | null; redirectUri: string | null }>();
   readonly #tokens = new Set<string>();
   #refreshToken: string | null = null;
-  /** Tokens that were given out, for access and for renewal. */
+  /** Issued access and refresh tokens. */
   readonly issued: string[] = [];
   #issued = 0;
   #answered = 0;
@@ -100,7 +100,7 @@ export class DescribedService {
     return this.definition.http.resources ?? [];
   }
 
-  /** So many more rows for each resource, newer than those that are there. */
+  /** Adds this many rows to each resource, newer than the existing ones. */
   grow(count: number): void {
     for (const resource of this.resources) {
       const rows = this.#rows.get(resource.name) ?? [];
@@ -109,7 +109,7 @@ export class DescribedService {
     }
   }
 
-  /** Whether a parameter names the cursor of the resource's row number `n`, or the day that it lies in. */
+  /** Returns whether a parameter names the cursor of the resource's row number `n`, or its day. */
   isLast(name: string, n: number, since: unknown): boolean {
     const { incremental, endpoint } = this.resources.find((each) => each.name === name) ?? {};
     const cursor = instantOf((this.#rows.get(name) ?? [])[n - 1]?.[incremental?.cursorField ?? ""]);
@@ -120,12 +120,12 @@ export class DescribedService {
     return instantOf(since) === (isDate ? Math.floor(from / day) * day : from);
   }
 
-  /** Ends every access token, as time does. */
+  /** Expires every access token. */
   endTokens(): void {
     this.#tokens.clear();
   }
 
-  /** Takes all access away. */
+  /** Revokes all access. */
   revoke(): void {
     this.#tokens.clear();
     this.#refreshToken = null;
@@ -201,14 +201,14 @@ export class DescribedService {
       request.path === wanted.pathname &&
       [...wanted.searchParams].every(([name, value]) => request.query.get(name) === value);
     if (!isSame || (body && !Bun.deepEquals(body, request.body))) return null;
-    // Where a resource has the same path, what it asks for differs in its parameters, or all comes at once.
+    // If resources share a path, they differ in their parameters, or everything is returned at once.
     const resource = this.resources.find((each) => this.#isFor(each, request));
     if (!resource) return { value: { ok: true } };
     if (!hasPages(resource)) return this.#page(resource, request);
     return request.query.size > wanted.searchParams.size ? null : { value: { ok: true } };
   }
 
-  /** The path behind the base address that each request has. */
+  /** The path after the base URL that each request has. */
   #root(): string {
     const { auth, baseUrl } = this.definition.http;
     const token = auth.type === "path" ? `/${auth.prefix ?? ""}${this.credentials.token}` : "";
@@ -267,7 +267,7 @@ export class DescribedService {
     return { value, headers };
   }
 
-  /** Where people sign in, and where tokens are given. */
+  /** The sign-in page and the token endpoint. */
   #signIn({ method, path, query, headers, body }: Asked): Reply | null {
     const { auth } = this.definition.http;
     if (!("tokenUrl" in auth)) return null;
@@ -326,7 +326,7 @@ export class DescribedService {
   }
 }
 
-/** Whether a body has all that it has to have, whatever else is in it. */
+/** Returns whether a body contains everything required, whatever else it contains. */
 function holds(given: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted))
     return Bun.deepEquals(given, wanted);
@@ -384,7 +384,7 @@ function startOf(
   }
 }
 
-/** Services at one address, each below the name that it is added with. `await using` ends it. */
+/** Services at one address, each below the name that it was added with. `await using` ends it. */
 export async function startDescribed() {
   const services = new Map<string, DescribedService>();
   const server = createServer((incoming, outgoing) => {

@@ -6,13 +6,13 @@ export interface DriveEntry {
   name: string;
   mimeType: string;
   parents?: string[];
-  /** Bytes of a file; of a document of Google's what it is exported as, by MIME type. */
+  /** Bytes of a file. For a Google document, its exports by MIME type. */
   content?: string | Uint8Array;
   exports?: Record<string, string | Uint8Array>;
   createdTime?: string;
   modifiedTime?: string;
   trashed?: boolean;
-  /** The shared drive that it lies in. */
+  /** The shared drive that contains it. */
   driveId?: string;
   shared?: boolean;
   shortcutDetails?: { targetId: string; targetMimeType: string };
@@ -25,7 +25,7 @@ export interface DriveAsked {
   headers: IncomingMessage["headers"];
 }
 
-/** What comes instead of an answer; `cut` ends the connection in the middle of the answer. */
+/** What is sent instead of a response; `cut` closes the connection in the middle of the response. */
 type Instead =
   | { status: number; reason?: string; message?: string; body?: string; headers?: Record<string, string> }
   | "cut"
@@ -44,9 +44,9 @@ export const driveUser = {
 };
 
 /**
- * Google Drive's API v3 with its token endpoint over a real socket, written from developers.google.com: searches, page
- * tokens that belong to their search, shared drives that have to be asked for, exports with their limit, and errors
- * with Google's reasons. `await using` ends it.
+ * Google Drive's API v3 with its token endpoint over a real socket, written from developers.google.com:
+ * searches, page tokens that are only valid for their search, shared drives that must be requested,
+ * exports with their limit, and errors with Google's reasons. `await using` ends it.
  */
 export async function startDrive() {
   const keys = await crypto.subtle.generateKey(
@@ -73,19 +73,19 @@ export async function startDrive() {
   const state = {
     pageLimit: 1_000,
     scope: READ_SCOPE,
-    /** The user took the app's access away. */
+    /** Whether the user revoked the app's access. */
     isRevoked: false,
     maxExportBytes: 10 * 1024 * 1024,
     issued: 0,
-    /** So many parts of uploads are stored and answered with 503. */
+    /** Number of upload parts that are stored but answered with 503. */
     failsParts: 0,
-    /** Milliseconds that a token takes to come. */
+    /** Milliseconds before a token is issued. */
     tokenDelayMs: 0,
-    /** Page tokens of changes that were given out before this one are good no more. */
+    /** Page tokens of changes issued before this one are no longer valid. */
     firstToken: 0,
     instead: (_asked: DriveAsked): Instead => null,
   };
-  /** Ids of what changed or went, oldest first; a token is a place in it. */
+  /** IDs of what changed or was removed, oldest first. A token is a position in it. */
   const changes: { id: string; driveId: string | null }[] = [];
 
   const server = createServer((request, response) => {
@@ -155,7 +155,7 @@ export async function startDrive() {
 
   const scopeIsReadOnly = () => state.scope.endsWith(".readonly");
 
-  /** A folder made, or a file put into the trash. */
+  /** Creates a folder, or moves a file to the trash. */
   function change(method: string, url: URL, body: Record<string, unknown>): [number, string] {
     const id = /^\/drive\/v3\/files\/([^/]+)$/.exec(url.pathname)?.[1];
     if (method === "POST") return [200, JSON.stringify(shown(create(body), "id,name,mimeType,parents"))];
@@ -183,7 +183,7 @@ export async function startDrive() {
     return entry;
   }
 
-  /** A part of a resumable upload: 308 until the last one has come. */
+  /** Receives a part of a resumable upload: 308 until the last one has arrived. */
   function receive(request: IncomingMessage, response: ServerResponse, url: URL, body: Buffer): void {
     const upload = uploads.get(url.searchParams.get("upload_id") ?? "");
     if (!upload) return send(response, [404, fault(404, "notFound", "No such upload.")]);
@@ -206,7 +206,7 @@ export async function startDrive() {
     send(response, [200, JSON.stringify(shown(entry, fields))]);
   }
 
-  /** Where the person goes back to: `iss` tells that Google answers. */
+  /** Where the user returns to; `iss` identifies Google. */
   function allowed(query: URLSearchParams): string {
     const code = `4/${crypto.randomUUID()}`;
     codes.set(code, query);
@@ -215,7 +215,7 @@ export async function startDrive() {
     return back.href;
   }
 
-  /** A code for tokens; a refresh token comes only where offline access was asked for, and consent. */
+  /** Exchanges a code for tokens. A refresh token is only issued if offline access and consent were requested. */
   function redeemed(form: URLSearchParams) {
     const query = codes.get(form.get("code") ?? "");
     codes.delete(form.get("code") ?? "");
@@ -239,7 +239,7 @@ export async function startDrive() {
     const code = form.get("grant_type") === "authorization_code" ? redeemed(form) : {};
     if (code === null) return refuse(400, "invalid_grant", "Malformed auth code.");
     if (form.get("grant_type") === "authorization_code") {
-      // its answer is below
+      // Answered below.
     } else if (form.get("grant_type") === "refresh_token") {
       if (
         form.get("client_id") !== driveUser.clientId ||
@@ -319,7 +319,7 @@ export async function startDrive() {
     return [200, bytes];
   }
 
-  /** Of each thing its last change alone, as it is now; a page may be shorter than asked for, or empty. */
+  /** For each item only its last change, as it is now. A page may be shorter than requested, or empty. */
   function listChanges(query: URLSearchParams): [number, string] {
     const start = Number(query.get("pageToken") ?? Number.NaN);
     if (!(start >= state.firstToken && start <= changes.length)) {
@@ -430,16 +430,16 @@ export async function startDrive() {
       }
     },
     all: () => [...entries.values()],
-    /** The newest of that name. */
+    /** The newest with this name. */
     named: (name: string) => [...entries.values()].findLast((entry) => entry.name === name),
-    /** How many requests wanted to change something. */
+    /** Number of requests that would change something. */
     writes: () => asked.filter(({ method, path }) => method !== "GET" && path !== "/token").length,
-    /** Deletes for good, past the trash. */
+    /** Deletes permanently, not to the trash. */
     drop(id: string) {
       changes.push({ id, driveId: entries.get(id)?.driveId ?? null });
       entries.delete(id);
     },
-    /** Tokens given out so far are good no more. */
+    /** Invalidates all tokens issued so far. */
     expireTokens: () => tokens.clear(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

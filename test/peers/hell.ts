@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 
-/** What is done to the replies of the receiver behind, by the path that is asked for. */
+/** How responses of the receiver behind are damaged, by the requested path. */
 type Torment = (reply: Buffer, socket: Socket) => void;
 
 const MIB = 1024 * 1024;
@@ -9,10 +9,10 @@ const MIB = 1024 * 1024;
 /** Where the body begins. */
 const bodyAt = (reply: Buffer) => reply.indexOf("\r\n\r\n") + 4;
 
-/** Ends the connection without a word, as a machine does that falls over. */
+/** Closes the connection abruptly, like a machine that crashes. */
 const cut = (bytes: Buffer, socket: Socket) => socket.write(bytes, () => socket.resetAndDestroy());
 
-/** Writes `next()` again and again, as fast as it is read, until the other side has had enough. */
+/** Writes `next()` repeatedly, as fast as it is read, until the other side disconnects. */
 function pour(socket: Socket, next: () => Buffer): void {
   const more = () => {
     while (!socket.destroyed && socket.write(next()));
@@ -21,7 +21,7 @@ function pour(socket: Socket, next: () => Buffer): void {
   more();
 }
 
-/** 256 MiB of zeros in a quarter of one, made when it is first asked for. */
+/** 256 MiB of zeros in a quarter of one, created when first requested. */
 let bomb: Buffer | null = null;
 
 const chunk = (bytes: Buffer) =>
@@ -86,15 +86,15 @@ const TORMENTS = {
 export type TormentName = keyof typeof TORMENTS;
 
 /**
- * A proxy before an honest receiver: it passes on each request whole, and does to the reply what the path says,
- * `/cut-in-body` as an example. Each connection serves one request.
+ * A proxy in front of a normal receiver: it forwards each request completely,
+ * and damages the response as the path says, for example `/cut-in-body`. Each connection serves one request.
  */
 export async function startHell(receiver: string) {
   const open = new Set<Socket>();
   const behind = new URL(receiver);
   const server = createServer((socket) => {
     open.add(socket);
-    socket.on("error", () => socket.destroy()); // the other side has had enough
+    socket.on("error", () => socket.destroy()); // The other side has disconnected.
     socket.on("close", () => open.delete(socket));
     const parts: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => {
@@ -123,7 +123,7 @@ export async function startHell(receiver: string) {
   const port = typeof address === "object" ? address?.port : null;
   return {
     url: (name: TormentName) => `http://127.0.0.1:${port}/${name}`,
-    /** Connections that nobody has ended yet. */
+    /** Connections that are still open. */
     open: () => open.size,
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();
@@ -132,7 +132,7 @@ export async function startHell(receiver: string) {
   };
 }
 
-/** True once the header and as much of a body as it tells of have come. */
+/** Returns true once the header and the body that it announces have arrived. */
 function isWhole(request: Buffer): boolean {
   const from = bodyAt(request);
   if (from < 4) return false;

@@ -15,16 +15,16 @@ type Instead =
 
 export interface Asked {
   method: string;
-  /** Below `/v1/`. */
+  /** Relative to `/v1/`. */
   path: string;
-  /** A segment before the path that carries a key. */
+  /** A path segment that contains a key. */
   segment: string | null;
   parameters: URLSearchParams;
   headers: IncomingMessage["headers"];
   body: string;
 }
 
-/** Credentials that the API takes, in each of the usual ways. */
+/** Credentials that the API accepts, in each of the usual ways. */
 export const SECRETS = {
   token: "tok-0123456789abcdef",
   username: "ada",
@@ -39,28 +39,28 @@ const MAX_SIZE = 100;
 const DEFAULT_SIZE = 20;
 
 /**
- * A typical REST API over a real socket: one list of orders, by date of change, in each of the usual ways to page, with
- * a filter by that date, limits, and all ways to carry credentials. `await using` ends it.
+ * A typical REST API over a real socket: one list of orders, by date of change, in each of the usual ways to page,
+ * with a filter by that date, limits, and all ways to send credentials. `await using` ends it.
  *
  *     /v1/orders          all of them, as a list
  *     /v1/linked          by cursor, the next page in the Link header
  *     /v1/addressed       {items, links: {next}}
  *     /v1/cursors         {data: {orders}, meta: {next_cursor, has_more, total}}; per_page, cursor
- *     /v1/pages           {results, count}; page, per_page; 404 behind the page after the last
+ *     /v1/pages           {results, count}; page, per_page; 404 beyond one empty page after the last
  *     /v1/offsets         {rows, total}; offset, limit
- *     /v1/search          POST of {first, filter: {since}, variables: {after}}, as GraphQL answers
+ *     /v1/search          POST of {first, filter: {since}, variables: {after}}, responses as in GraphQL
  *     /oauth/token        client credentials
  */
 export async function startJsonApi() {
   const state = {
-    /** The size of a page at most, whatever is asked for. */
+    /** Maximum page size, whatever is requested. */
     maxSize: MAX_SIZE,
     /** Requests until the limit is reached. */
     left: Number.POSITIVE_INFINITY,
-    /** Requests that a token of OAuth is good for, and the seconds that it is said to be. */
+    /** Number of requests that an OAuth token is valid for, and its lifetime in seconds as stated. */
     tokenUses: Number.POSITIVE_INFINITY,
     tokenSeconds: 3600,
-    /** Where links to next pages lead. */
+    /** Base URL of links to next pages. */
     linkBase: "",
     instead: (_asked: Asked): Instead | null => null,
     afterPage: (_asked: Asked): void => undefined,
@@ -94,7 +94,7 @@ export async function startJsonApi() {
       })
       .toSorted((a, b) => Date.parse(a.updated_at) - Date.parse(b.updated_at) || a.id - b.id);
 
-  /** One page behind `after`, an opaque cursor, and the cursor of the next. */
+  /** One page after `after`, an opaque cursor, and the next cursor. */
   function slice(all: Order[], after: string | null, size: number) {
     const [at = "", id = ""] = after === null ? [] : Buffer.from(after, "base64url").toString().split(" ");
     const isBehind = (order: Order) =>
@@ -230,7 +230,7 @@ export async function startJsonApi() {
     tokenUrl: `${origin}/oauth/token`,
     state,
     orders,
-    /** Every request but those for tokens. */
+    /** All requests except those for tokens. */
     asked,
     of: (path: string) => asked.filter((each) => each.path === path),
     tokens: () => tokens,

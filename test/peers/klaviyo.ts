@@ -1,30 +1,30 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An item as JSON:API has it, less its type. */
+/** A JSON:API item without its type. */
 export interface Item {
   id: string;
   attributes: Record<string, unknown>;
   relationships?: Record<string, unknown>;
-  /** Of a campaign: the channel of its messages. */
+  /** For a campaign: the channel of its messages. */
   channel?: string;
 }
 
 type Instead = { status: number; headers?: Record<string, string>; body?: string } | "cut" | "silence";
 
 export interface Asked {
-  /** Below `/api/`. */
+  /** Relative to `/api/`. */
   path: string;
   parameters: URLSearchParams;
   headers: IncomingMessage["headers"];
 }
 
-/** What each endpoint takes, as developers.klaviyo.com has it. */
+/** What each endpoint accepts, from developers.klaviyo.com. */
 interface Endpoint {
   type: string;
   scope: string;
   defaultSize: number;
-  /** Null where `page[size]` is no parameter. */
+  /** Null if `page[size]` isn't a parameter. */
   maxSize: number | null;
   sorts: string[];
   filters: Record<string, string[]>;
@@ -144,24 +144,24 @@ class Refused extends Error {
 }
 
 /**
- * An account's API over a real socket, written from developers.klaviyo.com: JSON:API documents, opaque cursors in
- * `links.next`, filters and sorts as each endpoint has them, sparse fields, revisions, scopes, and the two windows of its
- * rate limits. `await using` ends it.
+ * An account's API over a real socket, written from developers.klaviyo.com:
+ * JSON:API documents, opaque cursors in `links.next`, filters and sorts of each endpoint, sparse fields, revisions,
+ * scopes, and the two windows of its rate limits. `await using` ends it.
  */
 export async function startKlaviyo(options: { apiKey?: string; scopes?: string[] } = {}) {
   const { apiKey = "pk_0123456789abcdef" } = options;
   const state = {
     scopes: options.scopes ?? Object.values(ENDPOINTS).map(({ scope }) => scope),
     revisions: ["2025-07-15", "2025-10-15", "2026-01-15"],
-    /** Additional fields that the key may not ask for. */
+    /** Additional fields that the key may not request. */
     denied: [] as string[],
-    /** Attributes that this revision does not know. */
+    /** Attributes that this revision doesn't have. */
     without: [] as string[],
     channels: ["email", "sms", "mobile_push"],
     epoch: 0,
     isRepeating: false,
     nulls: 0,
-    /** Requests of a minute; each endpoint has as many. */
+    /** Requests per minute, for each endpoint. */
     steady: 100_000,
     headers: {} as Record<string, string>,
     instead: (_asked: Asked): Instead | null => null,
@@ -317,10 +317,10 @@ export async function startKlaviyo(options: { apiKey?: string; scopes?: string[]
     apiKey,
     state,
     store,
-    /** Every request that had the right key and a revision. */
+    /** Every request with the right key and a revision. */
     asked,
     of: (path: string) => asked.filter((each) => each.path === path),
-    /** A new minute begins. */
+    /** Starts a new minute. */
     newMinute: () => used.clear(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -360,7 +360,7 @@ interface Condition {
   value: string;
 }
 
-/** `operator(field,value)`, several of them with commas between, or in `and(…)`. */
+/** Parses `operator(field,value)`, or several of them separated by commas or in `and(…)`. */
 function readFilter({ filters }: Endpoint, text: string): Condition[] {
   if (text === "") return [];
   const inner = /^and\((.*)\)$/s.exec(text)?.[1] ?? text;

@@ -5,25 +5,25 @@ import { ECHO, type ModernOptions, startModern } from "./mcp-modern.ts";
 import { adapterOver, quietly, type Stored } from "./openid.ts";
 
 interface Options {
-  /** Of access tokens. */
+  /** Lifetime of access tokens. */
   lifetimeSeconds?: number;
   /** False: clients can't register themselves. */
   registers?: boolean;
   /** False: there are no refresh tokens. */
   offline?: boolean;
-  /** Known from the start. */
+  /** Registered from the start. */
   clients?: object[];
-  /** By tool, the right that it needs besides `tools:read`. */
+  /** By tool, the scope that it needs in addition to `tools:read`. */
   rights?: Record<string, string>;
   modern?: ModernOptions;
 }
 
-/** Tells of each token that is used: whose it is, what for, and with which rights. */
+/** Reports each use of a token: whose it is, what for, and with which scopes. */
 type Use = Pick<Token, "accountId" | "clientId" | "aud" | "scope">;
 
 const SCOPES = "tools:read tools:write";
 
-/** An MCP server that lets in by tokens of an OAuth server beside it: oidc-provider over a real socket. */
+/** An MCP server that accepts tokens of a separate OAuth server: oidc-provider over a real socket. */
 export async function startGuarded({
   lifetimeSeconds = 600,
   registers = true,
@@ -133,19 +133,22 @@ export async function startGuarded({
   return {
     ...peer,
     issuer,
-    /** What the MCP server says of itself; may be changed. */
+    /** The MCP server's description of itself. Can be changed. */
     resource,
-    /** Changes what it does from now on: `failsTokens` is what the token endpoint answers, `refusesAll` the MCP server strict. */
+    /**
+     * Changes its behavior:
+     * `failsTokens` is the response of the token endpoint, `refusesAll` makes the MCP server strict.
+     */
     faults: state,
-    /** Every request to the OAuth server, as `POST /token`. */
+    /** Every request to the OAuth server, such as `POST /token`. */
     requests,
     uses,
-    /** Tokens that were given, as they were. */
+    /** Issued tokens, in plain text. */
     secrets: () =>
       ["AccessToken", "RefreshToken", "AuthorizationCode", "ClientCredentials"].flatMap((model) => [
         ...(kept.get(model)?.keys() ?? []),
       ]),
-    /** Takes none of these any more. */
+    /** Invalidates all of these. */
     forget: (model: "RefreshToken" | "AccessToken" | "Client") => kept.get(model)?.clear(),
     async [Symbol.asyncDispose]() {
       await peer.stop();

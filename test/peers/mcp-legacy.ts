@@ -1,10 +1,13 @@
-/** A server of the Model Context Protocol, revision 2025-11-25: a session, and answers by streams in which it asks back. */
+/**
+ * A server of the Model Context Protocol, revision 2025-11-25, with a session,
+ * and with streamed responses in which it sends requests of its own.
+ */
 export function startLegacy(
   options: { version?: string; tools?: object[]; pings?: number; breaksOff?: number } = {},
 ) {
   const sessions = new Set<string>();
   const pongs: unknown[] = [];
-  /** By which event each stream was taken up again. */
+  /** The event from which each stream was resumed. */
   const resumed: (string | null)[] = [];
   let held: object | null = null;
   const ended: string[] = [];
@@ -78,7 +81,7 @@ export function startLegacy(
     pongs,
     resumed,
     ended,
-    /** Forgets all sessions, as a server does that starts anew. */
+    /** Deletes all sessions, as a restart of the server does. */
     forget: () => sessions.clear(),
     stop: () => server.stop(true),
   };

@@ -1,4 +1,4 @@
-/** A server of the Model Context Protocol, revision 2026-07-28, as its specification has it, and faulty on demand. */
+/** A server of the Model Context Protocol, revision 2026-07-28, built from its specification, and faulty on demand. */
 
 export interface ModernTool {
   name: string;
@@ -10,27 +10,27 @@ export interface ModernTool {
 
 export interface ModernOptions {
   tools?: ModernTool[];
-  /** Tools on each page of the list. */
+  /** Number of tools on each page of the list. */
   pageSize?: number;
-  /** Gives the same cursor for ever. */
+  /** Returns the same cursor forever. */
   repeatsCursor?: boolean;
-  /** Answers calls with a stream instead of JSON. */
+  /** Responds to calls with a stream instead of JSON. */
   streams?: boolean;
-  /** Sends a comment again and again, and never an answer. */
+  /** Sends comments repeatedly, and never a response. */
   drips?: boolean;
   /** Redirects everything there. */
   redirectsTo?: string;
-  /** Answers any request with this status and body. */
+  /** Responds to all requests with this status and body. */
   refuses?: { status: number; body?: object; headers?: Record<string, string> };
-  /** What a call gives back; the arguments by default. */
+  /** Result of a call. Default: its arguments. */
   result?: (name: string, input: Record<string, unknown>) => object;
-  /** The token that is asked for. */
+  /** The required token. */
   token?: string;
-  /** Answers a request in place of the server; null lets it through. */
+  /** Responds to a request instead of the server. Null passes it on. */
   guard?: (request: Request, name: string | null) => Promise<Response | null>;
   /** Documents of its host, by path. */
   documents?: Record<string, object>;
-  /** Asks back before it answers a call: what it then gives, for what was answered. */
+  /** Sends requests of its own before the result of a call, which depends on their answers. */
   asks?: { inputRequests?: object; requestState?: string; isNeverContent?: boolean };
 }
 
@@ -141,10 +141,10 @@ export function startModern(options: ModernOptions = {}) {
   });
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,
-    /** Changes what the server does from now on. */
+    /** Changes the server's behavior. */
     state,
     heard,
-    /** How often somebody went away from a call that dripped. */
+    /** Number of clients that disconnected from a dripping call. */
     closed: () => closed,
     stop: () => server.stop(true),
   };

@@ -1,39 +1,39 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One thing that a model does in its reply. */
+/** One action of a model in its reply. */
 export type Move =
   | { text: string }
   | { reasoning: string }
-  /** A call; `arguments` is sent as it is, in pieces. */
+  /** A call; `arguments` is sent unchanged, in pieces. */
   | { call: string; arguments: unknown; id?: string }
-  /** Nothing for so many milliseconds. */
+  /** Nothing for this many milliseconds. */
   | { pause: number }
-  /** Nothing until the test lets it go on. */
+  /** Nothing until the test resolves it. */
   | { hold: Promise<unknown> }
-  /** Goes on once this is true, as when what was sent has been read. */
+  /** Continues once this is true, for example when the text so far has been read. */
   | { until: () => boolean }
-  /** The connection ends in the middle. */
+  /** The connection closes in the middle. */
   | { cut: true }
-  /** An error in the midst of the stream. */
+  /** An error within the stream. */
   | { error: { type: string; message: string } }
-  /** Bytes as they are. */
+  /** Bytes, unchanged. */
   | { raw: string }
-  /** Text without end, in pieces of so many characters, until the other side goes. */
+  /** Endless text, in pieces of this many characters, until the other side disconnects. */
   | { flood: number };
 
-/** A whole reply: what the model does, or a refusal before it begins. */
+/** A complete reply: what the model does, or an error before it begins. */
 export type Script =
   | { moves: readonly Move[]; usage?: { input: number; output: number }; reason?: string }
   | { status: number; body?: unknown; headers?: Record<string, string> };
 
-/** A request as the peer heard it. */
+/** A request as the peer received it. */
 export interface Heard {
   path: string;
   headers: Record<string, string | string[] | undefined>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into requests of both protocols
   body: any;
-  /** Resolves when the other side has gone, before the reply was whole or after. */
+  /** Resolves when the other side has disconnected, before or after the reply was complete. */
   gone: Promise<void>;
 }
 
@@ -51,15 +51,15 @@ export const calls = (name: string, input: unknown, id?: string): Script => ({
   usage: { input: 20, output: 10 },
 });
 
-/** The replies in order, or what is made of each request. */
+/** The replies in order, or a function of each request. */
 export type ModelScript = readonly Script[] | ((heard: Heard, turn: number) => Script | Promise<Script>);
 
 const nextOf = (script: ModelScript) =>
   typeof script === "function" ? script : (_: Heard, turn: number) => script[turn];
 
 /**
- * A model at a real socket, that speaks chat completions at `/v1` and Anthropic's Messages at its root, and does what
- * its script says: each request takes the next one, or what `script` makes of the request. `models` is its list of models.
+ * A model at a real socket, with chat completions at `/v1` and Anthropic's Messages at its root, that follows its
+ * script: each request takes the next reply, or what `script` returns for it. `models` is its list of models.
  */
 export async function startModel(script: ModelScript, models: readonly object[] = []) {
   const heard: Heard[] = [];
@@ -103,7 +103,7 @@ export async function startModel(script: ModelScript, models: readonly object[] 
     },
     anthropicEnv: { ANTHROPIC_BASE_URL: origin, ANTHROPIC_API_KEY: "the-key-of-the-model" },
     heard,
-    /** From now on it does what this script says, and forgets what it has heard. */
+    /** Replaces the script, and forgets the requests so far. */
     play(other: ModelScript) {
       next = nextOf(other);
       heard.length = 0;
@@ -125,11 +125,11 @@ const writer =
       response.write(`${event ? `event: ${event}\n` : ""}data: ${JSON.stringify(data)}\n\n`);
   };
 
-/** Pieces of a text, so that what is read is put together. */
+/** Splits a text, so that reading it requires joining. */
 const pieces = (text: string): string[] => text.match(/[\s\S]{1,7}/g) ?? [];
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** True where the stream has ended by the move. */
+/** Returns true if the action has ended the stream. */
 async function common(response: ServerResponse, move: Move): Promise<boolean> {
   if ("pause" in move) await Bun.sleep(move.pause);
   if ("hold" in move) await move.hold;

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { testCertificate } from "../support/certificate.ts";
 
-/** What a server of version 8 says first: that it speaks protocol 10, and that it has TLS. */
+/** The initial packet of a version 8 server: protocol 10, with TLS. */
 function greeting(): Buffer {
   const capabilities = Buffer.alloc(4);
   capabilities.writeUInt32LE(0xffffff & ~0x20);
@@ -27,8 +27,8 @@ function refusal(sequence: number, code: number, message: string): Buffer {
 }
 
 /**
- * The door of a MySQL server that takes TLS connections alone, with a certificate that nobody vouches for. It lets no
- * one in: over TLS the password is wrong, in the clear TLS is asked for. `await using` ends it.
+ * The front of a MySQL server that only accepts TLS connections, with an untrusted certificate. It accepts no sign-in:
+ * over TLS the password is wrong, in plain text TLS is required. `await using` ends it.
  */
 export async function startMysqlDoor() {
   const sockets = new Set<Socket>();
@@ -40,7 +40,7 @@ export async function startMysqlDoor() {
       socket.end(refusal(3, 1045, "Access denied for user"));
     });
   });
-  inner.on("tlsClientError", () => undefined); // a client that does not trust the certificate goes away
+  inner.on("tlsClientError", () => undefined); // A client that doesn't trust the certificate disconnects.
   await new Promise<void>((resolve) => inner.listen(0, "127.0.0.1", resolve));
   const door = createServer((socket) => {
     sockets.add(socket);
@@ -55,14 +55,14 @@ export async function startMysqlDoor() {
       const onward = connect((inner.address() as AddressInfo).port, "127.0.0.1");
       sockets.add(onward);
       onward.on("error", () => socket.destroy());
-      onward.write(first.subarray(36)); // what asks for TLS has 36 bytes; the handshake may follow at once
+      onward.write(first.subarray(36)); // The TLS request has 36 bytes; the handshake may follow immediately.
       socket.pipe(onward).pipe(socket);
     });
   });
   await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve));
   return {
     port: (door.address() as AddressInfo).port,
-    /** How each client that came so far as to sign in did so. */
+    /** How each client that got to signing in did so. */
     tries,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

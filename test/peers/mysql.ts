@@ -4,10 +4,10 @@ import type { EventEmitter } from "node:events";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import mysql from "mysql2";
 
-/** What the library's server mode has and its types leave out. */
+/** Members of the library's server mode that its types lack. */
 interface ServerConnection extends EventEmitter {
   stream: Socket;
-  /** Each command counts its packets anew, which the library leaves to its user. */
+  /** Each command restarts the count of packets, which the library leaves to its user. */
   sequenceId: number;
   serverHandshake(options: object): void;
   writeOk(): void;
@@ -22,7 +22,7 @@ type Cell = string | number | bigint | null;
 
 const SYSTEM_ROWS = [["mysql", "user", "BASE TABLE"]] as const;
 
-/** All that a server of version 8 offers, without TLS (2^11) and without the newer end of a result (2^24). */
+/** All capabilities of a version 8 server, except TLS (2^11) and the newer end of a result (2^24). */
 const CAPABILITIES = 0xffffff & ~0x800 & ~0x20;
 const UTF8MB4 = 45;
 const VAR_STRING = 253;
@@ -30,8 +30,8 @@ const VAR_STRING = 253;
 export const mysqlUser = { user: "reader", password: "pa'ss\"word" };
 
 /**
- * A server that speaks MySQL's protocol over a real socket, by the server mode of mysql2, and answers from SQLite:
- * sign-in with a scrambled password, databases and rights, `information_schema`, the errors' numbers. It has no TLS.
+ * A server with MySQL's protocol over a real socket, by the server mode of mysql2, with data from SQLite:
+ * sign-in with a scrambled password, databases and permissions, `information_schema`, the error numbers. It has no TLS.
  * `await using` ends it.
  */
 export async function startMysql() {
@@ -47,16 +47,16 @@ export async function startMysql() {
   const killed: number[] = [];
   const state = {
     password: mysqlUser.password,
-    /** Databases that exist and that the user may not use. */
+    /** Databases that exist but that the user can't access. */
     forbidden: ["secret"],
-    /** The connection breaks after so many rows of a table. */
+    /** The connection breaks after this many rows of a table. */
     cutAfter: Number.POSITIVE_INFINITY,
-    /** A result stays away for ever, until it is killed. */
+    /** A result never arrives, until the query is killed. */
     isStuck: false,
     refusal: null as { code: number; message: string } | null,
   };
   const sockets = new Map<number, Socket>();
-  // The types say that `createServer` starts it; a listener is all that it takes.
+  // The types say that `createServer` starts it, but its only argument is a listener.
   const server = (
     mysql as unknown as {
       createServer(): EventEmitter & { listen(...args: unknown[]): unknown; _server: NetServer };
@@ -77,7 +77,7 @@ export async function startMysql() {
       answer(connection, sql);
       connection.sequenceId = 0;
     };
-    connection.on("stmt_prepare", take); // the library's name for SET
+    connection.on("stmt_prepare", take); // The library's name for SET.
     connection.on("query", take);
     connection.serverHandshake({
       protocolVersion: 10,
@@ -148,7 +148,7 @@ export async function startMysql() {
     killed,
     state,
     config: { host: "127.0.0.1", port, database: "shop" },
-    /** Makes or replaces a table; `columns` has MySQL's types, rows have the texts that MySQL shows. */
+    /** Creates or replaces a table; `columns` has MySQL's types, rows have the texts that MySQL shows. */
     table(schema: string, name: string, columns: Record<string, string>, rows: Cell[][]) {
       if (!schemas.has(schema)) db.run(`ATTACH ':memory:' AS ${quote(schema)}`);
       schemas.add(schema);
@@ -186,7 +186,7 @@ export async function startMysql() {
         for (const row of rows) insert.run(...row);
       })();
     },
-    /** Runs SQLite's SQL on the tables, to change them. */
+    /** Runs SQLite SQL on the tables, to change them. */
     change: (sql: string) => void db.run(sql),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets.values()) socket.destroy();
@@ -222,7 +222,7 @@ function isPassword({ authPluginData1, authPluginData2, authToken }: SignIn, pas
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** What of MySQL's language the provider writes, in SQLite's. */
+/** Translates the MySQL that the provider writes to SQLite. */
 const translated = (sql: string): string =>
   sql
     .replace(/_utf8mb4 X'([0-9a-f]*)'/g, "CAST(X'$1' AS TEXT)")

@@ -1,28 +1,28 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Where a system differs from RFC 6749. */
+/** How a system deviates from RFC 6749. */
 interface Oddities {
-  /** Refresh tokens come only where `access_type=offline` was asked for (Google). */
+  /** Refresh tokens are only issued with `access_type=offline` (Google). */
   needsOffline?: boolean;
-  /** Each refresh gives another refresh token; the one before is spent, and its use ends all (Xero, HubSpot). */
+  /** Each refresh returns another refresh token; using the previous one again revokes everything (Xero, HubSpot). */
   rotates?: boolean;
-  /** `expires_in` is a text (QuickBooks). */
+  /** `expires_in` is a string (QuickBooks). */
   textSeconds?: boolean;
-  /** Refusals come as 200 (GitHub, Slack). */
+  /** Errors have status 200 (GitHub, Slack). */
   errorsAs200?: boolean;
-  /** Rights that are granted whatever was asked for. */
+  /** Granted scopes, whatever was requested. */
   grants?: string;
-  /** Left out with null. */
+  /** Omitted if null. */
   tokenType?: string | null;
-  /** Replies of the token endpoint are forms. */
+  /** Responses of the token endpoint are forms. */
   formReplies?: boolean;
-  /** Parameters under other names (Amazon). */
+  /** Parameters with other names (Amazon). */
   names?: { client: string; code: string };
-  /** Says who answers (RFC 9207). */
+  /** Identifies the issuer (RFC 9207). */
   issuer?: string;
   noRefresh?: boolean;
-  /** A refresh gives the access token that is there, with more time (Salesforce). */
+  /** A refresh returns the existing access token, extended (Salesforce). */
   keepsToken?: boolean;
 }
 
@@ -36,8 +36,8 @@ interface Grant {
 }
 
 /**
- * An HTTP API whose people sign in by OAuth 2.0 (authorization code with PKCE), at one origin: `/authorize` lets
- * everybody in at once, `/token` is strict, `/api/me` and `/api/items` take a token. `await using` ends it.
+ * An HTTP API whose users sign in by OAuth 2.0 (authorization code with PKCE), at one origin: `/authorize` accepts
+ * everyone immediately, `/token` is strict, `/api/me` and `/api/items` require a token. `await using` ends it.
  */
 export async function startOAuthApi(odd: Oddities = {}) {
   const codes = new Map<
@@ -54,14 +54,14 @@ export async function startOAuthApi(odd: Oddities = {}) {
     /** Milliseconds that a refresh takes. */
     delayMs: 0,
     refreshes: 0,
-    /** Instead of an answer of the token endpoint. */
+    /** Instead of the token endpoint's response. */
     instead: null as { status: number; body: string } | null,
     denies: false,
-    /** Takes no access token at all. */
+    /** Rejects all access tokens. */
     isShut: false,
-    /** Hears of each refresh, when its token is spent and nothing is answered yet. */
+    /** Called for each refresh, when its token is used up and no response is sent yet. */
     asked: (() => undefined) as () => void,
-    /** Hears of each refresh, right after its answer was sent. */
+    /** Called for each refresh, right after its response was sent. */
     answered: (() => undefined) as () => void,
     now: () => Date.now(),
   };
@@ -131,7 +131,7 @@ export async function startOAuthApi(odd: Oddities = {}) {
       state.refreshes++;
       const sent = form.get("refresh_token") ?? "";
       const family = spent.get(sent);
-      if (family) family.isRevoked = true; // whoever comes with a spent token may have stolen it
+      if (family) family.isRevoked = true; // A used token may have been stolen.
       const grant = grants.find((each) => each.refreshToken === sent && !each.isRevoked);
       if (!grant) return refuse("invalid_grant");
       if (odd.rotates) {
@@ -180,11 +180,11 @@ export async function startOAuthApi(odd: Oddities = {}) {
     state,
     requests,
     authorizations,
-    /** Ends every access token, as time does. */
+    /** Expires every access token. */
     endTokens: () => {
       for (const held of tokens.values()) held.until = 0;
     },
-    /** Takes the app's access away. */
+    /** Revokes the app's access. */
     revoke: () => {
       for (const grant of grants) grant.isRevoked = true;
     },

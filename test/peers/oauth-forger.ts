@@ -1,20 +1,20 @@
 import { startModern } from "./mcp-modern.ts";
 
-/** What is said wrongly; `OWN` in a text is the forger's own origin. */
+/** What is forged; `OWN` in a text is the forger's own origin. */
 interface Forgery {
-  /** Where the MCP server says that it is described. */
+  /** URL where the MCP server says that its metadata is. */
   metadataUrl?: string;
-  /** What it calls itself. */
+  /** The resource that it claims to be. */
   resource?: string;
-  /** Who it says lets people in. */
+  /** The authorization servers that it names. */
   issuers?: string[];
-  /** Of the OAuth server's description. */
+  /** Fields of the OAuth server's metadata. */
   server?: Record<string, unknown>;
-  /** What its token endpoint gives. */
+  /** Response of its token endpoint. */
   token?: () => Response;
 }
 
-/** An MCP server and an OAuth server that describe themselves as they are told to; they let in nobody. */
+/** An MCP server and an OAuth server with forged metadata. They accept no one. */
 export async function startForgedSignIn({
   metadataUrl,
   resource,

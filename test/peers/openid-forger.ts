@@ -1,11 +1,11 @@
 import { createHmac, createPublicKey } from "node:crypto";
 
-/** What the next ID token is made of. */
+/** What the next ID token contains. */
 interface Forgery {
   claims?: Record<string, unknown>;
   /**
-   * Signed by a key that the provider doesn't show, or by none; `shown`: by one that the token brings along; `public`:
-   * with HS256, whose secret is the provider's public key.
+   * Signed by a key that the provider doesn't publish, or by none; `shown`: by one included in the token; `public`:
+   * with HS256, with the provider's public key as the secret.
    */
   key?: "own" | "another" | "none" | "shown" | "public";
   header?: Record<string, unknown>;
@@ -20,7 +20,7 @@ const RSA = {
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** A provider that gives whatever ID token it is told to; it asks nobody anything. */
+/** A provider that issues any ID token, without asking a user. */
 export async function startForger(client: { id: string }) {
   const pair = () => crypto.subtle.generateKey(RSA, true, ["sign", "verify"]) as Promise<CryptoKeyPair>;
   const [own, another] = await Promise.all([pair(), pair()]);

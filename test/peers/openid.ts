@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the provider says of a person, by the scopes `profile` and `email`. */
+/** What the provider says about a user, by the scopes `profile` and `email`. */
 type Claims = Record<string, unknown>;
 
 interface Options {
-  /** By login, which is the subject too. */
+  /** By login, which is also the subject. */
   people?: Record<string, Claims>;
-  /** Puts the claims into the ID token; else they are at the userinfo endpoint alone. */
+  /** Puts the claims into the ID token. Otherwise, only the userinfo endpoint has them. */
   claimsInIdToken?: boolean;
-  /** Of access tokens. */
+  /** Lifetime of access tokens. */
   lifetimeSeconds?: number;
   /** A claim of the scope `profile` that lists groups. */
   groupsClaim?: string;
@@ -33,7 +33,7 @@ const PEOPLE: Record<string, Claims> = {
 
 const CLIENT = { id: "weir", secret: "a secret of:weir+and/its provider" };
 
-/** oidc-provider over a real socket, with its own form to sign in by. `await using` ends it. */
+/** oidc-provider over a real socket, with its own sign-in form. `await using` ends it. */
 export async function startOpenId(options: Options = {}) {
   const people = { ...PEOPLE, ...options.people };
   const kept = new Map<string, Map<string, Stored>>();
@@ -62,26 +62,26 @@ export async function startOpenId(options: Options = {}) {
   return {
     issuer,
     people,
-    /** Every request that came in, as `GET /auth`. */
+    /** Every request received, such as `GET /auth`. */
     requests,
     env: {
       WEIR_OIDC_ISSUER: issuer,
       WEIR_OIDC_CLIENT_ID: CLIENT.id,
       WEIR_OIDC_CLIENT_SECRET: CLIENT.secret,
     },
-    /** Takes the Weir at `origin` as its client; until then it answers nothing. */
+    /** Registers the server at `origin` as its client. Until then, it responds to nothing. */
     async register(origin: string) {
       const made = await quietly(
         async () => new Provider(issuer, configuration(origin, people, kept, options)),
       );
       handle = made.callback();
     },
-    /** How many refresh tokens it would still take. */
+    /** Number of valid refresh tokens. */
     refreshTokens: () => kept.get("RefreshToken")?.size ?? 0,
-    /** Takes none of them any more. */
+    /** Invalidates all of them. */
     forgetRefreshTokens: () => kept.get("RefreshToken")?.clear(),
     stop,
-    /** At the same address again, with all that it knew. */
+    /** At the same address again, with all of its state. */
     async restart() {
       server ??= await listen(port);
     },
@@ -144,7 +144,7 @@ export interface Stored {
   consumed?: number;
 }
 
-/** Rows in memory, by model and id. */
+/** Rows in memory, by model and ID. */
 export function adapterOver(kept: Map<string, Map<string, Stored>>) {
   return class {
     readonly #rows: Map<string, Stored>;
@@ -179,7 +179,7 @@ export function adapterOver(kept: Map<string, Map<string, Stored>>) {
   };
 }
 
-/** It warns of its runtime and of being set up for tests, both of which are so. */
+/** It warns about its runtime and test settings, both of which are intended. */
 export async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const { info, warn } = console;
   Object.assign(console, { info: () => undefined, warn: () => undefined });

@@ -19,9 +19,9 @@ type Ran = { refused: string } | { data?: unknown; errors?: readonly { message: 
 type Line = Record<string, unknown>;
 
 /**
- * Bulk operations of a shop, as shopify.dev describes them: a query that takes its time, at most one at once before
- * version 2026-01 and five since, refused where it has a connection inside of a list or a parent without its id, and
- * a file of lines, whose children name their parent and stand behind it only where that was asked for.
+ * Bulk operations of a shop, as shopify.dev describes them: a query that takes a while, at most one at once before
+ * version 2026-01 and five since, rejected if it has a connection inside a list or a parent without its ID,
+ * and a file of lines, whose children name their parent and follow it only if that was requested.
  */
 export function openBulk(baseUrl: () => string, run: (query: string) => Promise<Ran> | Ran) {
   const operations: BulkOperation[] = [];
@@ -29,23 +29,23 @@ export function openBulk(baseUrl: () => string, run: (query: string) => Promise<
   const looked = new Map<string, number>();
   const ran = new Map<string, { lines: Promise<Ran>; isGrouped: boolean }>();
   const state = {
-    /** An operation is looked at so often before it ends. */
+    /** Number of polls before an operation ends. */
     looks: 2,
     /** How the next ones end. */
     ending: { status: "COMPLETED", errorCode: null as string | null },
-    /** So many more addresses that are given out are no good any more. */
+    /** Number of further URLs that have already expired. */
     expired: 0,
-    /** Downloads that break off after so many lines, one after the other. */
+    /** Downloads that break off after this many lines, one after the other. */
     cuts: [] as number[],
-    /** Downloads in which nothing more comes after so many lines, one after the other. */
+    /** Downloads that stall after this many lines, one after the other. */
     stalls: [] as number[],
-    /** Lines that the file lacks, although they were counted. */
+    /** Lines that are missing from the file, although they were counted. */
     lost: 0,
-    /** What its file is written in. */
+    /** Encoding of its file. */
     encoding: "utf8" as BufferEncoding,
-    /** The file is in no order, whatever was asked for. */
+    /** Whether the file is unordered, whatever was requested. */
     isUnruly: false,
-    /** What another client has under way. */
+    /** Number of another client's operations in progress. */
     others: 0,
   };
   const downloads: IncomingMessage[] = [];
@@ -85,13 +85,13 @@ export function openBulk(baseUrl: () => string, run: (query: string) => Promise<
       operations.push(operation);
       return { bulkOperation: operation, userErrors: [] };
     },
-    /** All operations are gone, as after ten days. */
+    /** Deletes all operations, as after ten days. */
     forget() {
       for (const list of [operations, downloads]) list.length = 0;
       for (const map of [files, looked, ran]) map.clear();
     },
     current: () => operations.at(-1) ?? null,
-    /** The operation as one look more finds it. */
+    /** Returns the operation, after one more poll. */
     async find(id: string): Promise<BulkOperation | null> {
       const operation = operations.find((each) => each.id === id);
       if (!operation) return null;
@@ -151,7 +151,10 @@ export function openBulk(baseUrl: () => string, run: (query: string) => Promise<
   return bulk;
 }
 
-/** Each object of a connection as a line of its own; without order children come after all that have none. */
+/**
+ * Returns each object of a connection as a separate line.
+ * Without order, children come after all objects that have none.
+ */
 function linesOf(data: unknown, isGrouped: boolean): Line[] {
   const roots: Line[] = [];
   const below: Line[] = [];

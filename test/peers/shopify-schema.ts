@@ -11,7 +11,7 @@ const connections = ["Order", "Customer", "Product", "InventoryItem", "Location"
 
 const paging = "first: Int, after: String, last: Int, before: String, reverse: Boolean";
 
-/** The part of the GraphQL Admin API that an extract reads, as shopify.dev describes its types. */
+/** The part of the GraphQL Admin API that an extract reads, from the types on shopify.dev. */
 export const shopifySchema: GraphQLSchema = buildSchema(`
   scalar DateTime scalar Decimal scalar Money scalar UnsignedInt64
   enum OrderSortKeys { CREATED_AT ID ORDER_NUMBER PROCESSED_AT UPDATED_AT }

@@ -19,12 +19,14 @@ interface Options {
   shop?: string;
   token?: string;
   scopes?: string[];
-  /** Points: how many there are, and how many come back in a second. */
+  /** Points: the maximum, and how many are restored per second. */
   points?: { maximum: number; restoreRate: number };
   maxQueryCost?: number;
 }
 
-/** What comes instead of an answer: a reply of another kind, a cut connection, or silence until the client goes. */
+/**
+ * What is sent instead of a response: another response, a closed connection, or silence until the client disconnects.
+ */
 type Instead = { status: number; headers?: Record<string, string>; body?: string } | "cut" | "silence";
 
 export interface Asked {
@@ -51,27 +53,26 @@ const SCOPES: Record<string, string> = {
 
 /**
  * A shop's GraphQL Admin API over a real socket, written from shopify.dev: scopes, connections with opaque cursors,
- * searches by date and id, points with a leaky bucket and the cost of one query, errors in GraphQL's way. `await using`
- * ends it.
+ * searches by date and ID, points with a leaky bucket and the cost of one query, GraphQL errors. `await using` ends it.
  */
 export async function startShopify(options: Options = {}) {
   const { shop = "acme.myshopify.com", token = "shpat_0123456789abcdef", maxQueryCost = 1_000 } = options;
   const state = {
     scopes: options.scopes ?? [...ALL_SCOPES, "read_locations"],
     points: options.points ?? { maximum: 100_000, restoreRate: 100_000 },
-    /** Grows when cursors given out so far are taken no more. */
+    /** Incremented to invalidate all cursors issued so far. */
     epoch: 0,
-    /** The first item of a page is the last of the page before. */
+    /** Whether the first item of a page is the last one of the previous page. */
     isRepeating: false,
-    /** So many nulls stand among each page's objects. */
+    /** Number of nulls among each page's objects. */
     nulls: 0,
-    /** Fields that this version has not, as `Type.field`. */
+    /** Fields that this version doesn't have, as `Type.field`. */
     without: new Set<string>(),
     headers: {} as Record<string, string>,
     now: () => Date.now(),
-    /** Asked before each answer. */
+    /** Called before each response. */
     instead: (_asked: Asked): Instead | null => null,
-    /** Told after each page that was given, so that the shop can change meanwhile. */
+    /** Called after each page, so that the shop can change in the meantime. */
     afterPage: (_asked: Asked): void => undefined,
   };
   const store: Record<string, Thing[]> = {
@@ -81,7 +82,7 @@ export async function startShopify(options: Options = {}) {
     inventoryItems: [],
     locations: [],
   };
-  /** Those of the app, with their ends. */
+  /** Tokens of the app, with their expiry. */
   const tokens = new Map<string, number>();
   const bulk = openBulk(() => baseUrl, runBulk);
   const asked: Asked[] = [];
@@ -114,14 +115,14 @@ export async function startShopify(options: Options = {}) {
     return value ?? null;
   };
 
-  /** All of a connection, as a bulk operation has it, without regard to pages. */
+  /** A complete connection, as in a bulk operation, without pages. */
   function whole(all: Thing[], args: Record<string, unknown>, info: GraphQLResolveInfo) {
     const isRoot = info.path.prev === undefined;
     const found = isRoot ? all.filter((thing) => matches(thing, String(args.query ?? ""))) : all;
     return { edges: found.map((node) => ({ node, cursor: "" })) };
   }
 
-  /** The data of a bulk operation's query, which may be read as far as the token may. */
+  /** The data of a bulk operation's query, within the token's scopes. */
   async function runBulk(query: string) {
     const document = parse(`query bulk ${query}`);
     const faults = validate(shopifySchema, document).map(({ message }) => message);
@@ -273,12 +274,12 @@ export async function startShopify(options: Options = {}) {
     token,
     state,
     store,
-    /** How many tokens the app got. */
+    /** Number of tokens issued to the app. */
     issued: () => tokens.size,
-    /** Every query that had the right token. */
+    /** Every query with the right token. */
     asked,
     of: (name: string) => asked.filter((each) => each.name === name),
-    /** Sets the bucket: how many points there are, at most, and how fast they come back. */
+    /** Sets the bucket: available points, the maximum, and the restore rate. */
     setPoints(points: { maximum: number; restoreRate: number; available?: number }) {
       state.points = points;
       available = points.available ?? points.maximum;
@@ -308,7 +309,7 @@ function compare(a: readonly [string, number], b: readonly [string, number]): nu
   return a[1] - b[1];
 }
 
-/** Shopify's search syntax, of which `field:>=value` with AND between is used here. */
+/** Shopify's search syntax, of which `field:>=value` with AND is used here. */
 function matches(thing: Thing, search: string): boolean {
   return search
     .split(" AND ")
@@ -330,7 +331,7 @@ function matches(thing: Thing, search: string): boolean {
     });
 }
 
-/** The thing with this id, however deep it lies. */
+/** Finds the object with this ID, at any depth. */
 function find(value: unknown, id: string): Thing | null {
   if (typeof value !== "object" || value === null) return null;
   if ((value as Thing).id === id && Object.keys(value).length > 1) return value as Thing;

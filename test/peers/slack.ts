@@ -1,6 +1,8 @@
 import { startReceiver } from "../support/receiver.ts";
 
-/** What an incoming webhook of Slack answers (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
+/**
+ * Responses of a Slack incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks).
+ */
 const ANSWERS = {
   ok: [200, "ok"],
   invalid_payload: [400, "invalid_payload"],
@@ -17,7 +19,9 @@ interface Message {
   blocks: { type: string; text: { type: string; text: string } }[];
 }
 
-/** Slack's side of an incoming webhook. It checks messages as Slack does, and answers `answers` in turn, then ok. */
+/**
+ * Slack's side of an incoming webhook. It checks messages as Slack does, and responds with `answers` in turn, then ok.
+ */
 export function startSlack(answers: SlackAnswer[] = []) {
   const messages: Message[] = [];
   const receiver = startReceiver((seen) => {
@@ -28,9 +32,9 @@ export function startSlack(answers: SlackAnswer[] = []) {
   });
   return {
     ...receiver,
-    /** An address as Slack gives them out. */
+    /** A URL in the format of Slack. */
     address: `${receiver.url}/services/T0001/B0001/aSecretOfTheWebhook`,
-    /** The messages that it took. */
+    /** The accepted messages. */
     messages,
   };
 }

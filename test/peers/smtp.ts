@@ -2,26 +2,26 @@ import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { testCertificate } from "../support/certificate.ts";
 
-/** A mail that was accepted. */
+/** An accepted email. */
 export interface Received {
-  /** Of the envelope. */
+  /** From the envelope. */
   from: string;
   to: string[];
-  /** Header fields by their names in lower case. */
+  /** Header fields by lower-case name. */
   headers: Record<string, string>;
-  /** Decoded, line feeds alone; of a mail with both, what is not HTML. */
+  /** Decoded, with line feeds only. For an email with both, the part that isn't HTML. */
   text: string;
-  /** Null in a mail without. */
+  /** Null for an email without HTML. */
   html: string | null;
   attachments: Attached[];
-  /** The whole message as it came. */
+  /** The whole message as received. */
   raw: string;
   isSecure: boolean;
-  /** Who sent it, where the server asked. */
+  /** Who sent it, if the server required a sign-in. */
   user: string | null;
 }
 
-/** A file of a mail, decoded. */
+/** An attachment, decoded. */
 interface Attached {
   name: string;
   type: string;
@@ -31,11 +31,11 @@ interface Attached {
 interface SmtpOptions extends SMTPServerOptions {
   user?: string;
   password?: string;
-  /** Once it resolves, the sender hears that a mail was taken. */
+  /** The sender is told that an email was accepted once this resolves. */
   answer?: () => Promise<void>;
 }
 
-/** A mail server on a free port of this machine. With `user` it takes mail from who signs in so. */
+/** A mail server on a free port of this machine. With `user`, it requires this sign-in. */
 export async function startSmtp(options: SmtpOptions = {}) {
   const { user, password, answer = async () => undefined, ...rest } = options;
   const received: Received[] = [];
@@ -69,15 +69,15 @@ export async function startSmtp(options: SmtpOptions = {}) {
     },
     ...rest,
   });
-  server.on("error", () => undefined); // a client that trusts nobody goes away in the middle
+  server.on("error", () => undefined); // A client that doesn't trust the certificate disconnects in the middle.
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const { port } = server.server.address() as AddressInfo;
   return {
     port,
-    /** PEM; who trusts it trusts this server. */
+    /** PEM of the authority to trust. */
     authority,
     received,
-    /** The only link in the newest mail to this address. */
+    /** The only link in the newest email to this address. */
     linkTo(address: string): URL {
       const mail = received.findLast(({ to }) => to.includes(address));
       const [link = ""] = /https?:\/\/\S+/.exec(mail?.text ?? "") ?? [];
@@ -102,7 +102,7 @@ function read(raw: string): Pick<Received, "headers" | "text" | "html" | "attach
   return { headers: whole.headers, text, html: of("text/html") ?? null, attachments };
 }
 
-/** The parts of a mail that have no parts themselves. */
+/** The leaf parts of an email. */
 function partsOf(whole: Part): Part[] {
   const [, boundary] = /^multipart\/\w+;.*boundary="([^"]+)"/.exec(whole.headers["content-type"] ?? "") ?? [];
   if (boundary === undefined) return [whole];
@@ -112,7 +112,7 @@ function partsOf(whole: Part): Part[] {
 
 interface Part {
   headers: Record<string, string>;
-  /** As it was sent. */
+  /** As sent. */
   body: string;
   /** Decoded. */
   text: string;

@@ -14,7 +14,7 @@ interface Turn {
   after: number;
 }
 
-/** A list of numbered rows whose cursors are positions, and which gives `most` of them before it refuses. */
+/** A list of numbered rows whose cursors are positions, and which returns `most` of them before it refuses. */
 function listOf(rows: { id: string; at: string }[], size: number, most = Number.POSITIVE_INFINITY) {
   const turns: Turn[] = [];
   const walk: PageWalk<Turn> = {
@@ -66,7 +66,7 @@ describe("a walk through pages", () => {
     const { walk, turns } = listOf(rows(70, 3), 10, 30);
     expect(await read(walk)).toEqual(ids(70));
     expect(turns.filter(({ after }) => after >= 30).length).toBeGreaterThan(1);
-    const stuck = listOf(rows(70, 50), 10, 30).walk; // what is level is more than the list gives
+    const stuck = listOf(rows(70, 50), 10, 30).walk; // More rows tie than the list returns.
     expect(await failure(read(stuck))).toMatchObject({ code: "upstream", retryable: true });
     expect(await failure(read({ ...listOf(rows(70, 3), 10, 0).walk }))).toMatchObject({ retryable: true });
   });

@@ -11,7 +11,7 @@ import { definitionOf } from "../support/json-api.ts";
 import { failure, link } from "../support/link.ts";
 import { freePort } from "../support/postgres.ts";
 
-/** The least that each provider takes, at an address where nobody listens. */
+/** The minimum config of each provider, at an address where nobody listens. */
 const unreachable = (
   port: number,
 ): Record<string, { config: JsonObject; credentials: Record<string, string> } | undefined> => ({
@@ -51,7 +51,7 @@ const unreachable = (
   },
 });
 
-/** Providers of Weir's own, and one that a connection template describes: its schemas are those of the template. */
+/** Built-in providers, and one described by a connection template, whose schemas it has. */
 const template = definitionOf("oauth2_client_credentials");
 const all: [string, Provider, { config: TSchema; credentials: TSchema }][] = [
   ...[...providers].map(([id, provider]) => [id, provider, provider] as (typeof all)[number]),
@@ -62,7 +62,7 @@ const all: [string, Provider, { config: TSchema; credentials: TSchema }][] = [
   ],
 ];
 
-/** Every object shape inside of a schema, itself first. */
+/** Every object shape in a schema, including itself. */
 function objectsOf(schema: TSchema): TSchema[] {
   const parts = [...Object.values(schema.properties ?? {}), ...(schema.anyOf ?? []), schema.items];
   return [

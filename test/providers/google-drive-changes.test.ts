@@ -32,7 +32,7 @@ const shortcut = (id: string, name: string, targetId: string, targetMimeType: st
   shortcutDetails: { targetId, targetMimeType },
 });
 
-/** A connection that remembers, over all its runs. */
+/** A connection whose state is kept across its runs. */
 function connection(drive: TestDrive, config: object = {}, credentials: object = driveUser) {
   const kept = new Map<string, string>();
   const state: ProviderState = {
@@ -45,7 +45,7 @@ function connection(drive: TestDrive, config: object = {}, credentials: object =
   return { link, kept };
 }
 
-/** What a walk finds, and the paths of what it asked of Drive. */
+/** What a walk finds, and the paths of its requests to Drive. */
 async function walk(drive: TestDrive, link: Link, path = "/", items?: string[]) {
   const before = drive.asked.length;
   const files: TreeFile[] = [];

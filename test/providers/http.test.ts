@@ -43,7 +43,7 @@ const read = (spec: string, endpoint: object = {}, more: Partial<ExtractRequest>
   rowsOf(providerOf(), link, asks(spec, endpoint, more));
 const refused = (spec: string, endpoint: object = {}, more: Partial<ExtractRequest> = {}, link = to()) =>
   failure(read(spec, endpoint, more, link));
-/** Pages as they come for those who can do with text, and whether they were that. */
+/** Pages in the text format, and whether they had it. */
 async function texts(spec: string, endpoint: object, link = to()) {
   const extraction = await providerOf().extract?.(link, asks(spec, endpoint));
   if (extraction?.kind !== "rows" || !extraction.texts) throw new Error("It gives no texts.");
@@ -60,7 +60,7 @@ async function texts(spec: string, endpoint: object, link = to()) {
 }
 const ids = (rows: JsonObject[]) => rows.map(({ id }) => id as number);
 const upTo = (n: number) => many(n, (id) => id);
-/** Gives replies in order, then answers. */
+/** Sends these responses in order, then normal ones. */
 const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
   peer.state.instead = () => replies.shift() ?? null;
 };
@@ -188,7 +188,7 @@ describe("pages", () => {
 
   test("take their size from pageSize and batchSize, whichever is smaller, and count what came", async () => {
     peer.orders.push(...many(50, order));
-    peer.state.maxSize = 7; // whatever is asked for
+    peer.state.maxSize = 7; // Whatever is requested.
     const sizes = (path: string, name: string) =>
       new Set(peer.of(path).map(({ parameters }) => parameters.get(name)));
     expect(ids(await read("/offsets", WAYS["/offsets"], { batchSize: 10 }))).toEqual(upTo(50));

@@ -25,7 +25,7 @@ const to = (config: JsonObject = {}, apiKey = peer.apiKey) =>
   toldLink({ baseUrl: peer.baseUrl, ...config }, { apiKey });
 const ids = (rows: JsonObject[]) => rows.map(({ id }) => id);
 const profiles = (n: number) => many(n, (each) => profile(each).id);
-/** Gives replies in order, then answers. */
+/** Sends these responses in order, then normal ones. */
 const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
   peer.state.instead = () => replies.shift() ?? null;
 };
@@ -284,8 +284,8 @@ describe("oddities", () => {
       let pages = 0;
       peer.state.afterPage = ({ path }) => {
         if (path !== spec || ++pages !== after) return;
-        change(0, 1); // has been read
-        change(-1, 2); // has not
+        change(0, 1); // Already read.
+        change(-1, 2); // Not read yet.
       };
       const range = { field, from: instant(1), to: null };
       const rows = await rowsOf(klaviyo, to(), request(spec, { range }));
@@ -316,7 +316,7 @@ describe("oddities", () => {
     const states = rows
       .filter(({ id }) => id === first?.id)
       .map(({ updated }) => Date.parse(String(updated)));
-    // The change that this load has not is later than all that it has: the next one takes it.
+    // The change that this load lacks is later than all that it has: the next one includes it.
     expect(Date.parse(String(first?.attributes.updated))).toBeGreaterThan(reached);
     expect(states.length).toBeGreaterThan(1);
     const [next] = await rowsOf(
@@ -358,10 +358,10 @@ describe("limits", () => {
   test("both windows of a tier are kept, by all runs of a connection together", async () => {
     peer.store.flows = [named("F", 1)];
     const link = to();
-    for (let n = 0; n < 6; n++) await rowsOf(klaviyo, { ...link }, request("flows")); // 3 in a second
+    for (let n = 0; n < 6; n++) await rowsOf(klaviyo, { ...link }, request("flows")); // 3 per second.
     expect(link.clock.waits.map(Math.round)).toEqual([333, 333, 333]);
     await rowsOf(klaviyo, link, request("lists"));
-    expect(link.clock.waits).toHaveLength(3); // each endpoint has its own
+    expect(link.clock.waits).toHaveLength(3); // Each endpoint has its own.
   });
 
   test("the remaining requests of the minute are what the headers say", async () => {

@@ -18,7 +18,7 @@ import type { Extraction, FileItem, Link } from "../../src/providers/contract.ts
 import { localFiles } from "../../src/providers/local-files/local-files.ts";
 import { failure, link, textOf } from "../support/link.ts";
 
-/** A connection over an organization's folder that lies beside a secret one. */
+/** A connection for an organization's folder, next to a secret folder. */
 function place(config: JsonObject = {}, overrides: Partial<Link> = {}) {
   const top = mkdtempSync(join(tmpdir(), "weir-local-"));
   const filesFolder = join(top, "acme");

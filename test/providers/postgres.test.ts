@@ -124,7 +124,7 @@ describe("verify", () => {
   });
 
   test("ends with the signal's reason when it is aborted", async () => {
-    const server = createServer(() => undefined); // accepts, and never answers
+    const server = createServer(() => undefined); // Accepts, and never responds.
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
@@ -247,7 +247,7 @@ describe("extract", () => {
       { name: "amount", dataType: "DECIMAL(10,2)", nullable: true },
       { name: "placed_at", dataType: "TIMESTAMPTZ", nullable: true },
     ]);
-    expect(csv).toBe("1,c1,1.50,2026-01-01 01:00:00+00,\n"); // the last field is for odd values
+    expect(csv).toBe("1,c1,1.50,2026-01-01 01:00:00+00,\n"); // The last field is for odd values.
     expect(ranged).toBe(true);
   });
 
@@ -575,7 +575,7 @@ describe("streams", () => {
 });
 
 describe("an extractor", () => {
-  /** Idle connections of ours, outside of a transaction. */
+  /** Weir's idle connections, outside of a transaction. */
   const IDLE = "from pg_stat_activity where application_name = 'weir' and state = 'idle'";
 
   test("reads one table after the other over one connection, and continues over another where that was ended", async () => {
@@ -592,7 +592,7 @@ describe("an extractor", () => {
     expect(firstColumn(await read("shop.orders"))).toHaveLength(10);
     const second = await read("shop.who");
     expect(await read("shop.who")).toBe(second);
-    expect(second).not.toBe(first); // a failure ends its connection
+    expect(second).not.toBe(first); // An error closes its connection.
 
     await pg.sql.unsafe(`select pg_terminate_backend(pid) ${IDLE}`);
     await eventually(async () => (await pg.sql.unsafe(`select 1 ${IDLE}`)).length === 0);

@@ -5,7 +5,7 @@ import { s3Keys } from "../support/s3.ts";
 
 const GIB = 1024 ** 3;
 
-/** A store that copies objects of any size, and tells which ranges it was asked for. */
+/** A store that copies objects of any size, and records the requested ranges. */
 function startStore(refuses: (range: string) => boolean = () => false) {
   const ranges: string[] = [];
   const asked: string[] = [];

@@ -43,7 +43,7 @@ const read = async (path: string, config: JsonObject = {}) =>
 const stat = async (path: string, config: JsonObject = {}) =>
   (await s3.files?.stat(to(config), path)) as FileItem;
 
-/** A clock that does not wait. */
+/** A clock that doesn't wait. */
 const hurried = (waits: number[]) => ({
   ...systemClock,
   sleep: async (ms: number) => void waits.push(ms),

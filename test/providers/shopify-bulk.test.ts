@@ -25,7 +25,7 @@ beforeEach(() => {
   peer.bulk.forget();
 });
 
-/** What is remembered of a connection, over the runs that share it. */
+/** A connection's state, shared by runs. */
 const memory = (): ProviderState & { kept: Map<string, string> } => {
   const kept = new Map<string, string>();
   return {
@@ -42,7 +42,7 @@ const to = (config: JsonObject = {}, overrides: Partial<Link> = {}) => {
     { accessToken: peer.token },
     { note: (text) => void notes.push(text), ...overrides },
   );
-  // What the peer makes bears the time of this machine.
+  // What the peer creates has the time of this machine.
   const clock = { ...link.clock, now: () => new Date() };
   return Object.assign(link, { notes, clock });
 };
@@ -51,7 +51,7 @@ const ids = (rows: JsonObject[]) => rows.map(({ id }) => id);
 const sorted = (rows: JsonObject[]) => [...rows].sort((a, b) => Number(a.id) - Number(b.id));
 const numbers = (n: number) => many(n, (each) => each);
 
-/** The same by pages alone, as a shop that takes no bulk operation gives it. */
+/** The same by pages only, as from a shop without bulk operations. */
 async function byPages(asked: ExtractRequest) {
   peer.bulk.state.others = 5;
   const rows = await rowsOf(shopify, to(), asked);
@@ -157,7 +157,7 @@ describe("a bulk operation", () => {
     peer.state.afterPage = () => undefined;
     peer.state.instead = (asked) => {
       if (asked.name !== "bulk" || cuts-- <= 0) return null;
-      peer.bulk.begin(String(asked.variables.query), true); // it arrived, and the reply did not
+      peer.bulk.begin(String(asked.variables.query), true); // It arrived, but the response didn't.
       return "cut";
     };
     const rows = await rowsOf(shopify, to({ apiVersion: "2025-10" }), ask("customers"));
@@ -265,7 +265,7 @@ describe("the file of a bulk operation", () => {
 });
 
 describe("a run that is interrupted", () => {
-  /** Reads until the operation is looked at, and stops there as a process that is killed does. */
+  /** Reads until the operation is polled, and stops there like a killed process. */
   async function interrupt(link: ReturnType<typeof to>, asked: ExtractRequest) {
     const stop = new AbortController();
     peer.state.afterPage = ({ name }) => {
@@ -283,7 +283,7 @@ describe("a run that is interrupted", () => {
       const asked = ask("customers", { range });
       await interrupt(to({}, { state: state }), asked);
       expect(state.kept.size).toBe(1);
-      // Before the next try one of the first objects goes, so that the pages reach further.
+      // Before the next attempt, one of the first objects is deleted, so that the pages reach further.
       peer.store.customers.splice(10, 1);
       const rows = await rowsOf(shopify, to({}, { state: state }), asked);
       expect(ids(sorted(rows))).toEqual(numbers(1_300).filter((n) => n !== 11));

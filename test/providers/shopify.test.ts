@@ -39,7 +39,7 @@ const to = (config: JsonObject = {}, token = peer.token) =>
     { accessToken: token },
   );
 const numbers = (rows: JsonObject[]) => rows.map(({ id }) => id);
-/** Gives replies in order, then answers. */
+/** Sends these responses in order, then normal ones. */
 const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
   peer.state.instead = () => replies.shift() ?? null;
 };
@@ -468,8 +468,8 @@ describe("limits", () => {
     first({ status: 200, body: JSON.stringify({ data, extensions: { cost } }) });
     await rowsOf(shopify, link, request("locations"));
     expect(link.clock.waits).toEqual([]);
-    await rowsOf(shopify, { ...link }, request("locations")); // another run of the same connection
-    expect(link.clock.waits).toEqual([400]); // 20 points at 50 a second
+    await rowsOf(shopify, { ...link }, request("locations")); // Another run of the same connection.
+    expect(link.clock.waits).toEqual([400]); // 20 points at 50 per second.
     const other = to();
     await rowsOf(shopify, other, request("locations"));
     expect(other.clock.waits).toEqual([]);

@@ -17,22 +17,22 @@ import { hasSshd, startSshd } from "../support/sshd.ts";
 
 type Texts = Record<string, string>;
 
-/** A provider with a peer that it works with, for what all of them have to bear. */
+/** A provider with its peer, for tests that every provider must pass. */
 export interface Subject {
   provider: Provider;
   isHttp: boolean;
-  /** Whether what fails in passing is asked for again by the provider itself. */
+  /** Whether the provider itself repeats a request after a temporary failure. */
   heals: boolean;
   request: ExtractRequest;
   port: number;
   credentials: Texts;
-  /** Where the peer is reached by `port`. */
+  /** Config to reach the peer at `port`. */
   config(port: number): object;
-  /** What is wrong with credentials, and how it comes to be so; what was changed at the peer is undone by what it gives back. */
+  /** Ways in which credentials are wrong. `undo` reverts what was changed at the peer. */
   wrong: Record<string, () => { credentials?: Texts; undo?(): void; isVerified?: boolean }>;
-  /** What stands before a text in its JSON. */
+  /** Text in front of a string in its JSON. */
   garbled?: string;
-  /** All rows have the same instant in their cursor, over several pages, and the second of them goes away in between. */
+  /** All rows have the same cursor value, over several pages, and the second one is deleted in between. */
   level?: { request: ExtractRequest; loseSecond(): void; rows: number; keep(): void };
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface Subject {
 export const linkOf = (subject: Subject, port = subject.port, credentials = subject.credentials) =>
   toldLink({ ...(subject.config(port) as Record<string, string>) }, credentials);
 
-/** All that an extract gives, as texts that can be compared. */
+/** Everything that an extract returns, as comparable texts. */
 export async function readAll(
   { provider, request: own }: Subject,
   link: Link,
@@ -81,7 +81,7 @@ async function openSftp(): Promise<Subject> {
   };
 }
 
-/** Each provider that takes credentials, by its id. */
+/** Each provider with credentials, by ID. */
 export const subjects: Record<string, () => Promise<Subject>> = {
   async shopify() {
     const peer = await startShopify({ maxQueryCost: 100_000 });
@@ -221,7 +221,7 @@ export const subjects: Record<string, () => Promise<Subject>> = {
           const lastUpdatedTime = "2026-05-01T00:09:00Z";
           peer.orders.splice(0, 5, ...many(5, (n) => sellerOrder(n, 1, { lastUpdatedTime })));
         },
-        loseSecond: () => undefined, // orders are never deleted there
+        loseSecond: () => undefined, // Orders are never deleted there.
       },
       [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
     };

@@ -7,10 +7,10 @@ import { linkOf, readAll, type Subject, subjects } from "./subjects.ts";
 
 setDefaultTimeout(120_000);
 
-/** So many messages of one extract are struck, one in each try. */
+/** Number of messages of one extract that are disturbed, one per attempt. */
 const MESSAGES = 12;
 
-/** Those that give rows in pages by an instant. */
+/** Providers that page rows by a timestamp. */
 const PAGED = ["shopify", "klaviyo", "amazon_seller"];
 
 const outcome = (work: Promise<string[]>) =>
@@ -67,7 +67,7 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
         else {
           const { code, retryable, message } = ended;
           expect([kind, at, message, code, retryable]).toEqual([kind, at, message, "upstream", true]);
-          // What breaks off in the middle of bytes that were given on can't be asked for again.
+          // What breaks off within bytes that were passed on can't be requested again.
           if (kind !== "cut within") expect([kind, at, subject.heals]).toEqual([kind, at, false]);
         }
       }

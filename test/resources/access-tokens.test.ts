@@ -60,7 +60,7 @@ describe("making an access token", () => {
     await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     await client(app.origin, { authorization: `Bearer ${made.token}` })("GET", "/api/v1/users/me");
-    await app.app.store.write(async () => undefined); // stands in line behind the note
+    await app.app.store.write(async () => undefined); // Queued behind the update.
     const { items } = (await app.owner("GET", place)).body;
     expect(items[0]).toMatchObject({ id: made.id, lastUsedAt: expect.any(String) });
   });

@@ -29,7 +29,7 @@ const request = (url: string, more: object = {}) => ({
 });
 const start = async (app: Started, actionId: string, body?: object) =>
   created(await app.owner("POST", `${ACTIONS}/${actionId}/run`, body));
-/** A receiver that answers only when it is told to. */
+/** A receiver that responds only when told to. */
 function startHanging() {
   const open = Promise.withResolvers<void>();
   const receiver = startReceiver(async () => {
@@ -454,7 +454,7 @@ describe("runs of one concurrency key", () => {
   });
 });
 
-/** Answers more than the run will keep, which is worth a line of its log. */
+/** Responds with more than the run keeps, which adds a line to its log. */
 const long = () => new Response("x".repeat(100));
 
 describe("the log", () => {

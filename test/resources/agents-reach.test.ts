@@ -33,7 +33,7 @@ test("every tool says who hears what it is called with, and most are heard outsi
   });
 });
 
-/** Whether a call of `tool` asks a person first, when the agent has read data and when it has not. */
+/** Returns whether a call of `tool` needs approval, if the agent has read data and if not. */
 async function asksFor(spec: string, tool: string, input: object) {
   const asks = async (before: ReturnType<typeof calls>[]) => {
     chat.play([...before, calls(tool, input), says("Done.")]);

@@ -483,7 +483,7 @@ describe("what needs approval", () => {
       expect(await tested(second.id, "other", { shop: "a", item: "b" })).toBe(409);
       expect(await tested(two.id, "echo", { text: "x" })).toBe(409);
       expect(own.heard.length).toBe(0);
-      expect(await tested(second.id, "look", {})).toBe(422); // {shop} is missing: it was let through
+      expect(await tested(second.id, "look", {})).toBe(422); // {shop} is missing: it wasn't rejected before.
       expect(await tested(third.id, "other", { at: "a", shop: "a", item: "b" })).toBe(200);
 
       const action = await actionOf({

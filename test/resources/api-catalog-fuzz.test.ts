@@ -8,7 +8,7 @@ import { HttpApiCreate } from "../../src/resources/api-catalog/wire.ts";
 import { SHOP } from "../peers/api.ts";
 import { httpApi } from "../support/catalog.ts";
 
-/** What stands where something else is expected. */
+/** Values of an unexpected type. */
 const ODD = [
   null,
   true,
@@ -34,7 +34,7 @@ const ODD = [
 const KEYS = ["$ref", "type", "name", "in", "properties", "items", "required", "schema", "url", "x"];
 
 interface Change {
-  /** Which key to go into at each level. */
+  /** The key to follow at each level. */
   way: number[];
   odd: number;
   key: number;
@@ -117,7 +117,7 @@ test("whatever a description says, what is read of it can be added to the catalo
       fc.double({ min: 0.1, max: 3, noNaN: true }),
       async (document, changes, baseUrl, share) => {
         const text = JSON.stringify(changed(document, changes));
-        const content = text.slice(0, Math.ceil(text.length * share)); // now and then cut off in the middle
+        const content = text.slice(0, Math.ceil(text.length * share)); // Sometimes truncated in the middle.
         let endpoints: unknown[];
         try {
           endpoints = (await readContent(content, "auto", baseUrl))?.endpoints ?? [];
@@ -125,7 +125,7 @@ test("whatever a description says, what is read of it can be added to the catalo
           expect(error).toBeInstanceOf(AppError);
           return;
         }
-        expect(JSON.stringify(endpoints)).not.toMatch(/"\$ref":"(?!\{\{)/); // names and values may be called so
+        expect(JSON.stringify(endpoints)).not.toMatch(/"\$ref":"(?!\{\{)/); // Names and values may contain this.
         if (endpoints.length === 0) return;
         const body = JSON.parse(JSON.stringify(httpApi("Read", { endpoints })));
         expect([...read(HttpApiCreate, body, ["body"]).faults, ...catalogFaults(body)]).toEqual([]);

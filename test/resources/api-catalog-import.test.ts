@@ -40,7 +40,7 @@ async function using<T>(
 const namesOf = (answer: { body: { endpoints: { name: string }[] } }) =>
   answer.body.endpoints.map(({ name }) => name);
 
-/** A reference to objects in objects, so many deep, each of so many fields. */
+/** A reference to nested objects, with this many levels and this many fields each. */
 function nested(levels: number, width: number) {
   const at = (level: number) => ({ $ref: `#/components/schemas/S${level}` });
   const schemas: Record<string, object> = { [`S${levels}`]: { type: "string" } };

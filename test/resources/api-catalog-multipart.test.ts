@@ -39,7 +39,7 @@ afterAll(async () => {
 
 let count = 0;
 
-/** Reads `content` into an entry, and gives what was read and a way to call its first endpoint. */
+/** Imports `content` into an entry. Returns the result, and a function that calls its first endpoint. */
 async function imported(content: string) {
   const { status, body } = await owner("POST", `${CATALOG}/ai-import`, { content, baseUrl });
   expect([status, body.warnings]).toEqual([200, []]);

@@ -251,7 +251,7 @@ describe("an API key", () => {
     await using app = await startApp({ engine: false });
     const { call } = await makeKey(app);
     await call("GET", current);
-    await app.app.store.write(async () => undefined); // stands in line behind the note
+    await app.app.store.write(async () => undefined); // Queued behind the update.
     const used = async () => (await app.owner("GET", place)).body.items[0].lastUsedAt;
     const first = await used();
     expect(first).toMatch(/Z$/);

@@ -8,7 +8,7 @@ import { join as enrol } from "../support/people.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
 
-/** A run to hang artifacts on; nobody carries it out. */
+/** A run to attach artifacts to. It is never executed. */
 async function newRun(weir: Running, organizationId = weir.ids.organizationId): Promise<string> {
   const ctx = contextFor(weir.app, {
     organizationId,

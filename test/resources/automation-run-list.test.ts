@@ -15,7 +15,7 @@ import {
 } from "../support/work.ts";
 
 const good = { key: "good", kind: "conditional_branch", definition: branch() };
-/** Fails with the name of the path that is missing. */
+/** Fails with the name of the missing path. */
 const bad = (path: string) => ({
   key: "load",
   kind: "conditional_branch",
@@ -42,7 +42,7 @@ const list = async (query = "") => {
   if (status !== 200) throw new Error(text);
   return body;
 };
-/** The places in `runs` of those that a query finds, in its order. */
+/** The indexes in `runs` of those that a query finds, in its order. */
 const found = async (query: string) =>
   (await list(query)).runs.map(({ id }: { id: string }) => runs.findIndex((run) => run.id === id));
 
@@ -93,7 +93,7 @@ test("q finds runs by the text of their error, their automation's name and their
   expect(await found("q=stock")).toEqual([3, 1]);
   expect(await found(`q=${runs[1]?.id}`)).toEqual([1]);
   expect(await found("q=message")).toEqual([]);
-  // both by its name and by its error, and yet there once
+  // Both by its name and by its error, but listed once.
   await app.owner("PATCH", `${AUTOMATIONS}/${orders.id}`, { name: "Parcels" });
   expect(await found("q=parcel&limit=1")).toEqual([2]);
   expect(await found("q=parcel&limit=1&offset=1")).toEqual([0]);

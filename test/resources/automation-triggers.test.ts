@@ -33,7 +33,7 @@ const runsOf = async (app: Started, id: string, call = app.owner) =>
 const runsToCome = (app: Started, id: string, count: number) =>
   until(app.owner, `${AUTOMATIONS}/${id}/runs?limit=100`, ({ runs }) => runs.length >= count);
 
-/** Waits until the follower has passed everything that is in the trail now, by an event of its own. */
+/** Waits until the follower has passed everything that is in the audit log now, with an event of its own. */
 async function allFollowed(app: Started) {
   const probe = await onEvents(app, ["action.created"], {}, `Probe ${app.app.ids.uuid()}`);
   await makeAction(app.owner, { name: `Probe ${app.app.ids.uuid()}` });
@@ -337,7 +337,7 @@ describe("an event trigger", () => {
           })
           .from(automationRuns)
           .groupBy(automationRuns.rootRunId);
-      // One for each run that the two events of this test have begun: of Some, and of the action.
+      // One for each run that this test's two events have started: of Some, and of the action.
       await eventually(async () => (await chains()).filter(({ cutOff }) => cutOff > 0).length === 3);
       for (const { runs } of await chains()) expect(runs).toBeLessThan(150);
     },

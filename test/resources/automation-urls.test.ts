@@ -14,7 +14,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-/** The address that a request of an automation reaches with `id` in its input. */
+/** The URL that a request of an automation is sent to with `id` in its input. */
 async function reached(id: string, path = "/ok/orders/{{input.id}}/lines?q={{input.id}}") {
   const automation = await makeAutomation(app.owner, {
     steps: [

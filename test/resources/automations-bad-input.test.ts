@@ -1,4 +1,4 @@
-/** What people and programs give an automation by mistake, each told by its place and in one sentence. */
+/** Mistakes of users and programs in an automation's definition. Each is reported at its place, in one sentence. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 import { gate, openDecision } from "../support/decisions.ts";

@@ -26,7 +26,7 @@ import {
 const work = { kind: "conditional_branch", definition: branch() };
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-/** A table of the lake, `marts.NAME`, made by a transform. */
+/** Creates a lake table `marts.NAME` by a transform. */
 async function makeTable(call: Client, name: string, sql: string): Promise<void> {
   const definition = { sql, output: { layer: "marts", dataset: name } };
   const action = await makeAction(call, { kind: "duckdb_transform", name: `Makes ${name}`, definition });

@@ -24,7 +24,7 @@ import {
 
 const work = { kind: "conditional_branch", definition: branch() };
 const each = (more: object = {}) => ({ key: "each", forEach: "{{input}}", ...work, ...more });
-/** Answers with what it was sent; a body of `{fail}` with that status. */
+/** Responds with the request's body; for a body of `{fail}`, with that status. */
 const echo = () =>
   startReceiver(async ({ text }) => {
     const sent = JSON.parse(text) as { fail?: number };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { namesIn } from "../../src/flows/names.ts";
 
-/** What of a run with the steps `ask` and `route` a text may speak of. */
+/** What a text may refer to in a run with the steps `ask` and `route`. */
 const named = (text: string) => {
   const { trigger, input, steps } = namesIn(JSON.stringify({ text }));
   const keys = ["ask", "route"].filter(steps);

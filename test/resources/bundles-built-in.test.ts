@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const query = async (sql: string) => ok(await started.owner("POST", "/api/v1/query", { sql })).rows;
 
-/** Every step of a run has completed, or was skipped where it is named. */
+/** Expects that every step of a run completed, or was skipped if it is named. */
 function expectDone(
   run: { status: string; steps: { key: string; status: string; error: unknown }[] },
   skipped: string[] = [],

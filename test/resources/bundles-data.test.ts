@@ -12,7 +12,7 @@ import { AUTOMATIONS, flowToEnd, RUNS } from "../support/work.ts";
 
 setDefaultTimeout(120_000);
 
-/** What a step gave, as far as it is looked at here. */
+/** The output of a step, as far as it is checked here. */
 interface Told {
   tables: { table: string }[];
   files: { path: string }[];
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Runs an automation to its good end, with just these steps skipped; what its steps gave, by key. */
+/** Runs an automation to its successful end, with just these steps skipped. Returns the output of its steps, by key. */
 async function carryOut(automation = "", skipped: string[] = []): Promise<Record<string, Told>> {
   const run = await flowToEnd(app.owner, automation);
   const seen = run.steps.map(({ key, status }: { key: string; status: string }) => [key, status]);

@@ -33,7 +33,7 @@ afterAll(async () => {
 let counter = 0;
 const fresh = (name = "bundle") => `${name}-${++counter}`;
 
-/** A connection, an action that uses it, and an automation that runs the action; written in the wrong order. */
+/** A connection, an action that uses it, and an automation that runs the action, in the wrong order. */
 const chain = [
   {
     key: "flow",
@@ -97,7 +97,7 @@ const chainBundle = () => ({
   inputDefaults: { least: 3, list: ["{{payload}}", 1] },
 });
 
-/** How many of each kind there are, so that a test sees that nothing was left behind. */
+/** Number of each kind, so that a test sees that nothing was left behind. */
 async function amounts(call = owner) {
   const total = async (at: string) => ok(await call("GET", `${at}?limit=1`)).total;
   return [await total(CONNECTIONS), await total(ACTIONS), await total(AUTOMATIONS)];

@@ -272,7 +272,7 @@ describe("calling an automation", () => {
     expect([cancelled.status, cancelled.body.status]).toEqual([200, "cancelled"]);
     const ends = (await runsOf(app, helper.id)).map(({ status }: { status: string }) => status);
     expect(ends).toEqual(["cancelled", "cancelled"]);
-    // a gate that was just being reached lets go a moment later
+    // A gate that was just being reached stops a moment later.
     const unfinished = `${RUNS}?statuses=running&statuses=waiting&statuses=pending`;
     await until(app.owner, unfinished, ({ total }) => total === 0);
   });
@@ -367,10 +367,10 @@ describe("calling an automation", () => {
       const ended = await automationRunEnd(app.owner, second);
       expect(ended).toMatchObject({ status: "failed", error: { code: "call_deadlock", retryable: false } });
       expect(ended.error.message).toContain("automation A allows 1 at once");
-      // That made room: what the first one waits for has begun.
+      // That made room: what the first one waits for has started.
       const called = (await runsOf(app, b.id)).find(({ id }: { id: string }) => id !== second);
       await release(app, called.id);
-      expect(await automationRunEnd(app.owner, called.id)).toMatchObject({ status: "failed" }); // asks for nothing
+      expect(await automationRunEnd(app.owner, called.id)).toMatchObject({ status: "failed" }); // Requests nothing.
       expect((await automationRunEnd(app.owner, first)).status).toBe("failed");
     });
 
@@ -387,7 +387,7 @@ describe("calling an automation", () => {
       const blocker = await begin(app, b.id, "a");
       await release(app, caller);
       await until(app.owner, `${AUTOMATION_RUNS}/${caller}`, ({ steps }) => steps[1].status === "waiting");
-      await release(app, blocker); // A is full, but one of its runs waits for a person alone
+      await release(app, blocker); // A is full, but one of its runs only waits for a user.
       await until(app.owner, `${AUTOMATION_RUNS}/${blocker}`, ({ steps }) => steps[1].status === "waiting");
       await release(app, free);
       expect((await automationRunEnd(app.owner, free)).status).toBe("completed");
@@ -468,7 +468,7 @@ describe("calling an automation", () => {
     const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
     const first = await startEngine(app.app);
     await until(app.owner, AUTOMATIONS, () => receiver.got.length === 1);
-    await first.stop(0); // the caller waits in its row; the called run goes back in line
+    await first.stop(0); // The caller waits in its row; the called run is queued again.
     receiver.open();
     const second = await startEngine(app.app);
     expect((await automationRunEnd(app.owner, id)).status).toBe("completed");

@@ -32,7 +32,7 @@ const call = (slug: string, more: object = {}) => ({
 const run = async ({ owner }: Started, id: string) =>
   created(await owner("POST", `${AUTOMATIONS}/${id}/run`)).id as string;
 
-/** The one run of an automation, once its gate is open. */
+/** The only run of an automation, once its gate is open. */
 const atGate = async ({ owner }: Started, automationId: string) => {
   const isWaiting = ({ status }: { status: string }) => status === "waiting";
   const { runs } = await until(owner, `${AUTOMATIONS}/${automationId}/runs`, ({ runs }) =>
@@ -41,7 +41,7 @@ const atGate = async ({ owner }: Started, automationId: string) => {
   return runs.find(({ steps }: { steps: { status: string }[] }) => steps.some(isWaiting));
 };
 
-/** Lets the run behind the gate go on, and gives back its id. */
+/** Lets the run behind the gate continue, and returns its ID. */
 async function release(app: Started, automationId: string): Promise<string> {
   const { id, steps } = await atGate(app, automationId);
   const { decisions } = (await app.owner("GET", "/api/v1/decisions?status=pending&limit=100")).body;
@@ -51,7 +51,7 @@ async function release(app: Started, automationId: string): Promise<string> {
 }
 const approved = { decisionValue: "approved" };
 
-/** Lets this run go on behind its gate. */
+/** Lets this run continue behind its gate. */
 async function decideOn({ owner }: Started, runId: string): Promise<void> {
   const { steps } = await until(
     owner,
@@ -149,7 +149,7 @@ deepTest(
     const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
     await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
     await decideOn(app, needing);
-    await needs(app, needing, "pending"); // the line moves on once the free one has ended
+    await needs(app, needing, "pending"); // The queue advances once the free one has ended.
     await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
     await decideOn(app, free);
     expect((await automationRunEnd(app.owner, free)).status).toBe("completed");

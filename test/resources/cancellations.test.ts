@@ -25,7 +25,7 @@ const chain = (id: string) => ({ "x-correlation-id": id });
 const begin = async (app: Started, path: string, correlationId: string) =>
   created(await app.owner("POST", `${path}/run`, {}, chain(correlationId))) as Answer["body"];
 
-/** The cancellations of a chain, each with who did it and the chain of the request that asked for it. */
+/** The cancellations of a chain, each with its actor and the chain of the request. */
 async function cancellations(app: Started, correlationId: string): Promise<string[]> {
   const { items } = (await app.owner("GET", `/api/v1/events?correlationId=${correlationId}&limit=200`)).body;
   return items

@@ -18,7 +18,7 @@ afterAll(() => weir[Symbol.asyncDispose]());
 const eventsOf = async (type: string) =>
   (await weir.owner("GET", `/api/v1/events?type=${type}&limit=100`)).body.items;
 
-/** No refusal: another try may help. */
+/** Not a rejection: another attempt may succeed. */
 const TOO_MANY = { status: 429, error: "slow_down" };
 
 describe("a person's sign-in", () => {

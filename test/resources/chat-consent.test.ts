@@ -24,7 +24,7 @@ const owner: Chat["app"]["owner"] = (...asked) => chat.app.owner(...asked);
 const eventsOf = async (threadId: string) =>
   (await owner("GET", `/api/v1/events?entityId=${threadId}&limit=100`)).body.items;
 
-/** An API that sends an amount away, and what models call it. */
+/** An API that sends an amount, and its name for models. */
 async function payments(name = fresh("Payments")) {
   const endpoint = {
     name: "pay",
@@ -36,7 +36,7 @@ async function payments(name = fresh("Payments")) {
   return { entry, tool: entry.endpoints[0].modelName as string, text: `api:${name}` };
 }
 
-/** A turn that asks a person for a call with `input`. */
+/** A turn that requests approval for a call with `input`. */
 async function asked(
   tool: string,
   text: string,
@@ -89,12 +89,13 @@ test("what a chat asks shows its arguments to those alone who may decide, wherev
     (await talker.call("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "rejected" })).status,
   ).toBe(200);
   for (const call of [talker.call, admin!, member!]) {
-    const again = await call("POST", `${RUNS}/${own.subjectId}/retry`); // asked anew it would be anybody's to read
+    // If it were requested again, anyone could read it.
+    const again = await call("POST", `${RUNS}/${own.subjectId}/retry`);
     expect([again.status, again.body.code]).toEqual(
       call === talker.call ? [409, "invalid_state"] : [403, "forbidden"],
     );
   }
-  // the turn goes on after the no; the model is the next test's only when it has ended
+  // The turn continues after the rejection. The model is free for the next test only when the turn has ended.
   await until(talker.call, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
 });
 
@@ -127,7 +128,7 @@ describe("a call that was approved", () => {
     );
     const { arguments: given, fingerprint } = run.definition.api;
     const { body: spec } = await owner("GET", `/api/v1/agents/specs/${thread.agentSpecId}`);
-    const of = `${Bun.SHA256.hash(spec.markdown, "hex")} ${fingerprint}`; // the agent as it was, and the call
+    const of = `${Bun.SHA256.hash(spec.markdown, "hex")} ${fingerprint}`; // The agent's version, and the call.
     const recomputed = Bun.SHA256.hash(
       JSON.stringify({ fingerprint: of, input: given, toolName: tool }),
       "hex",

@@ -5,7 +5,7 @@ import { ask, makeThread, startChat } from "../support/chat.ts";
 const CONTEXT = 3_000;
 const WITH = { env: { WEIR_MODEL_CONTEXT: String(CONTEXT) } };
 
-/** What a model would count at the very least. */
+/** A lower bound of what a model would count. */
 const tokensIn = ({ body }: Heard) => Math.ceil(JSON.stringify([body.messages, body.tools ?? []]).length / 4);
 const isSummary = ({ body }: Heard) => body.messages[0].content.startsWith("Summarize the beginning");
 const lastOf = ({ body }: Heard): string => body.messages.at(-1).content;
@@ -13,7 +13,7 @@ const lastOf = ({ body }: Heard): string => body.messages.at(-1).content;
 /** About 200 tokens. */
 const long = (word: string) => `${word} ${"tea is good. ".repeat(60)}`;
 
-/** Says what it is asked for, and sums up what it is given to that end. */
+/** Replies as requested, and summarizes what it is given for that. */
 const script = (heard: Heard) =>
   isSummary(heard)
     ? says("They talked of tea; the code is 4711.")

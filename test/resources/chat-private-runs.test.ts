@@ -12,7 +12,7 @@ import { AUTOMATIONS, makeAction, makeAutomation, RUNS, until } from "../support
 
 const ARTIFACTS = "/api/v1/artifacts";
 const AUTOMATION_RUNS = "/api/v1/automation-runs";
-/** What the person says in the chat, and nobody else is to read. */
+/** What the user says in the chat, and nobody else may read. */
 const SECRET = "salary-of-nadia";
 const WHY = "Started from a private chat.";
 
@@ -32,7 +32,7 @@ afterAll(() => chat[Symbol.asyncDispose]());
 
 const asTalker = () => ({ ...chat.app, owner: talker.call, token: talker.token });
 
-/** An agent of the talker calls the tool; gives back what the tool gave. */
+/** An agent of the user calls the tool. Returns the tool's result. */
 async function chatThatCalls(tool: string, called: string, input: object) {
   chat.play([calls(called, input), says("Done.")]);
   const { at } = await makeThread({ app: asTalker() }, [tool], talker.call);

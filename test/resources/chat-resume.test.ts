@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => chat[Symbol.asyncDispose]());
 
-/** Reads so many events of a stream, and goes. */
+/** Reads this many events of a stream, and disconnects. */
 async function readSome(reply: Response, events: number): Promise<string> {
   const reader = reply.body!.getReader();
   const decoder = new TextDecoder();
@@ -110,7 +110,7 @@ describe("a client that goes", () => {
         let reply = await open(chat, at, { content: "Hello?" });
         for (const cut of cuts) {
           const begun = await Promise.race([readSome(reply, cut), Bun.sleep(40).then(() => null)]);
-          if (begun === null) await reply.body?.cancel().catch(() => undefined); // the reader has it
+          if (begun === null) await reply.body?.cancel().catch(() => undefined); // The reader has it.
           reply = await open(chat, at);
           expect(reply.status).toBe(200);
         }
@@ -170,7 +170,7 @@ describe("a server that is killed", () => {
       const app = { app: { origin: server.origin, token: place.token } };
       const reply = await open(app, at, { content: "Hello?" });
       await until(server.owner, `${at}/messages`, ({ items }) => items.at(-1)?.content === "Half an answer");
-      reply.body?.cancel().catch(() => undefined); // it breaks with the server
+      reply.body?.cancel().catch(() => undefined); // It breaks with the server.
       return at;
     })();
     peer.play([{ moves: [{ call: "action_sync", arguments: {} }] }, says("It went on.")]);
@@ -217,7 +217,7 @@ describe("a server that is killed", () => {
       content: "Hello?",
     });
     await until(server.owner, `${at}/messages`, ({ items }) => items.at(-1)?.content === "Half");
-    const reading = reply.text().catch(() => ""); // it may be cut
+    const reading = reply.text().catch(() => ""); // It may be cut.
     await server.end("SIGTERM");
     await reading;
     const again = await place.serve();

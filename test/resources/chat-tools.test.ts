@@ -38,7 +38,7 @@ const owner: Chat["app"]["owner"] = (...asked) => chat.app.owner(...asked);
 let count = 0;
 const fresh = (name: string) => `${name}-${++count}`;
 
-/** What the model was offered, and what it heard of the last call. */
+/** The tools offered to the model, and the result of the last call that it received. */
 const offered = ({ body }: Heard) =>
   (body.tools ?? []).map(({ function: one }: { function: { name: string } }) => one.name);
 const heardOf = () => {
@@ -301,7 +301,7 @@ describe("the tools of an agent", () => {
 });
 
 describe("a tool that writes", () => {
-  /** An action that sends its input away, and what arrived. */
+  /** An action that sends its input, and what arrived. */
   async function sender() {
     const slug = fresh("send");
     const definition = {

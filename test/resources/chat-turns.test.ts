@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => chat[Symbol.asyncDispose]());
 
-/** Waits until the reply that is stored holds `text`, in its words or anywhere. */
+/** Waits until the stored reply contains `text`, in its words or anywhere. */
 async function untilSaid(chat: Chat, at: string, text: string, anywhere = false) {
   for (const start = performance.now(); performance.now() - start < 60_000; await pause(start)) {
     const { reply } = await stored(chat, at);

@@ -62,7 +62,7 @@ const start = async (kind: string, definition: object, connectionId?: string) =>
 };
 const settle = async (id: string) => (await runEnd(weir.owner, id)).status;
 
-/** The run waits and nothing has gone out; after the yes it completes. */
+/** Checks that the run waits and nothing was sent, and that it completes after the approval. */
 async function expectAsked(run: { id: string }, kind: string) {
   const decision = await openDecision(weir, run.id);
   expect(decision.context).toMatchObject({ kind, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });

@@ -24,7 +24,7 @@ beforeEach(async () => {
   id = (await connect(app.owner, { name, provider: "shopify", config, credentials })).id;
 });
 
-/** What the connection remembers, as it is set now. */
+/** The state stored for the connection's current settings. */
 async function marks() {
   const ctx = contextFor(app.app, {
     organizationId: app.ids.organizationId,

@@ -1,4 +1,4 @@
-/** Token endpoints that say no in the middle of the work, and those that only fail. */
+/** Token endpoints that reject during the work, and those that only fail. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sellerKeys, startSeller } from "../peers/amazon-seller.ts";
 import { driveUser, startDrive } from "../peers/google-drive.ts";
@@ -11,7 +11,7 @@ import { ACTIONS, correlationOf, created, makeAction, runEnd, runToEnd } from ".
 
 let started: Awaited<ReturnType<typeof startApp>>;
 let owner: typeof started.owner;
-// Each has its own, as each has tokens end, and people's tokens end by the same clock.
+// Each has its own, since each invalidates tokens, and users' tokens expire by the same clock.
 beforeEach(async () => {
   started = await startApp();
   owner = started.owner;
@@ -20,13 +20,13 @@ afterEach(async () => {
   await started[Symbol.asyncDispose]();
 });
 
-/** What the token endpoint says from now on; null for a token. */
+/** Sets the token endpoint's response. Null for a token. */
 type Says = (answer: { status: number; body: string } | null) => void;
 
 interface Peer {
-  /** Of a connection to it. */
+  /** Body of a connection to it. */
   body: object;
-  /** Of an action that needs a token. */
+  /** Body of an action that needs a token. */
   action: object;
   says: Says;
   asked(): number;
@@ -109,7 +109,7 @@ async function template(): Promise<Peer> {
 
 const json = (status: number, error: string) => ({ status, body: JSON.stringify({ error }) });
 
-/** A verified connection to `peer` and an action on it; its token is over. */
+/** Creates a verified connection to `peer` with an action. Its token has expired. */
 async function prepare(peer: Peer) {
   const made = await connect(owner, { name: `Refusing ${++count}`, ...peer.body });
   const at = `${CONNECTIONS}/${made.id}`;
@@ -161,7 +161,7 @@ describe.each(
     expect((await run()).status).toBe("completed");
     started.clock.turn(7_200_000);
     peer.says(json(401, "invalid_client"));
-    await owner("GET", `${CONNECTIONS}/${id}/files`); // a person meets it as a run does, where there are files
+    await owner("GET", `${CONNECTIONS}/${id}/files`); // A user gets the same error as a run, if there are files.
     await run();
     expect([(await show()).status, (await errors()).length]).toEqual(["error", 2]);
     await peer.end();
@@ -186,7 +186,7 @@ describe.each(
         connectionId: id,
         ...peer.action,
       });
-      // A failing endpoint is asked again and again; what counts is what it has done to the connection by then.
+      // A failing endpoint is called repeatedly. What matters is the connection's state by then.
       const { id: run } = created(await owner("POST", `${ACTIONS}/${action.id}/run`));
       const before = peer.asked();
       for (const start = performance.now(); peer.asked() < before + 1 && performance.now() - start < 60_000; )

@@ -30,7 +30,7 @@ const eventsOf = async (type: string, id: string) =>
 
 const shown = async (id: string) => (await weir.owner("GET", `${CONNECTIONS}/${id}`)).body;
 
-/** An action that asks the connection's API for its items. */
+/** An action that requests items from the connection's API. */
 const asking = (connectionId: string) =>
   makeAction(weir.owner, { kind: "http_request", connectionId, definition: { url: "/api/items" } });
 
@@ -221,7 +221,7 @@ describe("systems with ways of their own", () => {
 });
 
 describe("an answer", () => {
-  /** As far as the way back to Weir, which is not taken. */
+  /** Stops before the way back to Weir. */
   async function stopBefore(id: string) {
     const begun = await authorize(weir, id);
     const surfer = await ownerSurfer(weir);
@@ -267,7 +267,7 @@ describe("an answer", () => {
     const other = await join(weir, "admin");
     const stranger = await fetch(callback, { headers: { authorization: `Bearer ${other.token}` } });
     expect(stranger.status).toBe(403);
-    expect((await surfer.go(callback.href)).status).toBe(400); // the state is spent by the first answer
+    expect((await surfer.go(callback.href)).status).toBe(400); // The state is used up by the first response.
 
     const late = await stopBefore(id);
     weir.clock.turn(11 * 60_000);

@@ -20,7 +20,7 @@ afterAll(async () => {
 let counter = 0;
 const fresh = (name: string) => `${name}-${++counter}`;
 
-/** A connection template for an API at `config.baseUrl` that takes `auth`. */
+/** A connection template for an API at `config.baseUrl` that accepts `auth`. */
 const template = (auth: object, credentials: object = {}, more: object = {}) => ({
   slug: fresh("api"),
   displayName: "An API",
@@ -48,7 +48,7 @@ const template = (auth: object, credentials: object = {}, more: object = {}) => 
   },
 });
 
-/** A connection of such a template, made. */
+/** Creates a connection from such a template. */
 async function connectTo(
   baseUrl: string,
   auth: object,
@@ -118,7 +118,7 @@ describe("a connection of a template", () => {
         ...more,
       });
     const slug = { templateSlug: first.slug };
-    expect((await make(slug)).body.templateId).toBe(first.id); // the second is a draft
+    expect((await make(slug)).body.templateId).toBe(first.id); // The second is a draft.
     expect((await make({ ...slug, templateVersion: 2 })).body.code).toBe("invalid_state");
     expect((await make({ templateId: second.id })).body.code).toBe("invalid_state");
     ok(await owner("POST", `${TEMPLATES}/${second.id}/publish`));
@@ -227,7 +227,7 @@ describe("a connection of a template", () => {
 });
 
 describe("ways to authorise", () => {
-  /** What the API got from one request. */
+  /** What the API received in one request. */
   async function seen(auth: object, credentials: Record<string, string>) {
     await using api = startReceiver();
     const made = await connectTo(`${api.url}/base`, auth, credentials);
@@ -288,7 +288,7 @@ describe("ways to authorise", () => {
   });
 });
 
-/** A token server that gives `token-1`, `token-2` …, and an API that takes those that are not `revoked`. */
+/** A token server that issues `token-1`, `token-2` …, and an API that accepts those that aren't `revoked`. */
 function startOAuth(expiresIn: number | null = 3600) {
   const revoked = new Set<string>();
   let count = 0;
@@ -382,7 +382,7 @@ describe("OAuth 2 client credentials", () => {
     );
     await request(made.id, { url: "/a" });
     expect(tokens()).toHaveLength(2);
-    expect((await owner("DELETE", `${CONNECTIONS}/${made.id}`)).status).toBe(409); // actions use it
+    expect((await owner("DELETE", `${CONNECTIONS}/${made.id}`)).status).toBe(409); // Actions use it.
   });
 
   test("a server that gives none is told in a sentence, without the credentials", async () => {

@@ -25,7 +25,7 @@ async function openFiles(started: Started, config: object = {}) {
   return {
     id,
     at,
-    /** Where the organization's files lie on the disk. */
+    /** Folder of the organization's files on disk. */
     folder: path(started.dataFolder, "files", started.ids.organizationId),
     list: (query = "") => started.owner("GET", at + query),
     put: (name: string, body: string | Uint8Array, headers = {}) =>
@@ -152,7 +152,7 @@ describe("uploading", () => {
   });
 });
 
-/** Sends a request as it stands, and gives what came back; with `end` the sender goes after what it sent. */
+/** Sends a raw request, and returns the response. With `end`, the sender disconnects after it. */
 function rawPut(
   started: Started,
   target: string,
@@ -343,7 +343,7 @@ describe("validating a selection", () => {
         { item: "/sparse/small.bin", rule: "too_many_bytes" },
       ]);
 
-      // One folder of 110 files, reached by a hundred ways.
+      // One folder of 110 files, with a hundred paths to it.
       mkdirSync(path(files.folder, "many/once"), { recursive: true });
       for (let n = 0; n < 110; n++) writeFileSync(path(files.folder, "many/once", `${n}`), "");
       for (let n = 0; n < 100; n++) symlinkSync("once", path(files.folder, "many", `again-${n}`));

@@ -21,7 +21,7 @@ const database = (more: object = {}, credentials: object = {}) => ({
   credentials: { user: postgres.user, password: postgres.password, ...credentials },
 });
 
-/** A server of someone else's, which counts who comes. */
+/** Someone else's server, which counts requests. */
 async function startSpy() {
   let visits = 0;
   const server = createServer((socket) => {
@@ -198,7 +198,7 @@ describe("changes to a connection", () => {
     const at = `${CONNECTIONS}/${made.id}/test`;
     let refused = await started.owner("POST", at, {});
     let tested = 0;
-    // on a slow machine some come back meanwhile
+    // On a slow machine, some are restored in the meantime.
     for (; refused.status === 200 && tested < 200; tested++) refused = await started.owner("POST", at, {});
     expect(tested).toBeGreaterThanOrEqual(30);
     expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"]);

@@ -35,7 +35,7 @@ const bucket = (more: object = {}, credentials: object = {}) => ({
   credentials: { ...s3Keys, ...credentials },
 });
 
-/** A server that takes connections and says nothing; `reached` resolves once there were so many. */
+/** A server that accepts connections and sends nothing. `reached` resolves once there are this many. */
 async function silentServer(wanted = 1) {
   const reached = Promise.withResolvers<void>();
   let count = 0;

@@ -461,7 +461,7 @@ describe("changing a connection", () => {
       expect([answer.status, faultsOf(answer)]).toEqual([422, ["body.credentials credentials_required"]]);
       expect(answer.text).not.toContain("hunter2");
     }
-    expect((await patch({ config: { port: 5432 } })).status).toBe(200); // the default, now written out
+    expect((await patch({ config: { port: 5432 } })).status).toBe(200); // The default, now explicit.
     const moved = await patch({
       config: { host: "new.example.com" },
       credentials: { user: "reader", password: "other-canary" },
@@ -581,7 +581,7 @@ describe("deleting a connection", () => {
     expect(used.body.detail).toContain('the action "Load the files" and the automation "Every morning"');
     expect(Object.keys(used.body).sort()).toEqual(["code", "correlationId", "detail"]);
 
-    // An action that has run is kept out of sight when it is deleted: it does not hold on to the connection.
+    // A deleted action that has run is hidden: it doesn't block deleting the connection.
     expect((await started.owner("POST", `/api/v1/actions/${action.body.id}/run`)).status).toBe(201);
     expect((await started.owner("DELETE", `/api/v1/actions/${action.body.id}`)).status).toBe(204);
     expect((await remove()).body.detail).toContain('in use by the automation "Every morning"');

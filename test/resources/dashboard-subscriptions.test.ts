@@ -155,7 +155,7 @@ deepTest(
       return link;
     };
     const [ofMary, ofJoan] = [await linkIn(mary.user.email), await linkIn(joan.user.email)];
-    /** As a mail program does it (RFC 8058). */
+    /** As a mail program does (RFC 8058). */
     const post = async (link: string) =>
       (
         await fetch(link, {

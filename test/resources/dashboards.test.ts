@@ -30,7 +30,7 @@ const contextOf = () =>
     actor: { type: "user", id: app.ids.userId },
     correlationId: "test-orders",
   });
-/** Orders of one country, one a day from the first of January on. */
+/** Orders of one country, one per day from January 1. */
 const load = (country: string, days: number) =>
   loadTable(contextOf(), {
     layer: "raw",

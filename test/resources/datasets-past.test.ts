@@ -31,11 +31,11 @@ const contextOf = (weir: Running): Context =>
 
 const MINUTE = 60 * 1000;
 
-/** What loads do to one server's tables. */
+/** Loads into one server's tables. */
 function loaderOf(weir: Running) {
   const ctx = contextOf(weir);
   return {
-    /** One load of the rows of `select`, with a file for each value of `n` where there is one; gives back its id. */
+    /** Loads the rows of `select`, with a file for each value of `n` if there is one. Returns the load's ID. */
     async load(select: string, table = "orders", change: Partial<TableChange> = {}, dataset = "shop") {
       const loadId = ctx.ids.uuid();
       const work = await ctx.lake.workFolder(loadId);

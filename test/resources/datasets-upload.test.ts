@@ -16,7 +16,7 @@ afterAll(() => weir[Symbol.asyncDispose]());
 let made = 0;
 const fresh = () => `up${++made}`;
 
-/** Uploads to a dataset of its own unless one is named. */
+/** Uploads to a new dataset unless one is named. */
 function upload(content: string | Uint8Array, query = "format=csv", dataset = fresh(), headers = {}) {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
   const path = `/api/v1/datasets/raw/${dataset}/upload${query ? `?${query}` : ""}`;
@@ -35,7 +35,7 @@ const typesOf = (body: { columns: { name: string; dataType: string }[] }) =>
       .filter(({ name }) => !name.startsWith("_dlt_"))
       .map(({ name, dataType }) => [name, dataType]),
   );
-/** The one fault that a 422 tells. */
+/** The only fault of a 422. */
 const fault = ({ status, body }: { status: number; body: { detail: { loc: string[]; msg: string }[] } }) => [
   status,
   body.detail?.[0]?.loc,

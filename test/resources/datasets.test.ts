@@ -235,7 +235,7 @@ describe("SQL over the lake", () => {
         () => "gone",
       ),
     );
-    const waiting = query({ sql: "SELECT 1 AS x" }); // all places are taken until the endless ones end
+    const waiting = query({ sql: "SELECT 1 AS x" }); // All slots are taken until the endless ones end.
     await Bun.sleep(300);
     gone.abort();
     expect(await Promise.all(asked)).toEqual(["gone", "gone", "gone", "gone"]);

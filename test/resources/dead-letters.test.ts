@@ -12,11 +12,11 @@ const LETTERS = "/api/v1/dead-letters";
 const DELIVERIES = "/api/v1/webhook-deliveries";
 const body = '{"event":"order.created","order":{"id":"1001"}}';
 
-/** A webhook whose receiver answers with `state.status`; each failure is retried once, at once. */
+/** A webhook whose receiver responds with `state.status`. Each failure is retried once, immediately. */
 async function startDying(app: Started, path = "orders") {
   const state = { status: 503 };
   const receiver = startReceiver(() => {
-    app.clock.turn(10); // so that no two tries come at one instant
+    app.clock.turn(10); // So that no two attempts are at the same time.
     return Response.json({}, { status: state.status });
   });
   const definition = {

@@ -420,7 +420,7 @@ describe("an expiry", () => {
   });
 
   test("counts from its instant on, also before it has been noted", async () => {
-    await using app = await startApp({ hurry: 0.001 }); // nothing that rests comes back
+    await using app = await startApp({ hurry: 0.001 }); // Nothing that is paused continues.
     const { decision } = await ask(app, { expiresInSeconds: 60 });
     app.clock.turn(60_000);
     const late = await app.owner("POST", decideOn(decision.id), approved);

@@ -18,7 +18,7 @@ const APPROVE = "/api/v1/auth/device/approve";
 const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const MINUTE = 60_000;
 
-/** A client without a browser, which asks for its codes and polls. */
+/** A client without a browser, which requests its codes and polls. */
 async function device(app: Running, headers: Record<string, string> = {}, client_id = "weir-cli") {
   const { body } = await app.anonymous("POST", CODE, { client_id }, headers);
   const asked = { grant_type: GRANT, device_code: body.device_code, client_id };
@@ -281,7 +281,7 @@ describe("polling", () => {
       expect([change, ...errorOf(refused)]).toEqual([change, 400, error]);
       expect(refused.body.error_description).toMatch(/^[A-Za-z]/);
     }
-    // none of them spent it
+    // None of them used it up.
     expect((await poll({ unknown: "field" })).status).toBe(200);
   });
 

@@ -18,7 +18,7 @@ const ME = "/api/v1/users/me";
 const EMAIL = "grace.hopper@example.org";
 const HOUR = 60 * 60 * 1000;
 
-/** Grace, an invited member with a password, whose browser is signed in, and who has left traces. */
+/** Grace, an invited member with a password, who is signed in in a browser and has left traces. */
 async function grace(weir: Started) {
   const invitation = { email: EMAIL, roleSlug: "member" };
   const { inviteUrl } = created(await weir.owner("POST", "/api/v1/organizations/invitations", invitation));
@@ -52,12 +52,12 @@ async function grace(weir: Started) {
   return { tab, id: me.id as string, action, pat, thread, run };
 }
 
-/** Everything of hers that no row may hold afterwards. */
+/** Everything about her that no row may contain afterwards. */
 const TRACES = [EMAIL, "Gracious", "Hopperesque", "Nanosecond", "cy-GB", "Amazing Grace", "private cobol"];
 
 const verify = async ({ owner }: Started) => (await owner("GET", "/api/v1/events/verify")).body;
 
-/** Rows of every table that hold one of `traces`. */
+/** Rows of every table that contain one of `traces`. */
 async function leftIn(beside: Beside, traces: readonly string[]): Promise<string[]> {
   return (await allRows(beside)).filter((row) => traces.some((trace) => row.includes(trace)));
 }

@@ -33,7 +33,7 @@ const EVENTS = 120;
 
 let weir: Awaited<ReturnType<typeof startApp>>;
 let owner: Client;
-/** As `order=asc` gives them. */
+/** As `order=asc` returns them. */
 let all: Event[];
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   owner = client(weir.origin, { authorization: `Bearer ${made.token}` });
   const pick = <T>(items: readonly T[], n: number) => items[n % items.length] as T;
   for (let n = 0; n < EVENTS; n++) {
-    weir.clock.turn(n % 5 === 0 ? 0 : 1_000 * 60 * (n % 90)); // some at one instant, some hours apart
+    weir.clock.turn(n % 5 === 0 ? 0 : 1_000 * 60 * (n % 90)); // Some at the same time, some hours apart.
     const ctx = contextFor(weir.app, {
       organizationId: weir.ids.organizationId,
       role: "owner",

@@ -181,12 +181,12 @@ describe("the list of events", () => {
       expect(steps).toContain(`INDEX ${index} (`);
       expect(steps).not.toContain("SCAN events");
       const sorted = steps.split("\n").filter((step) => step.includes("ORDER BY")).length;
-      expect(sorted).toBeLessThanOrEqual(1); // the page itself
+      expect(sorted).toBeLessThanOrEqual(1); // The page itself.
     }
   });
 });
 
-/** The owner, with a token that outlives what the tests turn the clock by. */
+/** The owner, with a token that outlasts the tests' clock. */
 async function lastingOwner(weir: Running): Promise<Client> {
   const { body } = await weir.owner("POST", "/api/v1/access-tokens", { name: "lasting", expiresInDays: 365 });
   return client(weir.origin, { authorization: `Bearer ${body.token}` });
@@ -335,7 +335,7 @@ describe("the trail", () => {
 });
 
 describe("the stream of events", () => {
-  /** Messages of a stream, as they come. */
+  /** Messages of a stream, as they arrive. */
   async function* messages(weir: Running, query: string, lastEventId?: string) {
     const gone = new AbortController();
     const reply = await fetch(`${weir.origin}/api/v1/events/stream?${query}`, {
@@ -349,7 +349,7 @@ describe("the stream of events", () => {
     expect(reply.headers.get("content-type")).toStartWith("text/event-stream");
     let text = "";
     const decoder = new TextDecoder();
-    yield null; // the stream is open
+    yield null; // The stream is open.
     try {
       for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
         text += decoder.decode(chunk, { stream: true });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   app = await startApp();
 });
 afterAll(() => app[Symbol.asyncDispose]());
-/** Each test has the whole rate of the organization. */
+/** Each test has the organization's full rate limit. */
 beforeEach(() => app.clock.turn(60_000));
 
 const schema = {

@@ -27,14 +27,14 @@ async function started() {
   return { app, bob: (await join(app, "member")).call, eve: (await join(app, "member")).call };
 }
 
-/** The open decision of an automation run of one step. */
+/** The open decision of an automation run with one step. */
 async function decisionOf(app: Pick<Started, "owner">, automationRunId: string) {
   const isWaiting = ({ status }: { status: string }) => status === "waiting";
   const { steps } = await until(app.owner, `${AUTOMATION_RUNS}/${automationRunId}`, isWaiting);
   return openDecision(app, steps[0].actionRunId);
 }
 
-/** `own` may not decide, by any way, and `other` may. */
+/** Checks that `own` can't decide in any way, and that `other` can. */
 async function expectOther(id: string, own: Client, other: Client) {
   const ways: [string, object][] = [
     [`${DECISIONS}/${id}/decide`, approve],

@@ -21,7 +21,7 @@ async function load(dataset: string, select: string) {
   await loadTable(ctx, { layer: "raw", dataset, table: dataset, select });
 }
 
-/** The entries of the table's current files, with what they say of each column by its name. */
+/** Entries of the table's current files, with their statistics by column name. */
 async function entriesOf(dataset: string) {
   const { metadata } = await loadMetadata(weir.owner, weir.ids.organizationId, "raw", dataset, dataset);
   await checkTable(metadata);
@@ -58,7 +58,7 @@ const days = (text: string) => le(4, Date.parse(text) / 86_400_000);
 
 type Bound = Buffer | undefined;
 
-/** A column's values as SQL, and its bounds by the specification's appendix D. */
+/** A column's values as SQL, and its bounds from appendix D of the specification. */
 const CASES: Record<string, [values: string[], lower: Bound, upper: Bound]> = {
   flag: [["true", "false"], hex("00"), hex("01")],
   tiny: [["-5::TINYINT", "5::TINYINT"], le(4, -5), le(4, 5)],

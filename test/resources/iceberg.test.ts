@@ -249,7 +249,7 @@ describe("what other engines read of the lake", () => {
       of.schemas.at(-1).fields.find((field: { name: string }) => field.name === name).id;
     expect(idOf(metadata, "id")).toBe(idOf(before, "id"));
     expect(idOf(metadata, "n")).toBeGreaterThan(before["last-column-id"]);
-    // what was loaded before can't be read by that name any more
+    // What was loaded before can no longer be read with that name.
     expect(metadata.snapshots).toHaveLength(1);
     expect(metadata["table-uuid"]).toBe(before["table-uuid"]);
   });
@@ -351,7 +351,7 @@ describe("the Iceberg catalog", () => {
     expect(await catalog.tableExists({ namespace: ["raw", "listed"], name: "nothing" })).toBe(false);
     const table = await catalog.loadTable({ namespace: ["raw", "listed"], name: "orders" });
     expect(table["format-version"]).toBe(2);
-    // for engines that know no namespaces within others
+    // For engines without nested namespaces.
     expect((await weir.owner("HEAD", at("/raw/tables/listed__orders"))).status).toBe(204);
   });
 

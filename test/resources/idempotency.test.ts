@@ -20,7 +20,7 @@ const key = { "idempotency-key": "order-4711" };
 const TOKENS = "/api/v1/access-tokens";
 const ORGANIZATIONS = "/api/v1/organizations";
 
-/** Somebody who is signed in, and has left the only organization that they were in. */
+/** A signed-in user who has left their only organization. */
 async function stranded(app: Awaited<ReturnType<typeof startApp>>) {
   const email = "grace@example.com";
   const invited = await app.owner("POST", `${ORGANIZATIONS}/invitations`, { email });

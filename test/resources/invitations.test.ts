@@ -27,7 +27,7 @@ async function invite(app: Started, body: object = grace, call = app.owner) {
 
 const tokenOf = (url: string) => new URL(url).searchParams.get("token") ?? "";
 
-/** Somebody with a password of their own, owner of another organization. */
+/** A user with their own password, owner of another organization. */
 async function stranger(app: Started) {
   const other = await neighbour(app);
   const passwordHash = await hashPassword(NEW_PASSWORD);

@@ -4,7 +4,7 @@ import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { ACTIONS, AUTOMATIONS, created, makeAction, runToEnd, until } from "../support/work.ts";
 
-/** Numbers that no double holds, beside two that it does. */
+/** Numbers that a double can't hold, and two that it can. */
 const LONG =
   '{"id":9007199254740993,"far":1e400,"fine":0.12345678901234567891,"price":1.10,"most":9007199254740991}';
 const KEPT = {

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-/** The official client, signed in by a token. */
+/** The official client, signed in with a token. */
 async function connect(token = weir.token) {
   const client = new Client({ name: "test", version: "1" });
   const transport = new StreamableHTTPClientTransport(new URL(`${weir.origin}/mcp`), {

@@ -17,7 +17,7 @@ const ADA = "ada@example.com";
 const startMailing = () => startWithMail({ engine: true, stands: true, hurry: 20 });
 type Mailing = Awaited<ReturnType<typeof startMailing>>;
 
-/** Once nothing waits to be sent. */
+/** Waits until nothing is due to be sent. */
 const allSent = ({ owner }: Pick<Mailing, "owner">, count: number) =>
   until(
     owner,

@@ -12,7 +12,7 @@ import { AUTOMATIONS, branch, created, faultsOf, flowToEnd, until } from "../sup
 const HOUR = 3_600_000;
 const OPS = "ops@example.com";
 
-/** An automation that fails for each input but `"fine"`. */
+/** An automation that fails for each input except `"fine"`. */
 const alerting = async (call: Client, alerts: object, name = "Nightly") =>
   created(
     await call("POST", AUTOMATIONS, {
@@ -32,7 +32,7 @@ const complete = async (call: Client, id: string) =>
 const startMailing = () => startWithMail({ engine: true, stands: true, hurry: 20 });
 type Mailing = Awaited<ReturnType<typeof startMailing>>;
 
-/** The mails to an address, once there are so many. */
+/** The emails to an address, once there are this many. */
 async function mailsTo({ owner, peer }: Mailing, address: string, count: number) {
   const found = () => peer.received.filter(({ to }) => to.includes(address));
   await until(owner, "/health", () => found().length >= count);
@@ -40,7 +40,7 @@ async function mailsTo({ owner, peer }: Mailing, address: string, count: number)
   return found();
 }
 
-/** Of RFC 2047, in the encoding that is used for what is mostly ASCII. */
+/** Decodes RFC 2047, in the encoding for mostly ASCII text. */
 const subjectOf = (encoded = "") =>
   encoded
     .replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, "")
@@ -59,7 +59,7 @@ const rowsOf = ({ app }: Pick<Mailing, "app">) =>
     error: string | null;
   }>('select kind, target, count, sent_at as "sentAt", error from notices order by id');
 
-/** Once each notice is known as sent: a mail arrives before that is saved, with the time of then. */
+/** Waits until each notice is stored as sent: an email arrives before that is saved, with the time of then. */
 async function allWrittenDown(app: Mailing) {
   while ((await rowsOf(app)).some(({ sentAt }) => sentAt === null)) await Bun.sleep(10);
 }
@@ -100,7 +100,7 @@ deepTest("the first success after a failure that was told is reported, and no ot
   const [, recovered] = await mailsTo(app, OPS, 2);
   expect(recovered?.headers.subject).toBe("Nightly completed again");
   await complete(app.owner, id);
-  // Failed and completed within the hour: one mail tells both.
+  // Failed and completed within the hour: one email reports both.
   await fail(app.owner, id);
   await complete(app.owner, id);
   app.clock.turn(HOUR + 1);

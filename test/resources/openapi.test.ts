@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-/** Every object in a document, with the way to it. */
+/** Every object in a document, with its path. */
 function* objectsIn(value: unknown, way = "#"): Generator<[way: string, object: Thing]> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield [way, value as Thing];
@@ -140,7 +140,7 @@ describe("the document", () => {
     };
     const visit = (value: unknown, start: string) => {
       for (const [way, object] of objectsIn(value, start)) {
-        if (/\/(if|then|dependentSchemas)\b/.test(way)) continue; // conditions on fields that stand elsewhere
+        if (/\/(if|then|dependentSchemas)\b/.test(way)) continue; // Conditions on fields defined elsewhere.
         const component = resolved(object);
         if (component !== object && !seen.has(component)) {
           seen.add(component);

@@ -8,14 +8,14 @@ const OWN = "/api/v1/users/me/memberships";
 const TEAM = "/api/v1/organizations/team";
 const TRUST = { WEIR_OIDC_TRUST_EMAIL: "true" };
 
-/** Entra ID puts an address into the ID token and nowhere says that it is verified; groups are ids. */
+/** Entra ID puts an address into the ID token without a claim that it is verified; groups are IDs. */
 const entra = (people: Record<string, Record<string, unknown>>) => ({
   claimsInIdToken: true,
   groupsClaim: "groups",
   offline: false,
   people,
 });
-/** authentik has names of groups at the userinfo endpoint. */
+/** authentik returns names of groups from the userinfo endpoint. */
 const authentik = (people: Record<string, Record<string, unknown>>) => ({ groupsClaim: "groups", people });
 
 const grouped = (pairs: string) => ({
@@ -67,7 +67,7 @@ describe("the groups of a person", () => {
     expect((await second.call("GET", OWN)).body.items).toMatchObject([{ role: "admin" }]);
     const made = await second.call("POST", "/api/v1/access-tokens", { name: "CI" });
     expect(made.status).toBe(201);
-    ids.groups = undefined; // Entra ID leaves the claim out
+    ids.groups = undefined; // Entra ID leaves the claim out.
     const third = await weir.signIn("grace");
     expect((await third.call("GET", OWN)).body.items).toEqual([]);
     expect((await weir.owner("GET", TEAM)).body.members).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("the groups of a person", () => {
       ["acme", "owner"],
       [slug.now, "viewer"],
     ]);
-    // by hand an owner of Acme made Ada one; a person of no group keeps what she has
+    // An owner of Acme made Ada one manually; a user without groups keeps what she has.
     expect((await (await weir.signIn("ada")).call("GET", OWN)).body.items).toMatchObject([{ role: "owner" }]);
     grace.groups = ["Guests"];
     await weir.signIn("grace");

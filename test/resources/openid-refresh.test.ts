@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 type Weir = Pick<Awaited<ReturnType<typeof startWithProvider>>, "app">;
 
-/** One round of the loop; whether there was anything to do. */
+/** One round of the loop. Returns whether there was anything to do. */
 const tick = ({ app }: Weir) => openLoop(LOOPS.grantRefresher, app).tick(new AbortController().signal);
 
 const session = async ({ app }: Weir) => {

@@ -21,7 +21,7 @@ type Weir = Awaited<ReturnType<typeof startWithProvider>>;
 const invite = (weir: Pick<Weir, "owner">, email: string, roleSlug = "member", call = weir.owner) =>
   call("POST", "/api/v1/organizations/invitations", { email, roleSlug });
 
-/** Status, code and sentence of a refusal. */
+/** Status, code and message of an error. */
 const told = ({ status, body }: { status: number; body: { code: string; detail: string } }) => [
   status,
   body.code,
@@ -107,7 +107,7 @@ describe("signing in with an identity provider", () => {
     expect(back.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^svc_token=svc_at_\w{49}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Lax$/),
     ]);
-    expect(await weir.app.store.db.$count(openidAttempts)).toBe(1); // the one that nobody came back from
+    expect(await weir.app.store.db.$count(openidAttempts)).toBe(1); // The one that nobody returned from.
   });
 
   test("marks its cookies for https alone, for this very host, where Weir is reached by https", async () => {
@@ -284,7 +284,7 @@ describe("who is not let in", () => {
     expect(await app.store.db.$count(sessions)).toBe(0);
     expect(await app.store.db.$count(openidIdentities)).toBe(0);
     expect(peer.requests).toContain("POST /token");
-    expect(peer.refreshTokens()).toBe(0); // what was given for nothing is given back
+    expect(peer.refreshTokens()).toBe(0); // Tokens that weren't needed are revoked.
   };
 
   test("whoever has an address that the provider has not verified, though it is a user's", async () => {
@@ -375,7 +375,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(surfer.jar.has("svc_token")).toBe(true);
     expect(told(await surfer.go(callback.href)).slice(0, 2)).toEqual([400, "bad_request"]);
 
-    // somebody sends a link that would sign the victim in as the sender
+    // Someone sends a link that would sign the victim in as the sender.
     const trap = await stopAtCallback(weir.start(), "ada");
     for (const victim of [openSurfer(), (await stopAtCallback(weir.start(), "ada")).surfer]) {
       const landing = await victim.go(trap.callback.href);
@@ -386,7 +386,7 @@ describe("an answer that does not belong to the sign-in", () => {
       "csrf",
       expect.stringContaining("another browser"),
     ]);
-    // tried once by another browser, it is worth nothing for its own either
+    // After an attempt by another browser, it no longer works for its own either.
     expect((await trap.surfer.go(trap.callback.href)).status).toBe(400);
     expect(weir.peer.requests.filter((request) => request === "POST /token")).toHaveLength(1);
   });

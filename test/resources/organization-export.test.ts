@@ -22,7 +22,7 @@ const EXPORT = "/api/v1/organizations/current/export";
 const SECRET = "correct-horse-secret";
 const LONG = "Zürich".repeat(20);
 
-/** An archive, unpacked by the system's own tar; `await using` removes it. */
+/** An archive, unpacked by the system's own tar. `await using` removes it. */
 async function exported(weir: Started, headers: Record<string, string>) {
   const reply = await fetch(weir.origin + EXPORT, { headers });
   expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "application/x-tar"]);
@@ -49,7 +49,7 @@ async function exported(weir: Started, headers: Record<string, string>) {
 
 const definition = (canary: string) => ({ sql: `select '${canary}' as told` });
 
-/** Something of everything, in which `canary` stands. */
+/** Creates some of everything, with `canary` in it. */
 async function fill(weir: Started, call: Client, canary: string, organizationId: string) {
   const connection = created(
     await call("POST", "/api/v1/connections", {
@@ -158,7 +158,7 @@ test("an organization's archive has all of it, nothing of another, and no creden
   const { manifest, rows, bytes, to } = archive;
   expect(manifest).toMatchObject({ format: 1, organization: { id: weir.ids.organizationId, name: "Acme" } });
 
-  // every sum and count is right, and there is no file that the manifest doesn't have
+  // All sums and counts are right, and every file is in the manifest.
   const there_ = readdirSync(to, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path(entry.parentPath, entry.name).slice(to.length + 1));
@@ -172,7 +172,7 @@ test("an organization's archive has all of it, nothing of another, and no creden
       expect(content.toString().split("\n").filter(Boolean)).toHaveLength(file.rows);
   }
 
-  // nothing of the other, no secret, nothing private
+  // Nothing of the other organization, no secret, nothing private.
   const text = Buffer.from(bytes).toString("latin1");
   for (const hidden of ["cormorant", other.id, SECRET, own.key.key, weir.token, "kingfisher"])
     expect([hidden, text.includes(hidden)]).toEqual([hidden, false]);
@@ -180,7 +180,7 @@ test("an organization's archive has all of it, nothing of another, and no creden
   const token = new URL(own.invited.inviteUrl).searchParams.get("token") ?? "";
   expect(text).not.toContain(token);
 
-  // as many rows as the database has of this organization
+  // As many rows as the database has for this organization.
   await using beside = await besideOf(weir);
   for (const { name, table, where } of NOUNS) {
     if (where !== undefined || name === "events") continue;
@@ -207,7 +207,7 @@ test("an organization's archive has all of it, nothing of another, and no creden
   const { items } = (await weir.owner("GET", `/api/v1/events?limit=200&order=asc`)).body;
   expect(events).toEqual(items.slice(0, events.length));
 
-  // files: the lake's Parquet, artifacts, and those of local_files with names of any length
+  // Files: the lake's Parquet, artifacts, and those of local_files with names of any length.
   const [parquet] = readdirSync(path(to, "lake/raw/shop"), { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile(),
   );

@@ -16,7 +16,7 @@ const INSTALLATION = "/api/v1/installation/organizations";
 const DAY = 24 * 60 * 60 * 1000;
 const MINUTE = 60_000;
 
-/** Another organization of the operator's, and who speaks for it. */
+/** Another organization of the operator, with a client for it. */
 async function second(app: Started) {
   const { body } = await app.owner("POST", "/api/v1/organizations", { name: "Second", slug: "second" });
   const inside = client(app.origin, {

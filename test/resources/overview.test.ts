@@ -60,7 +60,7 @@ test("the overview counts over all automations what failed, what waits and what 
   await flowToEnd(app.owner, mended.id);
   await app.owner("PATCH", `${AUTOMATIONS}/${mended.id}`, { config: { steps: [good] } });
   await flowToEnd(app.owner, mended.id);
-  // a failed test is no failure of the automation
+  // A failed test doesn't count as a failure of the automation.
   const tested = created(
     await app.owner("POST", `${AUTOMATIONS}/${mended.id}/test`, { config: { steps: [bad] } }),
   );

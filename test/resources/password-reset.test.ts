@@ -19,7 +19,7 @@ const waitFor = async (isSo: () => boolean) => {
   while (!isSo()) await Bun.sleep(5);
 };
 
-/** Asks for a link, and waits for its mail. */
+/** Requests a link, and waits for its email. */
 async function ask(app: Mailed, email = ADA): Promise<string> {
   const before = app.peer.received.length;
   const asked = await app.anonymous("POST", FORGOT, { email });

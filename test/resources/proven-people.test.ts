@@ -24,7 +24,7 @@ async function invite(call: Started["owner"], email: string, roleSlug = "member"
   return { ...made.body, token: tokenOf(made.body.inviteUrl) };
 }
 
-/** Mallory makes an account of the CEO's address, by an invitation into her own organization. */
+/** Mallory creates an account with the CEO's address, by an invitation to her own organization. */
 async function squat(app: Started) {
   const mallory = await neighbour(app);
   const { token } = await invite(mallory.call, CEO, "viewer");

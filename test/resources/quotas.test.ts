@@ -89,7 +89,7 @@ describe("past its quota", () => {
         signal: leave.signal,
       }).catch(() => undefined);
     const hold = async () => {
-      while ((await begin())?.status === 429); // a short one had the place
+      while ((await begin())?.status === 429); // A short one had the slot.
     };
     const long = hold();
     const refusal = past("concurrentQueries");

@@ -23,7 +23,7 @@ const BATCH = 400;
 const NEWEST_MS = Date.now() - 60 * MINUTE_MS;
 const TRIGGERS = ["api", "webhook", "schedule"] as const;
 
-/** Rows of a list, from the newest. */
+/** Rows of a list, newest first. */
 interface Listed {
   id: string;
   createdAt: string;
@@ -33,7 +33,7 @@ interface Listed {
   error: string | null;
 }
 
-/** All of an hour in one minute, and then nothing for a while. */
+/** A whole hour's runs in one minute, and then none for a while. */
 const listed = Array.from({ length: COUNT }, (_, at): Listed => {
   const ms = NEWEST_MS - (Math.floor(at / 60) * 60 * MINUTE_MS + (at % 60) * 500);
   return {
@@ -86,7 +86,7 @@ afterAll(() => weir[Symbol.asyncDispose]());
 
 const BEYOND = Number.MAX_SAFE_INTEGER;
 
-/** Asks for three pages, at the start, at the end and far beyond, and compares them with what the filter keeps. */
+/** Requests three pages, at the start, at the end and far beyond, and compares them with what the filter keeps. */
 async function expectList(path: string, query: string, keep: (run: Listed) => boolean) {
   const expected = listed.filter(keep).map(({ id }) => id);
   for (const offset of [0, Math.max(0, expected.length - 3), BEYOND]) {
@@ -180,7 +180,7 @@ test("a long list of action runs has every run that its filters keep, in order, 
 });
 
 test("a long list goes through each run once: no statement has a second bound that reaches further", async () => {
-  if (weir.app.store.remote) return; // PostgreSQL goes by both
+  if (weir.app.store.remote) return; // PostgreSQL uses both.
   const compile = Database.prototype.prepare;
   const statements: string[] = [];
   Database.prototype.prepare = function (this: Database, sql: string, ...rest: never[]) {

@@ -27,13 +27,13 @@ interface Event {
   data: any;
 }
 
-/** A server, and the owner's token there. */
+/** A server, and its owner's token. */
 interface Place {
   origin: string;
   token: string;
 }
 
-/** Reads a run's stream up to its end, or until `isEnough` says so of what has come. */
+/** Reads a run's stream to its end, or until `isEnough` accepts what has arrived. */
 async function read(
   { origin, token }: Place,
   runId: string,
@@ -80,7 +80,7 @@ function expectGrowing(events: Event[]): void {
   expect(ids.every((id, index) => Number.isSafeInteger(id) && id > (ids[index - 1] ?? 0))).toBe(true);
 }
 
-/** Whatever the last event that somebody has seen, what comes after it is all that follows, and nothing else. */
+/** Checks that after any last seen event, the stream continues with exactly what follows. */
 async function expectResumable(place: Place, runId: string): Promise<Event[]> {
   const all = await read(place, runId);
   expectGrowing(all);

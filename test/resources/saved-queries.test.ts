@@ -85,7 +85,7 @@ test("a run binds what is given, and the defaults of the rest", async () => {
     rowCount: 1,
     truncated: true,
   });
-  // a value is never text of the SQL
+  // A value is never part of the SQL text.
   const text = await save({ sql: "SELECT $who AS who", parameters: { who: { type: "text" } } });
   const given = "x'; DROP TABLE raw.orders; --";
   expect((await run(text.id, { parameters: { who: given } })).body.rows).toEqual([{ who: given }]);

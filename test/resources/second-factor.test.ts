@@ -32,7 +32,7 @@ describe("a second factor", () => {
       "/Weir:ada@example.com",
     ]);
     expect(url.searchParams.get("secret")).toBe(secret);
-    expect((await login(app)).status).toBe(200); // not confirmed yet
+    expect((await login(app)).status).toBe(200); // Not confirmed yet.
     const wrong = await app.owner("POST", `${TOTP}/confirm`, { code: "000000x" });
     expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ["body", "code"]]);
     const code = shownBy(app, secret);
@@ -68,10 +68,10 @@ describe("a second factor", () => {
   test("takes a code once, also within its time", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { code } = await turnOnSecondFactor(app);
-    expect((await login(app, code())).status).toBe(401); // it confirmed the app
+    expect((await login(app, code())).status).toBe(401); // It confirmed the app.
     const race = await Promise.all([1, 2, 3].map(() => login(app, code(1))));
     expect(race.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
-    expect((await login(app, code(2))).status).toBe(401); // of a time to come
+    expect((await login(app, code(2))).status).toBe(401); // From the future.
     app.clock.turn(60_000);
     expect((await login(app, ` ${code().slice(0, 3)} ${code().slice(3)}`)).status).toBe(200);
   });
@@ -100,7 +100,7 @@ describe("a second factor", () => {
     for (let n = 0; n < 3; n++) {
       const { recoveryCodes } = await turnOnSecondFactor(app);
       for (const code of recoveryCodes) {
-        expect(code).toMatch(/^[a-z2-7]{4}(-[a-z2-7]{4}){5}$/); // 24 letters of 5 bits
+        expect(code).toMatch(/^[a-z2-7]{4}(-[a-z2-7]{4}){5}$/); // 24 letters of 5 bits.
         seen.add(code);
       }
       expect((await app.owner("DELETE", TOTP, { password: PASSWORD })).status).toBe(204);
@@ -242,7 +242,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
 
 test("an access token made with another expires no later than that one", async () => {
   await using app = await startApp({ engine: false });
-  const { call } = await join(app, "member"); // by a token of one day
+  const { call } = await join(app, "member"); // By a token that is valid for a day.
   const [own] = (await call("GET", "/api/v1/access-tokens")).body.items;
   const made = await call("POST", "/api/v1/access-tokens", { name: "child", expiresInDays: 30 });
   expect([made.status, made.body.expiresAt]).toEqual([201, own.expiresAt]);

@@ -153,7 +153,7 @@ describe("how long a session lasts", () => {
     const idle = await signedIn(app);
     app.clock.turn(13 * DAY_MS);
     expect((await used.call("GET", "/api/v1/users/me")).status).toBe(200);
-    await app.app.store.write(async () => {}); // the use that was noted behind it
+    await app.app.store.write(async () => {}); // The use that was recorded behind it.
     app.clock.turn(1.5 * DAY_MS);
     expect((await idle.call("GET", "/api/v1/users/me")).status).toBe(401);
     const list = await used.call("GET", "/api/v1/sessions?includeRevoked=true");
@@ -170,7 +170,7 @@ describe("how long a session lasts", () => {
     for (let day = 10; day < 90; day += 10) {
       app.clock.turn(10 * DAY_MS);
       expect([day, (await ada.call("GET", "/api/v1/users/me")).status]).toEqual([day, 200]);
-      await app.app.store.write(async () => {}); // the use that was noted behind it
+      await app.app.store.write(async () => {}); // The use that was recorded behind it.
     }
     app.clock.turn(10 * DAY_MS);
     expect((await ada.call("GET", "/api/v1/users/me")).status).toBe(401);

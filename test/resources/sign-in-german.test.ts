@@ -14,13 +14,13 @@ const PAGES = [
   "/oauth/authorize",
   "/unsubscribe",
 ];
-/** Names of things, and what noscript shows: no script translates it. */
+/** Proper names, and what noscript shows: no script translates it. */
 const SAME = /^(?:|\.|Weir)$/;
 const read = (path: string) => readFileSync(`${import.meta.dir}/../../${path}`, "utf8");
 const pathsOf = (glob: string) => [...new Bun.Glob(glob).scanSync(`${import.meta.dir}/../..`)];
 const translations = new Map<string, string>(Object.entries(german));
 
-/** What stands on a page before its script runs. */
+/** Texts of a page before its script runs. */
 function textsOf(html: string): string[] {
   const shown = html.replace(/<noscript>.*<\/noscript>/s, "");
   return [...shown.matchAll(/>([^<>]+)</g)].map(([, text = ""]) => text.trim());
@@ -42,7 +42,7 @@ test("the pages of sign-in have every text in German, and no text that none of t
   }
   expect([...shown].filter((text) => !translations.has(text))).toEqual([]);
 
-  // those that are left are sentences and words of the server
+  // The others are sentences and words of the server.
   const server = pathsOf("src/**/*.ts").map(read).join("\n");
   const named = server.replaceAll(/\$\{(?:\w+\.)?(\w+)\}/g, "{$1}");
   const isOfServer = (text: string) =>

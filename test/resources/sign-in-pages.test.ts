@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 
-/** What a page asks for besides itself: what its tags name, and what its scripts import. */
+/** What a page loads: what its tags name, and what its scripts import. */
 const named = (text: string) =>
   [...text.matchAll(/(?:<link [^>]*href|<script [^>]*src)="([^"]+)"|^import .* from "([^"]+)"/gm)].map(
     ([, tag, imported]) => tag ?? imported ?? "",
@@ -43,7 +43,7 @@ test.each([
   expect(page.headers.get("x-frame-options")).toBe("DENY");
   expect(page.headers.get("referrer-policy")).toBe("no-referrer");
   expect(page.text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/);
-  // nothing of the address is written into the page
+  // Nothing from the URL is written into the page.
   expect(page.text).not.toContain("BCDF");
 
   const seen = new Set<string>();

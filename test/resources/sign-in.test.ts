@@ -15,7 +15,7 @@ import { refusalOf } from "../support/refusal.ts";
 import { deepTest } from "../support/scale.ts";
 import { until } from "../support/work.ts";
 
-/** Fails from one address until that is refused. */
+/** Fails from one address until that is rejected. */
 async function exhaust(app: Awaited<ReturnType<typeof startApp>>) {
   for (let n = 0; n < 30; n++) {
     const answer = await browser(app.origin).signIn("ada@example.com", "guess");
@@ -269,7 +269,7 @@ describe("signing in", () => {
     const guess = async () => (await from(1).signIn("ada@example.com", "guess")).status;
     const seen: number[] = [];
     for (let n = 0; n < 60 && seen.at(-1) !== 429; n++) {
-      app.clock.turn(6_000); // one more of the address's ten a minute
+      app.clock.turn(6_000); // One more of the address's ten a minute.
       seen.push(await guess());
     }
     expect([seen.at(-1), seen.length > 20]).toEqual([429, true]);

@@ -9,7 +9,7 @@ import { browser, join } from "../support/people.ts";
 import { branch, makeAction, makeAutomation, until } from "../support/work.ts";
 
 const SECRET = vectors.slack.secret;
-/** What Slack's side was told, at a `response_url` or by `chat.postMessage`. */
+/** What Slack received, at a `response_url` or by `chat.postMessage`. */
 let told: { path: string; authorization: string | null; body: { text: string; [name: string]: unknown } }[] =
   [];
 let replies: number[] = [];
@@ -86,7 +86,7 @@ function command(text: string, more: Record<string, string> = {}, headers: Recor
 
 const linkIn = (text: string) => /<(http[^|>]+)\|/.exec(text)?.[1] ?? "";
 
-/** Ties a person in Slack to whoever `call` speaks for. */
+/** Links a Slack user to the user of `call`. */
 async function tie(call: Client, userId: string) {
   const { body } = await command("link", { user_id: userId });
   const { pathname, search } = new URL(linkIn(body.text));
@@ -105,7 +105,8 @@ describe("requests of Slack", () => {
       "x-slack-request-timestamp": ts,
       "x-slack-signature": header,
     });
-    expect([old.status, old.body.detail]).toEqual([401, expect.stringContaining("300 s")]); // rightly signed, in 2018
+    // Correctly signed, in 2018.
+    expect([old.status, old.body.detail]).toEqual([401, expect.stringContaining("300 s")]);
   });
 
   test.each<[string, (body: string) => Record<string, string>]>([
@@ -291,7 +292,7 @@ describe("commands", () => {
 
 describe("approvals", () => {
   const gate = { kind: "approval_gate", definition: { title: "Pay *17* <now>?", description: "It is due." } };
-  /** Sends what a pressed button sends. */
+  /** Sends what a click on a button sends. */
   function press(verb: string, id: string, userId = "U1") {
     const payload = {
       type: "block_actions",
@@ -338,7 +339,7 @@ describe("approvals", () => {
       decisionValue: "approved",
       decidedBy: weir.ids.userId,
     });
-    expect((await press("approve", id)).body.text).toContain("Approved"); // the same person, the same decision
+    expect((await press("approve", id)).body.text).toContain("Approved"); // The same user, the same decision.
     expect((await press("reject", id)).body.text).toContain("Already approved by Ada");
   });
 

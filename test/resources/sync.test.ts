@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** An organization of which the owner of the installation has a role, and the calls made in it. */
+/** An organization in which the installation's owner has a role, with a client for it. */
 async function another(role: Role | null = "admin") {
   const { organization } = await neighbour(app);
   if (role) await belong(app.ids.userId, organization.id, role);
@@ -79,7 +79,7 @@ async function rows(call: Client, sql: string) {
 const ids = async (call: Client, table: string) =>
   (await rows(call, `SELECT id FROM ${layer}.${table} ORDER BY id`)).map(({ id }: { id: number }) => id);
 
-/** A server whose first sync, of two files, stands still once both lie at the destination, until `goOn`. */
+/** A server whose first sync, of two files, pauses once both are at the destination, until `goOn`. */
 async function startSlow() {
   const opened: { lake?: Lake } = {};
   const reached = Promise.withResolvers<void>();
@@ -265,7 +265,7 @@ describe("a sync", () => {
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: one.id });
     await run({ destTenantId: two.id });
-    // the same bytes came to `two` from here, and would now come from `one`
+    // The same bytes came to `two` from here, and would now come from `one`.
     expect(await run({ tenantId: one.id, destTenantId: two.id })).toMatchObject({
       status: "nothing_to_copy",
       filesCopied: 0,
@@ -573,7 +573,7 @@ async function bytesIn(organizationId: string): Promise<number> {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** As small files are put together: one with the same rows takes the place of all. */
+/** Compacts files: one with the same rows replaces all. */
 async function putTogether(select: string, organizationId = app.ids.organizationId): Promise<void> {
   const ctx = contextOf(organizationId);
   const here = { organizationId, layer, dataset: "shop", tableName: "shop" };
@@ -588,7 +588,7 @@ async function putTogether(select: string, organizationId = app.ids.organization
   await write(ctx, (tx) => commitCompaction(tx, here, { add, remove }));
 }
 
-/** As a load leaves a table that takes a file out. */
+/** Removes a file as a load does. */
 async function removeFile(path: string): Promise<void> {
   const ctx = contextOf();
   const tables = await readTables(ctx.db, { organizationId: ctx.organizationId, layer });
@@ -608,7 +608,7 @@ async function removeFile(path: string): Promise<void> {
   );
 }
 
-/** Lets a file's load have been committed at another time. */
+/** Changes the time when a file's load was committed. */
 async function backdate(path: string, at: string): Promise<void> {
   await app.app.store.write(async (db) => {
     const [file] = await db.select().from(lakeFiles).where(eq(lakeFiles.path, path));

@@ -51,7 +51,7 @@ const connection = (slug: string, definition: object = api) => ({
   definition,
 });
 
-/** The slug counts up, so that tests of one server stay out of each other's way. */
+/** The slug is numbered, so that tests of one server don't conflict. */
 let counter = 0;
 const fresh = (name = "template") => `${name}-${++counter}`;
 
@@ -507,7 +507,7 @@ describe("versions", () => {
       "body.displayName string_type",
       "body.status enum",
     ]);
-    // what is not given counts too: the definition names an input that the new schema has not
+    // Omitted fields matter too: the definition refers to an input that the new schema lacks.
     expect(faultsOf(await owner("PUT", at, { inputJsonSchema: schemaOf({ other: {} }) }))).toEqual([
       "body.definition.url value_error",
     ]);

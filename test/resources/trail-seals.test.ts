@@ -12,7 +12,7 @@ import { until } from "../support/work.ts";
 type Installation = Awaited<ReturnType<typeof startInstallation>>;
 type Server = Awaited<ReturnType<Installation["serve"]>>;
 
-/** The database file, changed by SQL while no server runs. */
+/** Changes the database file by SQL, while no server is running. */
 function change(dataFolder: string, work: (file: Database) => void): void {
   const file = new Database(join(dataFolder, "weir.db"));
   try {
@@ -49,7 +49,7 @@ const makeConnection = (server: Server, name: string) =>
     credentials: {},
   });
 
-/** A server that has made `names`, was asked for its verification, and ended. */
+/** A server that has created `names`, was verified, and ended. */
 async function filled(
   weirs: Installation,
   names: readonly string[],
@@ -68,7 +68,7 @@ const unguarded = (file: Database) => {
   for (const name of ["update", "delete", "replace"]) file.run(`DROP TRIGGER events_no_${name}`);
 };
 
-/** Changes an event and computes every hash from there anew, as somebody can who has no key. */
+/** Changes an event and recomputes every following hash, as anyone without the key could. */
 function rewrite(file: Database): void {
   unguarded(file);
   type Row = Record<string, string> & { seq: number };

@@ -12,7 +12,7 @@ setDefaultTimeout(120_000);
 
 const MIB = 1024 ** 2;
 
-/** Sends `count` blocks of 1 MiB as the server takes them; `sent` grows with what it has taken. */
+/** Sends `count` blocks of 1 MiB as the server accepts them; `sent` counts what it has accepted. */
 function send(origin: string, target: string, token: string, block: Buffer, count: number) {
   const { hostname, port } = new URL(origin);
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -58,7 +58,7 @@ describe("a large upload", () => {
     const server = await installation.serve();
     const { id } = await connect(server.owner, localFiles("Files"));
     const small = await server.owner("PUT", target(id), "1,x\n");
-    expect(small.status).toBe(201); // what the first upload loads is not counted
+    expect(small.status).toBe(201); // What the first upload loads isn't counted.
     const before = residentBytes(server.pid);
     let peak = 0;
     const watch = setInterval(() => {

@@ -22,7 +22,7 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 
 const DELIVERIES = "/api/v1/webhook-deliveries";
 const quick = { action: { kind: "conditional_branch", definition: branch() } };
-/** Sends the payload on to `url`. */
+/** Sends the payload to `url`. */
 const forward = (url: string, more: object = {}) => ({
   action: {
     kind: "http_request",

@@ -14,7 +14,9 @@ const LETTERS = "/api/v1/dead-letters";
 const filler = Array.from({ length: 40_000 }, (_, n) => ({ n, text: `"${n}" \\ ü` }));
 const body = `{"few":[{"n":1},{"n":2.50}],"id":9007199254740993,"__proto__":{"a":1},"filler":${JSON.stringify(filler)},"last":"ö"}`;
 
-/** A step with a condition, one with a list, and one that passes on what came, all over a payload of more than 1 MB. */
+/**
+ * A step with a condition, one with a list, and one that forwards the payload, all with a payload of more than 1 MB.
+ */
 const steps = (url: string) => [
   {
     key: "check",
@@ -70,7 +72,7 @@ deepTest(
     expect(sentTo("/whole")).toEqual([seen, seen]);
     const { steps: ended } = (await app.owner("GET", `${AUTOMATION_RUNS}/${again.id}`)).body;
     const { body: shown } = await app.owner("GET", `${RUNS}/${ended[2].actionRunId}`);
-    expect(shown).toMatchObject({ status: "completed", definition: { body: "{{payload}}" } }); // not what it became
+    expect(shown).toMatchObject({ status: "completed", definition: { body: "{{payload}}" } }); // Not its value.
 
     const [letter] = (await app.owner("GET", LETTERS)).body.items;
     await app.owner("POST", `${LETTERS}/${letter.id}/replay`);

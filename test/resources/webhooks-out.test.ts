@@ -355,7 +355,7 @@ describe("a delivery", () => {
     await using receiver = await startApp();
     const old = "the-secret-before-the-change";
     const fresh = "the-secret-after-the-change";
-    // The receiver is a Weir too: its gate goes by the rule of the interface.
+    // The receiver is a Weir server too: its checks follow the rules of the interface.
     const action = { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } };
     for (const [path, config, end] of [
       ["already", { secret: fresh }, "delivered"],

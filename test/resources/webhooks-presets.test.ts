@@ -23,7 +23,7 @@ const hmacOf = (secret: string | Buffer, text: string, encoding: "hex" | "base64
 
 type Headers = Record<string, string>;
 
-/** How each sender signs `body` at `time`, in Unix seconds, worked out apart from the code that checks it. */
+/** How each sender signs `body` at `time`, in Unix seconds, implemented independently of the code that checks it. */
 const SENDERS: Record<SignaturePreset, (body: string, time: number, id: string) => Headers> = {
   github: (body, _, id) => ({
     "x-hub-signature-256": `sha256=${hmacOf(SECRET, body)}`,
@@ -56,15 +56,15 @@ const SENDERS: Record<SignaturePreset, (body: string, time: number, id: string) 
   telegram: () => ({ "x-telegram-bot-api-secret-token": SECRET }),
 };
 
-/** These send the secret itself, and sign nothing. */
+/** These send the secret itself, without a signature. */
 const UNSIGNED: readonly SignaturePreset[] = ["gitlab", "telegram"];
 
-/** A signature, whatever stands before it. */
+/** A signature, with any prefix. */
 const SIGNATURE = /[A-Za-z0-9+/]{43,}=?/g;
 
 const names = Object.keys(SENDERS) as SignaturePreset[];
 const secretOf = (preset: SignaturePreset) => (["standard", "svix"].includes(preset) ? WHSEC : SECRET);
-/** A body with an id where Stripe, Slack and Telegram have theirs. */
+/** A body with an ID where Stripe, Slack and Telegram have theirs. */
 const bodyOf = (id: string) =>
   JSON.stringify({ id, event_id: id, update_id: Number(id.slice(1)), type: "event_callback", n: 1 });
 

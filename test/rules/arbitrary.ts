@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { NOBODY } from "../support/work.ts";
 import type { Described, Schema } from "./document.ts";
 
-/** Names that objects carry by themselves. */
+/** Names that every object has. */
 const OWN_NAMES = [
   "__proto__",
   "constructor",
@@ -60,7 +60,7 @@ const nested = fc
     ),
   );
 
-/** Values that hardly any field asks for. */
+/** Values that hardly any field accepts. */
 const junk: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: texts },
   { weight: 3, arbitrary: numbers },
@@ -92,7 +92,7 @@ const FORMATS: Readonly<Record<string, fc.Arbitrary<string>>> = {
 
 const known = new WeakMap<Schema, fc.Arbitrary<unknown>>();
 
-/** Values that fit a schema, as far as a schema tells; each schema is looked at once. */
+/** Values that match a schema, as far as it says. Cached by schema. */
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
   const made = known.get(schema) ?? fittingAnew(schema);
   known.set(schema, made);
@@ -154,7 +154,7 @@ interface TextSchema {
 function fittingText({ format = "", pattern, minLength = 0, maxLength = 60, examples }: TextSchema) {
   const formatted = FORMATS[format];
   if (formatted) return formatted;
-  // no text is made of a pattern that looks ahead
+  // No text is generated from a pattern with lookahead.
   if (pattern?.includes("(?")) return fc.constantFrom(...(examples?.map(String) ?? ["example"]));
   if (typeof pattern === "string" && pattern !== "\\S")
     return fc.stringMatching(new RegExp(pattern, "u"), { size: "small" });
@@ -188,7 +188,7 @@ function fittingObject({ properties = {}, required = [], additionalProperties }:
   });
 }
 
-/** A value with something else at one place, or with a field more. */
+/** A value with another value in one place, or with an extra field. */
 const spoiled = (value: fc.Arbitrary<unknown>) =>
   fc
     .tuple(value, junk, fc.array(fc.nat({ max: 20 }), { maxLength: 5 }), fc.boolean())
@@ -215,7 +215,7 @@ const spoiled = (value: fc.Arbitrary<unknown>) =>
       return way.length === 0 ? bad : copy;
     });
 
-/** Texts that are JSON, almost. */
+/** Texts that are almost JSON. */
 const broken = fc.constantFrom<string | Uint8Array<ArrayBuffer>>(
   "",
   "{",
@@ -238,10 +238,10 @@ export interface Request {
   body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** `JSON.stringify` that writes `__proto__` too, as the other side of a network would. */
+/** `JSON.stringify` that includes `__proto__`, as a network peer would. */
 const written = (value: unknown) => JSON.stringify(value) ?? "null";
 
-/** Requests for one operation, some as the document has them and some not at all; `things` exist. */
+/** Requests for one operation, some as documented and some not at all. `things` are existing IDs. */
 export function requests(operation: Described, things: readonly string[][]): fc.Arbitrary<Request> {
   const inPath = operation.parameters.filter((parameter) => parameter.in === "path");
   const params = fc.oneof(
@@ -292,7 +292,7 @@ function queries({ parameters }: Described): fc.Arbitrary<string> {
   );
 }
 
-/** What a line of a request can carry; a longer one is refused before it is anybody's. */
+/** What fits in a request line. A longer one is rejected before it reaches an operation. */
 const short = (text: string) => text.slice(0, 500).toWellFormed();
 
 function encoded(query: object): string {

@@ -24,50 +24,50 @@ import { branch, created, makeAction, makeAutomation, runToEnd, until } from "..
 
 export type Started = Awaited<ReturnType<typeof startApp>>;
 
-/** Where calls are made, and what was made there while runs were still carried out. */
+/** Where calls are made, and what was created there while runs were still executed. */
 export interface World {
   weir: Started;
-  /** An installation that nobody owns yet, and the token of its set-up link. */
+  /** An installation without an owner, and the token of its setup link. */
   fresh: Started;
   setupToken: string;
-  /** Dead letters of `hook`; each call that needs one takes one. */
+  /** Dead letters of `hook`. Each call that needs one takes one. */
   letters: string[];
   hookId: string;
-  /** Runs that have ended, to be tried again. */
+  /** Finished runs, to be retried. */
   endedRunId: string;
   failedFlowId: string;
   /** Decisions that runs wait for. */
   decisions: string[];
 }
 
-/** One good call of an operation, made ready. */
+/** A valid call of an operation, prepared. */
 export interface Call {
   path: string;
   body?: unknown;
   headers?: Record<string, string>;
-  /** The owner's access token by default. */
+  /** Default: the owner's access token. */
   by?: Client;
   weir?: Started;
-  /** Type and id of who the trail names; the owner by default. */
+  /** Type and ID of the actor in the audit log. Default: the owner. */
   actor?: { type: string; id: string | null };
-  /** True where the trail knows the actor by id alone. */
+  /** Whether the audit log only knows the actor's ID. */
   isErased?: true;
 }
 
 export interface Expected {
-  /** Each as `type entity`, in order; none for an operation that changes nothing. */
+  /** Each as `type entity`, in order. None for an operation that changes nothing. */
   events: readonly string[];
-  /** Makes what the call is about, afresh. */
+  /** Creates what the call is about. */
   call(world: World): Promise<Call> | Call;
-  /** The id that the first event's entity has; of the reply by default, else the last one in the path. */
+  /** The ID of the first event's entity. Default: from the response, otherwise the last one in the path. */
   about?(answer: Answer, call: Call): string | null;
-  /** A run goes on, and the rest of its events belong to its own chain. */
+  /** A run continues, and the rest of its events belong to its own chain. */
   goesOn?: true;
-  /** For an operation without events: why it has none. */
+  /** For an operation without events: the reason. */
   why?: string;
 }
 
-/** Secrets that calls give; none of them may stand in an event. */
+/** Secrets in calls; none of them may be in an event. */
 export const SECRETS = ["audited-password", "audited-webhook-secret", SECRET, PASSWORD] as const;
 const [password, webhookSecret] = SECRETS;
 
@@ -91,7 +91,7 @@ async function drafted({ owner }: Started): Promise<string> {
 
 const fallible = { ...BRANCH, definition: branch("a", "false") };
 
-/** Builds the world; carries runs out first, and stops that, so that what follows is the calls' own doing. */
+/** Creates the world. Runs are executed first and then no longer, so that what follows is caused by the calls. */
 export async function makeWorld(weir: Started, fresh: Started): Promise<World> {
   const { owner } = weir;
   const unheard = { kind: "http_request", definition: { url: "http://127.0.0.1:1" } };
@@ -136,7 +136,7 @@ export async function makeWorld(weir: Started, fresh: Started): Promise<World> {
   };
 }
 
-/** Reaches out by a connection that gets its token from another system first. */
+/** Uses a connection that first gets its token from another system. */
 async function refreshToken({ owner }: Started): Promise<void> {
   const peer = startEchoHttp("token");
   const auth = { type: "oauth2_client_credentials", tokenUrl: `${peer.url}/token` };
@@ -170,7 +170,7 @@ const contextOf = ({ app, ids }: Started) =>
     correlationId: "audit-preparation",
   });
 
-/** A run that nobody has taken up. */
+/** A run that isn't started. */
 async function newRun({ weir }: World): Promise<string> {
   const action = await makeAction(weir.owner);
   return created(await weir.owner("POST", api(`actions/${action.id}/run`))).id;
@@ -178,21 +178,21 @@ async function newRun({ weir }: World): Promise<string> {
 
 const connection = async ({ weir }: World, body: object = postgres()) => connect(weir.owner, body);
 
-/** What a new authenticator app of Ada shows. */
+/** The code of a new authenticator app of Ada. */
 async function firstCode({ owner, clock }: Started): Promise<string> {
   const { status, text, body } = await owner("POST", api("users/me/totp"));
   if (status !== 200) throw new Error(`${status} ${text}`);
   return codeAt(fromBase32(body.secret), counterAt(clock.now().getTime()));
 }
 
-/** Signs Ada in anew; what the session's id is, the list tells. */
+/** Signs Ada in again. The list has the session's ID. */
 export async function session({ weir }: World) {
   const { row, person } = await signedIn(weir);
   return { id: row.id as string, person };
 }
 
 async function signedIn(weir: Started) {
-  weir.clock.turn(60_000); // few sign-ins a minute are let through from one address
+  weir.clock.turn(60_000); // Only a few sign-ins per minute are allowed from one address.
   const person = browser(weir.origin);
   await person.signIn();
   const { body } = await person.call("GET", api("sessions?limit=1"));
@@ -222,7 +222,7 @@ const makeTemplate = async ({ weir }: World, slug: string, body: object = templa
 const REDIRECT = "http://127.0.0.1:33418/callback";
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/** What a client that registered itself asks a person for. */
+/** A self-registered client's request for approval. */
 export async function clientRequest({ weir }: World) {
   const { body } = await weir.anonymous("POST", "/oauth/register", { redirect_uris: [REDIRECT] });
   return {
@@ -234,7 +234,7 @@ export async function clientRequest({ weir }: World) {
   };
 }
 
-/** A client that waits for its person. */
+/** A device client that waits for approval. */
 export async function waitingDevice({ weir }: World) {
   weir.clock.turn(60_000);
   const { body } = await weir.anonymous("POST", api("auth/device/code"), { client_id: "weir-cli" });
@@ -272,7 +272,7 @@ const decided = (verb: "approve" | "reject", at: number): Expected => ({
   call: ({ decisions }) => ({ path: api(`approvals/${decisions[at]}/${verb}`), body: {} }),
 });
 
-/** Someone of another organization, who was invited to the owner's, answers. */
+/** A user of another organization, who was invited to the owner's, answers. */
 async function answering({ weir }: World, email: string, verb: "accept" | "decline"): Promise<Call> {
   const { call, user } = await neighbour(weir);
   await weir.app.store.write(
@@ -285,8 +285,8 @@ async function answering({ weir }: World, email: string, verb: "accept" | "decli
 const GRANTED = "auth.permission_granted membership";
 const REVOKED = "auth.permission_revoked membership";
 
-/** What each operation that may change something leaves in the trail. */
-/** What Slack signs its requests with, in these tests. */
+/** Audit log events of each operation that may change something. */
+/** Slack's signing secret in these tests. */
 export const SLACK_SECRET = "audited-slack-secret";
 
 const slack = (place: string, body: string, why: string): Expected => ({

@@ -35,7 +35,7 @@ async function lastSeq({ app }: Started): Promise<number> {
   return last?.seq ?? 0;
 }
 
-/** When a credential was last used is noted in passing, whatever it was used for. */
+/** When a credential was last used is recorded on the side, whatever it was used for. */
 const isUse = (table: string, column: string) =>
   ["last_used_at", "last_active_at"].includes(column) || (table === "sessions" && column === "expires_at");
 
@@ -61,7 +61,7 @@ function contentOf({ dataFolder }: Started): Record<string, string> {
   }
 }
 
-/** While `work` goes on, no event can be stored. */
+/** Runs `work` while no event can be stored. */
 async function withoutEvents<T>({ dataFolder }: Started, work: () => Promise<T>): Promise<T> {
   const file = new Database(join(dataFolder, "weir.db"));
   file.run("PRAGMA busy_timeout = 2000");
@@ -77,7 +77,7 @@ async function withoutEvents<T>({ dataFolder }: Started, work: () => Promise<T>)
 let world: World;
 let model: Awaited<ReturnType<typeof startModel>>;
 beforeAll(async () => {
-  // It calls what it has, else it answers.
+  // It calls the tools that it has, otherwise it answers.
   model = await startModel(({ body }) => {
     const [tool] = body.tools ?? [];
     return tool ? calls(tool.function.name, {}) : says("Yes.");
@@ -115,7 +115,7 @@ function aboutOf(answer: Answer, { path }: Call): string | null {
 describe("the trail of", () => {
   for (const operation of mutating) {
     const expected = AUDITED[nameOf(operation)];
-    if (!expected) continue; // told by the test above
+    if (!expected) continue; // Reported by the test above.
     test(nameOf(operation), async () => {
       if (operation.limited === "address") world.weir.clock.turn(60_000);
       const call = await expected.call(world);
@@ -133,7 +133,7 @@ describe("the trail of", () => {
         const before = contentOf(weir);
         const refused = await withoutEvents(weir, () => send());
         expect([nameOf(operation), refused.status >= 500]).toEqual([nameOf(operation), true]);
-        expect(contentOf(weir)).toEqual(before); // what can't be told does not happen
+        expect(contentOf(weir)).toEqual(before); // What can't be recorded doesn't happen.
       }
 
       const start = await lastSeq(weir);
@@ -165,12 +165,12 @@ describe("the trail of", () => {
           };
           expect(event.actor).toEqual(call.isErased ? {} : shown);
         } else if (event.actorType === "system") {
-          const { ip: _, ...own } = event.actor; // of an unknown sender, where one set it off
+          const { ip: _, ...own } = event.actor; // From an unknown sender, if one started it.
           expect(own).toEqual({ process: "weir", version: expect.any(String) });
         } else if (event.actorType === "api") {
           expect([event.actorId, event.actor]).toEqual([String(actor.id), { ip: "127.0.0.1" }]);
         } else {
-          expect(event.actorId).toBe(String(found[0]?.entityId)); // the automation that was triggered
+          expect(event.actorId).toBe(String(found[0]?.entityId)); // The automation that was triggered.
         }
         if (event.type.endsWith(".updated")) checkChanges(event.data.changes);
         const text = JSON.stringify([event.data, event.actor]);
@@ -179,9 +179,9 @@ describe("the trail of", () => {
       const about = (expected.about ?? aboutOf)(answer, call);
       if (about !== null && found[0]) expect(found[0].entityId).toBe(about);
 
-      // the same once more: nothing is changed, or the first reply is given again
+      // Repeated: nothing is changed, or the first response is returned again.
       if (!operation.idempotent && !["PATCH", "PUT"].includes(operation.method)) return;
-      if (operation.consumes !== undefined) return; // a file is a new one, whatever it holds
+      if (operation.consumes !== undefined) return; // A file is new each time, whatever it contains.
       const end = await lastSeq(weir);
       const again = await send(key);
       expect([again.status, again.body?.updatedAt]).toEqual([answer.status, answer.body?.updatedAt]);
@@ -209,13 +209,13 @@ test("what an API key does is reported by its id and its address", async () => {
   expect(event?.actor).toEqual({ ip: "127.0.0.1" });
 });
 
-/** As `*.updated` events tell what changed (docs/decisions/audit.md). */
+/** Checks the changes in `*.updated` events (docs/decisions/audit.md). */
 function checkChanges(changes: unknown): void {
   expect(Array.isArray(changes) && changes.length > 0).toBe(true);
   for (const change of changes as object[]) expect(Object.keys(change)).toEqual(["field", "from", "to"]);
 }
 
-/** Each type of event, and who does that. An API key may do what a person does. */
+/** Each event type, with the actors that cause it. An API key may do what a user does. */
 const INTERFACE: Readonly<Record<string, readonly string[]>> = {
   "connection.created": ["user"],
   "connection.updated": ["user"],
@@ -243,7 +243,7 @@ const INTERFACE: Readonly<Record<string, readonly string[]>> = {
   "auth.permission_revoked": ["user"],
 };
 
-/** Types that no call of the walk leads to: time does. Each has a test of its own. */
+/** Event types caused by time instead of a call. Each has its own test. */
 const SEEN_ELSEWHERE = new Set([
   "backup.failed",
   "dashboard.sent",
@@ -302,7 +302,7 @@ test("every row of the interface's event table is there, by whom it says", async
     expect([type, texts.some((text) => text.includes(`"${type}"`))]).toEqual([type, true]);
 });
 
-/** Whoever takes everything along is told of. */
+/** An export of everything is recorded. */
 const TOLD_OF = ["/api/v1/organizations/current/export"];
 
 test("what only looks leaves nothing in the trail", async () => {

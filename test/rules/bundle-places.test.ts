@@ -5,7 +5,7 @@ import { BUNDLES, bundle, schemaOf, TEMPLATES } from "../support/bundles.ts";
 import { someOf } from "../support/scale.ts";
 import { branch } from "../support/work.ts";
 
-/** One component of each type, with every field that a definition may have. */
+/** One component of each type, with every field that a definition can have. */
 const COMPONENTS: JsonObject[] = [
   {
     key: "files",
@@ -88,13 +88,13 @@ const COMPONENTS: JsonObject[] = [
   },
 ];
 
-/** What an input may turn out to be. */
+/** Possible values of an input. */
 const VALUES: readonly Json[] = ["x", "", 7, null, true, ["x"], { x: "y" }, "manual", "http"];
 
-/** What the connection to the CRM needs. */
+/** Inputs of the CRM connection. */
 const OTHERS = { baseUrl: "https://crm.test", token: "a-token-of-the-crm" };
 
-/** The value with a template in the place of each of its parts in turn. */
+/** The value with a template replacing each of its parts in turn. */
 function* withTemplate(value: Json): Generator<Json> {
   yield "{{inputs.x}}";
   if (typeof value === "string") yield* [`a {{inputs.x}} b`, `${value}{{inputs.x}}`];

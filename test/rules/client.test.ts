@@ -14,7 +14,7 @@ const folders: string[] = [];
 beforeAll(async () => {
   app = await startApp();
   ({ text } = await readDocument(app));
-  // the generator prints TypeScript by an interface that the compiler's newest version no longer has
+  // The generator prints TypeScript by an interface that the newest compiler no longer has.
   Bun.plugin({
     name: "the compiler that the generator prints with",
     setup(build) {
@@ -30,7 +30,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-/** A folder with a client generated from the document, and the main job written against it. */
+/** A folder with a client generated from the document, and a typical program that uses it. */
 async function generate(document: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "weir-client-"));
   folders.push(folder);
@@ -63,7 +63,7 @@ async function generate(document: string): Promise<string> {
   return folder;
 }
 
-/** What the compiler says against the job; nothing where the types hold. */
+/** The compiler's errors for the program. Empty if the types are right. */
 function typeErrors(folder: string): string {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   return Bun.spawnSync([process.execPath, compiler, "--noEmit", "-p", folder]).stdout.toString();

@@ -16,16 +16,16 @@ import { branch, created } from "../support/work.ts";
 type Started = Awaited<ReturnType<typeof startApp>>;
 
 interface CursorList {
-  /** Makes at least three things of the list, and gives back its path. */
+  /** Creates at least three items of the list, and returns its path. */
   fill(world: World): Promise<string>;
-  /** What the first page is asked for with, beside its limit of 1. */
+  /** Query of the first page, in addition to its limit of 1. */
   first?: string;
-  /** Another filter or order than the first page had; null for a list that has none. */
+  /** Another filter or order than that of the first page. Null for a list without any. */
   other: string | null;
 }
 
 interface World extends Started {
-  /** The owner, by a token that outlives what the tests turn the clock by. */
+  /** The owner, with a token that outlasts the tests' clock. */
   lasting: Client;
   runId: string;
 }
@@ -37,7 +37,7 @@ const times = async (work: (n: number) => Promise<unknown>) => {
 const agentOf = async (call: Client): Promise<string> =>
   created(await call("POST", "/api/v1/agents/specs", { markdown: "---\nname: Agent\n---\nYou help." })).id;
 
-/** Every list that goes by cursors. */
+/** Every list with cursors. */
 const LISTS: Readonly<Record<string, CursorList>> = {
   "/api/v1/sessions": {
     other: "includeRevoked=true",
@@ -280,7 +280,7 @@ describe("a cursor of", () => {
       const second = await at(cursor);
       expect([second.status, second.text === first.text]).toEqual([200, false]);
 
-      // not one bit of it may be another
+      // Every bit of it matters.
       for (let index = 0; index < cursor.length; index++) {
         const flipped = String.fromCharCode(cursor.charCodeAt(index) ^ (1 << (index % 6)));
         const altered = cursor.slice(0, index) + flipped + cursor.slice(index + 1);
@@ -293,7 +293,7 @@ describe("a cursor of", () => {
       for (const text of [`${cursor}.`, cursor.slice(1), cursor.slice(0, -1), "x", `${cursor}${cursor}`])
         expect([text, (await at(text)).status]).toEqual([text, 422]);
 
-      // nor of use for another filter or order, another organization, another list
+      // It isn't valid for another filter or order, another organization, or another list.
       if (list.other !== null) expect((await at(cursor, `&${list.other}`)).status).toBe(422);
       const there = await world.lasting(
         "GET",
@@ -307,7 +307,7 @@ describe("a cursor of", () => {
         422,
       );
 
-      // good for 24 hours
+      // Valid for 24 hours.
       world.clock.turn(24 * 60 * 60 * 1000 - 60_000);
       expect((await at(cursor)).status).toBe(200);
       world.clock.turn(2 * 60_000);

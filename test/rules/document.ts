@@ -30,14 +30,14 @@ interface Document {
   components: Record<string, Record<string, Schema>>;
 }
 
-/** One operation of the document with every reference followed. */
+/** One operation of the document with all references resolved. */
 export interface Described extends Omit<Documented, "responses"> {
   method: string;
   path: string;
   responses: Record<string, { description: string; content?: Content }>;
 }
 
-/** `/openapi.json` as it is served, and its operations with every reference followed. */
+/** `/openapi.json` as served, and its operations with all references resolved. */
 export async function readDocument({ anonymous }: Awaited<ReturnType<typeof startApp>>) {
   const { text } = await anonymous("GET", "/openapi.json");
   const document = JSON.parse(text) as Document;
@@ -52,8 +52,8 @@ export async function readDocument({ anonymous }: Awaited<ReturnType<typeof star
 }
 
 /**
- * A copy in which what is referred to stands in place of the reference; examples stay as they are. A schema within itself
- * is anything there.
+ * Returns a copy with references replaced by their targets; examples stay unchanged.
+ * A recursive schema accepts anything there.
  */
 function followed(value: unknown, document: Document, known = new Map<string, unknown>()): unknown {
   if (Array.isArray(value)) return value.map((item) => followed(item, document, known));
@@ -79,7 +79,7 @@ function followed(value: unknown, document: Document, known = new Map<string, un
   );
 }
 
-/** What an independent validator finds wrong with a value, as texts; nothing where it fits. */
+/** Errors of an independent validator for a value, as texts. Empty if it matches. */
 export function misfits(schema: Schema, value: unknown): string[] {
   const [fits, errors] = Errors(schema, value);
   return fits ? [] : errors.map((error) => `${error.instancePath || "/"} ${error.message}`);

@@ -15,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs a program in the folder; what it says where it fails. */
+/** Runs a program in the folder. Returns its output if it fails. */
 function run(...args: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, ...args], { cwd: folder });
   return exitCode === 0 ? "" : `${stdout}${stderr}`;
 }
 
-/** What the compiler says against `job`, which uses the generated code beside it. */
+/** The compiler's errors for `job`, which uses the generated code next to it. */
 function typeErrors(job: string): string {
   const compilerOptions = {
     lib: ["ESNext", "DOM", "DOM.Iterable"],
@@ -43,7 +43,7 @@ const STEPS = `[{ key: "load", kind: "duckdb_transform", definition: { sql: "SEL
 const AUTOMATION = `{ name: "Orders", triggerType: "schedule", config: { schedule: { cron: "0 7 * * *" }, steps: ${STEPS} } }`;
 const CONNECTION = `{ name: "Shop", provider: "postgres", config: { host: "db", database: "shop" }, credentials: { user: "ada" } }`;
 
-/** Each with a value that the types have to refuse. */
+/** Each with a value that the types have to reject. */
 const WRONG = [
   AUTOMATION.replace("cron", "crone"),
   AUTOMATION.replace('"duckdb_transform"', '"duckdb"'),
@@ -51,7 +51,7 @@ const WRONG = [
 ];
 
 test("openapi-typescript makes types of the document that hold, and refuse what is misspelt", async () => {
-  // it prints TypeScript by an interface that the compiler's newest version no longer has
+  // It prints TypeScript by an interface that the newest compiler no longer has.
   Bun.plugin({
     name: "the compiler that the generator prints with",
     setup(build) {

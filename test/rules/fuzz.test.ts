@@ -9,21 +9,21 @@ import { type Described, misfits, readDocument, type Schema } from "./document.t
 import { makePrincipals, type Principal } from "./principals.ts";
 import { fill, makeThings, type Side } from "./things.ts";
 
-/** The same requests each time; another number in the environment looks elsewhere, or longer. */
+/** The same requests each time. Another number in the environment generates others, or more. */
 const SEED = Number(process.env.WEIR_FUZZ_SEED ?? 20_26);
 const RUNS = Number(process.env.WEIR_FUZZ_RUNS ?? scaled(3, 200));
 
-/** So many of each kind are named in the requests. */
+/** Number of each kind that requests name. */
 const THINGS = scaled(2, 3);
 
-/** What thousands of requests may leave behind in the process, the test's own half among it. */
+/** Maximum memory growth of the process after thousands of requests, including the test itself. */
 const GROWTH_BYTES = 384 * 1024 * 1024;
 
 let app: Awaited<ReturnType<typeof startApp>>;
 let described: Map<string, Described>;
 let side: Side;
 let before = 0;
-/** Who asks every other time: each in turn, so that what they are refused is as documented too. */
+/** Who sends every other request: each in turn, so that their errors are checked against the document too. */
 let others: Principal[];
 let count = 0;
 const statuses = new Map<number, number>();
@@ -45,7 +45,7 @@ interface Reply {
   text: string;
 }
 
-/** Sends one request; a line that breaks fails the test. Only the head of a stream is read. */
+/** Sends one request. A broken connection fails the test. Only the head of a stream is read. */
 async function send(method: string, path: string, { query, headers, body }: Request): Promise<Reply> {
   count++;
   const { hostname, port } = new URL(app.origin);
@@ -67,16 +67,16 @@ async function send(method: string, path: string, { query, headers, body }: Requ
   return { status: reply.status, headers: reply.headers, text };
 }
 
-/** What the operator has left out is told so, and no fault. */
+/** A missing setting of the operator is an expected error. */
 const isUnset = (status: number, text: string) =>
   status === 503 && (/_not_configured"/.test(text) || text.includes("WEIR_OIDC_ISSUER"));
 
-/** What another server did, or did not do, is told so; a mistake of ours is a 500. */
+/** Another server's failure is an expected error; a mistake of Weir is a 500. */
 const isOthers = (status: number, text: string) =>
   (status === 502 && text.includes('"code":"upstream"')) ||
   (status === 504 && text.includes('"code":"timeout"'));
 
-/** Throws what is wrong with a reply by the document. */
+/** Throws if a response deviates from the document. */
 function check({ status, headers, text }: Reply, { responses }: Pick<Described, "responses">): void {
   if (status >= 500 && !isUnset(status, text) && !isOthers(status, text))
     throw new Error(`${status} ${text}`);
@@ -110,13 +110,13 @@ for (const { method, path } of mounted) {
   }, 120_000);
 }
 
-/** Whether a request for `path` may be one for what is mounted at `pattern`: `/a/b` is also an `/a/{id}`. */
+/** Returns whether a request for `path` can match the route `pattern`: `/a/b` also matches `/a/{id}`. */
 const leadsTo = (pattern: string, path: string) =>
   new RegExp(`^${pattern.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
 
 test("a path that is known takes no other method, and one that is not takes none", async () => {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"];
-  // Iceberg's catalog refuses in a way of its own: test/resources/iceberg
+  // Iceberg's catalog has its own error format: test/resources/iceberg.
   const paths = [...new Set(mounted.map(({ path }) => path))].filter((path) => !path.startsWith("/iceberg/"));
   for (const path of [
     ...paths,

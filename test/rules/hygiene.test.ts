@@ -167,7 +167,7 @@ describe("the rate limit of a credential", () => {
 });
 
 describe("an idempotency key", () => {
-  /** Each of its calls is a try of its own, whose outcome is the reply. */
+  /** Each of its calls is a separate attempt, whose result is the response. */
   const TRIES = ["/api/v1/webhooks/{webhook_id}/test"];
   const creating = operations.filter(
     ({ method, path, status, audience }) =>
@@ -192,7 +192,7 @@ describe("an idempotency key", () => {
       const again = await app.owner("POST", at, body, key);
       expect(again.status).toBe(first.status);
       if (first.status !== 201) {
-        expect(again.headers.has("idempotency-replayed")).toBe(false); // what failed is not kept
+        expect(again.headers.has("idempotency-replayed")).toBe(false); // A failed response isn't stored.
         return;
       }
       expect(first.headers.has("idempotency-replayed")).toBe(false);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** One bound of one field: the last value that goes, and the first that does not, both in all that is around them. */
+/** One limit of one field: the last valid value, and the first invalid one, both within a whole body. */
 interface Bound {
   way: string[];
   last: unknown;
@@ -22,7 +22,7 @@ interface Bound {
   type: string;
 }
 
-/** Definitions are held by kind below; what a change of a config may be hangs on the thing that it is of. */
+/** Definitions are checked by kind below. What a config change accepts depends on its resource. */
 const heldElsewhere = (path: string) => [
   "definition",
   "steps",
@@ -30,7 +30,10 @@ const heldElsewhere = (path: string) => [
   ...(path.includes("{") ? ["config"] : []),
 ];
 
-/** Every bound in a schema, at any depth; `around` puts a value of it into the whole. Fields in `skipped` are passed over. */
+/**
+ * Every limit in a schema, at any depth; `around` puts a value of it into the whole body.
+ * Skips the fields in `skipped`.
+ */
 function* boundsOf(
   schema: Schema,
   way: string[] = [],
@@ -49,7 +52,7 @@ function* boundsOf(
     items?: Schema;
   };
   for (const member of [...(anyOf ?? []), ...(oneOf ?? [])])
-    if (member.title !== "Draft") yield* boundsOf(member, way, around, skipped); // an unfinished thing may pass some
+    if (member.title !== "Draft") yield* boundsOf(member, way, around, skipped); // A draft may exceed some.
   for (const [name, field] of Object.entries(properties))
     if (!skipped.includes(name))
       yield* boundsOf(
@@ -76,7 +79,7 @@ function* boundsOf(
   }
 }
 
-/** The fields that tell one member of a choice from the others. */
+/** The fields that distinguish one member of a union from the others. */
 const marksOf = (properties: Record<string, Schema>) =>
   Object.fromEntries(
     Object.entries(properties).flatMap(([name, field]) => {
@@ -95,7 +98,7 @@ function sample({ type, enum: values, format, anyOf }: Schema): unknown {
   return own === "object" ? {} : own === "array" ? [] : null;
 }
 
-/** Whether the answer holds a fault of that kind at that place. */
+/** Returns whether the response has a fault of this type at this place. */
 function isTold({ status, body }: Answer, loc: readonly string[], type: string): boolean {
   if (status !== 422) return false;
   return body.detail.some(
@@ -103,7 +106,7 @@ function isTold({ status, body }: Answer, loc: readonly string[], type: string):
   );
 }
 
-/** A fault of ours; what the operator has left out is none. */
+/** Whether it is a bug; a missing setting of the operator isn't. */
 const isOurs = ({ status }: Answer) => status >= 500 && status !== 503;
 
 let asked = 0;
@@ -149,8 +152,8 @@ describe("the lists have the limits of the interface", () => {
 test("every parameter of every query goes up to its bounds and no further", async () => {
   let count = 0;
   for (const { method, path, parameters, responses } of described) {
-    if (responses["200"]?.content?.["text/event-stream"]) continue; // it would not end
-    if (path.startsWith("/iceberg/")) continue; // its errors have that protocol's own shape
+    if (responses["200"]?.content?.["text/event-stream"]) continue; // It wouldn't end.
+    if (path.startsWith("/iceberg/")) continue; // Its errors have that protocol's own format.
     const inQuery = parameters.filter((parameter) => parameter.in === "query");
     if (!inQuery.some(({ schema }) => [...boundsOf(schema)].length > 0)) continue;
     const side = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };

@@ -5,9 +5,9 @@ import { scaled } from "../support/scale.ts";
 setDefaultTimeout(180_000);
 
 /**
- * The yardstick is a piece of work of about 80 ms, done by the same thread just before and after: what is compared is
- * processor time with processor time, whatever the machine. What exceeds it is asked for once more: the first time may
- * load what is needed, and memory is tidied up now and then.
+ * The yardstick is a task of about 80 ms, done by the same thread just before and after:
+ * CPU time is compared with CPU time, whatever the machine. What exceeds the limit is repeated:
+ * the first call may load what is needed, and memory is collected sometimes.
  */
 test("nothing that a tenant asks for keeps others waiting longer than the yardstick", async () => {
   await using monitored = await startMonitored();

@@ -12,7 +12,7 @@ import { NOBODY } from "../support/work.ts";
 import { makePrincipals, type Principal } from "./principals.ts";
 import { fill, makeThings, type Side } from "./things.ts";
 
-/** What the rules say of one call: a refusal with its code, or nothing, and then the input decides. */
+/** What the rules say about a call: an error with its code, or nothing, and then the input decides. */
 type Verdict = "unauthenticated" | "forbidden" | "scope_missing" | "csrf" | "not_found" | "open";
 
 const STATUS = {
@@ -23,22 +23,22 @@ const STATUS = {
   not_found: 404,
 } as const;
 
-/** What is open to everyone who is signed in, and yet makes something that acts in an organization. */
+/** Open to every signed-in user, although it creates something that acts in an organization. */
 const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
 
-/** Open to everyone who is signed in only where WEIR_ORGANIZATIONS says so. */
+/** Open to every signed-in user only if WEIR_ORGANIZATIONS says so. */
 const OPERATORS_ALONE = ["POST /api/v1/organizations"];
 
-/** Whoever invites an address does not hear by it who made an account in its name. */
+/** An inviter must not learn who created an account with the address. */
 const PROVEN_ALONE = "/api/v1/users/me/invitations";
 
-/** What is asked of two organizations at once: the one of its example is nobody's. */
+/** Needs two organizations at once: the one in its example doesn't exist. */
 const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 
-/** A link that somebody may send around: under the cookie it changes something only from Weir's own pages. */
+/** A link that someone may send around: with the cookie, it changes something only from Weir's own pages. */
 const ASKS_FIRST = ["GET /api/inbound/link-callback"];
 
-/** The rules themselves, from what an operation says of itself (docs/decisions/sign-in.md). */
+/** The rules themselves, from what an operation declares (docs/decisions/sign-in.md). */
 function verdict(operation: Operation, who: Principal): Verdict {
   const byRole = roleVerdict(operation, who);
   const scope = scopeOf(operation);
@@ -48,7 +48,7 @@ function verdict(operation: Operation, who: Principal): Verdict {
 
 function roleVerdict(operation: Operation, who: Principal): Verdict {
   const plain = plainRoleVerdict(operation, who);
-  // the address names an organization, which others never hear of
+  // The path names an organization, which must not be revealed to others.
   return plain === "forbidden" && operation.path.startsWith("/iceberg/v1/{prefix}") ? "not_found" : plain;
 }
 
@@ -94,13 +94,13 @@ afterAll(async () => {
 
 interface Answer {
   status: number;
-  /** Without what is another in every reply, and with the ids of the path as `ID`. */
+  /** Without what differs in every response, and with the path's IDs as `ID`. */
   text: string;
   headers: Record<string, string>;
   code: string | undefined;
 }
 
-/** Sends what the operation gives as its example; only the head of a stream is read. */
+/** Sends the operation's example. Only the head of a stream is read. */
 async function ask(operation: Operation, who: Principal, values: readonly string[]): Promise<Answer> {
   count++;
   const { method, path, limited } = operation;
@@ -120,7 +120,8 @@ async function ask(operation: Operation, who: Principal, values: readonly string
   const text = isStream ? "" : await reply.text();
   if (isStream) await reply.body?.cancel();
   const headers = Object.fromEntries(reply.headers);
-  expect({ ...headers }).toMatchObject(isStream ? { ...headersOf(path), ...NOT_KEPT } : headersOf(path)); // of a copy: Bun puts its matchers into what it looks at
+  // A copy, since Bun puts its matchers into what it compares.
+  expect({ ...headers }).toMatchObject(isStream ? { ...headersOf(path), ...NOT_KEPT } : headersOf(path));
   const { date, "ratelimit-remaining": remaining, "ratelimit-reset": reset, ...same } = headers;
   const isJson = headers["content-type"]?.startsWith("application/json") && text !== "";
   const masked = values.reduce((all, value) => all.replaceAll(value, "ID"), text);
@@ -132,7 +133,7 @@ async function ask(operation: Operation, who: Principal, values: readonly string
   };
 }
 
-/** Iceberg's catalog has types in place of codes. */
+/** Iceberg's catalog has types instead of codes. */
 const codeOf = ({ code, error }: { code?: string; error?: { type?: string; message?: string } }) =>
   code ?? (error?.message?.includes("lacks the scope") ? "scope_missing" : ICEBERG_CODES[error?.type ?? ""]);
 const ICEBERG_CODES: Record<string, string> = {
@@ -144,7 +145,7 @@ const ICEBERG_CODES: Record<string, string> = {
 /** A stream may also say it as the AI SDK does. */
 const NOT_KEPT = { "cache-control": expect.stringMatching(/^no-(store|cache)$/) };
 
-/** What every reply carries, whatever it says (docs/decisions/http-conventions.md). */
+/** Headers of every response (docs/decisions/http-conventions.md). */
 const headersOf = (path: string) => ({
   "x-correlation-id": "the-same-for-all",
   "x-content-type-options": "nosniff",
@@ -165,27 +166,27 @@ function queryOf({ query }: Operation): string {
   return `?${new URLSearchParams(asked.map((name) => [name, String(example[name])]))}`;
 }
 
-/** An id of the right kind that nothing has; what names a place rather than a thing stays as it is. */
+/** Unknown IDs of the right type. What names a location rather than a resource stays the same. */
 const absent = ({ path, params }: Operation, values: readonly string[]) =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""], index) => {
     if (name === "layer" || name === "version") return values[index] ?? "";
     return params?.properties[name]?.format === "uuid" ? NOBODY : "neverwas";
   });
 
-/** A dataset that is not there, or is another organization's, is made here. */
+/** Creates a dataset that doesn't exist, or that is another organization's. */
 const MAKES_WHAT_IT_NAMES: readonly string[] = ["PUT /api/v1/datasets/{layer}/{dataset}/upload"];
 
 const hasThing = ({ path }: Operation) => path.includes("{");
 const isGuarded = ({ audience }: Operation) => audience !== "public" && audience !== "signature";
 
-/** Whom the owner of a personal thing is asked for: it is the principal's own, whoever that is. */
+/** The side whose personal resource is requested: the principal's own. */
 const ownSide = (operation: Operation, who: Principal): Side =>
   operation.personal ? (who.side ?? home) : { ...(who.side ?? home), call: ownerOf(who).call };
 const ownerOf = ({ side }: Principal): Side =>
   side?.organizationId === abroad.organizationId ? abroad : home;
 const foreignSide = (who: Principal): Side => (ownerOf(who) === abroad ? home : abroad);
 
-/** Things of a side, made once for all calls that leave them as they are. */
+/** Resources of a side, created once for all calls that don't change them. */
 const kept = new Map<string, Promise<string[]>>();
 
 function keptThings(side: Side, path: string): Promise<string[]> {
@@ -195,7 +196,7 @@ function keptThings(side: Side, path: string): Promise<string[]> {
   return things;
 }
 
-/** In the gate every sixth asks, and of each operation other ones than of the one before it. */
+/** In the gate, only every sixth principal sends requests, and others for each operation. */
 const EVERY = scaled(6, 1);
 const askersOf = (at: number): Principal[] => principals.filter((_, index) => (at + index) % EVERY === 0);
 
@@ -213,7 +214,8 @@ for (const [at, operation] of operations.entries()) {
         const documented = isOpen ? (operation.errors ?? []) : [];
         if ([401, 403].includes(status) && !documented.includes(status))
           throw new Error(`${name} as ${who.name}: ${status} ${text}`);
-        const isOthers = status === 502 && operation.errors?.includes(status); // its example names nobody who is there
+        // Its example doesn't name an existing user.
+        const isOthers = status === 502 && operation.errors?.includes(status);
         if (status >= 500 && !isOthers) throw new Error(`${name} as ${who.name}: ${status} ${text}`);
         if (hasThing(operation) && isGuarded(operation) && who.side)
           expect([who.name, status]).not.toEqual([who.name, 404]);
@@ -230,7 +232,7 @@ for (const [at, operation] of operations.entries()) {
     }
   }, 120_000);
 
-  // operators stand above organizations: no user is foreign to them
+  // Operators are above organizations: no user is foreign to them.
   if (operation.audience === "operator") continue;
   if (!hasThing(operation) || !isGuarded(operation) || MAKES_WHAT_IT_NAMES.includes(name)) continue;
   test(`${name} answers of a foreign thing as of one that never was`, async () => {

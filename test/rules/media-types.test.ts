@@ -9,11 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Says the sign that each byte stands for; JSON is UTF-8 and takes no charset (RFC 8259), and an archive is no text. */
+/** Types with a defined charset; JSON is UTF-8 without a charset (RFC 8259), and an archive isn't text. */
 const TYPED =
   /^(application\/(json|x-tar)|(text\/|application\/(javascript|xml|.*\+xml)).*;\s?charset=utf-8)$/i;
 
-/** The type of a reply whose body is not waited for. */
+/** The type of a response whose body isn't awaited. */
 async function typeOf(path: string, headers: Record<string, string> = {}) {
   const reply = await fetch(app.origin + path, { headers });
   await reply.body?.cancel();

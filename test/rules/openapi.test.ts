@@ -16,12 +16,12 @@ afterAll(() => weir[Symbol.asyncDispose]());
 deepTest("an independent linter has nothing to say against the document", async () => {
   const config = await createConfig({
     extends: ["recommended"],
-    // `/actions/slug/{slug}` stands beside `/actions/{action_id}/run`, as the interface has it: an id is a UUID, which "slug" is not
-    // that examples of schemas fit them is held by another validator, in test/rules/schemas.test.ts
+    // `/actions/slug/{slug}` next to `/actions/{action_id}/run` is in the interface: an ID is a UUID,
+    // which "slug" isn't. Another validator checks that examples match schemas, in test/rules/schemas.test.ts.
     rules: { "no-ambiguous-paths": "off", "no-invalid-schema-examples": "off" },
   });
   const found = await lintFromString({ source: read.text, config });
-  // both ends of a sign-in elsewhere only lead on: 302 is their success
+  // Both ends of an external sign-in only redirect: 302 is their success.
   const problems = found.filter(
     ({ ruleId, location }) =>
       !(ruleId === "operation-2xx-response" && /~1(auth~1oidc|oauth)~1/.test(location[0]?.pointer ?? "")),

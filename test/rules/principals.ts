@@ -14,26 +14,26 @@ import type { Side } from "./things.ts";
 type Started = Awaited<ReturnType<typeof startApp>>;
 type Neighbour = Awaited<ReturnType<typeof neighbour>>;
 
-/** Somebody who asks, and all that the rules are about. */
+/** A caller, with everything that the rules depend on. */
 export interface Principal {
   name: string;
-  /** New for each operation where the one before may have ended it. */
+  /** Called for each operation, since the previous one may have ended the credential. */
   headers(): Promise<Record<string, string>> | Record<string, string>;
-  /** `broken`: present and not valid; `key`: an API key; `cookie`: sent by a browser. */
+  /** `broken`: present but invalid; `key`: an API key; `cookie`: sent by a browser. */
   carrier: "none" | "broken" | "bearer" | "key" | "cookie";
   /** Where a browser says that the request comes from. */
   site?: "same-origin" | "cross-site";
-  /** In the organization that the request is for; null outside. */
+  /** In the organization of the request. Null outside. */
   role: Role | null;
-  /** True where the organization of the request is one that the principal is known not to be in. */
+  /** Whether the principal is known not to be in the request's organization. */
   isShutOut?: boolean;
-  /** True of who has an account and never showed that its address is theirs. */
+  /** Whether the account's address was never proven. */
   isUnproven?: boolean;
-  /** True of who stands above organizations. */
+  /** Whether it is an operator. */
   isOperator?: boolean;
-  /** Of an access token that was made with some only. */
+  /** Scopes of a limited access token. */
   scopes?: readonly Scope[];
-  /** Whose things are its own; absent for one who has none. */
+  /** The side that its resources belong to. Omitted if it has none. */
   side?: Side;
 }
 
@@ -44,7 +44,7 @@ const sideOf = (app: Started, organizationId: string, userId: string, call: Clie
   call,
 });
 
-/** A person who is in no organization, by a session of their own. */
+/** A user without an organization, with a session. */
 async function outsider({ app }: Started): Promise<Record<string, string>> {
   const email = `stranger-${app.ids.uuid()}@example.com`;
   const made = newUser(app, { email, passwordHash: null, firstName: null, lastName: null });
@@ -53,7 +53,7 @@ async function outsider({ app }: Started): Promise<Record<string, string>> {
   return ownPage(await sessionOf(app, "", user.id));
 }
 
-/** What a browser sends from Weir's own page. */
+/** Headers of a browser on Weir's own page. */
 const ownPage = (token: string) => ({ cookie: `svc_token=${token}`, "sec-fetch-site": "same-origin" });
 
 const sessionOf = (app: Started["app"], organizationId: string, userId: string) =>
@@ -67,7 +67,7 @@ const sessionOf = (app: Started["app"], organizationId: string, userId: string) 
     async (tx) => (await openSession(tx, "password")).token,
   );
 
-/** Everybody whom the rules tell apart. */
+/** Every principal that the rules distinguish. */
 export async function makePrincipals(app: Started, other: Neighbour): Promise<Principal[]> {
   const { organizationId } = app.ids;
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -37,7 +37,7 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
-/** Every schema that a request body leads to, each once, with the way there. */
+/** Every schema that a request body leads to, each once, with its path. */
 function written(): { at: string; schema: Schema; field: string | null }[] {
   const found: { at: string; schema: Schema; field: string | null }[] = [];
   const seen = new Set<string>();
@@ -73,11 +73,11 @@ describe("what people may write", () => {
   });
 
   test("has a description and an example for each field", () => {
-    const isNamedOnly = (schema: Schema) => Object.keys(schema).length === 0; // of which one has to be there
+    const isNamedOnly = (schema: Schema) => Object.keys(schema).length === 0; // Of which one is required.
     const fields = written().filter(({ field, schema }) => field !== null && !isNamedOnly(schema));
     expect(fields.length).toBeGreaterThan(1000);
     expect(fields.filter(({ schema }) => !schema.description).map(({ at }) => at)).toEqual([]);
-    // what is referred to has its own
+    // The referenced schema has its own.
     const refers = ({ anyOf = [] }: Schema): boolean =>
       anyOf.some((one) => one.$ref !== undefined || refers(one));
     const bare = fields.filter(({ schema }) => !schema.examples?.length && !refers(schema));

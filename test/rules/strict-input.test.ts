@@ -13,7 +13,7 @@ const IDS: Readonly<Record<string, string>> = {
   version: "1",
 };
 
-/** Its address, with an id that nothing has. */
+/** Its path, with unknown IDs. */
 const placeOf = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => IDS[name] ?? NOBODY);
 
 const isList = ({ type, anyOf = [] }: TSchema) =>
@@ -37,7 +37,7 @@ test("a parameter that takes one value is refused where it stands twice, also wi
           `${placeOf(path.replace("{prefix}", app.ids.organizationId))}?${twice}`,
         );
         const told = [method, path, name, status];
-        const isIceberg = path.startsWith("/iceberg/"); // which tells faults in one sentence
+        const isIceberg = path.startsWith("/iceberg/"); // Which reports errors in one sentence.
         expect(told).toEqual([method, path, name, isIceberg ? 400 : 422]);
         const places = isIceberg
           ? (body.error.message as string).split("; ")
@@ -50,7 +50,7 @@ test("a parameter that takes one value is refused where it stands twice, also wi
   expect(count).toBeGreaterThan(200);
 }, 120_000);
 
-/** What Weir alone sets, of things and of people. */
+/** Fields of resources and users that only Weir sets. */
 const OWN_FIELDS = {
   id: NOBODY,
   organizationId: NOBODY,

@@ -14,7 +14,7 @@ const examples = readdirSync(KINDS).flatMap((file): [string, JsonObject][] => {
   return definition ? [[file.replace(".md", ""), definition]] : [];
 });
 
-/** The value with a template in the place of each of its parts in turn. */
+/** The value with a template replacing each of its parts in turn. */
 function* withTemplate(value: Json): Generator<Json> {
   yield "{{input.x}}";
   if (Array.isArray(value)) {

@@ -26,7 +26,7 @@ import {
   NOBODY,
 } from "../support/work.ts";
 
-/** Whose things are made: an organization, and somebody in it who may make all of them. */
+/** Whose resources are created: an organization, and a user in it who may create all of them. */
 export interface Side {
   app: Awaited<ReturnType<typeof startApp>>;
   organizationId: string;
@@ -35,7 +35,7 @@ export interface Side {
   call: Client;
 }
 
-/** `before` is what stands at the parameters before it. */
+/** `before` has the values of the previous parameters. */
 type Make = (side: Side, before: readonly string[]) => Promise<string> | string;
 
 const contextOf = ({ app, organizationId, userId }: Side) =>
@@ -60,7 +60,7 @@ const flowWithDraft: Make = async (side) => {
   if (draft.status !== 200) throw new Error(draft.text);
   return id;
 };
-/** As the examples of operations with files have it. */
+/** As in the examples of operations with files. */
 const EXAMPLE_FILE = (requestExampleOf(FileContentQuery) as { path: string }).path;
 
 const connection: Make = async ({ call }) => {
@@ -86,7 +86,7 @@ const form = async ({ call }: Side) => {
   created(await call("POST", AUTOMATIONS, { name: path, triggerType: "form", config }));
   return path;
 };
-/** Not sent but put there: the rate of intake is small. */
+/** Inserted instead of sent, since the intake's rate is small. */
 const delivery: Make = async (side) => {
   const { app, organizationId } = side;
   const id = app.app.ids.uuid();
@@ -182,7 +182,7 @@ const dataset: Make = async (side) => {
   return name;
 };
 
-/** Nothing of it is called, and nothing is kept from members. */
+/** Nothing in it is called, and members have full access. */
 const catalogEntry: Make = async ({ call }) =>
   (await addHttp(call, httpApi(fresh("api-"), { endpoints: [endpoint("list_orders", { enabled: false })] })))
     .id;
@@ -192,7 +192,7 @@ const session: Make = (side) =>
 
 const spec = () => ({ markdown: `---\nname: ${fresh("Agent ")}\n---\nYou help.\n` });
 
-/** The person's own, also of one who may only look. */
+/** The user's own, also for a viewer. */
 const thread: Make = async (side) => {
   const agent = await createAgentSpec(contextOf(side), spec().markdown);
   return (await createThread(contextOf(side), { agentSpecId: agent.id })).id;
@@ -212,8 +212,8 @@ const template = () => ({
 });
 
 /**
- * How to make what stands at the parameter that a path goes up to. The rules are tested with things made new for
- * each call that may change them: whoever adds an operation on a new kind of thing adds one line here.
+ * How to create the resource of a path's last parameter. The rules are tested with new resources for each call that may
+ * change them. To add an operation on a new kind of resource, add one line here.
  */
 const THINGS: Readonly<Record<string, Make>> = {
   "/webhooks/{org_id}": ({ organizationId }) => organizationId,
@@ -302,7 +302,7 @@ const THINGS: Readonly<Record<string, Make>> = {
     created(await call("POST", "/api/v1/templates", template())).slug,
 };
 
-/** What stands at each parameter of a path, made new. */
+/** Creates the resources of each parameter of a path. */
 export async function makeThings(side: Side, path: string): Promise<string[]> {
   const values: string[] = [];
   for (const { index, 0: parameter } of path.matchAll(/\{\w+\}/g)) {
@@ -318,7 +318,7 @@ export async function makeThings(side: Side, path: string): Promise<string[]> {
   return values;
 }
 
-/** A path with its parameters filled in, in order. */
+/** Returns a path with its parameters filled in, in order. */
 export function fill(path: string, values: readonly string[]): string {
   let index = 0;
   return path.replace(/\{\w+\}/g, () => encodeURIComponent(values[index++] ?? ""));

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => data[Symbol.asyncDispose]());
 
-/** What became of the requests that failed, beside the rows that they were for. */
+/** Results of the failed requests, next to their rows. */
 const FAILED = `
   WITH failed AS (
     SELECT unnest(CAST(CAST($failures AS JSON) AS JSON[])) AS f
@@ -25,7 +25,7 @@ const FAILED = `
   SELECT sent.id, sent.code, sent.total, f->>'$.error.code' AS error, f->>'$.error.message' AS message
   FROM failed JOIN sent ON sent.at = CAST(f->>'index' AS BIGINT) ORDER BY sent.id`;
 
-/** Asks the API for each order, and mails what it refused. */
+/** Sends a request for each order to the API, and emails the rejected ones. */
 const flowOf = (smtp: string, api: string) => ({
   steps: [
     { key: "rows", kind: "duckdb_transform", definition: { sql: "SELECT * FROM raw.orders ORDER BY id" } },

@@ -17,7 +17,7 @@ const record = (fields: Readonly<Record<string, unknown>>) => ({
   name: "row",
   fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
 });
-/** One row of one column for each of the bytes. */
+/** One row of one column for each of the byte arrays. */
 const column = (type: unknown, values: readonly Uint8Array[]) =>
   avroByHand(record({ c: type }), [{ rows: values.length, body: Buffer.concat(values) }]);
 const int64 = (...values: (number | bigint)[]) => values.map((value) => zigzag(value));
@@ -247,7 +247,7 @@ describe("values", () => {
     });
     const decimal = sized(twosComplement(123456789012345678901234567890n, 13));
     const body = Buffer.concat([
-      // a block of two items that tells its bytes, then one of one
+      // A block of two items with its byte count, then one of one item.
       ...[zigzag(-2), zigzag(11), zigzag(2n ** 63n - 1n), zigzag(1), zigzag(1), zigzag(-5), zigzag(0)],
       ...[zigzag(2), sized('k"'), zigzag(1), decimal, sized(""), zigzag(0), zigzag(0)],
       ...[Buffer.from(Float64Array.of(Number.POSITIVE_INFINITY).buffer), zigzag(0), zigzag(0)],

@@ -8,7 +8,7 @@ const DAY_STYLE = 1;
 const TIME_STYLE = 2;
 const FORMATS = [14, "h:mm:ss"];
 
-/** A cell as it stands in a sheet, and what is to come of it. */
+/** A cell in a sheet, and the expected result. */
 interface Sample {
   kind: "text" | "number" | "boolean" | "day" | "instant" | "time";
   xml(place: string, shared: string[]): string;
@@ -67,7 +67,7 @@ const boolean = fc.boolean().map(
   }),
 );
 
-/** After February 1900, where the days of Excel are those of everybody. */
+/** After February 1900, when Excel's days are the usual ones. */
 const day = fc.integer({ min: 61, max: 2_958_465 });
 const msPerDay = 86_400_000;
 const isoOf = (serial: number, ms: number) =>
@@ -102,7 +102,7 @@ function typeOf(samples: readonly (Sample | null)[]): string {
   return types[kinds] ?? (kinds === "instant" || kinds === "day instant" ? "TIMESTAMP" : "VARCHAR");
 }
 
-/** Numbers may lose their exponent, and nothing else. */
+/** Numbers may lose their exponent, but nothing else. */
 function expectCell(found: string | null | undefined, sample: Sample | null | undefined, type: string): void {
   if (!sample) return expect(found).toBe(null);
   if (sample.kind === "number") return expect(Number(found)).toBe(Number(sample.text));

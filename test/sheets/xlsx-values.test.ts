@@ -5,7 +5,7 @@ import { deepTest } from "../support/scale.ts";
 import { readTables } from "../support/sheets.ts";
 import { escapeXml, workbookOf } from "../support/workbook.ts";
 
-/** A column as a sheet: a header, then a cell each; `cells` are what stands within a row, with `A` for the place. */
+/** A column as a sheet: a header, then one cell per row; in `cells`, `A` is the cell's reference. */
 const column = (cells: readonly string[]) =>
   [`<c t="inlineStr"><is><t>c</t></is></c>`, ...cells].map((cell) => `<row>${cell}</row>`).join("");
 

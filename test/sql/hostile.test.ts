@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => duck[Symbol.asyncDispose]());
 
-/** Runs each statement as a tenant's; gives back what came of it, and that the next one still works. */
+/** Runs each statement as a tenant's. Returns the results, after checking that the next one still works. */
 async function attempt(statements: string[]) {
   const outcomes = await Promise.all(
     statements.map(async (sql) => ({ sql, ...(await failure(duck.sql.query({ tables: [mine], sql }, 10))) })),

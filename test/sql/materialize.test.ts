@@ -15,7 +15,7 @@ let made = 0;
 const materialize = (sql: string, options = {}, parameters = {}) =>
   duck.sql.materialize({ tables: [table], sql, parameters }, join(duck.folder, `made-${++made}`), options);
 
-/** Reads files as they are, through a session. */
+/** Reads files unchanged, through a session. */
 async function read(files: readonly { path: string }[], picked = "*") {
   const session = await duck.sql.session({ folders: [], files: files.map((f) => f.path) });
   const list = files.map((f) => `'${f.path}'`).join(", ");

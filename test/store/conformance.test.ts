@@ -40,7 +40,7 @@ const setRatio = changing(notes, (update) =>
   update.set({ ratio: sql`${sql.placeholder("ratio")}` }).where(eq(notes.id, sql.placeholder("id"))),
 );
 
-/** A change whose result nobody awaits. */
+/** A change whose result isn't awaited. */
 const CHANGE = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant("insert" as const), id: fc.nat(7) }) },
   {
@@ -63,7 +63,7 @@ const CHANGE = fc.oneof(
 );
 type Change = typeof CHANGE extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the changes leave, one after the other. */
+/** The state after the changes, one after the other. */
 function leftBy(changes: readonly Change[]) {
   const rows = new Map<
     string,
@@ -83,11 +83,11 @@ function leftBy(changes: readonly Change[]) {
   return Object.fromEntries(rows);
 }
 
-/** JSON as its value: its spaces may differ. */
+/** JSON as its value: whitespace may differ. */
 const plain = (value: unknown) =>
   typeof value === "string" && /^[[{]/.test(value) ? { keys: Bun.inspect(JSON.parse(value)) } : value;
 
-/** What queries call, where the stores could differ. */
+/** Functions in queries that could differ between stores. */
 const ALIKE: [expression: string, value: unknown][] = [
   [`json_extract('{"a":{"b c":[1,{"d":"e"}]}}', '$.a."b c"[1].d')`, "e"],
   [`cast('[1,"2"]' ->> 1 as bigint) + 1`, 3],

@@ -14,7 +14,7 @@ async function write(): Promise<void> {
     await store.write(async (db) => {
       await db.insert(notes).values({ id: `${id}-1`, someTitle: `${id}${"x".repeat(2_000)}` });
       await null;
-      await insertNote(db, { id: `${id}-2`, someTitle: null, count: null, ratio: null, body: null }); // nobody waits for it
+      await insertNote(db, { id: `${id}-2`, someTitle: null, count: null, ratio: null, body: null }); // Not awaited.
     });
     process.stdout.write(`${id}-1\n`);
   }

@@ -19,7 +19,7 @@ test("a process that is killed loses nothing that it was told is saved, and halv
       if (text.length > 4_000 * (round + 1)) child.kill("SIGKILL");
     }
     expect(await child.exited).not.toBe(0);
-    told = told.concat(text.split("\n").slice(0, -1)); // the last line may be cut
+    told = told.concat(text.split("\n").slice(0, -1)); // The last line may be cut.
 
     const store = await place.open();
     const rows = await store.db.select({ id: notes.id, title: notes.someTitle }).from(notes);

@@ -16,7 +16,7 @@ const kept = readdirSync(FOLDER)
   .map((name) => name.replace(".db.zst", ""))
   .sort();
 
-/** A kept database, unpacked and brought to the newest version. */
+/** A stored database, unpacked and migrated to the newest version. */
 async function upgraded(name: string) {
   const place = localPlace();
   writeFileSync(place.path, zstdDecompressSync(readFileSync(join(FOLDER, `${name}.db.zst`))));
@@ -53,11 +53,11 @@ function contentsOf(path: string) {
   return { schema, rows: new Map(rows) };
 }
 
-/** Of `rows` what `like` has of columns. */
+/** Reduces `rows` to the columns of `like`. */
 const narrowed = (rows: readonly Row[], like: Row) =>
   rows.map((row) => Object.fromEntries(Object.keys(like).map((column) => [column, row[column]])));
 
-/** The notices that were alerts, as those were. */
+/** The notices that were alerts, in their earlier form. */
 const alertsIn = (notices: readonly Row[], like: Row) =>
   narrowed(
     notices.map((row) => ({ ...row, type: row.kind, notify_url: row.target, body: row.facts })),
@@ -93,7 +93,7 @@ test.each(kept.filter((_, at) => at % scaled(4, 1) === 0))(
       if (table === "webhook_alerts")
         expect(sorted(alertsIn(now.rows.get("notices") ?? [], like ?? {}))).toEqual(sorted(rows));
       else if (table === "counts")
-        expect(now.rows.get(table)).toEqual(expect.arrayContaining(rows)); // more is counted
+        expect(now.rows.get(table)).toEqual(expect.arrayContaining(rows)); // Additional rows are counted.
       else expect(sorted(narrowed(now.rows.get(table) ?? [], like ?? {}))).toEqual(sorted(rows));
     }
     expect(now.schema).toEqual(contentsOf(fresh.path).schema);

@@ -36,7 +36,7 @@ BEGIN SELECT RAISE(ABORT, 'the trail is append-only'); END;`,
   },
 ];
 
-/** A place where a database lies, which a store can be opened on more than once. */
+/** Where a database is, which can be opened by more than one store. */
 export interface Place extends AsyncDisposable {
   open(migrations?: readonly Migration[]): Promise<Store>;
 }
@@ -64,10 +64,10 @@ export function localPlace(): LocalPlace {
   };
 }
 
-/** A clock on which no time passes, so that nothing depends on how fast this machine is. */
+/** A clock that is stopped, so that nothing depends on the speed of this machine. */
 export const stillClock: Clock = { ...systemClock, monotonic: () => 0 };
 
-/** Opens a store with the usual tables; `await using` closes it and removes its database. */
+/** Opens a store with the usual tables. `await using` closes it and deletes its database. */
 export async function openAt(
   make: () => Place,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -83,7 +83,7 @@ export async function openAt(
   };
 }
 
-/** What `work` throws; fails when it does not. */
+/** The error that `work` throws. Fails if it doesn't. */
 export async function thrownBy(work: () => Promise<unknown>): Promise<unknown> {
   try {
     await work();

@@ -20,8 +20,8 @@ const fill = (store: Store, id: string, bytes: number) =>
   });
 
 /**
- * Frames in the WAL that end a transaction: bytes 4 to 8 of a frame's header are not zero. Those with other salts than
- * the file's are left from before it was begun anew.
+ * Counts frames in the WAL that end a transaction: bytes 4 to 8 of a frame's header aren't zero.
+ * Those with salts other than the file's are from before it was restarted.
  */
 function commitsIn(wal: string): number {
   const bytes = readFileSync(wal);
@@ -83,7 +83,7 @@ describe("a local file", () => {
       const store = await place.open(MIGRATIONS, { groupCommit, clock: stillClock });
       using reader = new Database(place.path, { readonly: true });
       reader.run("BEGIN");
-      reader.query("SELECT count(*) FROM notes").get(); // what is written from here on stays in the WAL
+      reader.query("SELECT count(*) FROM notes").get(); // What is written from here on stays in the WAL.
       await fill(store, `${groupCommit}`, 10);
       const before = commitsIn(`${place.path}-wal`);
       await Promise.all(Array.from({ length: 20 }, (_, n) => fill(store, `${groupCommit}${n}`, 10)));
@@ -151,7 +151,7 @@ describe("a local file", () => {
         sql`CREATE TABLE child (note TEXT REFERENCES notes (id) DEFERRABLE INITIALLY DEFERRED) STRICT`,
       );
     });
-    // On a busy machine the first of the two may have a group of its own, and then its commit holds.
+    // On a busy machine, the first of the two may have its own group, whose commit succeeds.
     const alone: { id: string }[] = [];
     for (let tries = 0; ; tries++) {
       const id = `innocent-${tries}`;
@@ -173,7 +173,7 @@ describe("a local file", () => {
 
   deepTest("keeps its WAL short under a load that never rests, and loses nothing of it", async () => {
     await using place = localPlace();
-    // On a slow disk too the writers wait until the WAL has been moved.
+    // On a slow disk too, the writers wait until the WAL has been checkpointed.
     const sleep = (_: number, signal?: AbortSignal) =>
       new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));
     const store = await place.open(MIGRATIONS, { clock: { ...systemClock, sleep } });
@@ -193,7 +193,7 @@ describe("a local file", () => {
 
     expect(await store.db.$count(notes)).toBe(written);
     expect((await store.stats()).databaseBytes).toBeGreaterThan(40_000_000);
-    expect(walBytes).toBeLessThan(85_000_000); // 100 MB were written
+    expect(walBytes).toBeLessThan(85_000_000); // 100 MB were written.
     await store.close();
     expect(existsSync(`${place.path}-wal`)).toBe(false);
     const file = new Database(place.path);
@@ -206,7 +206,7 @@ describe("a local file", () => {
     for (let n = 0; n < 3; n++) await fill(store, `n${n}`, 2_500_000);
     await store.write(async (db) => void (await db.delete(notes)));
     const size = async () => (await store.stats()).databaseBytes;
-    while ((await size()) < 14_000_000) await Bun.sleep(10); // until the WAL has been moved
+    while ((await size()) < 14_000_000) await Bun.sleep(10); // Until the WAL has been checkpointed.
     while ((await size()) > 12_000_000) await Bun.sleep(10);
 
     await fill(store, "after", 10);

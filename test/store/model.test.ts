@@ -10,7 +10,7 @@ import { localPlace, MIGRATIONS, notes } from "./harness.ts";
 
 const insertNote = insertInto(notes);
 
-/** What a work does, one after the other. `isCaught`: it goes on where the database refuses. */
+/** What a piece of work does, in order. `isCaught`: it continues after an error of the database. */
 type Step =
   | { do: "insert"; id: string; title: string | null; isCaught: boolean }
   | { do: "insertAtOnce"; id: string; title: string | null; isCaught: boolean }
@@ -25,7 +25,7 @@ type Fate = "fulfilled" | "unique" | "failed" | "full" | "commit";
 
 interface Work {
   steps: Step[];
-  /** The next work is asked for only after so many turns of the loop. */
+  /** The next piece of work is requested after this many turns of the event loop. */
   turns: number;
 }
 
@@ -35,7 +35,7 @@ class Failure extends Error {}
 class CommitFailure extends Error {}
 class Refused extends Error {}
 
-/** The work on the store; gives back what its reads have seen. */
+/** Runs the steps on the store. Returns what its reads have seen. */
 async function carryOut(db: WriteDb, steps: readonly Step[]): Promise<string[][]> {
   const seen: string[][] = [];
   for (const step of steps) {
@@ -76,7 +76,7 @@ const textOf = ({ id, someTitle }: { id: string; someTitle: string | null }) => 
 const textsOf = (rows: Rows) =>
   [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, someTitle]) => textOf({ id, someTitle }));
 
-/** The same on the model; throws where the database would refuse. */
+/** Runs the same on the model. Throws if the database would fail. */
 function model(before: Rows, steps: readonly Step[]): { rows: Rows; seen: string[][] } {
   const rows = new Map(before);
   const seen: string[][] = [];
@@ -134,9 +134,9 @@ const WORK: fc.Arbitrary<Work> = fc.record({
 });
 const CASE = fc.record({
   works: fc.array(WORK, { minLength: 1, maxLength: 30 }),
-  /** The file may grow by so many pages; then the disk is full. */
+  /** The file can grow by this many pages; then the disk is full. */
   pagesLeft: fc.option(fc.constantFrom(0, 1, 5, 15), { nil: null }),
-  /** Commits that fail, by their number. */
+  /** Commits that fail, by number. */
   failing: fc.array(fc.nat(8), { maxLength: 2 }),
 });
 
@@ -178,7 +178,7 @@ test("whatever works do and however they fail, the store has what those that suc
       if (end.status === "rejected") {
         const fate = fateOf(end.reason);
         met.add(fate);
-        if (fate === "failed") expect(() => model(rows, steps)).toThrow(); // what nobody waited for may be refused, too
+        if (fate === "failed") expect(() => model(rows, steps)).toThrow(); // What wasn't awaited may fail too.
         if (fate === "unique") expect(() => model(rows, steps)).toThrow(Refused);
         if (fate === "full") expect(pagesLeft).not.toBeNull();
       } else {

@@ -3,7 +3,7 @@ import { dropDatabase, makeDatabase } from "../support/postgres-store.ts";
 import { startSqld } from "../support/sqld.ts";
 import { localPlace, MIGRATIONS, type Place } from "./harness.ts";
 
-/** The database of a libSQL server of its own. */
+/** The database of a separate libSQL server. */
 function libsqlPlace() {
   const server = startSqld();
   return {

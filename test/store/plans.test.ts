@@ -45,8 +45,8 @@ async function fill(weir: Started): Promise<Record<string, string>> {
 }
 
 /**
- * Tables that stay small whatever is done: no organization's things lie in them, or a row for each person in Slack and
- * each watched automation; organizations are listed page by page.
+ * Tables that always stay small: they have no rows of organizations, or one row per Slack user or watched automation;
+ * organizations are listed in pages.
  */
 const SMALL = new Set([
   "settings",
@@ -57,13 +57,13 @@ const SMALL = new Set([
   "automation_watches",
 ]);
 
-/** Every statement that SQLite compiled, and what was asked for when it first was. */
+/** Every statement that SQLite compiled, and the request when it was first compiled. */
 const seen = new Map<string, string>();
 let asked = "the start";
 const compile = Database.prototype.prepare;
 
 let weir: Started;
-/** Something of each noun, by the name that it has in paths. */
+/** One of each noun, by its name in paths. */
 let ids: Readonly<Record<string, string>>;
 beforeAll(async () => {
   Database.prototype.prepare = function (this: Database, sql: string, ...rest: never[]) {
@@ -78,11 +78,14 @@ afterAll(async () => {
   await weir[Symbol.asyncDispose]();
 });
 
-/** Whatever reads. Streams go by the statements of their lists, and figures of the whole installation are counted. */
+/**
+ * Returns whether an operation reads.
+ * Streams use the statements of their lists, and figures of the whole installation are counted.
+ */
 const isRead = ({ method, path, produces }: Operation) =>
   method === "GET" && produces !== "text/event-stream" && path !== "/metrics";
 
-/** Values that a query parameter takes, each worth a plan of its own. */
+/** Values of a query parameter that each lead to a different plan. */
 function valuesOf(name: string, schema: TSchema): readonly string[] {
   if (name === "limit") return ["1"];
   if (name === "offset") return ["1"];
@@ -101,7 +104,9 @@ function valuesOf(name: string, schema: TSchema): readonly string[] {
   return name === "type" ? ["action.created", "action.*", "*"] : ["a"];
 }
 
-/** Queries of a list: bare, by each parameter and value alone, and by every two parameters together. */
+/**
+ * Queries of a list: without parameters, with each parameter and value alone, and with every two parameters together.
+ */
 function queriesOf({ query }: Operation): string[] {
   const parameters = Object.entries(query?.properties ?? {})
     .map(([name, schema]) => ({ name, values: valuesOf(name, schema) }))
@@ -118,7 +123,7 @@ function queriesOf({ query }: Operation): string[] {
   return ["", ...singles, ...pairs];
 }
 
-/** The steps of a plan that no table bears which grows; none of a good one. */
+/** Steps of a plan that are too slow for a growing table. Empty for a good plan. */
 function faultsOf(plan: readonly string[], tables: ReadonlySet<string>): string[] {
   return plan.filter((step) => {
     const [, table = ""] = /^SCAN (\w+)/.exec(step) ?? [];
@@ -150,9 +155,9 @@ test("no read goes through a whole table, or sorts one", async () => {
   );
   const bad: string[] = [];
   for (const [sql, list] of [...seen].filter(([, list]) => list.includes("?"))) {
-    // any rows at all, or by their key: it ends with the limit
+    // Any rows at all, or by their key: it ends with the limit.
     if (/ from "(\w+)"( order by "\1"\."id" desc)? limit \?$/.test(sql)) continue;
-    // what operators look for by a part of a name, in the order of keys and a page at a time
+    // Operators search by a part of a name, in key order and one page at a time.
     if (list.startsWith("/api/v1/installation/users?") && / order by "users"\."id" desc limit \?$/.test(sql))
       continue;
     const plan = all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);

@@ -14,7 +14,7 @@ stopPostgresAfterAll();
 const insertNote = insertInto(notes);
 const note = (id: string) => ({ id, someTitle: null, count: null, ratio: null, body: null });
 
-/** Ends the connections of Weir that are within a transaction or hold the lock of the writer. */
+/** Closes Weir's connections that are in a transaction or hold the writer's lock. */
 async function cutWriter(database: string): Promise<void> {
   const { sql: owner } = await sharedPostgres();
   await owner`select pg_terminate_backend(pid) from pg_stat_activity
@@ -131,7 +131,7 @@ test("a process that stands still in the middle of a statement loses the lock to
   const through = url.replace(`:${server.port}/`, `:${relay.port}/`);
   const still = await openRemoteStore({ url: `${through}?sslmode=disable`, migrations: MIGRATIONS });
   const other = await openRemoteStore({ url: `${url}?sslmode=disable`, migrations: MIGRATIONS });
-  const held = relay.at("a value that is on its way", "hold"); // the server knows the statement's text by then
+  const held = relay.at("a value that is on its way", "hold"); // The server knows the statement's text by then.
   const write = still.write((db) => db.insert(notes).values(note("a value that is on its way")));
   await held;
   await other.write(async (db) => insertNote(db, note("other")));
@@ -151,7 +151,7 @@ test("keeps nothing of what it has answered", async () => {
   };
   const before = await ask();
   await ask();
-  expect(((await ask()) - before) / 1e6).toBeLessThan(5); // 20 MB were asked for
+  expect(((await ask()) - before) / 1e6).toBeLessThan(5); // 20 MB were requested.
 });
 
 test("what may not be deleted may not be truncated, and a trigger without its counterpart counts as missing", async () => {

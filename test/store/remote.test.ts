@@ -10,7 +10,7 @@ import { deepTest } from "../support/scale.ts";
 import { startSqld } from "../support/sqld.ts";
 import { localPlace, MIGRATIONS, notes, stillClock, thrownBy } from "./harness.ts";
 
-/** A libSQL server that asks for a token, and a relay before it that hears what our client asks. */
+/** A libSQL server that requires a token, and a relay in front that records our client's requests. */
 async function heardPlace() {
   const server = await startSqld({ isGuarded: true });
   const relay = startHranaRelay(server);
@@ -138,7 +138,7 @@ deepTest(
     let times = 0;
     await store.write(async (db) => {
       await db.insert(notes).values({ id: `ours, time ${++times}` });
-      if (times === 1) await other.batch(["INSERT INTO notes (id) VALUES ('theirs')"], "write"); // after 5 s
+      if (times === 1) await other.batch(["INSERT INTO notes (id) VALUES ('theirs')"], "write"); // After 5 s.
     });
 
     const rows = await store.db.select({ id: notes.id }).from(notes).orderBy(notes.id);

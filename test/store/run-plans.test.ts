@@ -19,7 +19,7 @@ afterAll(async () => {
   await weir[Symbol.asyncDispose]();
 });
 
-/** How the statements of a request find runs. SQLite compiles each the first time only. */
+/** How the statements of a request find runs. SQLite compiles each only the first time. */
 async function searchesOf(path: string): Promise<string[]> {
   statements = [];
   const { status, text } = await weir.owner("GET", path);
@@ -59,7 +59,7 @@ test("few runs and deliveries are found and counted without going through all of
   const searches: string[] = [];
   for (const path of paths) searches.push(...(await searchesOf(path)));
   expect(searches.length).toBeGreaterThan(paths.length);
-  // those that did not complete have indexes of their own
+  // Those that didn't complete have their own indexes.
   const wide = searches.filter(
     (each) => /\(organization_id=\?\)$/.test(each) && !/_by_(error|status) /.test(each),
   );

@@ -27,13 +27,13 @@ const columnsOf = async (store: Store) =>
     .map(({ kind, isRequired, key, ...column }) => ({
       ...column,
       kind: KINDS[kind] ?? kind,
-      // SQLite lets a primary key of an ordinary table be null, and nobody counts on that
+      // SQLite allows null in a primary key of an ordinary table, which nothing relies on.
       isRequired: Boolean(isRequired || key),
       key,
     }))
     .sort((a, b) => (a.place < b.place ? -1 : 1));
 
-/** Columns, conditions and uniqueness of each index, without what the two write differently. */
+/** Columns, conditions and uniqueness of each index, without differences in notation. */
 const plain = (text: string) =>
   text
     .replaceAll(/ USING btree|public\.|::text|::bigint|\bASC\b|["'()\s]|IF NOT EXISTS/gi, "")

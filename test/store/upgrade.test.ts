@@ -35,7 +35,7 @@ test("a process that is killed in the middle of a migration leaves the database 
     await db.insert(notes).values({ id: "kept" });
   });
   await before.close();
-  // A million rows, and then for ever: nobody waits for it to end.
+  // A million rows, and then forever: nobody waits for it to end.
   const endless = {
     name: "0004_endless",
     sql: `CREATE TABLE many (n INTEGER) STRICT;

@@ -16,9 +16,9 @@ import { PROGRAM } from "./program.ts";
 import { storeEnv } from "./test-store.ts";
 
 /**
- * A clock that goes as the real one does, and can be turned by hand: forward as if that time had passed, and back as
- * somebody sets back a wall clock, which turns no monotonic one. One that `stands` goes by hand alone, but for its
- * sleeps.
+ * A clock that runs like the real one, and can be turned by hand: forward as if that time had passed,
+ * and back like a wall clock that is set back, which doesn't affect the monotonic one.
+ * With `stands`, it only moves by hand, except for its sleeps.
  */
 export function turnableClock(
   hurry = 1,
@@ -40,13 +40,13 @@ export function turnableClock(
   };
 }
 
-/** An engine whose loops rest for less takes half a processor for itself. */
+/** An engine whose loops pause for less takes half a CPU core for itself. */
 const SHORTEST_REST_MS = 100;
 
 const hurried = (ms: number, hurry: number) =>
   hurry < 1 ? ms / hurry : Math.max(ms / hurry, Math.min(ms, SHORTEST_REST_MS));
 
-/** Threads that a store of this process is done with, for the next one. */
+/** Threads that a store of this process no longer needs, for the next one. */
 const idle = new Map<string, Worker[]>();
 
 const workers: Workers = {
@@ -71,7 +71,7 @@ export type Client = (
   headers?: Record<string, string>,
 ) => Promise<Answer>;
 
-/** Sends JSON, or a body as it is when that is text or bytes. */
+/** Sends JSON, or a raw body if that is text or bytes. */
 export function client(origin: string, fixed: Record<string, string> = {}): Client {
   return async (method, path, body, headers = {}) => {
     const raw = typeof body === "string" || body instanceof Uint8Array;
@@ -99,30 +99,30 @@ export function client(origin: string, fixed: Record<string, string> = {}): Clie
 export const PASSWORD = "correct horse battery staple";
 
 export interface StartOptions {
-  /** Settings as in the environment. Private addresses are allowed by default, for the peers of the tests. */
+  /** Settings as in the environment. Private addresses are allowed by default, for the tests' peers. */
   env?: Record<string, string>;
-  /** Kept after the end, and used again by the next start. */
+  /** Kept at the end, and reused by the next start. */
   dataFolder?: string;
   overrides?: Partial<App>;
   /** The command that starts its children. */
   self?: readonly string[];
   /** False leaves the installation without an owner. */
   owner?: boolean;
-  /** True makes the owner here: another person, with another token, than in every other test. */
+  /** True creates the owner here: another user, with another token, than in every other test. */
   isOther?: boolean;
-  /** False leaves everything undone that no request asks for: runs, retries, sweeping. */
+  /** False: nothing happens without a request, such as runs, retries and sweeping. */
   engine?: boolean;
   /** Other operations than Weir's own. */
   operations?: Parameters<typeof server>[1];
-  /** Lets every sleep be so many times as short, though none shorter than 100 ms that was longer. */
+  /** Divides every sleep by this number, but not below 100 ms if it was longer. */
   hurry?: number;
-  /** As `hurry`, for what work under way may take. */
+  /** Like `hurry`, for time limits of work in progress. */
   hurryLimits?: number;
-  /** True where what is tested is a rate or a term: time then goes by only when the clock is turned. */
+  /** For tests of a rate or an expiry: time only passes when the clock is turned. */
   stands?: boolean;
 }
 
-/** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
+/** A real server on a free port with a real data directory. `await using` closes it and deletes the directory. */
 export async function startApp(options: StartOptions = {}) {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "weir-test-"));
   const stored = await storeEnv(dataFolder, options.env ?? {});
@@ -144,13 +144,13 @@ export async function startApp(options: StartOptions = {}) {
     secrets,
     clock,
     workers,
-    isSqlKeptWarm: false, // most tests end before there is another statement
+    isSqlKeptWarm: false, // Most tests end before there is another statement.
     log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
     self: options.self ?? PROGRAM,
     overrides: options.overrides,
   });
   const { app } = opened;
-  // the database's clock would undo what a test turns by hand
+  // The database's clock would undo what a test turns by hand.
   if (stored.WEIR_DATABASE_URL !== undefined) Object.assign(app.clock, { correct: () => undefined });
   const http = server(app, options.operations).listen({ port: 0, hostname: "127.0.0.1" });
   const port = http.port ?? 0;
@@ -165,13 +165,13 @@ export async function startApp(options: StartOptions = {}) {
     origin,
     clock,
     dataFolder,
-    /** Null where it was not to be started. */
+    /** Null if it wasn't started. */
     engine,
     /** Lines of the log, JSON. */
     logged,
     ids: { userId: first?.userId ?? "", organizationId: first?.organizationId ?? "" },
     token: first?.token ?? "",
-    /** Speaks for the owner, by an access token. */
+    /** Acts as the owner, with an access token. */
     owner: client(origin, { authorization: `Bearer ${first?.token ?? ""}` }),
     anonymous: client(origin),
     async [Symbol.asyncDispose]() {
@@ -185,22 +185,22 @@ export async function startApp(options: StartOptions = {}) {
   };
 }
 
-/** A loop that fails goes on with the next thing to do, so that only the log tells of a fault in its code. */
+/** A loop that fails continues with the next item, so only the log shows a bug in its code. */
 function refuseFaults(logged: readonly string[]): void {
   const fault = logged.find((line) => FAULT.test(line));
   if (fault !== undefined) throw new Error(`The server met a fault of its own: ${fault}`);
 }
 
-/** Tests that break the database have it refuse by these words, take a table away, or write a schedule that is none. */
+/** Tests that break the database make it fail with these words, remove a table, or insert an invalid schedule. */
 const FAULT =
   /^\{"time":"[^"]*","level":"error","message":"(?:Type|Reference|Syntax|Range|SQLite|Store|DrizzleQuery)Error: (?!refused|broken|full|no events|no such table: trail_redactions|CronPattern)/;
 
-/** On a shared store, what a dead process had under way goes on once its lease has ended; on a file, at the start. */
+/** On a shared store, a dead process's work continues once its lease has expired; on a file, at the start. */
 export function endLeases({ app, clock }: Awaited<ReturnType<typeof startApp>>): void {
   if (app.store.remote) clock.turn(31_000);
 }
 
-/** Makes an installation with its owner, and ends. */
+/** Creates an installation with its owner, and ends. */
 export async function settle(dataFolder: string): Promise<Owner> {
   await using app = await startApp({ dataFolder, isOther: true, engine: false });
   return { ...app.ids, token: app.token };

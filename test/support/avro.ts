@@ -1,6 +1,6 @@
 import avro from "avsc";
 
-/** Longs as bigint: as numbers avsc refuses those beyond 2^53. */
+/** Longs as bigint: as numbers, avsc rejects those beyond 2^53. */
 const longs = avro.types.LongType.__with({
   fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
   toBuffer: (value: bigint) => {
@@ -52,7 +52,7 @@ export const sized = (bytes: Uint8Array | string) =>
 
 const SYNC = Buffer.from("0123456789abcdef");
 
-/** A container file, written by hand of blocks as they stand in it. */
+/** A container file, written by hand from given blocks. */
 export function avroByHand(
   schema: unknown,
   blocks: readonly { rows: number; body: Uint8Array }[],
@@ -69,7 +69,7 @@ export function avroByHand(
   ]);
 }
 
-/** An integer as decimals have it: so many bytes, the most significant first. */
+/** An integer as in decimals: this many bytes, most significant first. */
 export const twosComplement = (value: bigint, bytes: number) =>
   Buffer.from(
     BigInt.asUintN(bytes * 8, value)

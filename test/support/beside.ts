@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseUrlOf } from "./test-store.ts";
 
-/** A database beside the server that uses it, as an operator or an intruder has it. The SQL is SQLite's wherever it is. */
+/**
+ * A database next to the server that uses it, as an operator or an intruder sees it. The SQL is SQLite's in any case.
+ */
 export interface Beside extends AsyncDisposable {
   rows<T = Record<string, unknown>>(sql: string, ...values: Value[]): Promise<T[]>;
   run(sql: string, ...values: Value[]): Promise<void>;
@@ -20,13 +22,16 @@ export async function besideOf({ dataFolder }: Installation): Promise<Beside> {
   return url === null ? besideFile(join(dataFolder, "weir.db")) : await besidePostgres(url);
 }
 
-/** The database of several servers: the file of a libSQL server, to be read alone, or a database of PostgreSQL, which has no file. */
+/**
+ * The database of several servers:
+ * the file of a libSQL server, read-only, or a database of PostgreSQL, which has no file.
+ */
 export const besideServer = async ({ url, file }: { url: string; file: string }): Promise<Beside> =>
   file === "" ? besidePostgres(url) : besideFile(file, { readonly: true });
 
 export function besideFile(path: string, options?: { readonly: true }): Beside {
   const file = new Database(path, options);
-  // whoever writes may wait for this very thread
+  // A writer may wait for this very thread.
   const inTurn = async <T>(work: () => T): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -68,7 +73,7 @@ export async function allRows(beside: Beside): Promise<string[]> {
   return found;
 }
 
-/** True where the database holds a text anywhere: in its file also where it is deleted. */
+/** Returns whether the database contains a text anywhere, including deleted data in its file. */
 export async function isStored(weir: Installation, text: string): Promise<boolean> {
   if (databaseUrlOf(weir.dataFolder) !== null) {
     await using beside = await besideOf(weir);

@@ -5,10 +5,10 @@ export const TEMPLATES = "/api/v1/templates";
 
 export const RANDOM_ID = "01900000-0000-7000-8000-00000000abcd";
 
-/** Inputs for which JSON Schemas of the tests are the least. */
+/** A schema of inputs, for tests that need one. */
 export const schemaOf = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
 
-/** A template's body; a published one is made of it by `published`. */
+/** A template's body. `published` publishes it. */
 export const action = (slug: string, definition: object, more: object = {}) => ({
   slug,
   displayName: `Template ${slug}`,
@@ -26,7 +26,7 @@ export const bundle = (slug: string, components: object[], more: object = {}) =>
   ...more,
 });
 
-/** Creates a template and gives back what the server says of it. */
+/** Creates a template and returns the response. */
 export async function draft(call: Client, body: object) {
   const made = await call("POST", TEMPLATES, body);
   if (made.status !== 201) throw new Error(`${made.status} ${made.text}`);
@@ -38,13 +38,13 @@ export async function published(call: Client, body: object) {
   return ok(await call("POST", `${TEMPLATES}/${id}/publish`));
 }
 
-/** The body of a 200; anything else fails the test with what was answered. */
+/** The body of a 200. Anything else fails the test with the response. */
 export function ok({ status, text, body }: Answer) {
   if (status !== 200) throw new Error(`${status} ${text}`);
   return body;
 }
 
-/** Installs a bundle, and gives back the ids of its components by key, with the whole reply. */
+/** Installs a bundle. Returns its components' IDs by key, with the whole response. */
 export async function install(call: Client, slug: string, inputs: object = {}, query = "") {
   const reply = ok(await call("POST", `${BUNDLES}/${slug}/install${query}`, { inputs }));
   const ids: Record<string, string> = {};

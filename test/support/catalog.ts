@@ -3,7 +3,7 @@ import { created } from "./work.ts";
 
 export const CATALOG = "/api/v1/api-catalog";
 
-/** An endpoint of three fields, as the interface asks for at least. */
+/** An endpoint with the three fields that the interface requires. */
 export const endpoint = (name = "list_orders", more: object = {}) => ({
   name,
   method: "GET",

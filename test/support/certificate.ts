@@ -32,7 +32,7 @@ Y/TBPWixqg2G/PDbDvx0tjJSqOShRANCAASsbKYVw2B3cszKGHtjSSlnKuNyjsbz
 `,
 };
 
-/** One that is signed by itself, with an RSA key, which is what key exchange without forward secrecy needs. For tests only. */
+/** A self-signed certificate with an RSA key, which key exchange without forward secrecy needs. For tests only. */
 export const rsaCertificate = {
   certificate: `-----BEGIN CERTIFICATE-----
 MIIDJzCCAg+gAwIBAgIUQjDzWCFnZLf4+GNZ6b9gL28BY9gwDQYJKoZIhvcNAQEL

@@ -21,7 +21,7 @@ export const HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** A server whose model does what `script` says. */
+/** A server whose model follows `script`. */
 export async function startChat(
   script: Parameters<typeof startModel>[0],
   options: StartOptions = {},
@@ -58,7 +58,7 @@ export async function makeThread(
   return { spec, thread, at: `${THREADS}/${thread.id}` };
 }
 
-/** The reply to a turn, its stream not read yet. */
+/** The response to a turn, with its stream unread. */
 export const open = (
   { app }: { app: Pick<Started, "origin" | "token"> },
   at: string,
@@ -75,7 +75,7 @@ export interface Streamed {
   text: string;
   chunks: UIMessageChunk[];
   types: string[];
-  /** What a client of the AI SDK makes of it. */
+  /** The message as a client of the AI SDK builds it. */
   message: UIMessage;
 }
 
@@ -92,7 +92,7 @@ export async function readStream(reply: Response): Promise<Streamed> {
   return { text, ...(await understand(text)) };
 }
 
-/** What a client makes of the bytes of a stream. */
+/** What a client makes of a stream's bytes. */
 export async function understand(text: string): Promise<Omit<Streamed, "text">> {
   const parsed = parseJsonEventStream({
     stream: new Blob([text]).stream() as ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -121,16 +121,19 @@ export async function understand(text: string): Promise<Omit<Streamed, "text">> 
   return { chunks, types: chunks.map(({ type }) => type), message: plain(message) };
 }
 
-/** Without fields that are undefined: those do not go over the wire. */
+/** Without undefined fields, which aren't sent. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
-/** Asks, reads the whole answer, and holds it against what is stored. */
+/** Sends a message, reads the whole answer, and compares it with what is stored. */
 export async function ask(chat: { app: Started }, at: string, body: unknown = { content: "Hello?" }) {
   const streamed = await readStream(await open(chat, at, body));
   return { ...streamed, ...(await stored(chat, at, streamed)) };
 }
 
-/** What the thread holds; its last reply must be what the client made of the stream, and its text that of the deltas. */
+/**
+ * The stored thread.
+ * Its last reply must be the message that the client built from the stream, and its text that of the deltas.
+ */
 export async function stored({ app }: { app: Started }, at: string, streamed?: Omit<Streamed, "text">) {
   const { body: thread } = await app.owner("GET", at);
   const { body: list } = await app.owner("GET", `${at}/messages?limit=200`);

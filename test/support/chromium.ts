@@ -15,22 +15,22 @@ const QUIET = [
 ];
 
 /**
- * What the package adds for places without users or memory: here it would hide what a browser refuses, and a browser of
- * one process dies at its start now and then.
+ * Flags that the package adds for environments without users or memory.
+ * Here they would hide what a browser blocks, and a single-process browser sometimes crashes at its start.
  */
 const UNFIT = /web-security|insecure-content|site-isolation|single-process|zygote|gpu|angle|swiftshader/;
 
-/** Nothing that a page shows takes longer, unless it never comes. */
+/** Nothing that a page shows takes longer, unless it never appears. */
 const WAIT_MS = 40_000;
 
 const START_MS = 90_000;
 
 const LOCK = join(tmpdir(), "weir-chromium.lock");
-/** Whoever holds the lock and gave no sign of life for so long is gone. */
+/** A lock whose holder showed no sign of life for this long is stale. */
 const STALE_MS = 60_000;
 const SIGN_OF_LIFE_MS = 10_000;
 
-/** Of test files that start together one unpacks. */
+/** Of test files that start together, one unpacks. */
 async function alone<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -51,7 +51,7 @@ async function alone<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The libraries that bare systems lack, from the package too. */
+/** The libraries that bare systems lack, also from the package. */
 async function libraries(): Promise<string> {
   const packed = join(
     dirname(Bun.resolveSync("@sparticuz/chromium", import.meta.dir)),
@@ -60,7 +60,7 @@ async function libraries(): Promise<string> {
   return join(await alone(() => inflate(packed)), "lib");
 }
 
-/** Of the files that one process tests, each takes windows of the same. It ends with the process. */
+/** Files that one process tests use windows of the same browser. It ends with the process. */
 let running: Promise<Browser> | null = null;
 
 async function browserOf(): Promise<Browser> {
@@ -71,8 +71,8 @@ async function browserOf(): Promise<Browser> {
 }
 
 /**
- * A real browser: the one inside the npm package, or the one that `CHROMIUM` names. It is unpacked under the
- * folder for temporary files when first used.
+ * A real browser: the one in the npm package, or the one that `CHROMIUM` names.
+ * It is unpacked to the temporary folder when first used.
  */
 async function launch(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? (await alone(() => chromium.executablePath()));
@@ -95,8 +95,8 @@ export async function openBrowser() {
   const windows: { refused: string[] }[] = [];
   return {
     /**
-     * A window with its own cookies, which keeps what pages must never do. It says that it saves data, or each page
-     * that is loaded would bring the code of all others along after a moment: more work than most tests are.
+     * A window with its own cookies, which records what pages must never do. It requests reduced data,
+     * since otherwise each page would soon load the code of all others: more work than most tests.
      */
     async open(
       origin: string,
@@ -115,7 +115,7 @@ export async function openBrowser() {
       windows.push(watched);
       return { context, page, ...watched };
     },
-    /** Throws where the policy of a page refused anything in any of the windows, on whatever page. */
+    /** Throws if the policy of a page blocked anything in any of the windows. */
     async close() {
       await Promise.all(contexts.map((context) => context.close()));
       const refused = new Set(windows.flatMap((each) => each.refused));
@@ -127,7 +127,7 @@ export async function openBrowser() {
 /** Policy violations, errors of scripts, and requests that leave `origin`. */
 function watch(context: BrowserContext, page: Page, origin: string) {
   const faults: string[] = [];
-  /** Kept apart: tests that provoke it on purpose empty it. */
+  /** Separate, since tests that provoke it on purpose empty it. */
   const refused: string[] = [];
   const foreign: string[] = [];
   context.on("console", (message) => {

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 
-/** Counts what a person does with the mouse: a field that has no focus takes a click before it is written in, and a list two. */
+/** Counts what a user does with the mouse: a field without focus takes a click before typing, and a list two. */
 export function countClicks(page: Page) {
   let count = 0;
   return {

@@ -1,4 +1,4 @@
-/** Loaded before a server: its wall clock is off by what the setting says. */
+/** Loaded before a server: shifts its wall clock by the setting. */
 const aheadMs = Number(process.env.TEST_CLOCK_AHEAD_MS);
 const Real = Date;
 

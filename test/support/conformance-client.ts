@@ -1,6 +1,6 @@
 /**
- * The client that the conformance suite of the Model Context Protocol runs, once for each scenario: Weir's own, with a
- * person who says yes to everything in front of it.
+ * The client that the conformance suite of the Model Context Protocol runs, once for each scenario:
+ * Weir's own, with a user who approves everything.
  */
 import { systemClock } from "../../src/base/clock.ts";
 import { openEgress } from "../../src/base/egress.ts";
@@ -48,7 +48,7 @@ function clientOf(server: AuthorizationServer): Promise<OAuthClient> | OAuthClie
   return registerClient(reach, server, REDIRECT, BASE);
 }
 
-/** As a person does: goes where they are sent, and comes back with what they were given. */
+/** Acts like a user: follows redirects, and returns with the result. */
 async function signIn(challenge: ReturnType<typeof readChallenge>): Promise<void> {
   const found = await discoverAuthorization(reach, { url, challenge });
   const { server, resource } = found;
@@ -79,13 +79,13 @@ const authority: Authority = {
   secrets: () => [],
 };
 
-/** Arguments for a tool: those that the scenario asks for, else none. */
+/** Arguments for a tool: those that the scenario requires, otherwise none. */
 const calls = (): { name: string; arguments: JsonObject }[] | null => {
   const given: unknown = (context as Record<string, unknown>).toolCalls;
   return Array.isArray(given) ? given : null;
 };
 
-/** Says yes to every form, as it is. */
+/** Accepts every form unchanged. */
 const answer = () => ({});
 const client = await openMcp({ url, transport: "http", egress, authority, signal: reach.signal, answer });
 try {
@@ -96,7 +96,7 @@ try {
     tools.map(({ upstreamName }) => ({ name: upstreamName, arguments: argumentsOf(upstreamName) }));
   for (const { name, arguments: input } of wanted) {
     const tool = tools.find(({ upstreamName }) => upstreamName === name);
-    if (!tool) continue; // left out for its annotations, which is what the scenario is about
+    if (!tool) continue; // Left out for its annotations, which is what the scenario is about.
     try {
       await client.callTool(tool, input);
     } catch (error) {

@@ -13,7 +13,7 @@ import type { Json } from "../../src/base/json.ts";
 
 /** A red pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
-/** No sound. */
+/** Silence. */
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 const state = createRequestStateCodec<{ round: number }>({ key: randomBytes(32) });
@@ -59,13 +59,13 @@ const SCHEMA_2020_12 = {
   additionalProperties: false,
 };
 
-/** What the conformance suite wants a server to have, by name. */
+/** What the conformance suite expects a server to have, by name. */
 export const fixedServer = async (): Promise<McpServerFactory> => () => {
   const server = new McpServer(
     { name: "fixed", version: "1" },
     {
       capabilities: {
-        tools: { listChanged: false }, // as with Weir's own: nothing tells a client later
+        tools: { listChanged: false }, // As with Weir's own: clients aren't notified later.
         resources: { listChanged: false },
         prompts: { listChanged: false },
         completions: {},

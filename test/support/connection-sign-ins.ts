@@ -10,7 +10,7 @@ type Peer = Awaited<ReturnType<typeof startOAuthApi>>;
 
 let count = 0;
 
-/** The definition of a template whose people sign in at `peer`. */
+/** The definition of a template whose users sign in at `peer`. */
 export const signInTemplate = ({ origin }: Pick<Peer, "origin">, auth: object = {}) => ({
   slug: `signed-${++count}`,
   displayName: "An API to sign in to",
@@ -32,7 +32,7 @@ export const signInTemplate = ({ origin }: Pick<Peer, "origin">, auth: object = 
   },
 });
 
-/** A connection that somebody has to sign in for. */
+/** A connection that requires a user's sign-in. */
 export async function addSigned({ owner }: Started, peer: Peer, auth: object = {}) {
   const { id } = await published(owner, signInTemplate(peer, auth));
   return connect(owner, { name: `Signed ${++count}`, templateId: id, credentials: OAUTH_CLIENT });
@@ -40,7 +40,7 @@ export async function addSigned({ owner }: Started, peer: Peer, auth: object = {
 
 const surfers = new WeakMap<Started, Promise<ReturnType<typeof openSurfer>>>();
 
-/** The owner's browser, the same each time: few sign-ins a minute are let through. */
+/** The owner's browser, the same each time: only a few sign-ins per minute are allowed. */
 export function ownerSurfer(weir: Started) {
   const surfer = surfers.get(weir) ?? surferOf(weir);
   surfers.set(weir, surfer);
@@ -50,13 +50,13 @@ export function ownerSurfer(weir: Started) {
 export const authorize = ({ owner }: Started, id: string) =>
   owner("POST", `/api/v1/connections/${id}/authorize`);
 
-/** The whole way of the owner through the other system, from the connection's page and back to it. */
+/** The owner's complete sign-in at the other system, from the connection's page and back. */
 export async function signInFor(weir: Started, id: string, consent: string | null = null) {
   const begun = await authorize(weir, id);
   if (begun.status !== 200) throw new Error(begun.text);
   const surfer = await ownerSurfer(weir);
   const address = new URL(begun.body.authorizationUrl);
-  if (consent !== null) address.pathname = consent; // where the peer's own page leads to
+  if (consent !== null) address.pathname = consent; // Where the peer's own page leads to.
   const landing = await surfer.go(address.href, null, {
     turn: (url) => (url.pathname.startsWith("/connections/") ? null : url),
   });

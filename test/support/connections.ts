@@ -12,7 +12,7 @@ export const localFiles = (name: string, more: object = {}) => ({
   ...more,
 });
 
-/** Creates a connection and gives back what the server says of it. */
+/** Creates a connection and returns the response. */
 export async function connect(call: Client, body: object) {
   const made = await call("POST", CONNECTIONS, body);
   if (made.status !== 201) throw new Error(`${made.status} ${made.text}`);
@@ -23,6 +23,6 @@ export async function connect(call: Client, body: object) {
 export const faultsOf = (answer: { body: { detail: { loc: string[]; type: string }[] } }) =>
   answer.body.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`).sort();
 
-/** The trail of one thing, oldest first. */
+/** The audit log of one resource, oldest first. */
 export const trailOf = ({ app }: Awaited<ReturnType<typeof startApp>>, id: string) =>
   app.store.db.select().from(events).where(eq(events.entityId, id)).orderBy(events.seq);

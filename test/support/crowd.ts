@@ -13,7 +13,7 @@ export interface Crowd {
   datasets: number;
 }
 
-/** Copies of a row with numbers from 1: `change` has SQL by column, in which `i` is the number. */
+/** Copies a row with numbers from 1: `change` has SQL by column, in which `i` is the number. */
 function copies(db: Database, table: string, where: string, count: number, change: Record<string, string>) {
   const columns = (db.query(`PRAGMA table_info(${table})`).all() as { name: string }[]).map(
     ({ name }) => name,
@@ -31,19 +31,19 @@ const id = (prefix: string, number: string) => `printf('${prefix}-0000-7000-8000
 const at = (seconds: string) =>
   `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 days', (${seconds}) || ' seconds')`;
 
-/** An id as made at that time, by which lists are in its order. */
+/** An ID as if created at that time, which determines the order in lists. */
 const idAt = (seconds: string, number: string) => {
   const ms = `(unixepoch('now', '-30 days', (${seconds}) || ' seconds') * 1000)`;
   return `printf('%08x-%04x-7000-8000-%012d', ${ms} / 65536, ${ms} % 65536, ${number})`;
 };
 
-/** The error of one run in a hundred; one in ten thousand has a text of its own. */
+/** One run in a hundred has an error; one in ten thousand has a different text. */
 const ERROR = `CASE WHEN i % 100 = 0 THEN json_object('code', 'http_status', 'retryable', json('false'),
   'message', CASE WHEN i % 10000 = 0 THEN 'The warehouse is closed: ' || i ELSE 'api.shop.example returned 503.' END) END`;
 
 /**
- * An organization as large as one gets: copies of an automation, a run of it, an action, a run of that and a dataset,
- * made by SQL in some seconds. The originals come to be through the API.
+ * A very large organization: copies of an automation, a run of it, an action, a run of that and a dataset,
+ * created by SQL in a few seconds. The originals are created through the API.
  */
 export async function fillCrowd(
   weir: Started,

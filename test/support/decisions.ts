@@ -9,7 +9,7 @@ export const DECISIONS = "/api/v1/decisions";
 /** The definition of a gate; `more` adds to it. */
 export const gate = (more: object = {}) => ({ title: "Ship it?", ...more });
 
-/** An action that asks, created, run, and waiting: its run and the decision that it waits for. */
+/** Creates and runs an action with a gate. Returns its run and the decision that it waits for. */
 export async function ask(app: Pick<Started, "owner">, more: object = {}) {
   const action = await makeAction(app.owner, { kind: "approval_gate", definition: gate(more) });
   const run = created(await app.owner("POST", `${ACTIONS}/${action.id}/run`));

@@ -1,6 +1,6 @@
-/** Peers that say everything back that they were told, secrets among it: in error texts, headers and bodies. */
+/** Peers that echo everything that they receive, including secrets: in error texts, headers and bodies. */
 
-/** Answers every request with 401 and all that it holds; `…/ok…` with 200, and `/token` with an OAuth token. */
+/** Responds to every request with 401 and its content; to `…/ok…` with 200, and to `/token` with an OAuth token. */
 export function startEchoHttp(token: string) {
   const server = Bun.serve({
     port: 0,
@@ -15,7 +15,7 @@ export function startEchoHttp(token: string) {
       };
       if (url.pathname === "/token")
         return Response.json({ access_token: token, expires_in: 3600, ...heard });
-      const status = url.pathname.includes("/ok") ? 200 : 401; // also behind a path that carries a token
+      const status = url.pathname.includes("/ok") ? 200 : 401; // Also below a path that contains a token.
       const echoed = request.headers.get("authorization") ?? "none";
       return Response.json(heard, { status, headers: { "x-you-sent": echoed, "www-authenticate": echoed } });
     },
@@ -23,7 +23,7 @@ export function startEchoHttp(token: string) {
   return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) };
 }
 
-/** An object store that refuses in S3's XML, and repeats the keys, as the real one does with their id. */
+/** An object store that rejects requests in S3's XML, and repeats the keys, as the real one does with their ID. */
 export function startEchoS3() {
   const server = Bun.serve({
     port: 0,
@@ -37,7 +37,7 @@ export function startEchoS3() {
   return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) };
 }
 
-/** A PostgreSQL server that asks for the password in clear and repeats it, with the user, in its refusal. */
+/** A PostgreSQL server that requests the password in plain text and repeats it, with the user, in its error. */
 export function startEchoPostgres() {
   const int32 = (value: number) => {
     const bytes = Buffer.alloc(4);
@@ -60,7 +60,7 @@ export function startEchoPostgres() {
           socket.write(message("E", Buffer.from(`${fields.join("\0")}\0\0`)));
           return void socket.end();
         }
-        if (data.readInt32BE(4) === 80_877_103) return void socket.write("N"); // no TLS here
+        if (data.readInt32BE(4) === 80_877_103) return void socket.write("N"); // No TLS here.
         const parameters = data.subarray(8).toString().split("\0");
         users.set(socket, parameters[parameters.indexOf("user") + 1] ?? "");
         socket.write(message("R", int32(3)));

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 
 const VERNEED = 0x6ffffffe;
 
-/** The newest version of `family` (`GLIBC`) that a program or a library for 64-bit Linux asks for; null for none. */
+/** The newest version of `family` (`GLIBC`) that a program or library for 64-bit Linux requires. Null if none. */
 export function newestNeeded(path: string, family: string): string | null {
   const file = openSync(path, "r");
   try {
@@ -33,7 +33,7 @@ export function byNumbers(a: string, b: string): number {
   return 0;
 }
 
-/** Names such as `GLIBC_2.17`, of the section in which the linker has written down what it found. */
+/** Names such as `GLIBC_2.17`, from the section in which the linker has recorded its dependencies. */
 function needed(read: (offset: number, length: number) => DataView): string[] {
   const head = read(0, 64);
   const [size, count] = [head.getUint16(58, true), head.getUint16(60, true)];

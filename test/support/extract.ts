@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { ExtractRequest, Link, Provider } from "../../src/providers/contract.ts";
 import { link } from "./link.ts";
 
-/** A clock whose sleeps are over at once, and noted; its time goes on by them alone. */
+/** A clock whose sleeps end immediately, and are recorded. Only they advance its time. */
 export function leapingClock(start = "2026-06-01T00:00:00Z"): Clock & { waits: number[] } {
   let passed = 0;
   const waits: number[] = [];
@@ -19,7 +19,7 @@ export function leapingClock(start = "2026-06-01T00:00:00Z"): Clock & { waits: n
   };
 }
 
-/** A link of a connection of its own, with what it told people. */
+/** A link of a separate connection, with what it reported. */
 export function toldLink(
   config: JsonObject,
   credentials: Record<string, string>,
@@ -50,7 +50,7 @@ export const request = (spec: string, more: Partial<ExtractRequest> = {}): Extra
   ...more,
 });
 
-/** Pages of a source of rows, not asked for yet. */
+/** Pages of a source of rows, not requested yet. */
 export async function pagesOf(provider: Provider, link: Link, asked: ExtractRequest) {
   const extraction = await provider.extract?.(link, asked);
   if (extraction?.kind !== "rows") throw new Error("It gives no rows.");

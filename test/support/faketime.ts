@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const LIBRARIES = "/usr/lib";
 
-/** The library of Debian's package `libfaketime`, or what WEIR_TEST_FAKETIME names; null where there is none. */
+/** The library of Debian's package `libfaketime`, or what WEIR_TEST_FAKETIME names. Null if there is none. */
 export const faketimeLibrary: string | null =
   process.env.WEIR_TEST_FAKETIME ??
   readdirSync(LIBRARIES)
@@ -12,11 +12,11 @@ export const faketimeLibrary: string | null =
     .find((path) => existsSync(path)) ??
   null;
 
-/** A wall clock for processes of their own, which can be set while they run. The monotonic one goes as it does. */
+/** A wall clock for separate processes, which can be set while they run. The monotonic one isn't affected. */
 export function openFaketime(library: string) {
   const folder = mkdtempSync(join(tmpdir(), "weir-faketime-"));
   const file = join(folder, "offset");
-  /** In one go: a process may look at any moment. */
+  /** Atomic: a process may read it at any time. */
   const set = (seconds: number) => {
     writeFileSync(`${file}.new`, `${seconds < 0 ? "" : "+"}${seconds}s\n`);
     renameSync(`${file}.new`, file);
@@ -30,7 +30,7 @@ export function openFaketime(library: string) {
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
       FAKETIME_DONT_RESET: "1",
     },
-    /** Sets the clock so many seconds ahead of the real one, or behind. */
+    /** Sets the clock this many seconds ahead of the real one, or behind. */
     set,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -10,14 +10,14 @@ function succeed(command: readonly string[], cwd: string): string {
   return stdout.toString();
 }
 
-/** Packages of the npm registry in a temporary folder of their own, at exact versions. `using` deletes it. */
+/** npm packages in a separate temporary folder, at exact versions. `using` deletes it. */
 export function fetchPackages(dependencies: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), "weir-packages-"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
   succeed([bun, "install", "--ignore-scripts", "--no-progress"], folder);
   return {
     folder,
-    /** Runs a script of a package, or one in the folder; the environment leads to nothing outside. */
+    /** Runs a script of a package, or one in the folder, without access to the network. */
     async run(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
       const inside = join(folder, "node_modules", script);
       const path = existsSync(inside) ? inside : join(folder, script);
@@ -38,10 +38,10 @@ export function fetchPackages(dependencies: Readonly<Record<string, string>>) {
   };
 }
 
-/** True where programs of Debian's packages can be fetched. */
+/** Whether programs in Debian packages can be downloaded. */
 export const hasDebian = Bun.which("apt-get") !== null && Bun.which("dpkg-deb") !== null;
 
-/** A program of a Debian package, unpacked into a temporary folder and not installed. `using` deletes it. */
+/** A program from a Debian package, unpacked into a temporary folder and not installed. `using` deletes it. */
 export function fetchProgram(name: string, program: string) {
   const folder = mkdtempSync(join(tmpdir(), "weir-program-"));
   const unpacked = join(folder, "unpacked");

@@ -13,14 +13,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Whom an installation belongs to at first. */
+/** The first owner of an installation. */
 export interface Owner {
   userId: string;
   organizationId: string;
   token: string;
 }
 
-/** A data directory that is migrated and has an owner, made once and laid under every test that begins with one. */
+/** A migrated data directory with an owner, created once and copied for every test that starts with one. */
 interface Ground {
   owner: Owner;
   files: readonly { name: string; bytes: Uint8Array }[];
@@ -28,13 +28,13 @@ interface Ground {
 
 type Settle = (dataFolder: string) => Promise<Owner>;
 
-/** Names the folder of the ground that all files of a run share; a file that is run alone makes its own. */
+/** Names the folder with this copy that all files of a run share. A file that runs alone creates its own. */
 export const GROUND = "TEST_GROUND";
 
 const FILES = ["weir.db", "secret.key", "installation.json"];
 const OWNER = "owner.json";
 
-/** Makes the ground in a folder that is empty. */
+/** Creates it in an empty folder. */
 export async function makeGround(folder: string, settle: Settle): Promise<void> {
   writeFileSync(join(folder, OWNER), JSON.stringify(await settle(folder)));
 }
@@ -58,7 +58,7 @@ async function groundBy(settle: Settle): Promise<Ground> {
   }
 }
 
-/** Fills an empty data directory with the ground, and tells whose it is. */
+/** Copies it to an empty data directory. Returns its owner. */
 export async function layGround(dataFolder: string, settle: Settle): Promise<Owner> {
   ground ??= groundBy(settle);
   const { owner, files } = await ground;
@@ -68,14 +68,14 @@ export async function layGround(dataFolder: string, settle: Settle): Promise<Own
   return owner;
 }
 
-/** Where the executable lays DuckDB's library down, which has 70 MB. */
+/** Where the executable writes DuckDB's library, which has 70 MB. */
 const CACHE = join("scratch", "cache");
 const LIBRARY = "library";
 
-/** Is written last. */
+/** Written last. */
 const MODULE = "duckdb.node";
 
-/** Links the files of a cache into another one; what is there already is left alone. */
+/** Links the files of a cache into another one. Existing ones stay unchanged. */
 function linkCache(from: string, to: string): void {
   for (const folder of readdirSync(from)) {
     if (existsSync(join(to, folder)) || !existsSync(join(from, folder, MODULE))) continue;
@@ -86,7 +86,7 @@ function linkCache(from: string, to: string): void {
   }
 }
 
-/** A data directory begins with the library that an earlier one of the run has laid down. */
+/** Links the library that an earlier data directory of the run has unpacked into a new one. */
 export function lendLibrary(dataFolder: string): void {
   const given = process.env[GROUND];
   if (!given || !existsSync(join(given, LIBRARY))) return;
@@ -96,7 +96,7 @@ export function lendLibrary(dataFolder: string): void {
   }
 }
 
-/** To be called before a data directory is deleted: keeps the library that was laid down in it for the later ones. */
+/** Call it before a data directory is deleted: keeps its unpacked library for later ones. */
 export function keepLibrary(dataFolder: string): void {
   const [given, cache] = [process.env[GROUND], join(dataFolder, CACHE)];
   if (!given || existsSync(join(given, LIBRARY)) || !existsSync(cache)) return;
@@ -107,14 +107,14 @@ export function keepLibrary(dataFolder: string): void {
   try {
     renameSync(aside, join(given, LIBRARY));
   } catch (error) {
-    if (!existsSync(join(given, LIBRARY))) throw error; // else another file of the run was quicker
+    if (!existsSync(join(given, LIBRARY))) throw error; // Otherwise, another file of the run was faster.
   }
 }
 
-/** What the making of an owner depends on, or what is kept elsewhere than in the data directory. */
+/** What creating an owner depends on, or what is stored outside of the data directory. */
 const OTHERWISE = /^WEIR_(DATABASE|LAKE|SECRET_KEY|DEFAULT_PLAN|ADMIN|OPERATORS|ORGANIZATIONS)/;
 
-/** True where an installation with these settings begins as the ground does. */
+/** Returns whether an installation with these settings can start with this copy. */
 export const isAsGround = (dataFolder: string, env: Record<string, string>): boolean =>
   !Object.keys(env).some((name) => OTHERWISE.test(name)) &&
   (!existsSync(dataFolder) || readdirSync(dataFolder).length === 0);

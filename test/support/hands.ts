@@ -3,7 +3,10 @@ import type { Page } from "playwright-core";
 import { PASSWORD } from "./app.ts";
 import { openBrowser } from "./chromium.ts";
 
-/** Signs the window in without the page's form, which costs as much as all else: test/browser/sign-in goes by that. */
+/**
+ * Signs the window in without the page's form, which takes as long as everything else;
+ * test/browser/sign-in uses the form.
+ */
 export async function signIn(page: Page, origin: string, email = "ada@example.com", password = PASSWORD) {
   const reply = await page.context().request.post(`${origin}/api/v1/auth/login`, {
     data: { email, password },
@@ -17,8 +20,8 @@ export async function signIn(page: Page, origin: string, email = "ada@example.co
 type OpenParameters = Parameters<Awaited<ReturnType<typeof openBrowser>>["open"]>;
 
 /**
- * A person of their own, signed in, in a browser of their own: windows of the packed one share what they fetch, and so
- * who is signed in. `await using` closes it.
+ * A separate user, signed in in a separate browser:
+ * windows of the packaged one share what they load, and so who is signed in. `await using` closes it.
  */
 export async function openAs(
   origin: string,
@@ -32,14 +35,14 @@ export async function openAs(
   return { ...seen, [Symbol.asyncDispose]: () => browser.close() };
 }
 
-/** Presses keys one right after the other: on a busy machine the second of a pair would come too late by itself. */
+/** Presses keys in quick succession: on a busy machine, the second of a pair would be too late by itself. */
 export const pressTogether = (page: Page, ...keys: string[]) =>
   page.evaluate((pressed) => {
     for (const key of pressed)
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   }, keys);
 
-/** A way to the server on `port` that can be cut, and mended at the same address. `await using` closes it. */
+/** A connection to the server on `port` that can be cut and restored at the same address. `await using` closes it. */
 export async function startLine(port: number) {
   const open = new Set<Socket>();
   let isCut = false;

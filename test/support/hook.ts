@@ -8,8 +8,8 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 export const SECRET = "inbound-secret-1";
 
 /**
- * Creates a webhook automation; `config` without secret and path gets those of the tests, and needs no timestamps. Its
- * sender waits as long as one may, so that a slow run is answered too.
+ * Creates a webhook automation. `config` without secret and path gets those of the tests, and needs no timestamps.
+ * Its sender waits as long as possible, so that a slow run is answered too.
  */
 export async function makeHook({ owner }: Started, config: object, more: object = {}) {
   const isPlain = !("signaturePreset" in config) && !("auth" in config);
@@ -31,7 +31,7 @@ export async function makeHook({ owner }: Started, config: object, more: object 
 export const sign = (body: string, secret = SECRET, algorithm = "sha256") =>
   createHmac(algorithm, secret).update(body).digest("hex");
 
-/** The headers of JSON that is signed over the time and the body, as new webhooks want it. `now` in milliseconds. */
+/** The headers of JSON that is signed over time and body, as new webhooks require. `now` in milliseconds. */
 export function stamped(body: string, secret = SECRET, now = Date.now()): Record<string, string> {
   const at = String(Math.floor(now / 1000));
   return {
@@ -41,7 +41,7 @@ export function stamped(body: string, secret = SECRET, now = Date.now()): Record
   };
 }
 
-/** Sends as an outside sender does: JSON, signed. Headers replace those; an empty one is left out. */
+/** Sends like an external sender: JSON, signed. Headers replace those; an empty one is left out. */
 export function send(
   app: Started,
   body: string,

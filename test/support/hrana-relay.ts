@@ -11,13 +11,13 @@ interface Pipeline {
 }
 
 /**
- * A way to a libSQL server that hears what is asked of it: Hrana 2 over HTTP with JSON
- * (https://github.com/tursodatabase/libsql/blob/main/docs/HRANA_2_SPEC.md).
+ * A relay to a libSQL server that records its requests:
+ * Hrana 2 over HTTP with JSON (https://github.com/tursodatabase/libsql/blob/main/docs/HRANA_2_SPEC.md).
  */
 export function startHranaRelay(server: Sqld) {
-  /** Statements as they were sent, transaction control too. */
+  /** Statements as sent, including transaction control. */
   const log: string[] = [];
-  /** Parameters as they came over the wire. */
+  /** Parameters as sent. */
   const values: object[] = [];
   let requests = 0;
   let streams = 0;
@@ -56,15 +56,15 @@ export function startHranaRelay(server: Sqld) {
     url: relay.url.origin,
     log,
     values,
-    /** How many requests have come in. */
+    /** Number of requests received. */
     get requests() {
       return requests;
     },
-    /** Streams that are open, each of which may hold a transaction. */
+    /** Open streams, each of which may hold a transaction. */
     get streams() {
       return streams;
     },
-    /** Answers so many of the coming requests with HTTP 500, which the server never sees. */
+    /** Responds to this many of the next requests with HTTP 500, without passing them to the server. */
     failNext(count: number) {
       failures = count;
     },

@@ -7,7 +7,7 @@ import type { Client } from "./app.ts";
 // biome-ignore lint/suspicious/noExplicitAny: metadata is looked at field by field
 export type Metadata = any;
 
-/** What the catalog says of a table, by the two levels of its namespace. */
+/** The catalog's metadata of a table, by the two levels of its namespace. */
 export async function loadMetadata(
   call: Client,
   prefix: string,
@@ -36,7 +36,7 @@ export function readRows(metadata: Metadata, snapshotId = metadata["current-snap
 
 export const pathOf = (address: string) => address.replace(/^file:\/\//, "");
 
-/** The rows of an Avro file, and what its header says. */
+/** The rows of an Avro file, and its header. */
 export async function readAvro(path: string) {
   const { meta } = extractFileHeader(path, { decode: false }) as unknown as {
     meta: Record<string, Buffer>;
@@ -48,7 +48,7 @@ export async function readAvro(path: string) {
   return { rows, text, schema: JSON.parse(text("avro.schema") ?? "null") };
 }
 
-/** Ids of fields by name, throughout a schema of Avro. */
+/** Field IDs by name, throughout an Avro schema. */
 export function fieldIds(schema: Metadata): Record<string, number> {
   const ids: Record<string, number> = {};
   const visit = (type: Metadata): void => {
@@ -70,8 +70,8 @@ const TYPE =
   /^(boolean|int|long|float|double|date|time|timestamp|timestamptz|string|uuid|binary|decimal\(\d+, \d+\))$/;
 
 /**
- * Holds a table against version 2 of the specification, with all that its snapshots name; `locate` gives the paths of
- * files on this machine.
+ * Checks a table against version 2 of the specification, with everything that its snapshots name.
+ * `locate` returns the paths of files on this machine.
  */
 export async function checkTable(
   metadata: Metadata,
@@ -146,7 +146,7 @@ function checkSchemas(metadata: Metadata) {
   }
 }
 
-/** The types within a type, each with the ids that stand beside it. */
+/** The types within a type, each with the IDs next to it. */
 const within = (type: Metadata): [type: Metadata, ids: number[]][] => {
   if (typeof type === "string") return [];
   if (type.type === "list") return [[type.element, [type["element-id"]]]];
@@ -164,7 +164,7 @@ const idsWithin = (type: Metadata): number[] =>
 const plainTypes = (type: Metadata): string[] =>
   typeof type === "string" ? [type] : within(type).flatMap(([inner]) => plainTypes(inner));
 
-/** How many files the snapshot has. */
+/** Number of files in the snapshot. */
 async function checkSnapshot(
   metadata: Metadata,
   snapshot: Metadata,

@@ -27,7 +27,7 @@ export async function startShop(owner: Client) {
   };
 }
 
-/** Runs the only automation there is until it waits for an approval; gives back its config. */
+/** Runs the only automation until it waits for an approval. Returns its config. */
 export async function runToApproval(owner: Client, input: object) {
   const [{ id, config }] = (await owner("GET", AUTOMATIONS)).body.automations;
   const { body: run } = await owner("POST", `${AUTOMATIONS}/${id}/run`, { input });

@@ -1,7 +1,7 @@
 import type { HttpTemplate } from "../../src/providers/http-template/definition.ts";
 import type { Order } from "../peers/json-api.ts";
 
-/** So many minutes into May 2026. */
+/** This many minutes into May 2026. */
 export const instant = (n: number) => new Date(Date.UTC(2026, 4, 1) + n * 60_000).toISOString();
 
 /** Order number `n`, changed `n` minutes into May 2026. */
@@ -16,7 +16,7 @@ export const order = (n: number, more: object = {}): Order => ({
 export const many = <T>(n: number, make: (n: number) => T): T[] =>
   Array.from({ length: n }, (_, index) => make(index + 1));
 
-/** How the API is asked in each of its ways to page; `spec` is the path. */
+/** Requests of the API in each of its ways to page; `spec` is the path. */
 export const WAYS = {
   "/linked": { paginator: { type: "link_header", sizeParam: "per_page", pageSize: 30 } },
   "/addressed": { dataPath: "items", paginator: { type: "json_link", nextPath: "links.next" } },
@@ -49,7 +49,7 @@ export const WAYS = {
   },
 } as const;
 
-/** What is new, asked for as the API wants it. */
+/** The API's parameters for new rows. */
 export const SINCE = { startParam: "updated_since", endParam: "updated_before" };
 
 const AUTHS: Record<string, HttpTemplate["http"]["auth"]> = {
@@ -77,7 +77,7 @@ const texts = (names: readonly string[]) => ({
   additionalProperties: false,
 });
 
-/** What a connection template says of the API. */
+/** The API's definition in a connection template. */
 export const definitionOf = (way: Way): HttpTemplate => ({
   http: {
     baseUrl: "{{config.baseUrl}}",

@@ -1,6 +1,6 @@
 import type { Item, TestKlaviyo } from "../peers/klaviyo.ts";
 
-/** So many minutes into May 2026, as Klaviyo writes instants. */
+/** This many minutes into May 2026, in Klaviyo's format. */
 export const instant = (n: number) =>
   `${new Date(Date.UTC(2026, 4, 1) + n * 60_000).toISOString().slice(0, 19)}+00:00`;
 
@@ -64,17 +64,17 @@ export const campaign = (n: number, channel: string, archived: boolean): Item =>
   },
 });
 
-/** A thing with a name and two dates: a flow, a list, a segment or a metric. */
+/** An object with a name and two dates: a flow, a list, a segment or a metric. */
 export const named = (prefix: string, n: number, more: object = {}): Item => ({
   id: id(prefix, n),
   attributes: { name: `Thing ${n}`, created: instant(n), updated: instant(n), ...more },
 });
 
-/** The numbers from 1 to `n`, each made into something. */
+/** Calls `make` with the numbers from 1 to `n`. */
 export const many = <T>(n: number, make: (n: number) => T): T[] =>
   Array.from({ length: n }, (_, index) => make(index + 1));
 
-/** What a connection to the peer takes. */
+/** Body of a connection to the peer. */
 export const klaviyoConnection = (peer: TestKlaviyo, config: object = {}, name = "Letters") => ({
   name,
   provider: "klaviyo",

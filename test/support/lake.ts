@@ -15,7 +15,7 @@ interface NewTable {
   ownerId?: string;
 }
 
-/** Appends rows to a table of the lake as a run does: a Parquet file, placed, and committed. Gives back its path. */
+/** Appends rows to a lake table like a run: a Parquet file, added and committed. Returns its path. */
 export async function loadTable(ctx: Context, load: NewTable): Promise<string> {
   const { layer, dataset, table, select, cursors, ownerId = "" } = load;
   const loadId = ctx.ids.uuid();

@@ -7,14 +7,14 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { openMemory } from "../../src/base/memory.ts";
 import type { Link } from "../../src/providers/contract.ts";
 
-/** Links of one file share it, as those of one server do. */
+/** Shared by the links of one file, like those of one server. */
 const memory = openMemory();
 const never = new AbortController().signal;
 
-/** The real way out, which may reach peers on this machine. */
+/** The real egress, which allows peers on this machine. */
 const localEgress = openEgress({ allow: ["127.0.0.0/8", "::1/128"], self: () => null });
 
-/** A link as the service makes it. There is no files folder unless one is given. */
+/** A link as the service creates it. There is no files folder unless one is given. */
 export function link(
   config: JsonObject,
   credentials: Record<string, string>,
@@ -33,7 +33,7 @@ export function link(
   };
 }
 
-/** The error that `work` ends with. */
+/** The error that `work` fails with. */
 export async function failure(work: Promise<unknown>): Promise<AppError> {
   try {
     await work;
@@ -44,7 +44,7 @@ export async function failure(work: Promise<unknown>): Promise<AppError> {
   throw new Error("It did not fail.");
 }
 
-/** All of a stream or iterable as text. */
+/** A whole stream or iterable as text. */
 export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);

@@ -1,4 +1,4 @@
-/** JSON texts of about as many bytes as `size` says, each of a sort that takes a parser long. */
+/** JSON texts of about `size` bytes, each of a kind that takes a parser long. */
 export const LONG_JSON: Readonly<Record<string, (size: number) => string>> = {
   "texts that differ": (size) =>
     JSON.stringify({ list: Array.from({ length: size / 10 }, (_, n) => `s${n}`.padEnd(7, "x")) }),

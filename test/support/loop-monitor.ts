@@ -1,6 +1,6 @@
 /**
- * Loaded into a server before anything else: tells whoever started it, when asked, for how long its main thread was
- * busy at most without a turn for others. It counts processor time, which other programs don't change.
+ * Loaded into a server before anything else. On request, it reports to its parent how long its main thread was blocked
+ * at most. It counts CPU time, which other programs don't affect.
  */
 const TURN_MS = 1;
 const ROUNDS = 2;
@@ -18,10 +18,10 @@ setInterval(() => {
   last = now;
 }, TURN_MS).unref();
 
-/** A fixed piece of work, of the same sort as those that are measured. */
+/** A fixed task, of the same kind as those that are measured. */
 const yardstick = JSON.stringify(Array.from({ length: 120_000 }, (_, n) => ({ [`key ${n}`]: `text ${n}` })));
 
-/** What it takes this thread now, in milliseconds; the best of a few rounds. */
+/** How long it takes this thread now, in milliseconds; the best of a few rounds. */
 function measureYardstick(): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {

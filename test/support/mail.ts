@@ -2,7 +2,7 @@ import { openSmtp } from "../../src/mail/smtp.ts";
 import { startSmtp } from "../peers/smtp.ts";
 import { type StartOptions, startApp } from "./app.ts";
 
-/** A server that mails, and the mail server that takes it. */
+/** A server that sends emails, and the mail server that receives them. */
 export async function startWithMail(options: StartOptions = {}) {
   const peer = await startSmtp({ user: "weir", password: "secret" });
   const mailer = openSmtp({

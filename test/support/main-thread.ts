@@ -8,23 +8,23 @@ import { LONG_JSON } from "./long-json.ts";
 import { startInstallation } from "./process.ts";
 import { ACTIONS, AUTOMATIONS, created } from "./work.ts";
 
-/** About the limit of a body. */
+/** About the size limit of a body. */
 const BODY_BYTES = 9_500_000;
-/** About the limit of one answer of an MCP server. */
+/** About the size limit of a response of an MCP server. */
 const REPLY_BYTES = 14_000_000;
 const LISTED = 10;
 const PAGE_ROWS = 300_000;
 const SETTLE_MS = 150;
 const POLL_MS = 50;
 
-/** Something that a tenant may ask for, at about the limit of what is allowed. */
+/** A request that a tenant may send, close to the limits. */
 export interface WorstInput {
   name: string;
-  /** Resolves when all that follows from it is done; rejects where it does not go as it should. */
+  /** Resolves when everything that follows from it is done. Rejects if it doesn't go as it should. */
   ask(): Promise<void>;
 }
 
-/** A server in a process of its own that tells how long its main thread was busy, and what keeps it so. */
+/** A server in a separate process that reports how long its main thread was blocked, and inputs that block it. */
 export async function startMonitored() {
   const installation = await startInstallation();
   const server = await installation.serve({ isMonitored: true });
@@ -244,11 +244,11 @@ export async function startMonitored() {
 
   return {
     inputs,
-    /** Milliseconds that a fixed piece of work takes the main thread now. */
+    /** Milliseconds that a fixed task takes the main thread now. */
     yardstick: () => server.measure("yardstick"),
-    /** Milliseconds that the main thread was busy at most, without a turn for others, while this was done. */
+    /** How long the main thread was blocked at most during this, in milliseconds. */
     async longest({ ask }: WorstInput): Promise<number> {
-      await Bun.sleep(SETTLE_MS); // what went before has its own end
+      await Bun.sleep(SETTLE_MS); // Earlier work has ended by then.
       await server.measure("longest");
       await ask();
       await Bun.sleep(SETTLE_MS);
@@ -269,7 +269,7 @@ const branch = (when: string) => ({
 
 const LIST = `[${Array.from({ length: 60 }, (_, n) => n)}]`;
 
-/** Each takes milliseconds to read, and more to decide; other texts each time. */
+/** Each takes milliseconds to parse, and more to evaluate. The texts differ each time. */
 const longConditions = () =>
   Array.from({ length: 100 }, (_, n) => ({
     key: `b${n}`,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { startApp } from "./app.ts";
 import { besideFile } from "./beside.ts";
 
-/** Puts so many ended runs of one action beside those that are there, one in a hundred of them failed: by SQL, in a second. */
+/** Adds this many finished runs of one action, one in a hundred of them failed: by SQL, in a second. */
 export async function fillRuns(
   { dataFolder, ids }: Awaited<ReturnType<typeof startApp>>,
   actionId: string,

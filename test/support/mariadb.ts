@@ -7,7 +7,7 @@ import { freePort } from "./postgres.ts";
 const program = (name: string): string | null =>
   Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
 
-/** True where the machine has a MariaDB server; Debian's package is `mariadb-server`. */
+/** Whether the machine has a MariaDB server. Debian's package is `mariadb-server`. */
 export const hasMariadb = program("mariadbd") !== null && program("mariadb-install-db") !== null;
 
 const START_TRIES = 600;
@@ -51,7 +51,7 @@ export async function startMariadb(options: readonly string[] = []) {
   return {
     config: { host: "127.0.0.1", port, database: "shop" },
     credentials: { user: "reader", password: "secret" },
-    /** The owner's own client; it takes several statements at once and gives every value as its text. */
+    /** The owner's own client. It accepts several statements at once and returns every value as text. */
     root,
     /** Runs statements as the owner, in the database `shop`. */
     run: (sql: string) => root.query(`USE shop; ${sql}`),

@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 
 const MOST_STOPS = 60;
 
-/** Works a page as somebody without a mouse does; counts the keys, and keeps the stops of Tab that can't be seen. */
+/** Uses a page without a mouse. Counts the keys, and records invisible Tab stops. */
 export function onlyKeys(page: Page) {
   let count = 0;
   const unseen = new Set<string>();
@@ -29,7 +29,7 @@ export function onlyKeys(page: Page) {
     unseen,
     press,
     tabTo,
-    /** In place of what the focused field holds; a text counts as one key. */
+    /** Replaces the content of the focused field. A text counts as one key. */
     async write(text: string) {
       await page.keyboard.press("Control+a");
       await page.keyboard.type(text);
@@ -39,7 +39,7 @@ export function onlyKeys(page: Page) {
       await tabTo(at, key);
       await this.write(text);
     },
-    /** Goes down a list until what it shows begins with the text. */
+    /** Moves down a list until the selected option begins with the text. */
     async choose(at: Locator, text: string) {
       await tabTo(at);
       const shown = () =>
@@ -61,7 +61,7 @@ export function onlyKeys(page: Page) {
 const isFocused = (at: Locator) =>
   at.evaluate((element) => (element.getRootNode() as Document | ShadowRoot).activeElement === element);
 
-/** What is wrong with how the focused element shows itself. */
+/** What is wrong with how the focused element is displayed. */
 function faultOfFocus(): string | null {
   let element = document.activeElement as HTMLElement | null;
   while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement as HTMLElement;

@@ -2,7 +2,7 @@ import { startOpenId } from "../peers/openid.ts";
 import { client, type StartOptions, startApp } from "./app.ts";
 import { openSurfer } from "./surfer.ts";
 
-/** A Weir that signs people in with a real OpenID provider. `await using` ends both. */
+/** A server that signs users in with a real OpenID provider. `await using` ends both. */
 export async function startWithProvider(
   provider: Parameters<typeof startOpenId>[0] = {},
   { env, ...options }: StartOptions = {},
@@ -16,7 +16,7 @@ export async function startWithProvider(
     ...app,
     peer,
     start,
-    /** The whole sign-in of `login` in a browser of its own, and what that browser may do then. */
+    /** A complete sign-in of `login` in a separate browser, and a client of that browser. */
     async signIn(login: string, surfer = openSurfer()) {
       const landing = await surfer.go(start("/health"), login);
       const cookie = `svc_token=${surfer.jar.get("svc_token")}`;
@@ -29,7 +29,7 @@ export async function startWithProvider(
   };
 }
 
-/** Lets the sign-in of `login` go as far as the way back, and tells where that leads. */
+/** Runs the sign-in of `login` up to the redirect back, and returns its URL. */
 export async function stopAtCallback(
   start: string,
   login: string,

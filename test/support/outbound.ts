@@ -10,7 +10,7 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 export const WEBHOOKS = "/api/v1/webhooks";
 export const OUT_SECRET = "a-secret-of-the-receiver";
 
-/** Subscribes an address; `more` replaces fields. */
+/** Subscribes a URL; `more` replaces fields. */
 export const subscribe = async ({ owner }: Pick<Started, "owner">, url: string, more: object = {}) =>
   created(
     await owner("POST", WEBHOOKS, { url, events: ["connection.created"], secret: OUT_SECRET, ...more }),
@@ -18,11 +18,11 @@ export const subscribe = async ({ owner }: Pick<Started, "owner">, url: string, 
 
 let count = 0;
 
-/** Makes an event `connection.created`; gives back the connection's id. */
+/** Creates an event `connection.created`. Returns the connection's ID. */
 export const happen = async ({ owner }: Pick<Started, "owner">): Promise<string> =>
   (await connect(owner, localFiles(`Happened ${++count}`))).id;
 
-/** Records so many events `action.completed` of the organization in one transaction; gives back their entities. */
+/** Records this many events `action.completed` of the organization in one transaction. Returns their entities. */
 export async function tellOf(
   { app, ids }: Pick<Started, "app"> & { ids: Pick<Started["ids"], "organizationId"> },
   count = 1,
@@ -44,13 +44,13 @@ export async function tellOf(
 export const deliveriesOf = async ({ owner }: Pick<Started, "owner">, webhookId: string, query = "") =>
   (await owner("GET", `${WEBHOOKS}/${webhookId}/deliveries?${query}`)).body.items;
 
-/** Waits until the newest delivery has this status, and gives it back. */
+/** Waits until the newest delivery has this status, and returns it. */
 export async function newest({ owner }: Pick<Started, "owner">, webhookId: string, status: string) {
   const path = `${WEBHOOKS}/${webhookId}/deliveries?limit=1`;
   return (await until(owner, path, ({ items }) => items[0]?.status === status)).items[0];
 }
 
-/** Waits for something in this process; fails before a test's own time is over. */
+/** Waits for something in this process. Fails before the test's own timeout. */
 export async function eventually(done: () => boolean | Promise<boolean>): Promise<void> {
   for (const start = performance.now(); performance.now() - start < 100_000; await pause(start)) {
     if (await done()) return;

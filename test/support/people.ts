@@ -11,7 +11,7 @@ import { type Client, client, PASSWORD, type startApp } from "./app.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
-/** Another person of the owner's organization, or of the one given, who speaks by an access token. */
+/** Another user of the owner's organization, or of the given one, with an access token. */
 export async function join(started: Started, role: Role, organizationId = started.ids.organizationId) {
   const { app, origin } = started;
   const name = `${role}-${app.ids.uuid()}`;
@@ -40,7 +40,7 @@ export async function join(started: Started, role: Role, organizationId = starte
   return { call: client(origin, { authorization: `Bearer ${token}` }), user, membership, token };
 }
 
-/** Another organization with an owner of its own. */
+/** Another organization with its own owner. */
 export async function neighbour(started: Started) {
   const { app } = started;
   const at = app.clock.now().toISOString();
@@ -68,7 +68,7 @@ const cookiesOf = (all: string[]): Record<string, string> => {
   return cookie ? { cookie } : {};
 };
 
-/** A browser: keeps the cookie that it is given and says that it is on Weir's own page. */
+/** A browser: stores cookies, and says that it is on Weir's own page. */
 export function browser(origin: string, fixed: Record<string, string> = {}) {
   let cookie = "";
   let known = "";
@@ -98,7 +98,10 @@ export function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
 }
 
-/** Turns the owner's second factor on, or that of whoever calls; `code` gives what the app shows, `later` in steps of 30 s. */
+/**
+ * Turns on the second factor of the owner, or of the caller; `code` returns what the app shows,
+ * `later` in steps of 30 s.
+ */
 export async function turnOnSecondFactor({ app, owner }: Started, call: Client = owner) {
   const begun = await call("POST", "/api/v1/users/me/totp");
   const secret = fromBase32(begun.body.secret);

@@ -3,13 +3,15 @@ import { migrations } from "../../src/store/migrations.ts";
 import { openRemoteStore } from "../../src/store/store.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 
-/** One PostgreSQL for all stores of a test file, and a database of it for each. */
+/** One PostgreSQL for all stores of a test file, with a database for each. */
 let shared: Promise<TestPostgres> | null = null;
 let count = 0;
-/** The name of a database of that server that is migrated. */
+/** The name of a migrated database of that server. */
 let migrated: Promise<string> | null = null;
 
-/** Every test file that uses the server says so at its top: a module that files share can only speak for the first. */
+/**
+ * Every test file that uses the server calls this at its top: a module that files share would only do it for the first.
+ */
 export const stopPostgresAfterAll = () =>
   afterAll(async () => {
     const server = await shared;
@@ -23,7 +25,7 @@ export const sharedPostgres = (): Promise<TestPostgres> => {
   return shared;
 };
 
-/** Creates a database, as a copy of `template` where one is given. Returns its URL. */
+/** Creates a database, as a copy of `template` if one is given. Returns its URL. */
 export async function makeDatabase(template?: string): Promise<{ url: string; name: string }> {
   const server = await sharedPostgres();
   const name = `weir_${process.pid}_${count++}`;
@@ -33,7 +35,7 @@ export async function makeDatabase(template?: string): Promise<{ url: string; na
   return { name, url: urlOf(server, name) };
 }
 
-/** Creates a database that is migrated, as a copy of the first one: migrating takes a second of a processor. */
+/** Creates a migrated database, as a copy of the first one: migrating takes a second of CPU time. */
 export async function makeMigrated(): Promise<{ url: string; name: string }> {
   migrated ??= migrateOne();
   return makeDatabase(await migrated);

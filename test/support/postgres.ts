@@ -57,14 +57,14 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
     password,
     database: "postgres",
     databaseDir,
-    /** Ends it as a crash does, in the middle of whatever it does, and starts it again. */
+    /** Kills it like a crash, in the middle of its work, and starts it again. */
     async crash() {
       const [pid = ""] = readFileSync(join(databaseDir, "postmaster.pid"), "utf8").split("\n");
       process.kill(Number(pid), "SIGQUIT");
       while (existsSync(join(databaseDir, "postmaster.pid"))) await Bun.sleep(10);
       await server.start();
     },
-    /** The owner's own client, to set the scene and to look behind it. */
+    /** The owner's own client, to prepare and inspect data. */
     sql,
     async [Symbol.asyncDispose]() {
       await sql.end({ timeout: 1 });
@@ -74,7 +74,7 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
   };
 }
 
-/** As initdb leaves it: made by the first server of a run, and copied for the others in a tenth of the time. */
+/** As initdb creates it: by the first server of a run, and copied for the others in a tenth of the time. */
 const CLUSTER = "cluster";
 
 async function initialise(server: EmbeddedPostgres, databaseDir: string): Promise<void> {
@@ -88,19 +88,19 @@ async function initialise(server: EmbeddedPostgres, databaseDir: string): Promis
   try {
     renameSync(aside, kept);
   } catch (error) {
-    if (!existsSync(kept)) throw error; // else another file of the run was quicker
+    if (!existsSync(kept)) throw error; // Otherwise, another file of the run was faster.
     rmSync(aside, { recursive: true });
   }
 }
 
-/** With owners and modes, which the server asks for. */
+/** With owners and modes, which the server requires. */
 async function copy(from: string, to: string): Promise<void> {
   const cp = Bun.spawn(["cp", "-a", `${from}/.`, to], { stderr: "pipe" });
   const said = await new Response(cp.stderr).text();
   if ((await cp.exited) !== 0) throw new Error(said);
 }
 
-/** Adds the test certificate to a data folder, with the owner and mode that the server asks for. */
+/** Adds the test certificate to a data folder, with the owner and mode that the server requires. */
 function offerTls(databaseDir: string): void {
   const { uid, gid } = statSync(join(databaseDir, "postgresql.conf"));
   for (const [name, text] of [
@@ -112,7 +112,7 @@ function offerTls(databaseDir: string): void {
     chownSync(join(databaseDir, name), uid, gid);
   }
   appendFileSync(join(databaseDir, "postgresql.conf"), "\nssl = on\nssl_ca_file = 'root.crt'\n");
-  // whom the test certificate names comes in by it
+  // The user in the test certificate signs in with it.
   const rules = join(databaseDir, "pg_hba.conf");
   writeFileSync(rules, `hostssl all localhost 127.0.0.1/32 cert\n${readFileSync(rules, "utf8")}`);
 }
@@ -120,8 +120,8 @@ function offerTls(databaseDir: string): void {
 export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /**
- * A port of 127.0.0.1 that nobody listens on. It lies below those that the system gives to whoever asks for any, so
- * nobody takes it by chance until it is used.
+ * A port of 127.0.0.1 that nobody listens on.
+ * It is below the ephemeral range, so nobody gets it by chance before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -17,7 +17,7 @@ interface ServeOptions {
   aheadMs?: number;
 }
 
-/** A data directory with an owner, for servers that are processes of their own. `await using` stops them and deletes it. */
+/** A data directory with an owner, for servers in separate processes. `await using` stops them and deletes it. */
 export async function startInstallation(env: Record<string, string> = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "weir-process-"));
   const children = new Set<Bun.Subprocess>();
@@ -38,8 +38,9 @@ export async function startInstallation(env: Record<string, string> = {}) {
     /** The owner's access token. */
     token,
     /**
-     * Starts `weir serve` on the folder, or on another of the same installation, `under` what a shell sets first, such
-     * as `ulimit -n 300`; resolves once it listens. One that `isMonitored` tells how long its main thread was busy.
+     * Starts `weir serve` on the folder, or on another of the same installation; `under` is what a shell sets first,
+     * such as `ulimit -n 300`. Resolves once it listens.
+     * With `isMonitored`, it reports how long its main thread was blocked.
      */
     async serve(more: ServeOptions = {}) {
       const folder = more.dataFolder ?? dataFolder;
@@ -60,13 +61,16 @@ export async function startInstallation(env: Record<string, string> = {}) {
       const origin = await addressIn(child.stderr, log);
       return {
         origin,
-        /** What it has logged so far, in pieces. */
+        /** Its log so far, in pieces. */
         log,
         pid: child.pid,
         owner: client(origin, { authorization: `Bearer ${token}` }),
         /** The exit code, once it has ended. */
         exited: child.exited,
-        /** Milliseconds: the longest that the main thread was busy since the last question, or what the yardstick takes. */
+        /**
+         * Milliseconds:
+         * how long the main thread was blocked at most since the last call, or the duration of the yardstick.
+         */
         measure(what: "longest" | "yardstick"): Promise<number> {
           heard = Promise.withResolvers();
           child.send(what);
@@ -91,7 +95,7 @@ export async function startInstallation(env: Record<string, string> = {}) {
   };
 }
 
-/** Makes the owner by `weir init`. */
+/** Creates the owner with `weir init`. */
 async function init(
   dataFolder: string,
   settings: Record<string, string | undefined>,
@@ -121,7 +125,7 @@ async function init(
   return JSON.parse(text);
 }
 
-/** The address that the log tells of; all of the log goes into `kept`. */
+/** The address in the log; all of the log goes into `kept`. */
 async function addressIn(log: ReadableStream<Uint8Array>, kept: string[]): Promise<string> {
   const found = Promise.withResolvers<string>();
   const reading = (async () => {

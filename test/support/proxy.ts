@@ -1,9 +1,12 @@
 import { type StartOptions, startApp } from "./app.ts";
 
-/** How a proxy can send on what is asked of it below `/weir`: without that, as nginx's `proxy_pass http://weir:8484/`, or with it. */
+/**
+ * How a proxy can forward requests below `/weir`:
+ * without that prefix, like nginx's `proxy_pass http://weir:8484/`, or with it.
+ */
 export const WAYS = ["takes the base path off", "passes the base path on"] as const;
 
-/** A proxy whose `/weir` is led to a server; all else on it is another site's, and noted in `strays`. */
+/** A proxy that forwards `/weir` to a server. Everything else on it is another site, recorded in `strays`. */
 function startProxy(way: (typeof WAYS)[number]) {
   const strays: string[] = [];
   let upstream = "";
@@ -45,7 +48,7 @@ function startProxy(way: (typeof WAYS)[number]) {
   };
 }
 
-/** A Weir below `/weir` of a proxy: `site` is its address there, `direct` what it listens at. `await using` ends both. */
+/** A server below `/weir` of a proxy: `site` is its URL there, `direct` where it listens. `await using` ends both. */
 export async function startBelow(way: (typeof WAYS)[number], { env, ...options }: StartOptions = {}) {
   const proxy = startProxy(way);
   const site = `${proxy.origin}/weir`;

@@ -1,9 +1,6 @@
 import { connect } from "node:net";
 
-/**
- * Sends bytes over a socket and gives back what comes until the other side closes, or until `enough` of what
- * has come says so.
- */
+/** Sends bytes over a socket. Returns what arrives until the other side closes, or until `enough` accepts it. */
 export function exchange(origin: string, text: string, enough: (reply: string) => boolean = () => false) {
   const { hostname, port } = new URL(origin);
   return new Promise<string>((resolve, reject) => {

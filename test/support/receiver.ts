@@ -9,8 +9,8 @@ interface Seen {
 type Answer = (seen: Seen, count: number) => Response | Promise<Response>;
 
 /**
- * A server on a free port that keeps what it gets. It answers 200 and `{ok: true}`, or what `answer` gives it,
- * which also gets the number of the request from 1. `await using` stops it.
+ * A server on a free port that records requests. It responds with 200 and `{ok:
+ * true}`, or with what `answer` returns, which also gets the number of the request from 1. `await using` stops it.
  */
 export function startReceiver(answer: Answer = () => Response.json({ ok: true })) {
   const got: Seen[] = [];

@@ -1,11 +1,12 @@
 import { createServer, connect as dial, type Socket } from "node:net";
 
-/** What is done when a client sends text that is waited for. */
+/** What to do when a client sends the expected text. */
 type Act = "pass" | "hold" | "cut" | "cut after";
 
 /**
- * A way to a server of this machine that waits for a certain word of a client. `pass` sends it on, `hold` keeps it from the server, `cut` ends
- * all connections instead of sending it on, `cut after` sends it and ends them before the reply.
+ * A relay to a server on this machine that waits for a word from a client.
+ * `pass` forwards it, `hold` keeps it from the server, `cut` closes all connections instead of forwarding it,
+ * `cut after` forwards it and closes them before the response.
  */
 export async function startRelay(port: number) {
   const sockets = new Set<Socket>();
@@ -20,7 +21,7 @@ export async function startRelay(port: number) {
     for (const socket of [client, server]) {
       sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on("error", () => undefined); // the other end is told by the close
+      socket.on("error", () => undefined); // The close notifies the other end.
       socket.on("close", () => {
         sockets.delete(socket);
         client.destroy();
@@ -50,7 +51,7 @@ export async function startRelay(port: number) {
   await ready.promise;
   return {
     port: (relay.address() as { port: number }).port,
-    /** Resolves once a client sends `word`; from then on all goes through again, but that connection. */
+    /** Resolves once a client sends `word`. From then on, everything passes again, except that connection. */
     at(word: string, act: Act): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
       watch = { word, act, reached: resolve };

@@ -10,7 +10,7 @@ import type { LogLevel, Progress, RunContext } from "../../src/executors/contrac
 import { PROGRAM } from "./program.ts";
 
 export interface TestContext extends RunContext, AsyncDisposable {
-  /** What the executor told, in order. */
+  /** What the executor logged, in order. */
   readonly logs: { level: LogLevel; message: string }[];
   readonly progresses: Progress[];
 }
@@ -29,7 +29,7 @@ const noLake: RunContext["lake"] = {
   lock: async () => missing("lake"),
 };
 
-/** A real context for one execution: the system's clock, and a way out that also reaches loopback. */
+/** A real context for one execution: the system's clock, and egress that also allows loopback. */
 export function testContext(overrides: Partial<RunContext> = {}): TestContext {
   const logs: TestContext["logs"] = [];
   const progresses: Progress[] = [];

@@ -4,10 +4,10 @@ import { startFauxqs } from "fauxqs";
 
 export const s3Keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "s3cret/key+with=signs" };
 
-/** For a request that is to get no answer: its sender waits until it gives up or is killed. */
+/** For a request that gets no response: its sender waits until it gives up or is killed. */
 export const HELD = new Promise<null>(() => undefined);
 
-/** What the gate in front answers in place of the store: an S3 error, or null to let the request pass; for a promise it waits. */
+/** The gate's response instead of the store's: an S3 error, or null to let the request pass; a promise is awaited. */
 export type Interference = (seen: {
   method: string;
   url: string;
@@ -22,8 +22,8 @@ interface Refusal {
 }
 
 /**
- * An S3 server on a free port, with a gate in front that checks each signature and each body's hash as
- * Amazon describes it, computed here anew, and can be told to interfere. `await using` stops both.
+ * An S3 server on a free port, with a gate in front that checks each signature and each body's hash as Amazon describes
+ * it, computed independently here, and can be told to interfere. `await using` stops both.
  */
 export async function startS3(options: { region?: string } = {}) {
   const region = options.region ?? "us-east-1";
@@ -36,7 +36,7 @@ export async function startS3(options: { region?: string } = {}) {
     try {
       for await (const chunk of incoming) chunks.push(chunk as Buffer);
     } catch {
-      return; // the caller went away in the middle of its request
+      return; // The caller disconnected in the middle of its request.
     }
     const body = Buffer.concat(chunks);
     const method = incoming.method ?? "GET";
@@ -73,12 +73,12 @@ export async function startS3(options: { region?: string } = {}) {
   return {
     endpointUrl: `http://127.0.0.1:${port}`,
     createBucket: (name: string) => void store.createBucket(name),
-    /** Puts an object past the gate. */
+    /** Puts an object, bypassing the gate. */
     async put(bucket: string, key: string, text: string) {
       const url = `http://127.0.0.1:${store.port}/${bucket}/${key}`;
       await (await fetch(url, { method: "PUT", body: text })).arrayBuffer();
     },
-    /** Puts an object past the gate whose key may be one that no URL can name. */
+    /** Puts an object, bypassing the gate, with a key that a URL might not be able to name. */
     async putRaw(
       bucket: string,
       key: string,
@@ -99,18 +99,18 @@ export async function startS3(options: { region?: string } = {}) {
         sent.end(bytes);
       });
     },
-    /** Removes an object, past the gate. */
+    /** Deletes an object, bypassing the gate. */
     async remove(bucket: string, key: string) {
       await fetch(`http://127.0.0.1:${store.port}/${bucket}/${key}`, { method: "DELETE" });
     },
-    /** The headers and the bytes of an object, past the gate. */
+    /** The headers and bytes of an object, bypassing the gate. */
     async get(bucket: string, key: string) {
       const path = key.split("/").map(encodeURIComponent).join("/");
       const options = { decompress: false } as RequestInit;
       const reply = await fetch(`http://127.0.0.1:${store.port}/${bucket}/${path}`, options);
       return { headers: reply.headers, bytes: await reply.bytes() };
     },
-    /** Keys and contents of a bucket, past the gate. */
+    /** Keys and contents of a bucket, bypassing the gate. */
     async all(bucket: string): Promise<Record<string, string>> {
       const address = `http://127.0.0.1:${store.port}/${bucket}`;
       const list = await (await fetch(`${address}?list-type=2&encoding-type=url`)).text();
@@ -121,9 +121,9 @@ export async function startS3(options: { region?: string } = {}) {
       });
       return Object.fromEntries(await Promise.all(texts));
     },
-    /** Every request that came, the refused ones too. */
+    /** Every request, including rejected ones. */
     seen,
-    /** Answers in place of the store from now on. */
+    /** Responds instead of the store from now on. */
     interfere(how: Interference) {
       interfere = how;
     },
@@ -144,7 +144,7 @@ const errorXml = (code: string, region: string) =>
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;
 
-/** Signature version 4, from the request as it stands on the wire. */
+/** Checks signature version 4, from the request as sent. */
 function checkSignature(incoming: IncomingMessage, body: Buffer, region: string): Refusal | null {
   const match = AUTHORIZATION.exec(incoming.headers.authorization ?? "");
   if (!match) return { status: 403, code: "AccessDenied" };

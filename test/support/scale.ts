@@ -1,14 +1,14 @@
 import { test } from "bun:test";
 
-/** Whether the full numbers are wanted. */
+/** Whether to use the full numbers. */
 export const isDeep = process.env.TEST_DEEP === "1";
 
-/** A number of the gate, and the one in its place under `bun run test:deep`. */
+/** Returns a number for the gate, or its replacement for `bun run test:deep`. */
 export const scaled = (gate: number, deep: number): number => (isDeep ? deep : gate);
 
-/** Of `bun run test:deep` alone: what it guards is guarded in the gate by a shorter test beside it. */
+/** Runs only with `bun run test:deep`: in the gate, a shorter test next to it covers the same. */
 export const deepTest = test.skipIf(!isDeep);
 
-/** Of variants of one test the first so many in the gate, and all of them under `bun run test:deep`. */
+/** Of a test's variants, this many in the gate, and all of them with `bun run test:deep`. */
 export const someOf = <const T>(gate: number, all: readonly T[]): readonly T[] =>
   isDeep ? all : all.slice(0, gate);

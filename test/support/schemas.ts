@@ -2,12 +2,12 @@ import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import { schemaDocument, schemaUrn } from "../../src/resources/openapi/schemas.ts";
 
-/** What an independent validator says against values; nothing where they fit. */
+/** Errors of an independent validator. Empty if the value matches. */
 type Check = (value: unknown) => string[];
 
-/** A validator of a JSON Schema 2020-12. Throws for one that is none. */
+/** A validator of a JSON Schema 2020-12. Throws for an invalid one. */
 export function validatorOf(schema: object, { allErrors = false } = {}): Check {
-  // as it takes the least time to compile
+  // Compiles fastest this way.
   const ajv = new Ajv2020({ strict: false, allErrors, inlineRefs: false, code: { optimize: false } });
   addFormats(ajv);
   ajv.addFormat("password", true);
@@ -23,7 +23,7 @@ export function validatorOf(schema: object, { allErrors = false } = {}): Check {
 
 const made = new Map<string, Check>();
 
-/** What is wrong with a value by one of the schemas of `weir schema`. */
+/** Errors of a value by one of the schemas of `weir schema`. */
 export function schemaMisfits(name: string, value: unknown): string[] {
   const check = made.get(name) ?? validatorOf(schemaDocument(name, schemaUrn(name)));
   made.set(name, check);

@@ -4,7 +4,7 @@ import { openBrowser } from "./chromium.ts";
 import { signIn } from "./hands.ts";
 import { someOf } from "./scale.ts";
 
-/** A name that would do harm where it were read as markup; it also holds letters from right to left. */
+/** A name that would do harm if it were parsed as markup, with right-to-left letters. */
 export const MARKUP = `<img src=x onerror=alert(1)> & "Ünïcödé" مرحبا`;
 
 interface Violation {
@@ -17,7 +17,7 @@ interface Axe {
   run(options: object): Promise<{ violations: Violation[] }>;
 }
 
-/** A Weir with its owner signed in, in a real browser that is watched. */
+/** A server with its owner signed in, in a real browser that is monitored. */
 export async function openSeen(options: StartOptions = {}) {
   const weir = await startApp(options);
   const browser = await openBrowser();
@@ -28,13 +28,13 @@ export async function openSeen(options: StartOptions = {}) {
   const axe = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
   const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 }).waitFor();
 
-  /** What axe finds serious on the page as it stands, and what the watch saw. */
+  /** Returns what axe finds serious on the current page, and what was recorded. */
   async function troubles(): Promise<string[]> {
     const isThere = await page.evaluate(() => "axe" in window);
-    if (!isThere) await page.evaluate(axe); // by the debugger, which the page's policy does not bind
+    if (!isThere) await page.evaluate(axe); // By the debugger, which isn't bound by the page's policy.
     const found = await page.evaluate(async () => {
       const { axe: checker } = window as unknown as { axe: Axe };
-      // no rule that is on reads the style sheets themselves, nor does anybody ask what holds
+      // No active rule reads the style sheets themselves, and passing rules aren't needed.
       const { violations } = await checker.run({ preload: false, resultTypes: ["violations"] });
       return violations
         .filter(({ impact }) => impact === "serious" || impact === "critical")
@@ -50,17 +50,17 @@ export async function openSeen(options: StartOptions = {}) {
     heading,
     troubles,
     go: (path: string) => page.goto(weir.origin + path),
-    /** Waits until what happens on the server is told here. */
+    /** Waits until changes on the server are shown here. */
     live: () => page.locator("aside [title^='Live']").waitFor(),
-    /** As a person does it, over what stands there; the debugger's own `fill` goes past the editor's keys. */
+    /** Types like a user, replacing the text; the debugger's own `fill` bypasses the editor's keys. */
     async write(name: string, text: string) {
       await page.getByRole("textbox", { name, exact: true }).click();
       await page.keyboard.press("Control+a");
       await page.keyboard.insertText(text);
     },
     /**
-     * Goes to each of the addresses, in the gate to the first, in the dark and as wide as a phone, and gives back
-     * what is wrong there.
+     * Opens each of the paths, in the gate only the first, in dark mode and as wide as a phone.
+     * Returns what is wrong there.
      */
     async alsoDarkAndNarrow(...paths: string[]): Promise<string[]> {
       const wrong: string[] = [];

@@ -8,15 +8,15 @@ import { newDatabase } from "./test-store.ts";
 
 export const KEY = Buffer.alloc(32, 7).toString("base64");
 
-/** A libSQL server, or a database of PostgreSQL where the tests run on that. */
+/** A libSQL server, or a PostgreSQL database if the tests run on that. */
 async function startDatabase(): Promise<Pick<Sqld, "url" | "file"> & AsyncDisposable> {
   const url = await newDatabase();
   return url === null ? startSqld() : { url, file: "", async [Symbol.asyncDispose]() {} };
 }
 
 /**
- * An installation whose database is on a server and whose lake is a bucket, for several servers. Each that is
- * started by `join` has a data directory of its own, as on a machine of its own.
+ * An installation whose database is on a server and whose lake is a bucket, for several servers.
+ * Each that is started by `join` has its own data directory, as on a separate machine.
  */
 export async function startSeveral(env: Record<string, string> = {}) {
   const database = await startDatabase();

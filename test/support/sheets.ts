@@ -9,7 +9,7 @@ export interface ReadTable extends Omit<SheetTable, "path"> {
   values: (string | null)[][];
 }
 
-/** Reads a file as the server does: in a child of the source tree, or of another program. */
+/** Reads a file like the server: in a child of the source tree, or of another program. */
 export async function readTables(
   bytes: Uint8Array,
   options: Partial<SheetSource> & { signal?: AbortSignal; self?: readonly string[] } = {},
@@ -43,7 +43,7 @@ function tableOf({ path, ...table }: SheetTable): ReadTable {
   return { ...table, values: table.columns.length === 0 ? [] : rows };
 }
 
-/** Records of CSV, strictly: an unquoted nothing is null, a quoted one is an empty text. */
+/** Parses CSV strictly: an unquoted empty field is null, a quoted one an empty text. */
 function recordsOf(text: string): { rows: (string | null)[][]; lines: string[] } {
   const rows: (string | null)[][] = [];
   const lines: string[] = [];

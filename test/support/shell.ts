@@ -9,24 +9,24 @@ import { PROGRAM } from "./program.ts";
 
 type Command = (args: readonly string[], host: Host) => Promise<number>;
 
-/** How a command ended, and what it printed. */
+/** Exit code and output of a command. */
 export interface Ran {
   code: number;
   out: string;
   err: string;
-  /** What the status line said, one after the other. */
+  /** The texts of the status line, in order. */
   told: string[];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
   json: any;
 }
 
-/** A folder for temporary files that goes when it is disposed of. */
+/** A temporary folder that is deleted on disposal. */
 export function folder() {
   const path = mkdtempSync(join(tmpdir(), "weir-upkeep-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Carries out commands of this machine in memory, with settings of their own. */
+/** Runs commands of this machine in memory, with their own settings. */
 export function shell(env: Readonly<Record<string, string | undefined>> = {}, stdin = "") {
   return async (command: Command, ...args: string[]): Promise<Ran> => {
     const out: string[] = [];

@@ -1,6 +1,6 @@
 import type { TestShopify } from "../peers/shopify.ts";
 
-/** A version of the API whose end is far. */
+/** An API version that expires in the far future. */
 export const LASTING = "2099-01";
 
 export const money = (amount: string, currencyCode = "EUR") => ({
@@ -8,7 +8,7 @@ export const money = (amount: string, currencyCode = "EUR") => ({
   presentmentMoney: { amount, currencyCode },
 });
 
-/** `2026-05-01T00:00:00Z` and so many minutes. */
+/** `2026-05-01T00:00:00Z` and this many minutes. */
 export const minute = (n: number) =>
   `${new Date(Date.UTC(2026, 4, 1) + n * 60_000).toISOString().slice(0, 19)}Z`;
 
@@ -167,11 +167,11 @@ export const location = (n: number) => ({
   address: { city: "Graz", countryCode: "AT" },
 });
 
-/** The numbers from 1 to `n`, each made into something. */
+/** Calls `make` with the numbers from 1 to `n`. */
 export const many = <T>(n: number, make: (n: number) => T): T[] =>
   Array.from({ length: n }, (_, index) => make(index + 1));
 
-/** What a connection to the peer takes. */
+/** Body of a connection to the peer. */
 export const shopConnection = (peer: TestShopify, config: object = {}, name = "Shop") => ({
   name,
   provider: "shopify",

@@ -16,14 +16,14 @@ export const addGuarded = ({ owner }: Started, { url }: Pick<Guarded, "url">) =>
     mcpApi(`Guarded ${++count}`, { url, tools: [{ upstreamName: "echo" }, { upstreamName: "write" }] }),
   );
 
-/** A browser where a person of Weir is signed in. */
+/** A browser in which a user of Weir is signed in. */
 export async function surferOf(weir: Started, email = "ada@example.com", password = PASSWORD) {
   const own = browser(weir.origin);
   await own.signIn(email, password);
   return openSurfer(new Map([["svc_token", own.cookie().replace("svc_token=", "")]]));
 }
 
-/** The whole way of the owner through the OAuth server's pages, from the entry and back to it. */
+/** The owner's complete sign-in through the OAuth server's pages, from the entry and back. */
 export async function signIn(weir: Started, id: string, body: object = {}, login = "grace") {
   const begun = await weir.owner("POST", `${CATALOG}/${id}/authorize`, body);
   if (begun.status !== 200) throw new Error(begun.text);
@@ -35,7 +35,7 @@ export async function signIn(weir: Started, id: string, body: object = {}, login
   return { begun: begun.body, landing, surfer };
 }
 
-/** As far as the way back to Weir, which is not taken. */
+/** Stops before the way back to Weir. */
 export async function stopBefore(weir: Started, id: string, login = "grace", turn = (url: URL) => url) {
   const begun = await weir.owner("POST", `${CATALOG}/${id}/authorize`);
   if (begun.status !== 200) throw new Error(begun.text);

@@ -33,7 +33,7 @@ export function openTestSql(options: Partial<SqlOptions> = {}) {
       const { files, columns } = await sql.materialize({ tables: [], sql: select }, into);
       return { ...(files[0] ?? { path: "", rows: 0, bytes: 0 }), columns };
     },
-    /** A table of the rows of `select`. */
+    /** A table with the rows of `select`. */
     async table(layer: string, name: string, select: string): Promise<SqlTable> {
       const { path, columns } = await this.parquet(select);
       return { layer, name, columns, files: path === "" ? [] : [path] };
@@ -52,7 +52,7 @@ export function openTestSql(options: Partial<SqlOptions> = {}) {
 
 export const column = (name: string, dataType: string): Column => ({ name, dataType, nullable: true });
 
-/** What a promise rejects with, as an error with a code; fails where it does not. */
+/** The error with a code that a promise rejects with. Fails if it doesn't. */
 export async function failure(promise: Promise<unknown>): Promise<{ code: string; message: string }> {
   const found = await promise.then(
     (value) => ({ code: "nothing", message: JSON.stringify(value) }),

@@ -20,11 +20,11 @@ export interface Sqld extends AsyncDisposable {
   readonly port: number;
   /** The file of its database, which others may read. */
   readonly file: string;
-  /** What it lets in; undefined where it lets everyone in. */
+  /** The required token. Undefined if none is required. */
   readonly token: string | undefined;
-  /** Another client of it, as another process of the same database would be. */
+  /** Another client of it, as another process on the same database would be. */
   client(): Client;
-  /** Ends it as a crash does. `start` goes on in the same folder and on the same port. */
+  /** Kills it like a crash. `start` continues in the same folder and on the same port. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export async function startSqld({ isGuarded = false } = {}): Promise<Sqld> {
   };
 }
 
-/** Resolves once it answers; null where it ended instead, as for a port that is taken. */
+/** Resolves once it responds. Null if it ended instead, as for a port in use. */
 async function serve(folder: string, port: number, options: readonly string[]) {
   const address = `127.0.0.1:${port}`;
   const child = Bun.spawn(
@@ -84,7 +84,7 @@ async function end(child: Bun.Subprocess | null): Promise<void> {
   if (child) living.delete(child);
 }
 
-/** A key that tokens are signed with, and one that may read and write. */
+/** A key that signs tokens, and a token that may read and write. */
 function guard(folder: string): { token: string; options: string[] } {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const file = join(folder, "key");

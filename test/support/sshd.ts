@@ -6,12 +6,15 @@ import { freePort } from "./postgres.ts";
 const program = (name: string): string | null =>
   Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
 
-/** True where the machine has OpenSSH's server; Debian's package is `openssh-server`. */
+/** Whether the machine has OpenSSH's server. Debian's package is `openssh-server`. */
 export const hasSshd = program("sshd") !== null && program("ssh-keygen") !== null;
 
 const START_TRIES = 300;
 
-/** OpenSSH's server on a free port, for whoever runs the tests, by a key. `await using` stops it and deletes its folder. */
+/**
+ * OpenSSH's server on a free port, for the user who runs the tests, with a key.
+ * `await using` stops it and deletes its folder.
+ */
 export async function startSshd(lines: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "weir-sshd-"));
   const root = join(folder, "files");
@@ -47,7 +50,7 @@ export async function startSshd(lines: readonly string[] = []) {
   writeFileSync(join(folder, "sshd_config"), config.join("\n"));
   let server: Bun.Subprocess | null = null;
   const start = async () => {
-    // it starts itself anew for each login, which takes its whole path
+    // It starts itself again for each sign-in, which requires its absolute path.
     server = Bun.spawn([program("sshd") ?? "", "-D", "-e", "-f", join(folder, "sshd_config")], {
       stdio: ["ignore", "ignore", "ignore"],
     });
@@ -67,7 +70,7 @@ export async function startSshd(lines: readonly string[] = []) {
   await start();
   return {
     port,
-    /** The folder that connections of the tests have as their root. */
+    /** The root folder of the tests' connections. */
     root,
     user: Bun.spawnSync(["id", "-un"]).stdout.toString().trim(),
     hostKey: read("host.pub"),

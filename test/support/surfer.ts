@@ -1,4 +1,4 @@
-/** Where a browser came to, and how. */
+/** Where a browser ended up, and how. */
 export interface Landing {
   status: number;
   url: URL;
@@ -6,17 +6,17 @@ export interface Landing {
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
   body: any;
-  /** Each request on the way, as `303 GET /auth`. */
+  /** Each request on the way, such as `303 GET /auth`. */
   trail: string[];
 }
 
 interface Trip {
-  /** Sees each address before the browser goes there: another one takes its place, null ends the trip there. */
+  /** Called with each URL before the browser opens it. It can return another one, or null to stop there. */
   turn?: (url: URL) => URL | null;
   accept?: string;
 }
 
-/** A browser as far as a sign-in needs one: keeps cookies, follows redirects, and fills in the provider's forms. */
+/** A browser, as far as a sign-in needs one: stores cookies, follows redirects, and fills in the provider's forms. */
 export function openSurfer(jar = new Map<string, string>()) {
   const hop = async (url: URL, accept: string, form?: Record<string, string>) => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -38,7 +38,7 @@ export function openSurfer(jar = new Map<string, string>()) {
     return reply;
   };
 
-  /** Goes to `address` and on until nothing leads further; where a form of the provider asks, `login` is given. */
+  /** Opens `address` and follows redirects to the end. Fills `login` into forms of the provider. */
   const go = async (address: string, login: string | null = null, trip: Trip = {}): Promise<Landing> => {
     const { turn = (url) => url, accept = "*/*" } = trip;
     const trail: string[] = [];

@@ -10,7 +10,7 @@ type Data = Awaited<ReturnType<typeof startData>>;
 let count = 0;
 const fresh = () => `sync-${++count}-${crypto.randomUUID().slice(0, 8)}`;
 
-/** A folder of the organization as a connection, and what lies in it on the disk. */
+/** A folder of the organization as a connection, with its content on disk. */
 export async function folder(data: Data) {
   const root = fresh();
   const { id } = await connect(data.app.owner, {
@@ -29,7 +29,7 @@ export async function folder(data: Data) {
       writeFileSync(join(place, path), content);
     },
     remove: (path: string) => rmSync(join(place, path)),
-    /** Path and content of all that lies there. */
+    /** Path and content of everything in it. */
     all(below = ""): Record<string, string> {
       const found = readdirSync(join(place, below), { recursive: true, encoding: "utf8" }).sort();
       const files = found.filter((path) => statSync(join(place, below, path)).isFile());
@@ -59,7 +59,7 @@ export async function bucket(data: Data, s3: TestS3, config: object = {}) {
   };
 }
 
-/** A `file_sync` that can be run again and again. */
+/** A `file_sync` that can run repeatedly. */
 export async function sync(data: Data, definition: object) {
   const { owner } = data.app;
   const action = await makeAction(owner, { kind: "file_sync", name: "Sync", definition });
@@ -76,7 +76,7 @@ export async function sync(data: Data, definition: object) {
     id: action.id as string,
     start,
     run,
-    /** The result of a run that has to succeed. */
+    /** The result of a run that must succeed. */
     async result(overrides?: object) {
       const ended = await run(overrides);
       if (ended.status !== "completed") throw new Error(`${ended.status} ${JSON.stringify(ended.error)}`);

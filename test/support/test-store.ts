@@ -1,6 +1,6 @@
 /**
- * Where the database of each app of a test is. `WEIR_TEST_STORE=postgres` runs any test file on PostgreSQL: a database
- * for each data directory, made from one that is migrated. A test that says where its database is keeps it.
+ * Where the database of each app of a test is. `WEIR_TEST_STORE=postgres` runs any test file on PostgreSQL:
+ * one database per data directory, copied from a migrated one. A test that sets its database's location keeps it.
  */
 const databases = new Map<string, string>();
 
@@ -10,7 +10,7 @@ export const isOnPostgres = process.env.WEIR_TEST_STORE === "postgres";
 const postgresStore = isOnPostgres ? await import("./postgres-store.ts") : null;
 postgresStore?.stopPostgresAfterAll();
 
-/** The setting that puts the database of an app there; none where it is in its data directory. */
+/** The setting for an app's database there. None if it is in the data directory. */
 export async function storeEnv(
   dataFolder: string,
   env: Record<string, string>,
@@ -22,10 +22,10 @@ export async function storeEnv(
   return { WEIR_DATABASE_URL: url };
 }
 
-/** Where the database of an app is; null where it is in its data directory. */
+/** The URL of an app's database. Null if it is in the data directory. */
 export const databaseUrlOf = (dataFolder: string): string | null => databases.get(dataFolder) ?? null;
 
-/** The URL of a new database that is migrated; null where the tests don't run on PostgreSQL. */
+/** The URL of a new migrated database. Null if the tests don't run on PostgreSQL. */
 export async function newDatabase(): Promise<string | null> {
   return postgresStore === null ? null : (await postgresStore.makeMigrated()).url;
 }

@@ -4,12 +4,12 @@ interface TraceEvent {
   name: string;
   tid: number;
   pid: number;
-  /** Microseconds of the thread's own time, so that neighbours on the processor don't count. */
+  /** Microseconds of the thread's own time, so that other load on the CPU doesn't count. */
   tdur?: number;
   args?: { name?: string };
 }
 
-/** Milliseconds of each task of the page's main thread while `work` is done. */
+/** Milliseconds of each task of the page's main thread during `work`. */
 export async function tasksOf(
   { context, page }: { context: BrowserContext; page: Page },
   work: () => Promise<void>,

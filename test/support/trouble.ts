@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** What is done to one message of a client: a gateway's answer, or an end of the line before or within the answer. */
+/** What happens to one message of a client: a gateway error, or a closed connection before or within the response. */
 export const TROUBLES = ["502", "cut before", "cut within"] as const;
 type Trouble = (typeof TROUBLES)[number];
 
@@ -8,7 +8,7 @@ const GATEWAY = "<html>Bad gateway</html>";
 const BAD_GATEWAY = `HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: ${GATEWAY.length}\r\nconnection: close\r\n\r\n${GATEWAY}`;
 const REQUEST = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/;
 
-/** Stands before a peer and passes all on, save where it is told to make trouble. `await using` ends it. */
+/** A relay to a peer that passes everything on, except where it is told to cause trouble. `await using` ends it. */
 export async function startTrouble(target: number, { isHttp }: { isHttp: boolean }) {
   const state = { count: 0, at: Number.POSITIVE_INFINITY, kind: "502" as Trouble, garbled: "" };
   const sockets = new Set<Socket>();
@@ -51,11 +51,11 @@ export async function startTrouble(target: number, { isHttp }: { isHttp: boolean
     port: (server.address() as AddressInfo).port,
     /** Messages since the last `strike`. */
     count: () => state.count,
-    /** Makes trouble of the `at`th message from now on, counted from 1. */
+    /** Causes trouble for the `at`th message from now on, counted from 1. */
     strike(kind: Trouble, at: number) {
       Object.assign(state, { count: 0, at, kind });
     },
-    /** Makes the byte behind this text one that stands in no UTF-8, from now on. */
+    /** Replaces the byte after this text with one that is invalid in UTF-8, from now on. */
     garble(text: string) {
       state.garbled = text;
     },

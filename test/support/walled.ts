@@ -1,6 +1,6 @@
 /**
- * A child that has been taken over: behind the walls of every child it tries what it is told in its arguments, and
- * prints what came of each as JSON.
+ * A child that has been compromised:
+ * inside the sandbox of every child, it tries what its arguments say, and prints the results as JSON.
  */
 
 import { dlopen } from "bun:ffi";

@@ -14,19 +14,19 @@ export const RUNS = "/api/v1/action-runs";
 export const AUTOMATIONS = "/api/v1/automations";
 export const AUTOMATION_RUNS = "/api/v1/automation-runs";
 
-/** An id that nothing has. */
+/** An unknown ID. */
 export const NOBODY = "01900000-0000-7000-8000-00000000abcd";
 
-/** A branch that is always taken: work that needs nothing and ends at once. */
+/** A branch that is always taken: work that needs nothing and ends immediately. */
 export const branch = (key = "a", when = "true") => ({ branches: [{ key, when }] });
 
-/** A quick action, created; `more` replaces fields of the body. */
+/** Creates a quick action; `more` replaces fields of the body. */
 export async function makeAction(call: Client, more: object = {}) {
   const body = { kind: "conditional_branch", name: "Branch", definition: branch(), ...more };
   return created(await call("POST", ACTIONS, body));
 }
 
-/** The same with a definition that was stored before secrets in definitions were refused. */
+/** The same, with a definition stored before secrets in definitions were rejected. */
 export async function makeOldAction(
   { app, owner }: Started,
   more: { definition: JsonObject; [field: string]: unknown },
@@ -43,7 +43,7 @@ export async function makeAutomation(call: Client, config: object, more: object 
   return created(await call("POST", AUTOMATIONS, { name: "Flow", triggerType: "manual", config, ...more }));
 }
 
-/** The body of a 201; anything else fails the test with what was answered. */
+/** The body of a 201. Anything else fails the test with the response. */
 export function created({ status, text, body }: Answer) {
   if (status !== 201) throw new Error(`${status} ${text}`);
   return body;
@@ -51,7 +51,7 @@ export function created({ status, text, body }: Answer) {
 
 const FINAL = ["completed", "failed", "cancelled"];
 
-/** Looks at `path` until `done` says so, and gives back what was there; fails after a minute. */
+/** Polls `path` until `done` accepts the response, and returns it. Fails after a minute. */
 export async function until(call: Client, path: string, done: (body: Answer["body"]) => boolean) {
   for (const start = performance.now(); performance.now() - start < 100_000; await pause(start)) {
     const { body } = await call("GET", path);
@@ -86,7 +86,7 @@ export const chainOf = async ({ app }: Started, correlationId: string) =>
       .orderBy(events.seq)
   ).map(({ type }) => type);
 
-/** The chain that an action run or an automation run belongs to; replies don't tell. */
+/** The chain that an action run or an automation run belongs to, which responses don't contain. */
 export async function correlationOf({ app }: Started, runId: string): Promise<string> {
   for (const table of [actionRuns, automationRuns]) {
     const [row] = await app.store.db.select().from(table).where(eq(table.id, runId));
@@ -103,7 +103,7 @@ export const faultsOf = (answer: Answer) => {
   );
 };
 
-/** What a worker with so many slots, all free, can take. */
+/** What a worker with this many slots, all free, can take. */
 export const roomFor = (slots: number) => ({
   slots,
   of: slots,

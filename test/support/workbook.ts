@@ -1,14 +1,14 @@
 import { type ZipPart, zipOf } from "./zip.ts";
 
 export interface WorkbookParts {
-  /** What `<sheetData>` holds, by the sheet's name. */
+  /** Content of `<sheetData>`, by the sheet's name. */
   sheets: Readonly<Record<string, string>>;
   /** `<si>` elements. */
   shared?: readonly string[];
-  /** Codes of formats, or numbers of those built in: style 1 is the first. */
+  /** Format codes, or numbers of built-in ones: style 1 is the first. */
   formats?: readonly (string | number)[];
   is1904?: boolean;
-  /** Parts that come in addition, or in place of those of the same name. */
+  /** Parts that are added, or replace those with the same name. */
   parts?: readonly ZipPart[];
 }
 

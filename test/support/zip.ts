@@ -4,7 +4,7 @@ export interface ZipPart {
   name: string;
   data: string | Uint8Array;
   isStored?: boolean;
-  /** What the directory says in place of the truth. */
+  /** Values in the directory that differ from the truth. */
   lies?: Partial<Record<"flags" | "method" | "crc" | "compressedBytes" | "bytes", number>>;
 }
 
@@ -49,7 +49,7 @@ export function zipOf(parts: readonly ZipPart[]): Buffer {
   return Buffer.concat([...bodies, entries, end]);
 }
 
-/** The text of a deflated part, by the headers that stand before the parts. */
+/** The text of a deflated part, by the headers in front of the parts. */
 export function partOf(bytes: Uint8Array, name: string): string {
   const zip = Buffer.from(bytes);
   for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {

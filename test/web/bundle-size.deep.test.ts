@@ -3,7 +3,7 @@ import { buildWeb } from "../../scripts/web.ts";
 
 const MOST_AT_FIRST = 160_000;
 const MOST_WITH_EDITOR = 250_000;
-/** A text that the editor's own file looks up. */
+/** A text that only the editor's file looks up. */
 const OF_EDITOR = '("Add the first step")';
 
 test("what is fetched first has at most 160 KB, and 250 KB with the editor, compressed", async () => {

@@ -29,7 +29,7 @@ type Config = Record<string, unknown>;
 
 const KEYS = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/** Steps without circles: each depends on earlier ones alone, on branches of theirs at times. */
+/** Steps without circles: each depends only on earlier ones, sometimes on branches of theirs. */
 const configs: fc.Arbitrary<Config> = fc
   .array(
     fc.record({

@@ -6,7 +6,7 @@ import { rich } from "../../web/texts/rich.ts";
 import { filled, t } from "../../web/texts/text.ts";
 
 const name = fc.stringMatching(/^[a-z][A-Za-z0-9]{0,8}$/);
-/** Text without what means something in a key. */
+/** Text without characters that mean something in a key. */
 const plain = fc.string().map((text) => text.replace(/[{}|#<>]/g, ""));
 
 test("each placeholder becomes its value as it is, whatever the value holds, and nothing else changes", () => {

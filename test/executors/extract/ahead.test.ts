@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ahead } from "../../../src/executors/extract/ahead.ts";
 
-/** Pages that note when they are asked for. */
+/** Pages that record when they are requested. */
 function source(pages: number, failsAt = Number.POSITIVE_INFINITY) {
   const asked: number[] = [];
   let isClosed = false;

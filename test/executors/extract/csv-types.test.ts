@@ -60,7 +60,7 @@ describe("a column of CSV", () => {
     expect([typeOf(world), result.warnings]).toEqual([type, []]);
   });
 
-  // A type that the first rows suggest is refused by any later one.
+  // A type that the first rows suggest is disproved by any later one.
   test.each(someOf(1, [2_100, 20_481, 60_000]))(
     "keeps what only row %d has, whatever came before",
     async (late) => {

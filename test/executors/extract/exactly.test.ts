@@ -11,15 +11,15 @@ interface Row extends JsonObject {
   l: number[];
 }
 
-/** What happens to the source, or a load of it. */
+/** A change of the source, or a load of it. */
 type Event =
   | { what: "insert" | "update"; pick: number; ahead: number; v: number; l: number[] }
   | { what: "delete"; pick: number }
   | { what: "load"; how: How };
 
 /**
- * How a load ends: well; with the process killed once all is in the lake but nothing committed; with the source's
- * connection cut after so many pages; killed, and carried out once more as the same run, as it is after a restart.
+ * How a load ends: successfully; with the process killed once everything is in the lake but not committed; with the
+ * source's connection cut after this many pages; killed, and executed again as the same run, as after a restart.
  */
 type How = "good" | "killed" | "cut early" | "cut late" | "killed and retried";
 
@@ -39,7 +39,7 @@ const load = fc.record({
 });
 const deletion = fc.record({ what: fc.constant("delete" as const), pick: fc.nat(20) });
 
-/** What each way of writing can follow: new rows, changed ones, or also those that are gone. */
+/** The changes that each write mode can follow: new rows, changed ones, or also deleted ones. */
 const MODES = {
   append: {
     resource: { primaryKey: ["id"], incremental: { cursorField: "at" } },
@@ -83,7 +83,7 @@ for (const [mode, { resource, events }] of someOf(3, Object.entries(MODES))) {
             if (how === "killed and retried") return void (await run({}));
             if (!how.startsWith("cut")) return;
             const cut = run({}, how === "cut early" ? 0 : 1);
-            // A source that has fewer pages than that is read to its end.
+            // A source with fewer pages is read to its end.
             await cut.catch((error: Error) => expect(error.message).toBe("cut"));
           };
           for (const event of all) {
@@ -120,7 +120,7 @@ for (const [mode, { resource, events }] of someOf(3, Object.entries(MODES))) {
   }, 120_000);
 }
 
-/** The rows that a source has, in pages; its connection is cut after some of them. */
+/** A source's rows, in pages; its connection is cut after some of them. */
 function pagesOf(all: Row[], isRanged: boolean, cutAfter: number): Source {
   return ({ range }) => {
     const from = range && isRanged ? range.from : null;

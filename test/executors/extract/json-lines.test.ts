@@ -8,7 +8,7 @@ import { failure, openWorld, type Source, type World } from "./world.ts";
 
 const STREAM_BYTES = 64 * 1024;
 
-/** One file whose bytes come in pieces. */
+/** One file whose bytes arrive in pieces. */
 const fileOf =
   (format: "json" | "jsonl", bytes: Uint8Array): Source =>
   () => ({ kind: "files", ranged: false, files: oneFile(format, bytes) });
@@ -47,21 +47,21 @@ async function loaded(world: World, source: Source, maxTableNesting: number): Pr
   return { tables, counts, warnings: result.warnings };
 }
 
-/** What a JSONL file becomes. */
+/** Loads a JSONL file. */
 async function ofLines(lines: string | Uint8Array, nesting = 3): Promise<Loaded> {
   await using world = openWorld();
   const bytes = typeof lines === "string" ? new TextEncoder().encode(lines) : lines;
   return loaded(world, fileOf("jsonl", bytes), nesting);
 }
 
-/** What the same rows become one by one. */
+/** Loads the same rows one by one. */
 async function ofList(texts: readonly string[], nesting = 3): Promise<Loaded> {
   await using world = openWorld();
   const bytes = new TextEncoder().encode(`[${texts.join(",")}]`);
   return loaded(world, fileOf("json", bytes), nesting);
 }
 
-/** Pages of an API that says what the rows' text is, where there is one that can be taken for that. */
+/** Pages of an API that include the rows' text, if it can be used. */
 async function* textsOf(pages: readonly string[]): AsyncGenerator<JsonObject[] | JsonList> {
   for (const page of pages) {
     const cut = await cutList(new TextEncoder().encode(page), ["data", "rows"]);
@@ -69,7 +69,7 @@ async function* textsOf(pages: readonly string[]): AsyncGenerator<JsonObject[] |
   }
 }
 
-/** What the same rows become as the items of an API's pages. */
+/** Loads the same rows as items of an API's pages. */
 async function ofPages(pages: readonly (readonly string[])[], nesting = 3, gap = ""): Promise<Loaded> {
   await using world = openWorld();
   const written = pages.map(
@@ -88,7 +88,7 @@ async function ofPages(pages: readonly (readonly string[])[], nesting = 3, gap =
   return loaded(world, source, nesting);
 }
 
-/** What a value is, and texts of JSON for such values. */
+/** A kind of value, and JSON texts of such values. */
 type Kind = fc.Arbitrary<string>;
 
 const text = fc.oneof(
@@ -163,7 +163,7 @@ const { value: kind } = fc.letrec<{ value: Kind }>((tie) => ({
     { weight: 1, arbitrary: tie("value").map((each) => orNull(list(each))) },
   ),
 }));
-/** Rows that look alike, and a few that need not look like them. */
+/** Rows with the same shape, and a few with others. */
 const alike = fc
   .dictionary(key, kind, { minKeys: 1, maxKeys: 5 })
   .chain((kinds) => fc.array(object(kinds), { minLength: 1, maxLength: 6 }));

@@ -88,7 +88,7 @@ describe("for any JSON", () => {
             ? got === null
             : typeof given === "number"
               ? Number(got) === given
-              : String(given) === got || // a text of a number may have become the number
+              : String(given) === got || // A text of a number may have become the number.
                 (/^[1-9]$/.test(String(given)) && Number(got) === Number(given)) ||
                 new Date(`${got}Z`).getTime() === new Date(String(given)).getTime();
         expect(
@@ -150,7 +150,7 @@ test("a merge leaves what a map of the keys would hold", async () => {
 deepTest(
   "a source that only grows is copied row for row, in whatever steps",
   async () => {
-    // Each step adds rows at or after the greatest cursor so far, as the clock of a source does.
+    // Each step adds rows at or after the greatest cursor so far, like a source's clock.
     const step = fc.array(
       fc.record({ ahead: fc.integer({ min: 0, max: 2 }), note: fc.constantFrom("x", "y") }),
       { maxLength: 4 },

@@ -100,7 +100,7 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
     tables,
     cursors,
     locks,
-    /** Executes a definition against a source, and completes the run unless told not to. */
+    /** Executes a definition against a source, and completes the run unless `complete` is false. */
     async run(
       definition: JsonObject,
       source: Source | { provider: Provider; link: Link },
@@ -136,7 +136,7 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
       if (given.commit !== false) commit(done);
       return { done, result: done.result as unknown as Result, ctx };
     },
-    /** The rows of a statement over the committed tables. */
+    /** Rows of a statement over the committed tables. */
     async query(text: string): Promise<JsonObject[]> {
       const { connection, instance } = await openDuck();
       for (const table of await sqlTables(lake, tables)) {
@@ -165,7 +165,7 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
       ),
     /** The number of files of a table. */
     fileCount: (name: string) => tables.find(({ table }) => table === name)?.files.length ?? 0,
-    /** The types of the columns as they are in the files of a table. */
+    /** Column types in the files of a table. */
     async fileTypes(name: string): Promise<Record<string, string>> {
       const { connection, instance } = await openDuck();
       const found = (await sqlTables(lake, tables)).find((table) => table.name.endsWith(`__${name}`));
@@ -194,7 +194,7 @@ const providerOf = (source: Source): Provider => ({
   extract: async (_link, request) => source(request),
 });
 
-/** Sessions in this process, which start at once; the real ones have a process each. */
+/** Sessions in this process, which start immediately; the real ones each have a process. */
 function sessionsHere(): Sql {
   const refuse = async (): Promise<never> => {
     throw new Error("Only sessions are here.");
@@ -230,7 +230,7 @@ function sessionsHere(): Sql {
   };
 }
 
-/** Its days begin where those of the real child begin, wherever this machine is. */
+/** Its days begin where those of the real child begin, in any time zone of this machine. */
 async function openDuck() {
   const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
   const connection = await instance.connect();
@@ -294,7 +294,7 @@ export const csv =
     };
   };
 
-/** The error that `work` ends with. */
+/** The error that `work` fails with. */
 export async function failure(work: Promise<unknown>): Promise<AppError> {
   try {
     await work;
@@ -305,7 +305,7 @@ export async function failure(work: Promise<unknown>): Promise<AppError> {
   throw new Error("It did not fail.");
 }
 
-/** The provider of a server of PostgreSQL's, and a link to it. */
+/** The PostgreSQL provider, and a link to the server. */
 export const sourceOf = ({ host, port, database, user, password }: TestPostgres) => ({
   provider: postgres,
   link: link({ host, port, database }, { user, password }),
