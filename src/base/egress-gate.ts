@@ -35,16 +35,19 @@ export function toOwn(options: EgressOptions, address: string | null): EgressOpt
 /** Decides which addresses may be connected to. */
 export interface Gate {
   /**
-   * The addresses of `host`, IPv4 first, each of them checked; `host` is as `URL` writes it, without brackets.
+   * The addresses of `host`, IPv4 first, each of them checked; `host` is as `URL` writes it, without brackets. A promise
+   * only where something has to be asked for.
    *
    * Throws `egress_blocked` where one of them is refused, `upstream` where there is none, and the signal's reason.
    */
-  admit(host: string, port: number, signal?: AbortSignal): Promise<[string, ...string[]]>;
+  admit(host: string, port: number, signal?: AbortSignal): Addresses | Promise<Addresses>;
   /** Throws `egress_blocked` for what is Weir's own, seen from the machine at the address `via`. */
   refuseOwn(host: string, port: number, via: string): Promise<void>;
   /** The proxy that a request to `host` goes by; null where it is connected to directly. Throws `egress_blocked`. */
-  proxyFor(host: string, port: number): Promise<string | null>;
+  proxyFor(host: string, port: number): Promise<string | null> | null;
 }
+
+type Addresses = readonly [string, ...string[]];
 
 interface Rule {
   /** A range, or a name in lower case. */
@@ -75,28 +78,37 @@ export function openGate(options: EgressOptions): Gate {
     verdicts.set(key, verdict);
     return verdict;
   };
-  const own = openOwnAddresses(options.own ?? [], answers);
+  const own = openOwnAddresses(options.own ?? [], answers.of);
 
   const check = (host: string, port: number, address: string) => {
     if (isSelf(options.self(), address, port)) throw ownBlocked(host, port, address);
     if (!isPermitted(host, port, address)) throw blocked(host, port, address);
   };
 
+  const ask = async (host: string, port: number, signal?: AbortSignal): Promise<Addresses> => {
+    const addresses = isIP(host) ? [host] : await raced(answers.of(host), signal);
+    for (const address of addresses) check(host, port, address);
+    const service = await raced(own.find(host, port, addresses), signal);
+    if (service !== null) throw ownBlocked(host, port, addresses[0] ?? host);
+    return inOrder(host, addresses);
+  };
+
   const { proxy = null } = options;
   const goesByProxy = openProxyRule(options, {
     isNamed: (host, port) =>
       rules.some((rule) => rule.target === host && (rule.port === null || rule.port === port)),
-    resolve: answers,
+    resolve: answers.of,
     refuse: (host, port) => blocked(host, port, host),
     refuseOwn: (host, port) => ownBlocked(host, port, host),
   });
 
   return {
-    proxyFor: async (host, port) => (proxy !== null && (await goesByProxy(host, port)) ? proxy : null),
+    proxyFor: (host, port) =>
+      proxy === null ? null : goesByProxy(host, port).then((isSo) => (isSo ? proxy : null)),
 
     async refuseOwn(host, port, via) {
       if (isPublic(via)) return;
-      const found = isIP(host) ? [host] : await answers(host).catch((): string[] => []); // known there alone
+      const found = isIP(host) ? [host] : await answers.of(host).catch((): string[] => []); // known there alone
       const isThere = found.some(isLoopback);
       const addresses = isThere ? [via] : found;
       const service = await own.find(isThere ? via : host, port, addresses);
@@ -104,18 +116,21 @@ export function openGate(options: EgressOptions): Gate {
       if (service !== null || isOurs) throw ownBlocked(host, port, addresses[0] ?? host);
     },
 
-    async admit(host, port, signal) {
-      const addresses = isIP(host) ? [host] : await raced(answers(host), signal);
-      for (const address of addresses) check(host, port, address);
-      const service = await raced(own.find(host, port, addresses), signal);
-      if (service !== null) throw ownBlocked(host, port, addresses[0] ?? host);
-      if (addresses.length === 1) return [addresses[0] as string];
-      const [first, ...others] = [...new Set(addresses)].sort((a, b) => isIP(a) - isIP(b));
-      if (first === undefined)
-        throw new AppError("upstream", `Host ${host} has no address.`, { retryable: true });
-      return [first, ...others];
+    admit(host, port, signal) {
+      const known = isIP(host) ? [host] : answers.known(host);
+      if (known === null || own.mayBeAt(port)) return ask(host, port, signal);
+      for (const address of known) check(host, port, address);
+      return inOrder(host, known);
     },
   };
+}
+
+function inOrder(host: string, addresses: readonly string[]): Addresses {
+  const [first, ...others] =
+    addresses.length === 1 ? addresses : [...new Set(addresses)].sort((a, b) => isIP(a) - isIP(b));
+  if (first === undefined)
+    throw new AppError("upstream", `Host ${host} has no address.`, { retryable: true });
+  return [first, ...others];
 }
 
 /** An allowed NAT64 or 6to4 range doesn't open the private IPv4 addresses behind it. */
@@ -215,22 +230,42 @@ export const wideText = ({ entry, covers }: WideEntry): string =>
 const systemResolve = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true, verbatim: true })).map((entry) => entry.address);
 
+interface Answer {
+  at: number;
+  addresses: Promise<string[]>;
+  /** Null until it is there. */
+  found: string[] | null;
+}
+
 /** Keeps answers for a moment, so that many requests to one host ask once. */
 function openAnswers(resolve: (host: string) => Promise<string[]>, clock: Clock) {
-  const kept = new Map<string, { at: number; addresses: Promise<string[]> }>();
-  return (host: string): Promise<string[]> => {
-    const now = clock.monotonic();
-    const found = kept.get(host);
-    if (found && now - found.at < ANSWER_MS) return found.addresses;
-    const addresses = resolve(host).catch((cause: unknown) => {
-      kept.delete(host);
-      throw lookupFailed(host, cause);
-    });
+  const kept = new Map<string, Answer>();
+  const fresh = (host: string): Answer | undefined => {
+    const answer = kept.get(host);
+    return answer && clock.monotonic() - answer.at < ANSWER_MS ? answer : undefined;
+  };
+  const ask = (host: string): Promise<string[]> => {
+    const answer: Answer = { at: clock.monotonic(), found: null, addresses: Promise.resolve([]) };
+    answer.addresses = resolve(host).then(
+      (found) => {
+        answer.found = found;
+        return found;
+      },
+      (cause: unknown) => {
+        kept.delete(host);
+        throw lookupFailed(host, cause);
+      },
+    );
     kept.delete(host);
-    kept.set(host, { at: now, addresses });
+    kept.set(host, answer);
     const [oldest] = kept.keys();
     if (kept.size > MAX_ANSWERS && oldest !== undefined) kept.delete(oldest);
-    return addresses;
+    return answer.addresses;
+  };
+  return {
+    of: (host: string): Promise<string[]> => fresh(host)?.addresses ?? ask(host),
+    /** What is known without asking; null for nothing. */
+    known: (host: string): readonly string[] | null => fresh(host)?.found ?? null,
   };
 }
 

@@ -1,17 +1,5 @@
 import { AppError } from "./errors.ts";
 
-/** The end of an exchange: the caller's signal or the time that it may take. */
-export interface Deadline {
-  /** Aborts with the caller's reason or with a `timeout`. */
-  readonly signal: AbortSignal;
-  /** True where the other side may not be silent for long. */
-  readonly isIdleLimited: boolean;
-  /** Does a wait for the other side, which has to send something before the idle limit. */
-  hear<T>(wait: Promise<T>): Promise<T>;
-  /** Lets go of timer and listener; to be called when the exchange is over. */
-  close(): void;
-}
-
 /** In milliseconds; 0 is no limit. */
 export interface Limits {
   /** Of the whole exchange. */
@@ -23,53 +11,74 @@ export interface Limits {
 /** The longest delay that a JavaScript timer keeps; a longer one fires at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** The network takes real time, so these are real timers and no `Clock`. */
-export function openDeadline(
-  signal: AbortSignal | undefined,
-  { timeoutMs, idleMs }: Limits,
-  name: string,
-): Deadline {
-  const controller = new AbortController();
-  const endAfter = (ms: number, how: string) => {
-    const late = () => controller.abort(new AppError("timeout", `${name} ${how}.`, { retryable: true }));
-    return ms > 0 ? setTimeout(late, Math.min(ms, MAX_TIMER_MS)) : undefined;
-  };
-  const timer = endAfter(timeoutMs, `didn't respond within ${timeoutMs / 1000} s`);
-  const stop = () => controller.abort(signal?.reason);
-  if (signal?.aborted) stop();
-  const stops = signal ? stopsOf(signal) : null;
-  stops?.add(stop);
-  return {
-    signal: controller.signal,
-    isIdleLimited: idleMs > 0,
-    async hear(wait) {
-      const idle = endAfter(idleMs, `sent nothing for ${idleMs / 1000} s`);
-      try {
-        return await wait;
-      } finally {
-        clearTimeout(idle);
-      }
-    },
-    close() {
-      clearTimeout(timer);
-      stops?.delete(stop);
-    },
-  };
+/**
+ * The end of an exchange: the caller's signal or the time that it may take. The network takes real time, so these are
+ * real timers and no `Clock`.
+ */
+export class Deadline {
+  /** Aborts with the caller's reason or with a `timeout`. */
+  readonly signal: AbortSignal;
+  /** True where the other side may not be silent for long. */
+  readonly isIdleLimited: boolean;
+  readonly #controller = new AbortController();
+  readonly #limits: Limits;
+  readonly #name: string;
+  readonly #timer: Timer | undefined;
+  /** All that the caller's signal ends. */
+  readonly #together: Set<Deadline> | null;
+
+  constructor(signal: AbortSignal | undefined, limits: Limits, name: string) {
+    this.signal = this.#controller.signal;
+    this.isIdleLimited = limits.idleMs > 0;
+    this.#limits = limits;
+    this.#name = name;
+    this.#timer = endAfter(limits.timeoutMs, () => this.#end("didn't respond within", limits.timeoutMs));
+    if (signal?.aborted) this.abort(signal.reason);
+    this.#together = signal ? deadlinesOf(signal) : null;
+    this.#together?.add(this);
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Does a wait for the other side, which has to send something before the idle limit. */
+  hear<T>(wait: Promise<T>): Promise<T> {
+    if (!this.isIdleLimited) return wait;
+    const { idleMs } = this.#limits;
+    const idle = endAfter(idleMs, () => this.#end("sent nothing for", idleMs));
+    return wait.finally(() => clearTimeout(idle));
+  }
+
+  /** Lets go of timer and listener; to be called when the exchange is over. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#together?.delete(this);
+  }
+
+  #end(how: string, ms: number): void {
+    this.abort(new AppError("timeout", `${this.#name} ${how} ${ms / 1000} s.`, { retryable: true }));
+  }
 }
 
-const stopsBySignal = new WeakMap<AbortSignal, Set<() => void>>();
+const endAfter = (ms: number, end: () => void): Timer | undefined =>
+  ms > 0 ? setTimeout(end, Math.min(ms, MAX_TIMER_MS)) : undefined;
 
-/** What is to be stopped by a signal: it is listened to once, however many exchanges it stands over. */
-function stopsOf(signal: AbortSignal): Set<() => void> {
-  const known = stopsBySignal.get(signal);
+type Timer = ReturnType<typeof setTimeout>;
+
+const deadlinesBySignal = new WeakMap<AbortSignal, Set<Deadline>>();
+
+/** What is to be ended by a signal: it is listened to once, however many exchanges it stands over. */
+function deadlinesOf(signal: AbortSignal): Set<Deadline> {
+  const known = deadlinesBySignal.get(signal);
   if (known) return known;
-  const stops = new Set<() => void>();
-  stopsBySignal.set(signal, stops);
-  const stopAll = () => {
-    for (const stop of stops) stop();
+  const deadlines = new Set<Deadline>();
+  deadlinesBySignal.set(signal, deadlines);
+  const endAll = () => {
+    for (const deadline of deadlines) deadline.abort(signal.reason);
   };
-  signal.addEventListener("abort", stopAll, { once: true });
-  return stops;
+  signal.addEventListener("abort", endAll, { once: true });
+  return deadlines;
 }
 
 /** A body's bytes, under the deadline, with failures told by `explain`; reads only when asked. */

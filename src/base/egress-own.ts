@@ -18,6 +18,8 @@ type Resolve = (host: string) => Promise<string[]>;
 
 /** Which address belongs to a service of Weir's own. */
 export interface OwnAddresses {
+  /** False where nothing at this port can be one. */
+  mayBeAt(port: number): boolean;
   find(host: string, port: number, addresses: readonly string[]): Promise<OwnService | null>;
 }
 
@@ -43,6 +45,7 @@ export function openOwnAddresses(services: readonly OwnService[], resolve: Resol
     return [...all];
   };
   return {
+    mayBeAt: (port) => services.some((service) => service.port === port),
     async find(host, port, addresses) {
       for (const service of services) {
         if (service.port !== port) continue;

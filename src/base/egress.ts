@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { type EgressOptions, type Gate, hostOf, openGate } from "./egress-gate.ts";
-import { type Deadline, failureOf, nameOf, openDeadline, readAtMost, watchBody } from "./egress-limits.ts";
+import { Deadline, failureOf, readAtMost, watchBody } from "./egress-limits.ts";
+import { pinned, readTarget, readUrl, type Target, targetOf } from "./egress-target.ts";
 import { AppError } from "./errors.ts";
 
 export type { EgressOptions };
@@ -96,41 +97,12 @@ export function openEgress(options: EgressOptions): Egress {
   };
 }
 
-/** An address, and what it is read for. */
-interface Target {
-  url: URL;
-  /** As people read it and as the Host header has it. */
-  name: string;
-  /** As `URL` writes it, without brackets. */
-  host: string;
-  port: number;
-}
-
-const targetOf = (url: URL): Target => ({
-  url,
-  name: nameOf(url),
-  host: hostOf(url),
-  port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
-});
-
-/** Read once each: some are sent to thousands of times. */
-const targets = new Map<string, Target>();
-const MAX_TARGETS = 1_000;
-
-function readTarget(text: string): Target {
-  const known = targets.get(text);
-  if (known) return known;
-  const target = targetOf(readUrl(text));
-  if (targets.size >= MAX_TARGETS) targets.clear();
-  targets.set(text, target);
-  return target;
-}
-
 /** By their names in lower case. */
 type HeaderRecord = Record<string, string>;
 
 /** One request of an exchange; a redirect makes the next one. */
-interface Hop extends Readonly<Target> {
+interface Hop {
+  target: Target;
   method: string;
   headers: HeaderRecord;
   body: EgressRequest["body"];
@@ -146,20 +118,20 @@ async function exchange(
   let hop = firstHop(address, request);
   const maxRedirects = request.maxRedirects ?? MAX_REDIRECTS;
   const limits = { timeoutMs: request.timeoutMs ?? TIMEOUT_MS, idleMs: request.idleMs ?? 0 };
-  const deadline = openDeadline(request.signal, limits, hop.name);
+  const deadline = new Deadline(request.signal, limits, hop.target.name);
   const explain = (error: unknown) =>
-    deadline.signal.aborted ? deadline.signal.reason : failureOf(error, hop.url);
+    deadline.signal.aborted ? deadline.signal.reason : failureOf(error, hop.target.url);
   try {
     for (let redirects = 0; ; redirects++) {
       const response = await deadline.hear(send(gate, request.authorities ?? ca, hop, deadline.signal));
       const mayMove = maxRedirects > 0 && REDIRECTS.has(response.status);
       const location = mayMove ? response.headers.get("location") : null;
       if (location === null) {
-        return answer(response, hop, deadline, explain);
+        return new Reply(response, hop, deadline, explain);
       }
       await response.body?.cancel();
       if (redirects >= maxRedirects) {
-        throw new AppError("upstream", `${hop.name} redirected more than ${maxRedirects} times.`);
+        throw new AppError("upstream", `${hop.target.name} redirected more than ${maxRedirects} times.`);
       }
       hop = redirected(hop, response.status, location, request.credentialHeaders);
     }
@@ -181,7 +153,7 @@ function firstHop(address: string, request: EgressRequest): Hop {
   const target = readTarget(address);
   const headers = headersOf(request.headers ?? {}, request.body instanceof ReadableStream);
   headers["user-agent"] ??= "Weir";
-  return { ...target, method, headers, body: request.body, isRaw: request.isRaw ?? false };
+  return { target, method, headers, body: request.body, isRaw: request.isRaw ?? false };
 }
 
 /** What may be sent of `given`; only of a stream is the length not known here, such as for an upload to S3. */
@@ -222,13 +194,16 @@ function headerValue(name: string, value: string): string {
 
 /** Connects to the checked address, with the name in Host and, for the certificate, in SNI. */
 async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
-  const { url, host, port, method, body, headers, isRaw } = hop;
+  const { target, method, body, headers } = hop;
+  const { host, port } = target;
   signal.throwIfAborted();
-  const proxy = await gate.proxyFor(host, port);
-  const addresses = proxy === null ? await gate.admit(host, port, signal) : [host];
-  headers.host = hop.name;
+  const asked = gate.proxyFor(host, port);
+  const proxy = asked && (await asked);
+  const admitted = proxy === null ? gate.admit(host, port, signal) : [host];
+  const addresses = admitted instanceof Promise ? await admitted : admitted;
+  headers.host = target.name;
   // Bun 1.4.5 keeps connections by address, port, name of SNI and certificates: none is shared by two names.
-  const tls = { ...(isIP(host) ? {} : { serverName: host }), ...(ca === undefined ? {} : { ca }) };
+  const tls = ca === undefined ? target.tls : { ...target.tls, ca };
   // Without `proxy: false` Bun obeys HTTP_PROXY; without `timeout: false` it ends a quiet stream after five minutes.
   const own = {
     method,
@@ -239,26 +214,17 @@ async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortS
     tls,
     proxy: proxy ?? false,
     timeout: false,
-    ...(isRaw ? { decompress: false } : {}),
+    decompress: !hop.isRaw,
   };
   for (const address of addresses) {
-    const target = address === host && url.hash === "" ? url : pinned(url, address);
     try {
-      return await fetch(target, own as RequestInit);
+      return await fetch(pinned(target, address), own as RequestInit);
     } catch (error) {
       const unreached = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
       if (!unreached || address === addresses.at(-1) || body instanceof ReadableStream) throw error;
     }
   }
-  throw new AppError("upstream", `${hop.name} has no address.`, { retryable: true });
-}
-
-/** The address, without the part that is not sent. */
-function pinned(url: URL, address: string): URL {
-  const target = new URL(url);
-  target.hostname = isIP(address) === 6 ? `[${address}]` : address;
-  target.hash = "";
-  return target;
+  throw new AppError("upstream", `${target.name} has no address.`, { retryable: true });
 }
 
 function redirected(
@@ -267,17 +233,17 @@ function redirected(
   location: string,
   credentialHeaders: readonly string[] = [],
 ): Hop {
-  const from = hop.name;
-  const url = readUrl(location, hop.url);
+  const from = hop.target.name;
+  const url = readUrl(location, hop.target.url);
   const target = targetOf(url);
-  if (hop.url.protocol === "https:" && url.protocol === "http:") {
+  if (hop.target.url.protocol === "https:" && url.protocol === "http:") {
     throw new AppError(
       "egress_blocked",
       `${from} redirected from https to http (${target.name}), which isn't allowed.`,
     );
   }
   const asGet = (status === 303 && hop.method !== "HEAD") || (status < 303 && hop.method === "POST");
-  const isElsewhere = url.origin !== hop.url.origin;
+  const isElsewhere = url.origin !== hop.target.url.origin;
   const own = new Set(credentialHeaders.map((one) => one.toLowerCase()));
   const headers: HeaderRecord = Object.create(null);
   for (const one in hop.headers) {
@@ -285,53 +251,65 @@ function redirected(
       (isElsewhere && (CREDENTIALS.test(one) || own.has(one))) || (asGet && one.startsWith("content-"));
     if (!isLeft) headers[one] = hop.headers[one] ?? "";
   }
-  if (asGet) return { ...target, method: "GET", headers, body: undefined, isRaw: hop.isRaw };
+  if (asGet) return { target, method: "GET", headers, body: undefined, isRaw: hop.isRaw };
   if (hop.body instanceof ReadableStream) {
     throw new AppError("upstream", `${from} redirected a streamed body, which can't be sent a second time.`);
   }
-  return { ...hop, ...target, headers };
+  return { ...hop, target, headers };
 }
 
-function answer(
-  response: Response,
-  { url, method, isRaw }: Hop,
-  deadline: Deadline,
-  explain: (error: unknown) => unknown,
-): EgressResponse {
-  const { headers } = response;
-  const length = headers.get("content-length");
-  const isPlain = !headers.has("content-encoding") && !headers.has("transfer-encoding");
-  /** Only its own length bounds a reply: one that is decoded or comes in chunks may be longer. */
-  const isShorter = (bytes: number) => isPlain && length !== null && Number(length) <= bytes;
+class Reply implements EgressResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly #response: Response;
+  readonly #hop: Hop;
+  readonly #deadline: Deadline;
+  readonly #explain: (error: unknown) => unknown;
+  /** What its own length says; null where that doesn't bound it, as it is decoded or comes in chunks. */
+  readonly #length: number | null;
+  #body: ReadableStream<Uint8Array> | null = null;
 
-  let body: ReadableStream<Uint8Array> | null = null;
-  const open = () => {
-    if (body !== null) return body;
-    body = watchBody(response.body, deadline, explain);
-    return body;
-  };
-  // Where nothing comes nobody needs to read, so that the deadline is over by itself.
-  if (length === null || length === "0" || method === "HEAD" || BODILESS.has(response.status)) open();
+  constructor(response: Response, hop: Hop, deadline: Deadline, explain: (error: unknown) => unknown) {
+    const { headers } = response;
+    const length = headers.get("content-length");
+    const isPlain = !headers.has("content-encoding") && !headers.has("transfer-encoding");
+    this.status = response.status;
+    this.headers = isPlain || hop.isRaw ? headers : decodedHeaders(response);
+    this.#response = response;
+    this.#hop = hop;
+    this.#deadline = deadline;
+    this.#explain = explain;
+    this.#length = isPlain && length !== null ? Number(length) : null;
+    // Where nothing comes nobody needs to read, so that the deadline is over by itself.
+    const isEmpty = length === null || length === "0" || BODILESS.has(response.status);
+    if (isEmpty || hop.method === "HEAD") this.#open();
+  }
 
-  return {
-    status: response.status,
-    headers: isPlain || isRaw ? headers : decodedHeaders(response),
-    url: url.href,
-    get body() {
-      return open();
-    },
-    async bytes(maxBytes) {
-      if (body !== null || deadline.isIdleLimited || !isShorter(maxBytes))
-        return readAtMost(open(), maxBytes);
-      try {
-        return { bytes: await response.bytes(), truncated: false };
-      } catch (error) {
-        throw explain(error);
-      } finally {
-        deadline.close();
-      }
-    },
-  };
+  get url(): string {
+    return this.#hop.target.url.href;
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return this.#open();
+  }
+
+  async bytes(maxBytes: number): Promise<{ bytes: Uint8Array; truncated: boolean }> {
+    const isShort = this.#length !== null && this.#length <= maxBytes;
+    if (this.#body !== null || this.#deadline.isIdleLimited || !isShort)
+      return readAtMost(this.#open(), maxBytes);
+    try {
+      return { bytes: await this.#response.bytes(), truncated: false };
+    } catch (error) {
+      throw this.#explain(error);
+    } finally {
+      this.#deadline.close();
+    }
+  }
+
+  #open(): ReadableStream<Uint8Array> {
+    this.#body ??= watchBody(this.#response.body, this.#deadline, this.#explain);
+    return this.#body;
+  }
 }
 
 function decodedHeaders(response: Response): Headers {
@@ -341,26 +319,6 @@ function decodedHeaders(response: Response): Headers {
     headers.delete("content-length");
   }
   return headers;
-}
-
-/** The message says no more of the address than its host, as the rest may be secret. */
-function readUrl(text: string, base?: URL): URL {
-  const url = URL.parse(text, base?.href);
-  if (url === null) {
-    if (base) throw new AppError("upstream", `${nameOf(base)} redirected to an invalid URL.`);
-    throw new AppError("bad_request", "The request URL is invalid.");
-  }
-  const from = base ? `${nameOf(base)} redirected to` : "Blocked:";
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new AppError("egress_blocked", `${from} a ${url.protocol} URL. Only http: and https: are allowed.`);
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new AppError(
-      "egress_blocked",
-      `${from} a URL of ${nameOf(url)} with a username or password in it.`,
-    );
-  }
-  return url;
 }
 
 /** Brings a bare host to the form in which `URL` writes it, so that 0x7f.1 is seen as what it is. */
