@@ -164,7 +164,7 @@ async function build(parts: Ground): Promise<Opened> {
     tracer,
     secrets: box,
     egress: out,
-    egressFor: openOrganizationEgress(store, out, egress),
+    egressFor: openOrganizationEgress({ store, signals: own, clock }, out, egress),
     models: openModels({
       baseUrl: config.llmBaseUrl,
       apiKey: secrets.llmApiKey,

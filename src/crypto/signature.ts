@@ -64,10 +64,12 @@ export type Secrets = readonly [secret: string] | readonly [secret: string, prev
 export function signMessage([secret, previous]: Secrets, id: string, timestamp: number, payload: string) {
   const text = `${id}.${timestamp}.${payload}`;
   const standard = (one: string) => `v1,${digest(standardKey(one), text, "base64")}`;
+  const signed = signDelivery(secret, timestamp, payload);
   const headers = {
-    ...signDelivery(secret, timestamp, payload),
+    "X-SVC-Signature": signed["X-SVC-Signature"],
+    "X-SVC-Timestamp": signed["X-SVC-Timestamp"],
     "webhook-id": id,
-    "webhook-timestamp": String(timestamp),
+    "webhook-timestamp": signed["X-SVC-Timestamp"],
     "webhook-signature": standard(secret),
   };
   if (previous === undefined) return headers;

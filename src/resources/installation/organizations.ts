@@ -8,6 +8,7 @@ import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { contains } from "../../store/search.ts";
 import { WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
+import { EGRESS_TOPIC } from "../organizations/egress.ts";
 import { refuseRateOfPlan } from "../organizations/service.ts";
 import { type OrganizationRow, organizations } from "../organizations/table.ts";
 import { quotasChanged } from "../usage/quotas.ts";
@@ -79,7 +80,10 @@ export function changeInstallationOrganization(
     quotasChanged(tx, id);
     const data = { changes } as unknown as JsonObject;
     await record({ ...tx, organizationId: id }, "organization.updated", { type: "organization", id }, data);
-    tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
+    tx.afterCommit(() => {
+      tx.signals.notify(WEBHOOKS_TOPIC);
+      tx.signals.notify(EGRESS_TOPIC);
+    });
     return { ...before, ...change };
   });
 }

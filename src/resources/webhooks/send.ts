@@ -41,7 +41,8 @@ export function postSigned(
     headers: { "content-type": "application/json", ...signMessage(secrets, id, seconds, body) },
     body,
     maxRedirects: 0,
-    ...options,
+    timeoutMs: options.timeoutMs,
+    signal: options.signal,
   });
 }
 
@@ -57,37 +58,37 @@ export async function sendOnce(
   const startedAt = timestamp(app.clock);
   const startedMs = app.clock.monotonic();
   const secrets = secretsOf(app, subscription.row);
-  const ended = (how: Pick<Attempt, "replyCode" | "replyExcerpt" | "error" | "retryAfterSeconds">) => ({
-    taken,
-    startedAt,
-    durationMs: Math.max(0, Math.round(app.clock.monotonic() - startedMs)),
-    ...how,
-  });
+  const durationMs = () => Math.max(0, Math.round(app.clock.monotonic() - startedMs));
   const attempt = delivery.attempts + 1;
   try {
     const message = { url: subscription.url, id: event.id, body: event.body, secrets };
-    const reply = await postSigned(outFor(app, event), message, {
-      timeoutMs: app.config.webhookTimeout * 1000,
-      signal,
-    });
+    const timeoutMs = app.config.webhookTimeout * 1000;
+    const reply = await postSigned(outFor(app, event), message, { timeoutMs, signal });
+    const { bytes } = await reply.bytes(EXCERPT_BYTES);
     const replyCode = reply.status;
     const isDone = replyCode >= 200 && replyCode <= 299;
-    return ended({
+    return {
+      taken,
+      startedAt,
+      durationMs: durationMs(),
       replyCode,
-      replyExcerpt: await readExcerpt(reply, secrets),
+      replyExcerpt: excerptOf(bytes, secrets),
       error: isDone ? null : unexpected(replyCode, attempt),
       retryAfterSeconds: isDone ? null : retryAfter(app, reply.headers.get("retry-after")),
-    });
+    };
   } catch (error) {
     if (signal?.aborted) return null;
     if (!(error instanceof AppError))
       app.log.report(error, { at: "send a delivery", deliveryId: delivery.id });
-    return ended({
+    return {
+      taken,
+      startedAt,
+      durationMs: durationMs(),
       replyCode: null,
       replyExcerpt: null,
       error: failure(error, attempt, secrets),
       retryAfterSeconds: null,
-    });
+    };
   }
 }
 
@@ -129,11 +130,10 @@ function retryAfter({ clock }: App, text: string | null): number | null {
   return Number.isNaN(at) ? null : Math.max(0, (at - clock.now().getTime()) / 1000);
 }
 
-/** Returns the beginning of the response, safe to show. A response that is cut off or never ends also counts. */
-async function readExcerpt(reply: EgressResponse, secrets: readonly string[]): Promise<string | null> {
-  const read = await reply.bytes(EXCERPT_BYTES);
-  if (read.bytes.length === 0) return null;
-  const text = decoder.decode(read.bytes);
+/** Returns the beginning of the response, safe to show. */
+function excerptOf(bytes: Uint8Array, secrets: readonly string[]): string | null {
+  if (bytes.length === 0) return null;
+  const text = decoder.decode(bytes);
   if (/^\w{0,4}$/.test(text)) return text; // Most responses are "ok".
   return hideSecrets(masked(text.replaceAll("\0", "\uFFFD")), secrets);
 }
