@@ -29,6 +29,8 @@ const ROOM_TO_FOLLOW = 1_024;
 /** Maximum number of deliveries of one subscription to claim at once. */
 const CLAIMED = 512;
 const HELD_UP_MS = 250;
+/** Where no other subscription waits for it. Longer than it takes to send what is in hand. */
+const ALL_HELD_UP_MS = 1_000;
 /** Maximum number of organizations to catch up with in one round. */
 const CAUGHT_UP = 8;
 /** Results are saved together, this long after the first of them. */
@@ -178,14 +180,15 @@ export function openDeliverer(app: App): Deliverer {
 
   async function follow(): Promise<boolean> {
     const nowMs = app.clock.monotonic();
-    const isHeldUp = [...subscriptions.values()].some(
+    const heldUp = [...subscriptions.values()].filter(
       (subscription) =>
         hand.of(subscription) >= ROOM_TO_FOLLOW &&
         !behind.has(subscription.id) &&
         !isSlow(subscription) &&
         isCrowded(subscription),
-    );
-    if (isHeldUp && nowMs - followedMs < HELD_UP_MS) return false;
+    ).length;
+    const pauseMs = heldUp === subscriptions.size ? ALL_HELD_UP_MS : HELD_UP_MS;
+    if (heldUp > 0 && nowMs - followedMs < pauseMs) return false;
     followedMs = nowMs;
     let hasMore = false;
     const takeUp = ({ taken, left, more }: Advance) => {

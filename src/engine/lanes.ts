@@ -72,6 +72,7 @@ export function openLanes<T>(
   /** Subscriptions with work to start, round-robin by organization. */
   const queues = ofEach(() => new Map<string, Map<string, Lane<T>>>());
   let isLooking = false;
+  let isGoing = false;
   let ended = Promise.withResolvers<void>();
 
   const knownOf = ({ id, isFailing }: Receiver): Known =>
@@ -132,6 +133,16 @@ export function openLanes<T>(
       for (let lane = next(manner); lane !== null; lane = next(manner)) begin(lane, manner);
   };
 
+  /** Once for all requests that end in this turn of the event loop: those that begin together cost less. */
+  const goSoon = () => {
+    if (isGoing) return;
+    isGoing = true;
+    setImmediate(() => {
+      isGoing = false;
+      go();
+    });
+  };
+
   const begin = (lane: Lane<T>, manner: Manner) => {
     const item = lane.waiting.shift();
     if (item === undefined) return;
@@ -158,7 +169,7 @@ export function openLanes<T>(
     }
     enqueue(lane);
     if (lane.waiting.length === 0 && lane.underWay === 0) lanes.delete(lane.id);
-    go();
+    goSoon();
     if (lanes.size > 0) return;
     ended.resolve();
     ended = Promise.withResolvers();
