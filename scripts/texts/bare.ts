@@ -47,7 +47,7 @@ const SAME = new Set<string>([
 const CODE = /^(?:[a-z]\w*(?:[._]\w+)+|\{\{[\w.]+\}\}|\{\w[^{}]*\}|weir [a-z]+ [a-z]+ .*)$/;
 
 /** Names of keys, alone or pressed together. */
-const KEYS = /^(?:(?:Ctrl|Shift|Alt|Esc|Enter|Home|End|Del|Delete|Backspace|F\d|[A-Z])[+, ]*)+$/;
+const KEYS = /^(?:(?:Ctrl|Control|Meta|Shift|Alt|Esc|Enter|Home|End|Del|Delete|Backspace|F\d|[A-Z])[+, ]*)+$/;
 
 /** Attributes and properties whose values people see. */
 const SEEN =

@@ -143,6 +143,10 @@ test("with 2,000 automations, 400,000 runs, 1,000 actions and 500 datasets every
     if (most > 5) wrong.push(`${path} asks the same ${most} times: ${asked.join(", ")}`);
     if (nodes > 5_000) wrong.push(`${path} draws ${nodes} elements`);
   }
+  await seen.go("/sql");
+  await page.getByText("401 more datasets. Search to find them.").waitFor();
+  await page.getByRole("searchbox", { name: "Search tables" }).fill("crowd_450");
+  await page.getByText(/^raw\.crowd_450/).waitFor();
   expect(wrong).toEqual([]);
   expect(seen.faults).toEqual([]);
 }, 600_000);

@@ -96,3 +96,60 @@ test("a panel of a dashboard opens its SQL with the values of the filters", asyn
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.getByRole("region", { name: "Result" }).getByText("Hello Bob").waitFor();
 });
+
+test("without SQL a question of a table is built, drawn, edited and added to a dashboard, by keyboard too", async () => {
+  const { page, weir, go, troubles, heading } = seen;
+  const upload = "/api/v1/datasets/raw/sales/upload?format=csv";
+  const rows = "day,country,total\n2026-01-05,CH,3\n2026-01-06,DE,4\n2026-02-07,CH,5\n2026-02-08,CH,100\n";
+  expect((await weir.owner("PUT", upload, rows, { "content-type": "text/csv" })).status).toBe(201);
+  await go("/sql");
+  await page.getByRole("button", { name: "New tab" }).click();
+  await page.getByRole("button", { name: "Query builder" }).click();
+  const builder = page.getByRole("region", { name: "Query builder" });
+  await builder.getByRole("combobox", { name: "Table" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.type("sal");
+  await page.getByRole("option", { name: "raw.sales" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText("4 rows").waitFor();
+  await builder.getByRole("button", { name: "Add group" }).click();
+  await builder.getByLabel("Summary", { exact: true }).selectOption("Sum");
+  await page.getByRole("img", { name: "Line chart. X axis: day: month. Y axis: sum(total)." }).waitFor();
+  await page.getByText("2 rows").waitFor();
+  await builder.getByRole("button", { name: "Add filter" }).click();
+  await builder.getByLabel("Column of the filter").selectOption("total");
+  await builder.getByLabel("Condition of total").selectOption("is less than");
+  await builder.getByLabel("Value of total").fill("100");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Table", exact: true }).click();
+  await page.getByText("2026-02-01").waitFor();
+  expect(await page.getByRole("textbox", { name: "SQL" }).textContent()).toContain('WHERE "total" < 100');
+  expect(await troubles()).toEqual([]);
+  expect(await seen.alsoDarkAndNarrow("/sql")).toEqual([]);
+  await builder.waitFor();
+
+  await go("/dashboards/new");
+  await heading("New dashboard");
+  await page.getByRole("textbox", { name: "Name" }).fill("Sales");
+  await page.getByRole("button", { name: "Add panel" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: "Title" }).fill("By country");
+  await dialog.getByRole("combobox", { name: "Table" }).click();
+  await page.getByRole("option", { name: "raw.sales" }).click();
+  await dialog.getByRole("button", { name: "Add group" }).click();
+  await dialog.getByLabel("Column of the group").selectOption("country");
+  await dialog.getByRole("img", { name: /^Bar chart. X axis: country. Y axis: count/ }).waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Add panel" }).click();
+  await page
+    .getByRole("button", { name: /^(Save|Create)/ })
+    .first()
+    .click();
+  await heading("Sales");
+  const { dashboards } = (await weir.owner("GET", "/api/v1/dashboards?q=Sales")).body;
+  const { panels } = (await weir.owner("GET", `/api/v1/dashboards/${dashboards[0].id}`)).body;
+  expect(panels[0]).toMatchObject({
+    title: "By country",
+    chart: { kind: "bar", x: "country", y: ["count"] },
+  });
+});

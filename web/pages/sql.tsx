@@ -1,6 +1,7 @@
-import { Play, Plus, Square, Workflow, X } from "lucide-react";
+import { Blocks, Play, Plus, Square, Workflow, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
+import type { StoredChart } from "../../src/base/chart-spec.ts";
 import { useApi, useMay } from "../data.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { PageHead } from "../parts/base/page.tsx";
@@ -13,6 +14,8 @@ import { useTables } from "../parts/form/definition.tsx";
 import { useHistory } from "../parts/sql/history.ts";
 import { ParameterFields } from "../parts/sql/parameter-fields.tsx";
 import { namesIn, textOf, typeOf, valuesFor } from "../parts/sql/parameters.ts";
+import { chartOf, type Question, questionOf, sqlOf } from "../parts/sql/question.ts";
+import { QuestionBuilder } from "../parts/sql/question-builder.tsx";
 import { ResultOf } from "../parts/sql/result.tsx";
 import { useRuns } from "../parts/sql/runs.ts";
 import { panelOf, readTab, SaveButtons } from "../parts/sql/save.tsx";
@@ -30,8 +33,6 @@ export default function Sql() {
   const history = useHistory();
   const tables = useTables();
   const may = useMay("member");
-  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
-  const seconds = (meta.data?.limits as { sqlSeconds?: number } | undefined)?.sqlSeconds;
   const openSaved = useSaved(tabs);
   const attempt = runs.of(tab.id);
   const isEmpty = tab.sql.trim() === "";
@@ -40,21 +41,26 @@ export default function Sql() {
     history.add(tab.sql);
     void runs.run(tab.id, { sql, parameters: valuesFor(tab.sql, tab.parameters), limit });
   };
+  /** Writes what the builder asks as SQL, and shows what it gives. */
+  const ask = (question: Question) => {
+    const [sql, chart] = [sqlOf(question), chartOf(question) as StoredChart | null];
+    tabs.change(tab.id, { question, sql, chart, view: chart ? "chart" : "table", parameters: {} });
+    if (sql !== "") void runs.run(tab.id, { sql, parameters: {}, limit });
+  };
   return (
     <>
-      <PageHead
-        title="SQL"
-        about={
-          seconds
-            ? t("Query your organization's tables. Read-only. Statements time out after {seconds}.", {
-                seconds: inWords(seconds),
-              })
-            : t("Query your organization's tables. Read-only.")
-        }
-      />
+      <Head tabs={tabs} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
           <TabBar tabs={tabs} />
+          {tab.question && (
+            <QuestionBuilder
+              key={`${tab.id} question`}
+              question={tab.question}
+              isEdited={tab.question.table !== "" && tab.sql !== sqlOf(tab.question)}
+              onChange={ask}
+            />
+          )}
           <Code
             key={tab.id}
             language="sql"
@@ -115,7 +121,6 @@ export default function Sql() {
           <ResultOf attempt={attempt} tab={tab} onChange={(change) => tabs.change(tab.id, change)} />
         </div>
         <Side
-          tables={tables}
           past={history.past}
           onTable={(name) => {
             const sql = `SELECT *\nFROM ${name}\nLIMIT 100`;
@@ -130,6 +135,31 @@ export default function Sql() {
         />
       </div>
     </>
+  );
+}
+
+function Head({ tabs: { tab, change } }: { tabs: Tabs }) {
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  const seconds = (meta.data?.limits as { sqlSeconds?: number } | undefined)?.sqlSeconds;
+  return (
+    <PageHead
+      title="SQL"
+      about={
+        seconds
+          ? t("Query your organization's tables. Read-only. Statements time out after {seconds}.", {
+              seconds: inWords(seconds),
+            })
+          : t("Query your organization's tables. Read-only.")
+      }
+    >
+      <Button
+        icon={Blocks}
+        aria-pressed={Boolean(tab.question)}
+        onClick={() => change(tab.id, { question: tab.question ? null : questionOf(tab.sql) })}
+      >
+        {t("Query builder")}
+      </Button>
+    </PageHead>
   );
 }
 

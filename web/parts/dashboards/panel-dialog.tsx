@@ -1,5 +1,5 @@
-import { Play } from "lucide-react";
-import { useState } from "react";
+import { Blocks, Play } from "lucide-react";
+import { type ReactNode, useState } from "react";
 import { type ChartSpec, type StoredChart, specOf, suggestChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
@@ -9,6 +9,8 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { ChartBuilder } from "../charts/builder.tsx";
 import { Code } from "../editor/code.tsx";
 import { useTables } from "../form/definition.tsx";
+import { chartOf, type Question, questionOf, sqlOf } from "../sql/question.ts";
+import { QuestionBuilder } from "../sql/question-builder.tsx";
 import { PanelBody } from "./board.tsx";
 import type { DraftFilter, DraftPanel } from "./draft.ts";
 import { COLUMNS } from "./layout.ts";
@@ -32,6 +34,13 @@ export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onC
   /** What was last run, which is not each letter that is typed. */
   const [ran, setRan] = useState(given);
   const set = (change: Partial<DraftPanel>) => setPanel({ ...panel, ...change });
+  const [question, setQuestion] = useState<Question | null>(isNew ? questionOf("") : null);
+  const ask = (asked: Question) => {
+    const next = { ...panel, sql: sqlOf(asked), chart: chartOf(asked) as StoredChart | null };
+    setQuestion(asked);
+    setPanel(next);
+    setRan(next);
+  };
   const data = usePanelData(ran, filters, queries);
   const columns = data?.columns ?? [];
   const isTold = panel.title.trim() !== "" && (panel.queryId !== null || (panel.sql ?? "").trim() !== "");
@@ -57,11 +66,28 @@ export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onC
           value={panel.title}
           onChange={(title) => set({ title })}
         />
-        <Source panel={panel} filters={filters} queries={queries} set={set} onRun={() => setRan(panel)} />
-        <div>
+        <Source panel={panel} filters={filters} queries={queries} set={set} onRun={() => setRan(panel)}>
+          {question && (
+            <QuestionBuilder
+              question={question}
+              isEdited={question.table !== "" && panel.sql !== sqlOf(question)}
+              onChange={ask}
+            />
+          )}
+        </Source>
+        <div className="flex gap-2">
           <Button icon={Play} onClick={() => setRan(panel)}>
             {t("Preview")}
           </Button>
+          {panel.queryId === null && (
+            <Button
+              icon={Blocks}
+              aria-pressed={question !== null}
+              onClick={() => setQuestion(question ? null : questionOf(panel.sql ?? ""))}
+            >
+              {t("Query builder")}
+            </Button>
+          )}
         </div>
         {columns.length > 0 && (
           <ChartOf panel={panel} columns={columns} rowCount={data?.rowCount ?? 0} set={set} />
@@ -88,9 +114,11 @@ type Set = (change: Partial<DraftPanel>) => void;
 interface SourceProps extends Pick<Props, "panel" | "filters" | "queries"> {
   set: Set;
   onRun: () => void;
+  /** Above the SQL, where it is the panel's own. */
+  children: ReactNode;
 }
 
-function Source({ panel, filters, queries, set, onRun }: SourceProps) {
+function Source({ panel, filters, queries, set, onRun, children }: SourceProps) {
   const tables = useTables();
   const names = filters.flatMap(namesOf).map((name) => `$${name}`);
   return (
@@ -116,6 +144,7 @@ function Source({ panel, filters, queries, set, onRun }: SourceProps) {
       </Labelled>
       {panel.queryId === null && (
         <div>
+          {children}
           <Code
             language="sql"
             label="SQL"

@@ -1,6 +1,6 @@
 import { useContext, useMemo } from "react";
 import type { Fault } from "../../api.ts";
-import type { ActionKindInfo } from "../../calls.ts";
+import type { ActionKindInfo, Dataset } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
@@ -25,21 +25,26 @@ const MINOR = [
 ];
 
 /** Columns of the lake's tables as SQL names them: `raw.shop__orders`, or `raw.orders` where the table bears the dataset's name. */
-export function useTables(enabled = true): Readonly<Record<string, readonly string[]>> {
+export function useTables(enabled = true): Tables {
   const datasets = useApi("GET /api/v1/datasets", { query: { limit: 100 } }, { enabled });
-  return useMemo(
-    () =>
-      Object.fromEntries(
-        (datasets.data?.datasets ?? []).flatMap(({ layer, dataset, tables }) =>
-          tables.map(({ name, columns }) => [
-            `${layer}.${name === dataset ? dataset : `${dataset}__${name}`}`,
-            columns.map((column) => column.name),
-          ]),
-        ),
-      ),
-    [datasets.data],
-  );
+  return useMemo(() => tablesOf(datasets.data?.datasets ?? []), [datasets.data]);
 }
+
+export type Tables = Readonly<Record<string, readonly string[]>>;
+
+export const tablesOf = (datasets: readonly Dataset[]): Tables =>
+  Object.fromEntries(
+    datasets.flatMap(({ layer, dataset, tables }) =>
+      tables.map(({ name, columns }) => [
+        tableName(layer, dataset, name),
+        columns.map((column) => column.name),
+      ]),
+    ),
+  );
+
+/** A table as SQL names it. */
+export const tableName = (layer: string, dataset: string, table: string): string =>
+  `${layer}.${table === dataset ? dataset : `${dataset}__${table}`}`;
 
 interface Props {
   kind: ActionKindInfo;

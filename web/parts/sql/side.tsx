@@ -6,13 +6,15 @@ import { useApi, useChange, useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
+import { plural } from "../base/plural.ts";
 import { When } from "../base/time.tsx";
+import { tablesOf } from "../form/definition.tsx";
+import { SearchField } from "../table/filters.tsx";
 import type { Past } from "./history.ts";
 
 const LIMIT = 100;
 
 interface Props {
-  tables: Readonly<Record<string, readonly string[]>>;
   past: readonly Past[];
   onTable: (name: string) => void;
   onSaved: (id: string) => void;
@@ -27,7 +29,7 @@ const PARTS = [
 ] as const;
 
 /** Next to the editor: tables, saved queries and history. */
-export function Side({ tables, past, onTable, onSaved, onPast, onClear }: Props) {
+export function Side({ past, onTable, onSaved, onPast, onClear }: Props) {
   const [part, setPart] = useState<(typeof PARTS)[number][0]>("tables");
   return (
     <section className="card mb-5" aria-label={t("Tables and queries")}>
@@ -44,7 +46,7 @@ export function Side({ tables, past, onTable, onSaved, onPast, onClear }: Props)
           </button>
         ))}
       </div>
-      {part === "tables" && <Names tables={tables} onPick={onTable} />}
+      {part === "tables" && <Names onPick={onTable} />}
       {part === "saved" && <Saved onPick={onSaved} />}
       {part === "history" && <History past={past} onPick={onPast} onClear={onClear} />}
     </section>
@@ -57,39 +59,72 @@ const List = ({ children }: { children: ReactNode }) => (
 
 const None = ({ children }: { children: ReactNode }) => <p className="p-4 text-sm text-soft">{children}</p>;
 
-function Names({ tables, onPick }: { tables: Props["tables"]; onPick: (name: string) => void }) {
+/** Number of datasets that are looked over without a search. */
+const FEW = 10;
+
+function Names({ onPick }: { onPick: (name: string) => void }) {
+  const [q, setQ] = useState("");
+  const found = useApi(
+    "GET /api/v1/datasets",
+    { query: { ...(q === "" ? {} : { q }), limit: LIMIT } },
+    { keep: true },
+  );
+  const { datasets = [], total = 0 } = found.data ?? {};
+  const tables = tablesOf(datasets);
   const names = Object.keys(tables).sort();
-  if (names.length === 0)
+  if (names.length === 0 && q === "")
     return (
       <None>
-        {t("No tables yet")}{" "}
-        <Link href="/datasets" className="text-accent underline">
-          {t("Load data")}
-        </Link>
+        {found.data ? (
+          <>
+            {t("No tables yet")}{" "}
+            <Link href="/datasets" className="text-accent underline">
+              {t("Load data")}
+            </Link>
+          </>
+        ) : (
+          (found.error?.message ?? t("Loading…"))
+        )}
       </None>
     );
   return (
-    <List>
-      {names.map((name) => (
-        <li key={name}>
-          <details className="px-3 py-0.5 text-xs">
-            <summary className="truncate font-mono">{name}</summary>
-            <div className="pt-1 pb-2 pl-4">
-              <button type="button" className="text-accent hover:underline" onClick={() => onPick(name)}>
-                {t("Query this table")}
-              </button>
-              <ul className="mt-1 font-mono text-soft">
-                {tables[name]?.map((column) => (
-                  <li key={column} className="truncate">
-                    {column}
-                  </li>
-                ))}
-              </ul>
-            </div>
-          </details>
-        </li>
-      ))}
-    </List>
+    <>
+      {(total > FEW || q !== "") && (
+        <div className="px-2 pt-2">
+          <SearchField label={t("Search tables")} value={q} onChange={setQ} />
+        </div>
+      )}
+      <List>
+        {names.map((name) => (
+          <li key={name}>
+            <details className="px-3 py-0.5 text-xs">
+              <summary className="truncate font-mono">{name}</summary>
+              <div className="pt-1 pb-2 pl-4">
+                <button type="button" className="text-accent hover:underline" onClick={() => onPick(name)}>
+                  {t("Query this table")}
+                </button>
+                <ul className="mt-1 font-mono text-soft">
+                  {tables[name]?.map((column) => (
+                    <li key={column} className="truncate">
+                      {column}
+                    </li>
+                  ))}
+                </ul>
+              </div>
+            </details>
+          </li>
+        ))}
+      </List>
+      {names.length === 0 && <None>{t("No results")}</None>}
+      {total > datasets.length && (
+        <p className="px-3 pb-2 text-xs text-soft">
+          {plural(total - datasets.length, {
+            one: "# more dataset. Search to find it.",
+            other: "# more datasets. Search to find them.",
+          })}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import type { StoredChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { type Parameter, textOf } from "./parameters.ts";
+import type { Question } from "./question.ts";
 
 export interface Tab {
   id: string;
@@ -13,6 +14,8 @@ export interface Tab {
   view: "table" | "chart";
   /** The saved query that is open in it, as it was read. */
   saved: { id: string; name: string; etag: string | null; text: string } | null;
+  /** What the builder shows while it is open. */
+  question: Question | null;
 }
 
 const KEPT = "weir.sql.tabs";
@@ -25,6 +28,7 @@ const emptyTab = (sql = START): Tab => ({
   chart: null,
   view: "table",
   saved: null,
+  question: null,
 });
 
 /** What a save would store; another text means that there are unsaved changes. */
@@ -93,8 +97,9 @@ export function useTabs() {
 export type Tabs = ReturnType<typeof useTabs>;
 
 /** The name on a tab. */
-export function titleOf({ saved, sql }: Tab): string {
+export function titleOf({ saved, sql, question }: Tab): string {
   if (saved) return saved.name;
+  if (question?.table) return question.table;
   const line = sql.split("\n").find((each) => each.trim() !== "" && !each.trim().startsWith("--"));
   return line?.trim() ?? t("New query");
 }

@@ -1,0 +1,168 @@
+import { type ChartSpec, type Column, isNumeric } from "../../../src/base/chart-spec.ts";
+
+/** What a person asks of a table without writing SQL: which rows, and what is summarized by which groups. */
+export interface Question {
+  /** As `layer.table`; empty until one is picked. */
+  table: string;
+  filters: readonly Filter[];
+  measures: readonly Measure[];
+  groups: readonly Group[];
+}
+
+export type ColumnKind = "number" | "time" | "string" | "boolean" | "other";
+
+export interface Filter {
+  column: string;
+  kind: ColumnKind;
+  test: Test;
+  value: string;
+}
+
+export interface Measure {
+  fn: MeasureFunction;
+  /** Empty for a count of rows. */
+  column: string;
+}
+
+export interface Group {
+  column: string;
+  kind: ColumnKind;
+  /** Of a time alone. */
+  by: Unit | null;
+}
+
+export type Test =
+  | "="
+  | "!="
+  | ">"
+  | ">="
+  | "<"
+  | "<="
+  | "contains"
+  | "starts"
+  | "last"
+  | "true"
+  | "false"
+  | "empty"
+  | "filled";
+const EMPTINESS = ["empty", "filled"] as const;
+/** The tests of each kind of column, the usual one first. */
+export const TESTS: Readonly<Record<ColumnKind, readonly Test[]>> = {
+  number: ["=", "!=", ">", ">=", "<", "<=", ...EMPTINESS],
+  time: [">=", "<", "=", "last", ...EMPTINESS],
+  string: ["=", "!=", "contains", "starts", ...EMPTINESS],
+  boolean: ["true", "false", ...EMPTINESS],
+  other: EMPTINESS,
+};
+const ALONE: readonly Test[] = ["true", "false", ...EMPTINESS];
+export const takesValue = (test: Test): boolean => !ALONE.includes(test);
+
+export const FUNCTIONS = ["count", "sum", "avg", "min", "max", "distinct"] as const;
+export type MeasureFunction = (typeof FUNCTIONS)[number];
+
+export const UNITS = ["day", "week", "month", "quarter", "year"] as const;
+export type Unit = (typeof UNITS)[number];
+
+export function kindOf(column: Column): ColumnKind {
+  if (isNumeric(column)) return "number";
+  if (/^(DATE|TIMESTAMP)/.test(column.dataType)) return "time";
+  if (column.dataType === "BOOLEAN") return "boolean";
+  return /^(VARCHAR|UUID|ENUM)/.test(column.dataType) && !column.dataType.endsWith("]") ? "string" : "other";
+}
+
+/** The columns that a function can take. */
+export const columnsFor = (fn: MeasureFunction, columns: readonly Column[]): readonly Column[] =>
+  columns.filter((column) => {
+    const kind = kindOf(column);
+    if (fn === "sum" || fn === "avg") return kind === "number";
+    return fn === "distinct" || kind !== "other";
+  });
+
+export const askOf = (table: string): Question => ({ table, filters: [], measures: [], groups: [] });
+
+/** The question that a plain query of one table is, else an empty one. */
+export const questionOf = (sql: string): Question =>
+  askOf(/^\s*SELECT \*\s+FROM ([\w.]+)(?:\s+LIMIT \d+)?\s*;?\s*$/i.exec(sql)?.[1] ?? "");
+
+const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Null as long as its value is missing. */
+function conditionOf({ column, kind, test, value }: Filter): string | null {
+  const name = named(column);
+  const given = value.trim();
+  if (test === "empty" || test === "filled") return `${name} IS ${test === "empty" ? "" : "NOT "}NULL`;
+  if (test === "true" || test === "false") return test === "true" ? name : `NOT ${name}`;
+  if (test === "last") return /^\d+$/.test(given) ? `${name} >= current_date - INTERVAL ${given} DAY` : null;
+  if (given === "") return null;
+  if (kind === "number" && !NUMBER.test(given)) return null;
+  if (kind === "time" && !DAY.test(given)) return null;
+  if (test === "contains") return `contains(lower(${name}), lower(${text(value)}))`;
+  if (test === "starts") return `starts_with(lower(${name}), lower(${text(value)}))`;
+  if (kind === "time")
+    return test === "="
+      ? `CAST(${name} AS DATE) = DATE ${text(given)}`
+      : `${name} ${test} DATE ${text(given)}`;
+  const literal = kind === "number" ? given : text(value);
+  // What is empty is not equal to a value, which SQL's own comparison leaves out.
+  return test === "!=" ? `${name} IS DISTINCT FROM ${literal}` : `${name} ${test} ${literal}`;
+}
+
+const measureName = ({ fn, column }: Measure) => (column === "" ? fn : `${fn}(${column})`);
+const measureOf = ({ fn, column }: Measure) => {
+  if (column === "") return "count(*)";
+  return fn === "distinct" ? `count(DISTINCT ${named(column)})` : `${fn}(${named(column)})`;
+};
+const groupName = ({ column, by }: Group) => (by ? `${column}: ${by}` : column);
+const groupOf = ({ column, by }: Group) =>
+  by ? `CAST(date_trunc('${by}', ${named(column)}) AS DATE)` : named(column);
+
+const once = <T>(list: readonly T[], nameOf: (each: T) => string): readonly T[] => [
+  ...new Map(list.map((each) => [nameOf(each), each])).values(),
+];
+
+/** What is drawn and counted; a measure without the column that it needs is left out. */
+const partsOf = ({ measures, groups }: Question) => ({
+  measures: once(
+    measures.filter(({ fn, column }) => column !== "" || fn === "count"),
+    measureName,
+  ),
+  groups: once(groups, groupName),
+});
+
+/** Empty without a table. */
+export function sqlOf(question: Question): string {
+  if (question.table === "") return "";
+  const { measures, groups } = partsOf(question);
+  const conditions = question.filters.map(conditionOf).filter((each) => each !== null);
+  const columns = [
+    ...groups.map((group) => `${groupOf(group)} AS ${named(groupName(group))}`),
+    ...measures.map((measure) => `${measureOf(measure)} AS ${named(measureName(measure))}`),
+  ];
+  const [first] = groups;
+  const isRanked = first?.kind === "string" && measures.length > 0 && groups.length === 1;
+  return [
+    columns.length === 0 ? "SELECT *" : `SELECT\n  ${columns.join(",\n  ")}`,
+    `FROM ${question.table}`,
+    ...(conditions.length > 0 ? [`WHERE ${conditions.join("\n  AND ")}`] : []),
+    ...(first ? ["GROUP BY ALL"] : []),
+    ...(first ? [isRanked ? "ORDER BY 2 DESC" : `ORDER BY ${groups.map((_, at) => at + 1).join(", ")}`] : []),
+  ].join("\n");
+}
+
+/** The chart that answers it; null for rows. */
+export function chartOf(question: Question): ChartSpec | null {
+  const { measures, groups } = partsOf(question);
+  const y = measures.map(measureName);
+  const [first, second] = groups;
+  if (!first) return y.length === 1 ? { kind: "number", y } : null;
+  if (y.length === 0) return null;
+  return {
+    kind: first.kind === "time" ? "line" : "bar",
+    x: groupName(first),
+    y: second ? y.slice(0, 1) : y,
+    ...(second ? { series: groupName(second) } : {}),
+  };
+}
