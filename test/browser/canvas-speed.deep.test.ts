@@ -168,3 +168,37 @@ test("200 cards show their names alone from far away, and one is removed and bro
   expect(await longestOf("undo", undo, remove)).toBeLessThan(LONG_MS);
   expect(await seen.troubles()).toEqual([]);
 }, 120_000);
+
+test("while 200 cards are still being drawn, keys go to the last of them and all fit into view", async () => {
+  await using seen = await openSeen({ engine: false });
+  const { page } = seen;
+  const id = await makeMany(seen);
+  // Frames that are far apart, so that all this happens before the last of them.
+  await page.addInitScript(() => {
+    window.requestAnimationFrame = (work) =>
+      window.setTimeout(() => work(performance.now()), document.querySelector("[data-card]") ? 400 : 16);
+    window.cancelAnimationFrame = (frame) => window.clearTimeout(frame);
+    document.addEventListener("focusin", ({ target }) => {
+      const { step } = (target as HTMLElement).dataset;
+      if (step)
+        Object.assign(window, { [`cards at ${step}`]: document.querySelectorAll("[data-card]").length });
+    });
+  });
+  const cards = page.locator("[data-card]");
+  const last = page.locator(`[data-step="s${STEPS - 1}"]`);
+  await page.goto(`${new URL(page.url()).origin}/automations/${id}/edit`);
+  await page.locator('[data-step="$trigger"]').focus();
+  await page.keyboard.press("1");
+  await page.keyboard.press("End");
+  await last.and(page.locator(":focus")).waitFor();
+  const drawn = await page.evaluate(
+    (name) => (window as unknown as Record<string, number>)[name],
+    `cards at s${STEPS - 1}`,
+  );
+  expect(drawn).toBeLessThan(STEPS);
+  await eventually(async () => (await cards.count()) === STEPS + 1);
+  const { x = -1, y = -1, width = 0 } = (await last.boundingBox()) ?? {};
+  expect(x).toBeGreaterThan(0);
+  expect(x + width).toBeLessThan(1280);
+  expect(y).toBeGreaterThan(0);
+});

@@ -38,7 +38,7 @@ import { type MenuSpot, Overlays } from "./overlays.tsx";
 import type { CanvasEvents, CanvasProps } from "./props.ts";
 import { arrangementOf, sceneOf } from "./scene.ts";
 import { ActionsContext, type CanvasActions, createUi, UiContext, type UiStore } from "./ui.ts";
-import { Far, useFocusStep, useKeepCentred, useStart } from "./view.tsx";
+import { Far, NEAREST, useKeepCentred, useStart, useView } from "./view.tsx";
 import { Zoom } from "./zoom.tsx";
 
 const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNode };
@@ -158,14 +158,14 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const [wantsMap, setWantsMap] = useState<boolean | null>(null);
   const [menu, setMenu] = useState<MenuSpot | null>(null);
   const hasMap = wantsMap ?? (steps.length > LARGE && !isEmbedded);
-  const focusStep = useFocusStep(ui, box);
+  const view = useView({ nodes, bring: drawn.bring, ui, box });
   const cardActions = useCardActions(on, ui);
   const start = useStart(parts, chosen, box);
   const now = useRef({ on, nodes });
   now.current = { on, nodes };
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time that something else is to be shown
   useEffect(() => {
-    if (shown) requestAnimationFrame(() => focusStep(shown.key));
+    if (shown) requestAnimationFrame(() => view.focusStep(shown.key));
   }, [shown?.key, shown?.count]);
   const { select } = parts;
   useEffect(() => select(new Set(chosen === null ? [] : [chosen])), [chosen, select]);
@@ -198,6 +198,11 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const commands: StepCommands = {
     ...on,
     open: (key) => on.open(key),
+    remove(keys) {
+      // With the card its focus would go, and keys be lost until the next one has it.
+      box.current?.focus({ preventScroll: true });
+      on.remove(keys);
+    },
     connectFrom(key) {
       const from = nextWayOut(steps, props.actions, key, ui.get().from);
       ui.set({ from });
@@ -224,7 +229,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
       commands,
       nameOf,
       say,
-      focusStep,
+      view,
       select,
       nudge(ids, dx, dy) {
         const nudged = nodes.flatMap(({ id, position: { x, y } }) =>
@@ -341,7 +346,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           zoomOnPinch
           preventScrolling={!isEmbedded}
           zoomOnDoubleClick={false}
-          minZoom={0.1}
+          minZoom={NEAREST}
           maxZoom={1.6}
           proOptions={{ hideAttribution: true }}
           aria-label={t("Steps of {name}", { name })}
@@ -350,6 +355,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
           {hasMap && <StepMap />}
           <Zoom
+            onFit={() => view.fit()}
             hasMap={hasMap}
             onMap={() => setWantsMap(!hasMap)}
             onFind={() => setFinding(true)}
@@ -367,10 +373,11 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
         commands={commands}
         mayChange={mayChange}
         isFinding={isFinding}
+        view={view}
         menu={menu}
         onFound={(key) => {
           setFinding(false);
-          if (key !== null) requestAnimationFrame(() => focusStep(key));
+          if (key !== null) requestAnimationFrame(() => view.focusStep(key));
         }}
         onMenuClose={() => setMenu(null)}
       />

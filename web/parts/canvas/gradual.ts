@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { TRIGGER } from "./config.ts";
 import type { FlowEdgeType } from "./edge.tsx";
 import type { CanvasNode } from "./nodes.ts";
@@ -6,7 +6,10 @@ import type { CanvasNode } from "./nodes.ts";
 /** Cards that come within one frame: hundreds at once would keep the page waiting for longer than people notice. */
 const AT_ONCE = 16;
 
-/** Nodes and edges to draw now. Where many are new they come a few in each frame, those near the chosen step first. */
+/**
+ * Nodes and edges to draw now. Where many are new they come a few in each frame, those near the chosen step first, and
+ * one before its turn by `bring`, which is null once all are there.
+ */
 export function useGradual(nodes: CanvasNode[], edges: FlowEdgeType[], chosen: string | null) {
   const [known, setKnown] = useState<ReadonlySet<string>>(() => nearest(nodes, chosen));
   const missing = useMemo(() => nodes.filter(({ id }) => !known.has(id)), [nodes, known]);
@@ -15,16 +18,21 @@ export function useGradual(nodes: CanvasNode[], edges: FlowEdgeType[], chosen: s
     const frame = requestAnimationFrame(() => setKnown(new Set([...known, ...nearest(missing, chosen)])));
     return () => cancelAnimationFrame(frame);
   }, [missing, known, chosen]);
+  const bring = useCallback(
+    (key: string) => setKnown((before) => (before.has(key) ? before : new Set([...before, key]))),
+    [],
+  );
   const isWhole = missing.length <= AT_ONCE;
   return useMemo(
     () =>
       isWhole
-        ? { nodes, edges }
+        ? { nodes, edges, bring: null }
         : {
+            bring,
             nodes: nodes.filter(({ id }) => known.has(id)),
             edges: edges.filter(({ source, target }) => known.has(source) && known.has(target)),
           },
-    [nodes, edges, known, isWhole],
+    [nodes, edges, known, isWhole, bring],
   );
 }
 

@@ -9,6 +9,7 @@ import type { CanvasNode } from "./nodes.ts";
 import type { SceneLink } from "./scene.ts";
 import type { StepValue } from "./steps-config.ts";
 import type { UiStore } from "./ui.ts";
+import type { View } from "./view.tsx";
 import { glide } from "./zoom.tsx";
 
 export interface KeyContext {
@@ -26,7 +27,7 @@ export interface KeyContext {
   commands: StepCommands;
   nameOf: (key: string) => string;
   say: (text: string) => void;
-  focusStep: (key: string) => void;
+  view: View;
   select: (ids: ReadonlySet<string>) => void;
   nudge: (ids: ReadonlySet<string>, dx: number, dy: number) => void;
   onConnect: (source: string, target: string) => void;
@@ -77,7 +78,7 @@ function onArrow(event: KeyboardEvent, key: string, on: KeyContext): boolean {
   if (to === null) on.say(t("No step in this direction"));
   else {
     if (event.shiftKey) on.select(new Set([...on.selected, key, to].filter((each) => each !== TRIGGER)));
-    on.focusStep(to);
+    on.view.focusStep(to);
   }
   return true;
 }
@@ -102,14 +103,8 @@ function onDrawing(event: KeyboardEvent, key: string, on: KeyContext): boolean {
 function onView({ key, shiftKey }: KeyboardEvent, on: KeyContext): boolean {
   const { flow } = on;
   if (key === "0") void flow.zoomTo(1, glide());
-  else if (key === "1") void flow.fitView({ padding: 0.1, maxZoom: 1, ...glide() });
-  else if (key === "2")
-    void flow.fitView({
-      nodes: [...on.selected].map((id) => ({ id })),
-      padding: 0.3,
-      maxZoom: 1,
-      ...glide(),
-    });
+  else if (key === "1") on.view.fit();
+  else if (key === "2") on.view.fit(on.selected);
   else if (key === "+" || key === "=") void flow.zoomIn(glide());
   else if (key === "-" || key === "−") void flow.zoomOut(glide());
   else if (key === "/" || key === "F3") on.onFind();
@@ -131,8 +126,8 @@ function onSelection(event: KeyboardEvent, key: string, on: KeyContext): boolean
     if (!next.delete(key) && key !== TRIGGER) next.add(key);
     on.select(next);
     on.say(plural(next.size, { one: "# selected", other: "# selected" }));
-  } else if (event.key === "Home") on.focusStep(TRIGGER);
-  else if (event.key === "End") on.focusStep(on.steps.at(-1)?.key ?? TRIGGER);
+  } else if (event.key === "Home") on.view.focusStep(TRIGGER);
+  else if (event.key === "End") on.view.focusStep(on.steps.at(-1)?.key ?? TRIGGER);
   else return false;
   return true;
 }
@@ -142,7 +137,7 @@ function onCanvasItself(event: KeyboardEvent, on: KeyContext): boolean {
   if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (sideOf(event.key) === undefined && event.key !== "Home" && event.key !== "Enter")
     return onView(event, on);
-  on.focusStep(on.ui.get().tabStop);
+  on.view.focusStep(on.ui.get().tabStop);
   return true;
 }
 

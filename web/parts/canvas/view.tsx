@@ -1,5 +1,5 @@
-import { useReactFlow, useStore } from "@xyflow/react";
-import { type RefObject, useCallback, useEffect } from "react";
+import { getViewportForBounds, useReactFlow, useStore } from "@xyflow/react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef } from "react";
 import { type Arrangement, HEIGHT, WIDTH } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
 import type { FlowEdgeType } from "./edge.tsx";
@@ -9,34 +9,8 @@ import { glide } from "./zoom.tsx";
 
 /** Farther away, cards show their names alone. */
 const FAR = 0.6;
-
-/** Brings a step into view, and gives it the focus. */
-export function useFocusStep(ui: UiStore, box: RefObject<HTMLElement | null>) {
-  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
-  return useCallback(
-    (key: string) => {
-      const node = flow.getNode(key);
-      if (!node) return;
-      ui.set({ tabStop: key });
-      const around = box.current?.getBoundingClientRect();
-      const { x, y } = flow.flowToScreenPosition(node.position);
-      const zoom = flow.getZoom();
-      const isOut =
-        around &&
-        (x < around.left ||
-          y < around.top ||
-          x + WIDTH * zoom > around.right ||
-          y + HEIGHT * zoom > around.bottom);
-      if (isOut)
-        void flow.setCenter(node.position.x + WIDTH / 2, node.position.y + HEIGHT / 2, { zoom, ...glide() });
-      // Where the browser scrolled a hidden part into view it would push the whole canvas aside.
-      box.current
-        ?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"]`)
-        ?.focus({ preventScroll: true });
-    },
-    [flow, ui, box],
-  );
-}
+/** Where the whole is far too large, no nearer than this. */
+export const NEAREST = 0.1;
 
 /** Around all nodes, whether they are drawn yet or not. */
 function boundsOf(nodes: readonly CanvasNode[]) {
@@ -47,6 +21,70 @@ function boundsOf(nodes: readonly CanvasNode[]) {
   const feet = nodes.map(({ height = 0 }, at) => (tops[at] ?? 0) + height);
   return { x, y, width: Math.max(...rights) - x, height: Math.max(...feet) - y };
 }
+
+interface ViewOptions {
+  nodes: readonly CanvasNode[];
+  /** Draws a card now that would come in a later frame; null once all are drawn. */
+  bring: ((key: string) => void) | null;
+  ui: UiStore;
+  box: RefObject<HTMLElement | null>;
+}
+
+/** Most that one waits for a card: one that was just brought is hidden until the library has measured it, and takes no focus. */
+const FRAMES = 30;
+
+/** Ways to steps and around them, whether their cards are drawn yet or not. */
+export function useView({ nodes, bring, ui, box }: ViewOptions) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  const now = useRef({ nodes, bring });
+  now.current = { nodes, bring };
+  return useMemo(() => {
+    const at = (key: string) => now.current.nodes.find(({ id }) => id === key)?.position;
+    const centre = ({ x, y }: { x: number; y: number }, zoom: number) =>
+      void flow.setCenter(x + WIDTH / 2, y + HEIGHT / 2, { zoom, ...glide() });
+    const focus = (key: string, frames: number) => {
+      if (ui.get().tabStop !== key) return; // a later key went on
+      const card = box.current?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"]`);
+      // Where the browser scrolled a hidden part into view it would push the whole canvas aside.
+      card?.focus({ preventScroll: true });
+      if (document.activeElement !== card && frames > 0) requestAnimationFrame(() => focus(key, frames - 1));
+    };
+    return {
+      /** Brings a step into view, and gives it the focus. */
+      focusStep(key: string) {
+        const position = at(key);
+        if (!position) return;
+        ui.set({ tabStop: key });
+        now.current.bring?.(key);
+        const around = box.current?.getBoundingClientRect();
+        const { x, y } = flow.flowToScreenPosition(position);
+        const zoom = flow.getZoom();
+        const isOut =
+          around &&
+          (x < around.left ||
+            y < around.top ||
+            x + WIDTH * zoom > around.right ||
+            y + HEIGHT * zoom > around.bottom);
+        if (isOut) centre(position, zoom);
+        focus(key, now.current.bring ? FRAMES : 0);
+      },
+      show(key: string) {
+        const position = at(key);
+        if (position) centre(position, Math.max(flow.getZoom(), 0.6));
+      },
+      /** All of it, or these alone. */
+      fit(ids?: ReadonlySet<string>) {
+        const { width = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
+        const all = now.current.nodes;
+        const wanted = all.filter(({ id }) => ids?.has(id));
+        const [bounds, padding] = wanted.length > 0 ? [boundsOf(wanted), 0.3] : [boundsOf(all), 0.1];
+        void flow.setViewport(getViewportForBounds(bounds, width, height, NEAREST, 1, padding), glide());
+      },
+    };
+  }, [flow, ui, box]);
+}
+
+export type View = ReturnType<typeof useView>;
 
 /** The whole where that can be read, else its beginning or the step that is chosen. */
 export function useStart(

@@ -6,6 +6,7 @@ const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 export const glide = () => ({ duration: reduced.matches ? 0 : 180 });
 
 interface Props {
+  onFit: () => void;
   hasMap: boolean;
   onMap: () => void;
   onFind: () => void;
@@ -20,7 +21,7 @@ interface Props {
 
 const BUTTON = "grid h-8 min-w-8 place-items-center px-2 text-soft hover:bg-sunken hover:text-ink";
 
-export function Zoom({ hasMap, onMap, onFind, isAcross, onTurn, onTidy, onHelp }: Props) {
+export function Zoom({ onFit, hasMap, onMap, onFind, isAcross, onTurn, onTidy, onHelp }: Props) {
   const Direction = isAcross ? ArrowRight : ArrowDown;
   const flow = useReactFlow();
   const zoom = useStore(({ transform }) => Math.round(transform[2] * 100));
@@ -54,11 +55,7 @@ export function Zoom({ hasMap, onMap, onFind, isAcross, onTurn, onTidy, onHelp }
       >
         +
       </button>
-      <button
-        type="button"
-        className={`${BUTTON} border-l border-line`}
-        onClick={() => void flow.fitView({ padding: 0.1, maxZoom: 1, ...glide() })}
-      >
+      <button type="button" className={`${BUTTON} border-l border-line`} onClick={onFit}>
         <Scan size={14} aria-hidden className="sm:hidden" />
         <span className="max-sm:sr-only">{t("Fit")}</span>
       </button>
