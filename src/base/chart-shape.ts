@@ -2,9 +2,9 @@ import { type Aggregate, type ChartSpec, type Column, isNumeric, type Row } from
 
 interface Series {
   name: string;
-  /** The value of the series column; undefined where columns are the series. */
+  /** Value of the series column. Undefined if columns are the series. */
   part?: unknown;
-  /** One for each label; null where there is no value. */
+  /** One per label. Null if there is no value. */
   values: readonly (number | null)[];
 }
 
@@ -14,20 +14,20 @@ export interface Shaped {
   labels: readonly string[];
   /** The x values behind the labels. */
   keys: readonly unknown[];
-  /** The x values as numbers, where all of them are. */
+  /** The x values as numbers. Null unless all are. */
   numbers: readonly number[] | null;
   series: readonly Series[];
-  /** What a reader should know, such as that not all rows are drawn. */
+  /** Notes for readers, such as that not all rows are drawn. */
   notes: readonly ChartNote[];
 }
 
-/** More points than this can't be told apart. */
+/** More points than this can't be distinguished. */
 const MAX_POINTS = 2000;
 const MAX_SERIES = 12;
 
 const toNumber = (value: unknown): number | null => {
   if (value === null || value === undefined || value === "") return null;
-  const number = Number(value); // decimals and long integers come as text
+  const number = Number(value); // decimals and long integers arrive as text
   return Number.isFinite(number) ? number : null;
 };
 
@@ -57,14 +57,14 @@ export function plotted({ x, y, series }: ChartSpec, columns: readonly Column[])
     .map(({ name }) => name);
 }
 
-/** What of the data a chart leaves out: only so many of its points or series are drawn. */
+/** Part of the data that a chart leaves out because of its limits on points and series. */
 export interface ChartNote {
   of: "points" | "series";
   shown: number;
   total: number;
 }
 
-/** The labels and series of a chart. Rows with the same x and series are combined, by default summed up. */
+/** Computes the labels and series of a chart. Rows with the same x and series are combined, by default summed up. */
 export function shapeChart(spec: ChartSpec, columns: readonly Column[], rows: readonly Row[]): Shaped | null {
   const x = columns.find(({ name }) => name === spec.x)?.name ?? columns[0]?.name;
   const y = plotted(spec, columns);
@@ -140,7 +140,7 @@ function byValue(a: unknown, b: unknown): number {
   return toLabel(a) < toLabel(b) ? -1 : 1;
 }
 
-/** The number of a chart of one number: of the first row, or of all rows if the chart says how to combine them. */
+/** Computes the value of a number chart: from the first row, or from all rows if the chart has an aggregate. */
 export function numberOf(spec: ChartSpec, columns: readonly Column[], rows: readonly Row[]): number | null {
   const column = spec.y?.[0] ?? columns.find(isNumeric)?.name ?? columns[0]?.name;
   if (column === undefined) return null;

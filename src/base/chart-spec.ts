@@ -1,6 +1,6 @@
 import type { JsonObject } from "./json.ts";
 
-/** What a chart may be; the same names as in the API. */
+/** Chart kinds, named as in the API. */
 const CHART_KINDS = ["line", "bar", "area", "scatter", "pie", "number", "table"] as const;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
@@ -26,10 +26,10 @@ export interface ChartSpec {
   goal?: number;
 }
 
-/** A chart as the API gives it: Weir's own description, or a Vega-Lite specification. */
+/** A chart in the API: Weir's own description, or a Vega-Lite specification. */
 export type StoredChart = JsonObject;
 
-/** The chart as Weir's own description; null for a Vega-Lite specification. */
+/** Returns the chart as Weir's own description. Null for a Vega-Lite specification. */
 export const specOf = (chart: StoredChart): ChartSpec | null =>
   CHART_KINDS.some((kind) => kind === chart.kind) ? (chart as unknown as ChartSpec) : null;
 
@@ -45,7 +45,7 @@ export const isNumeric = ({ dataType }: Column): boolean =>
 
 const MAX_SUGGESTED = 6;
 
-/** A chart that fits the columns; null if none of them is numeric. */
+/** Suggests a chart for the columns. Null if none of them is numeric. */
 export function suggestChart(columns: readonly Column[], rowCount: number): ChartSpec | null {
   const numeric = columns.filter(isNumeric);
   const [first] = numeric;

@@ -7,25 +7,25 @@ import { envFor, type ReachablePaths } from "./walls.ts";
 const WATCH_MS = 50;
 /** A process that waits for the CPU on a busy machine gets this many times its limit before it is killed. */
 const WAIT_FACTOR = 4;
-/** What a child says is held here, where nothing else goes on meanwhile. */
+/** The output is held in memory, and blocks other work while it is parsed. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 const NONE: ReachablePaths = { read: [], write: [] };
 
-/** One thing that is done in a process of its own, so that what it is given can hurt nothing else. */
+/** A task that runs in a child process, so that its input can't harm anything else. */
 export interface Chore {
-  /** The hidden subcommand of this program: it reads from standard input and writes to standard output. */
+  /** Hidden subcommand of this program, which reads from standard input and writes to standard output. */
   word: string;
   /** Not counting the time that the process waits for the CPU, if the system reports it. */
   timeoutMs: number;
   maxResidentBytes: number;
-  /** What is said of an input that takes too long or too much memory; ends where `why` goes on. */
+  /** Returns the error for an input that takes too much time or memory. Its message ends with `why`. */
   tooMuch: (why: "too long" | "too much memory") => AppError;
 }
 
 /**
- * Does a chore whose input and answer are JSON by `self`, the command that starts this program, which reaches no files
- * but `paths`. Throws the signal's reason, `tooMuch`, and `internal`.
+ * Runs a chore with JSON as input and output. `self` is the command that starts this program.
+ * The child can reach only the files in `paths`. Throws the signal's reason, `tooMuch`, and `internal`.
  */
 export async function doChore(
   self: readonly string[],
@@ -38,10 +38,10 @@ export async function doChore(
   return JSON.parse(answer.toString());
 }
 
-/** Bytes that are here, or a file of them. */
+/** Bytes in memory, or in a file. */
 export type Piece = Uint8Array | Blob;
 
-/** Does a chore on bytes, which it reads one piece after the other; throws as `doChore` does. */
+/** Runs a chore on bytes, read one piece at a time. Throws like `doChore`. */
 export async function doChoreOnBytes(
   self: readonly string[],
   chore: Chore,
@@ -51,7 +51,7 @@ export async function doChoreOnBytes(
 ): Promise<Buffer> {
   signal.throwIfAborted();
   const spawned = Bun.spawn([...self, chore.word], {
-    // Nothing of ours: no keys, no tokens, no proxies.
+    // Nothing from this process: no keys, no tokens, no proxies.
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", ...envFor(paths) },
     stdin: "pipe",
     stdout: "pipe",
@@ -73,7 +73,7 @@ export async function doChoreOnBytes(
     if (isTooLarge || (isLate && !isWaiting())) spawned.kill("SIGKILL");
   }, WATCH_MS);
   try {
-    // A child that ends early closes its end: how it ended is told below.
+    // A child that fails early closes its input. The failure is reported below.
     const giving = give(spawned.stdin, pieces).catch(() => undefined);
     const answer = await readAll(spawned.stdout);
     if (answer === null) {
@@ -93,7 +93,7 @@ export async function doChoreOnBytes(
   }
 }
 
-/** One piece at a time: what was written is not held here a second time. */
+/** One piece at a time, so that no second copy is in memory. */
 async function give(stdin: Bun.FileSink, pieces: readonly Piece[]): Promise<void> {
   for (const piece of pieces) {
     for await (const bytes of piece instanceof Blob ? piece.stream() : [piece]) {
@@ -104,7 +104,7 @@ async function give(stdin: Bun.FileSink, pieces: readonly Piece[]): Promise<void
   await stdin.end();
 }
 
-/** Null for what is longer than an answer may be. */
+/** Null if it exceeds the maximum size. */
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<Buffer | null> {
   const pieces: Uint8Array[] = [];
   let size = 0;

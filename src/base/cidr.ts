@@ -1,20 +1,20 @@
 import { isIP } from "node:net";
 
-/** A block of addresses; a single address is a block of one. */
+/** A range of addresses. A single address is a range of one. */
 export interface Cidr {
   readonly family: 4 | 6;
-  /** Bits that are the same in the whole block. */
+  /** Number of bits that are the same in the whole range. */
   readonly prefix: number;
-  /** The block's lowest address. */
+  /** The lowest address of the range. */
   readonly first: bigint;
 }
 
 const WIDTH = { 4: 32, 6: 128 } as const;
 
 /**
- * Reads `10.0.0.0/8`, `fd00::/8` or a single address; null for anything else.
+ * Parses `10.0.0.0/8`, `fd00::/8` or a single address. Null for anything else.
  *
- * Bits beyond the prefix are ignored. A range of IPv4-mapped addresses is the IPv4 range.
+ * Ignores bits beyond the prefix. A range of IPv4-mapped addresses becomes the IPv4 range.
  */
 export function parseCidr(text: string): Cidr | null {
   const match = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text.trim());
@@ -30,15 +30,15 @@ export function parseCidr(text: string): Cidr | null {
   return block(address.family, address.first, prefix);
 }
 
-/** Whether `address` lies in `range`; an IPv4-mapped address (`::ffff:1.2.3.4`) counts as the IPv4 one. */
+/** Returns whether `address` is in `range`. An IPv4-mapped address (`::ffff:1.2.3.4`) counts as the IPv4 one. */
 export function contains(range: Cidr, address: string): boolean {
   const found = parseAddress(address);
   return found !== null && within(range, found);
 }
 
 /**
- * Whose tries count together: the address itself, or the /64 of an IPv6 one, of which a single line has all. Text that
- * is no address stays as it is.
+ * Returns what attempts are counted by: the address itself, or the /64 of an IPv6 one,
+ * since one connection has a whole /64. Text that isn't an address is returned unchanged.
  */
 export function sourceOf(address: string): string {
   const found = parseAddress(address);
@@ -46,10 +46,10 @@ export function sourceOf(address: string): string {
 }
 
 /**
- * Whether `address` is one of the public internet; false for text that is not a valid URL.
+ * Returns whether `address` is on the public internet. False for text that isn't a valid address.
  *
- * The list is that of the IANA special-purpose registries. IPv4-mapped and IPv4-compatible addresses
- * are judged by the IPv4 address inside; NAT64, 6to4 and Teredo are never public, whatever they carry.
+ * The list follows the IANA special-purpose registries. IPv4-mapped and IPv4-compatible addresses are judged by the
+ * IPv4 address in them. NAT64, 6to4 and Teredo are never public, whatever they contain.
  */
 export function isPublic(address: string): boolean {
   const found = parseAddress(address);
@@ -59,18 +59,18 @@ export function isPublic(address: string): boolean {
   return within(GLOBAL_UNICAST, found) && !DENIED_6.some((range) => within(range, found));
 }
 
-/** The IPv4 addresses that an IPv6 address leads to: IPv4-compatible, NAT64, 6to4, and Teredo's server and client. */
+/** Returns the IPv4 addresses in an IPv6 address: IPv4-compatible, NAT64, 6to4, and Teredo's server and client. */
 export function embedded(address: string): string[] {
   const found = parseAddress(address);
   if (found?.family !== 6) return [];
-  // :: and ::1 are addresses of their own.
+  // :: and ::1 aren't IPv4-compatible addresses.
   if (within(NAT64, found) || (within(COMPATIBLE, found) && found.first > 1n)) return [dotted(found.first)];
   if (within(SIX_TO_FOUR, found)) return [dotted(found.first >> 80n)];
   if (within(TEREDO, found)) return [dotted(found.first >> 64n), dotted(~found.first)];
   return [];
 }
 
-/** One address as a block of one, IPv4-mapped ones as IPv4; null for text that is none or that has a zone. */
+/** Parses one address, IPv4-mapped ones as IPv4. Null for other text, and for an address with a zone. */
 function parseAddress(text: string): Cidr | null {
   const family = text.includes("%") ? 0 : isIP(text);
   if (family === 4) return block(4, dottedValue(text), 32);
@@ -111,7 +111,7 @@ const COMPATIBLE = block(6, 0n, 96);
 const NAT64 = block(6, groupsValue("64:ff9b::"), 96);
 const SIX_TO_FOUR = block(6, groupsValue("2002::"), 16);
 const TEREDO = block(6, groupsValue("2001::"), 32);
-/** Nothing outside of it is handed out: ULA, link-local, multicast, 64:ff9b::/16, 100::/64, 5f00::/16 lie there. */
+/** The only allocated range. ULA, link-local, multicast, 64:ff9b::/16, 100::/64 and 5f00::/16 are outside it. */
 const GLOBAL_UNICAST = block(6, groupsValue("2000::"), 3);
 
 const DENIED_4 = [
@@ -119,7 +119,7 @@ const DENIED_4 = [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
   ["127.0.0.0", 8],
-  ["168.63.129.16", 32], // Azure's wire server: it looks public and answers inside of a machine only
+  ["168.63.129.16", 32], // Azure's WireServer: looks public, but is reachable only from inside a machine
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],

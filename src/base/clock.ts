@@ -1,18 +1,18 @@
 import { isRealDay } from "./real-day.ts";
 
-/** The only place where time is read, so that tests can turn it by hand. */
+/** The only place that reads the time, so that tests can control it. */
 export interface Clock {
-  /** Wall time, for people and for rows. */
+  /** Wall time, for people and for stored rows. */
   now(): Date;
-  /** Milliseconds that never jump back, for leases and limits. */
+  /** Milliseconds that never go back, for leases and limits. */
   monotonic(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts. */
+  /** Resolves after `ms`, or immediately when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** As `sleep`, for the most that work under way may take: a test that shortens rests leaves limits alone. */
+  /** Like `sleep`, for time limits. A test that shortens pauses doesn't shorten limits. */
   limit(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest delay that a JavaScript timer keeps; a longer one fires at once. */
+/** The longest delay of a JavaScript timer. Longer ones fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
@@ -34,9 +34,9 @@ export const systemClock: Clock = {
   limit: sleep,
 };
 
-/** A clock whose wall time is corrected while it goes; what is monotonic stays as it is. */
+/** A clock whose wall time can be corrected. Monotonic time isn't affected. */
 export interface CorrectableClock extends Clock {
-  /** From now on the wall time is so many milliseconds ahead of the machine's own. */
+  /** Sets how many milliseconds the wall time is ahead of the machine's clock. */
   correct(aheadMs: number): void;
   readonly aheadMs: number;
 }
@@ -57,7 +57,7 @@ export function correctable(own: Clock): CorrectableClock {
   };
 }
 
-/** Counts the time that this thread has had the processor. */
+/** Measures the CPU time of this thread. */
 export const processorClock: Clock = {
   ...systemClock,
   monotonic() {
@@ -66,17 +66,17 @@ export const processorClock: Clock = {
   },
 };
 
-/** Seconds from one instant to another, to the millisecond; null where one is missing. */
+/** Seconds between two times, with milliseconds. Null if one is missing. */
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;
 
-/** What names its zone, and days, months and years alone, which JavaScript takes for UTC by itself. */
+/** Times with a zone, and bare dates, months and years, which JavaScript reads as UTC. */
 const ZONED =
   /^\d{4}(?:-\d\d){0,2}$|(?:\d ?Z|\b(?:UTC?|GMT|[ECMP][SD]T)|(?::\d\d(?:\.\d+)?|UTC|GMT) ?[+-]\d\d:?\d\d)(?: \([^)]*\))?$/i;
 
 /**
- * The instant that somebody else's text tells, ISO 8601 in UTC; null where it tells none. One without a zone is taken
- * for UTC: where this machine is has nothing to do with it.
+ * Parses a time from external text to ISO 8601 in UTC. Null if it is invalid.
+ * A time without a zone is taken as UTC, so that the machine's zone doesn't matter.
  */
 export function parseInstant(text: string): string | null {
   const day = /^\s*(\d{4}-\d\d-\d\d)/.exec(text)?.[1];
@@ -87,10 +87,10 @@ export function parseInstant(text: string): string | null {
   return new Date(ZONED.test(text.trim()) ? ms : ms - at.getTimezoneOffset() * 60_000).toISOString();
 }
 
-/** The last instant that was written out: hot paths ask many times within one millisecond. */
+/** The last formatted time, since hot paths ask many times per millisecond. */
 let last = { ms: Number.NaN, text: "" };
 
-/** The instant `offsetMs` from now, ISO 8601 in UTC with milliseconds. */
+/** Returns the time `offsetMs` from now, ISO 8601 in UTC with milliseconds. */
 export function timestamp(clock: Clock, offsetMs = 0): string {
   const ms = clock.now().getTime() + offsetMs;
   if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
@@ -98,8 +98,8 @@ export function timestamp(clock: Clock, offsetMs = 0): string {
 }
 
 /**
- * The present instant, or the millisecond after `before` where that is later. Changes of one thing are told apart by
- * when they were made, so no two may be of the same millisecond, nor a later one earlier by a clock that was set back.
+ * Returns the current time, or the millisecond after `before` if that is later.
+ * Times distinguish the changes of one resource, so they must increase even if the clock is set back.
  */
 export function timestampAfter(clock: Clock, before: string): string {
   const now = timestamp(clock);

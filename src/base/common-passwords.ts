@@ -7,10 +7,10 @@ const common = (): ReadonlySet<string> => {
   return words;
 };
 
-/** So many characters more leave a common password as easy to guess. */
+/** A common password with this many additional characters is still easy to guess. */
 const GUESSABLE_CHARACTERS = 4;
 
-/** A short text or a common password, said again and again. */
+/** Returns whether text repeats a short text or a common password. */
 function isRepetition(text: string): boolean {
   const unit = text.slice(0, (text + text).indexOf(text, 1));
   return unit.length < text.length && (unit.length <= GUESSABLE_CHARACTERS || common().has(unit));
@@ -23,8 +23,8 @@ const isSimplePadding = (text: string) =>
   text.length <= GUESSABLE_CHARACTERS || isRepetition(text) || isSequence(text) || common().has(text);
 
 /**
- * True for one of the 10,000 commonest passwords in either case, for one with a simple padding of digits and signs
- * around it (`Password1234`), and for what only repeats itself or counts.
+ * Returns whether a password is easy to guess: one of the 10,000 most common ones in any case,
+ * one padded with a few digits or symbols (`Password1234`), a repetition or a sequence.
  */
 export function isCommonPassword(password: string): boolean {
   const text = password.toLowerCase();

@@ -7,18 +7,18 @@ import { ExpressionTooLong } from "./expression/too-long.ts";
 import { nameOf } from "./expression/value.ts";
 import type { Scope } from "./template.ts";
 
-/** The most time that one condition may take, and all of those together that are decided in one go. */
+/** Time limit for one condition, and for all conditions that are evaluated together. */
 export const MAX_CONDITIONS_MS = LARGE_CONDITION.ms;
-/** While everybody else waits; what takes more is decided in a child. */
+/** Limits in the server's main thread. Conditions that exceed them are evaluated in a child process. */
 const HERE = { ...SMALL, ms: 20 };
 
-/** Conditions that took more than there is while everybody else waits. */
+/** Conditions that exceeded the limits of the main thread. */
 const slow = new WeakSet<Expression>();
 
-/** For conditions that are decided in one go while everybody else waits: together they may take as much as one. */
+/** Returns the shared budget of conditions that are evaluated together in the main thread. It equals that of one. */
 export const openBudgetHere = (): Budget => new Budget(HERE);
 
-/** Why `text` is no condition, in one sentence; null where it is one. Names and types are not looked at. */
+/** Returns why `text` isn't a valid condition, in one sentence. Null if it is. Doesn't check names and types. */
 export function conditionFault(text: string): string | null {
   if (text.trim() === "") return "A condition can't be empty.";
   try {
@@ -30,18 +30,18 @@ export function conditionFault(text: string): string | null {
   }
 }
 
-/** That a condition is written like a template, as people do who know only those; null where it isn't. */
+/** Returns the fault of a condition that is written as a template. Null if it isn't. */
 function bracesIn(text: string): string | null {
   const bare = text.replace(/\{\{(.*?)\}\}/gs, (_, inner: string) => inner.trim());
   return bare === text ? null : `write it without braces, as in ${bare.slice(0, 200)}`;
 }
 
 /**
- * Whether a condition, written in CEL (https://cel.dev), holds for `scope`. JSON numbers compare and
- * calculate with whole and broken numbers alike; `matches` takes linear time.
+ * Evaluates a condition in CEL (https://cel.dev). Integers and other JSON numbers can be mixed.
+ * `matches` takes linear time.
  *
- * Throws `condition_error` where it can't be read, names a field that is not there (`has(payload.x)` asks), or gives
- * something else than true or false; `ExpressionTooLong` where the budget is used up.
+ * Throws `condition_error` if it is invalid, uses a missing field (check with `has(payload.x)`), or isn't a boolean,
+ * and `ExpressionTooLong` if it exceeds the budget.
  */
 export function holds(text: string, scope: Scope, budget: Budget): boolean {
   const fault = conditionFault(text);

@@ -1,4 +1,4 @@
-/** A setting that stops the start, or a file of ours that can't be used, in one sentence. */
+/** A setting that prevents the start, or one of Weir's files that can't be used, in one sentence. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { implied, optional } from "./shape.ts";
 
-/** When something is due: a cron expression, and the time zone that it is in. */
+/** A schedule: a cron expression and its time zone. */
 export const CRON = {
   cron: Type.String({
     minLength: 1,

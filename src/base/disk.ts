@@ -1,11 +1,11 @@
 import { open } from "node:fs/promises";
 import { AppError } from "./errors.ts";
 
-/** What the system calls an error, such as `ENOENT`; empty for errors that are not the system's. */
+/** Returns the system's error code, such as `ENOENT`. Empty for other errors. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";
 
-/** A file system's own word for having no room left, as an error that people can act on; null for anything else. */
+/** Returns an actionable error if the disk is full. Null for any other error. */
 export function diskFull(
   error: unknown,
   message = "The disk is full. Free up space and try again.",
@@ -15,7 +15,7 @@ export function diskFull(
     : null;
 }
 
-/** Waits until the disk has the names of what a folder holds. */
+/** Syncs a directory, so that the names of its files are on disk. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {

@@ -7,24 +7,24 @@ import { openProxyRule } from "./egress-proxy.ts";
 import { AppError } from "./errors.ts";
 
 export interface EgressOptions {
-  /** CIDR ranges, addresses and host names that may be reached although they are private, each with an optional `:port`. */
+  /** Private CIDR ranges, addresses and host names that are allowed, each with an optional `:port`. */
   allow: readonly string[];
-  /** Where we listen ourselves; always refused. Null while we don't listen. */
+  /** Where this server listens, which is always blocked. Null while it doesn't listen. */
   self: () => { address: string; port: number } | null;
-  /** What Weir itself uses; refused whatever `allow` says. */
+  /** Services that Weir itself uses. Blocked regardless of `allow`. */
   own?: readonly OwnService[];
   clock?: Clock;
-  /** `http(s)://user:password@host:port` that HTTP goes by; see `egress-proxy`. */
+  /** HTTP proxy, as `http(s)://user:password@host:port`. See `egress-proxy`. */
   proxy?: string | null;
-  /** True for the way to a service of Weir's own. */
+  /** True for connections to Weir's own services. */
   isOwn?: boolean;
-  /** The certificates that are trusted, as PEM; those of the runtime by default. */
+  /** Trusted certificates as PEM. Default: the runtime's. */
   ca?: string | undefined;
-  /** All addresses of a name; the system's resolver by default. */
+  /** Resolves all addresses of a name. Default: the system's resolver. */
   resolve?: (host: string) => Promise<string[]>;
 }
 
-/** The way out to a service of Weir's own; an address that the operator has set may be private. */
+/** Egress options for a service of Weir's own. An address set by the operator can be private. */
 export function toOwn(options: EgressOptions, address: string | null): EgressOptions {
   if (address === null) return { ...options, own: [], isOwn: true };
   const url = new URL(address);
@@ -32,39 +32,39 @@ export function toOwn(options: EgressOptions, address: string | null): EgressOpt
   return { ...options, own: [], isOwn: true, allow: [...options.allow, `${url.hostname}:${port}`] };
 }
 
-/** Decides which addresses may be connected to. */
+/** Decides which addresses can be connected to. */
 export interface Gate {
   /**
-   * The addresses of `host`, IPv4 first, each of them checked; `host` is as `URL` writes it, without brackets. A promise
-   * only where something has to be asked for.
+   * Resolves and checks all addresses of `host`, IPv4 first. `host` is as in a URL, without brackets.
+   * Returns a promise only if something must be looked up.
    *
-   * Throws `egress_blocked` where one of them is refused, `upstream` where there is none, and the signal's reason.
+   * Throws `egress_blocked` if one is blocked, `upstream` if there is none, and the signal's reason.
    */
   admit(host: string, port: number, signal?: AbortSignal): Addresses | Promise<Addresses>;
-  /** Throws `egress_blocked` for what is Weir's own, seen from the machine at the address `via`. */
+  /** Throws `egress_blocked` if the machine at the address `via` would connect to a service of Weir's own. */
   refuseOwn(host: string, port: number, via: string): Promise<void>;
-  /** The proxy that a request to `host` goes by; null where it is connected to directly. Throws `egress_blocked`. */
+  /** Returns the proxy for requests to `host`. Null for a direct connection. Throws `egress_blocked`. */
   proxyFor(host: string, port: number): Promise<string | null> | null;
 }
 
 type Addresses = readonly [string, ...string[]];
 
 interface Rule {
-  /** A range, or a name in lower case. */
+  /** A range, or a name in lowercase. */
   target: Cidr | string;
   port: number | null;
 }
 
-/** A name is asked for again after this long. What was connected to is what was checked, cached or not. */
+/** How long DNS answers are cached. Connections always go to the checked address, cached or not. */
 const ANSWER_MS = 5_000;
 const MAX_ANSWERS = 1_000;
 
-/** Throws `bad_request` with a sentence for an entry of `allow` that can't be read. */
+/** Throws `bad_request` if an entry of `allow` is invalid. */
 export function openGate(options: EgressOptions): Gate {
   const rules = options.allow.map(parseRule);
   const answers = openAnswers(options.resolve ?? systemResolve, options.clock ?? systemClock);
 
-  /** What the rules alone say, which never change: one receiver is asked for many times. */
+  /** Results of the rules alone, which never change. The same receiver is checked many times. */
   const verdicts = new Map<string, boolean>();
   const isPermitted = (host: string, port: number, address: string): boolean => {
     const key = `${host} ${port} ${address}`;
@@ -108,7 +108,7 @@ export function openGate(options: EgressOptions): Gate {
 
     async refuseOwn(host, port, via) {
       if (isPublic(via)) return;
-      const found = isIP(host) ? [host] : await answers.of(host).catch((): string[] => []); // known there alone
+      const found = isIP(host) ? [host] : await answers.of(host).catch((): string[] => []); // known only there
       const isThere = found.some(isLoopback);
       const addresses = isThere ? [via] : found;
       const service = await own.find(isThere ? via : host, port, addresses);
@@ -133,7 +133,7 @@ function inOrder(host: string, addresses: readonly string[]): Addresses {
   return [first, ...others];
 }
 
-/** An allowed NAT64 or 6to4 range doesn't open the private IPv4 addresses behind it. */
+/** Allowing a NAT64 or 6to4 range doesn't allow the private IPv4 addresses in it. */
 const inRanges = (named: Rule[], known: Rule[], address: string): boolean =>
   named.length > 0 &&
   embedded(address).every((inner) => isPublic(inner) || known.some((rule) => matches(rule.target, inner)));
@@ -149,7 +149,7 @@ function blocked(host: string, port: number, address: string): AppError {
   );
 }
 
-/** Which service it is says nothing: the address may have been guessed. */
+/** Doesn't say which service it is, since the address may have been guessed. */
 function ownBlocked(host: string, port: number, address: string): AppError {
   return new AppError(
     "egress_blocked",
@@ -180,7 +180,7 @@ function parseRule(text: string): Rule {
   return { target, port: number };
 }
 
-/** An IPv6 range without brackets is no host with a port. */
+/** An IPv6 range without brackets isn't a host with a port. */
 const whole = (text: string): string => (parseCidr(text)?.family === 6 ? `[${text.trim()}]` : text.trim());
 
 function parseName(text: string): string | null {
@@ -190,17 +190,17 @@ function parseName(text: string): string | null {
   return isIP(name) ? null : name;
 }
 
-/** The host of a URL without brackets and the root's dot, which are no part of a name. */
+/** Host of a URL, without brackets and the trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$|\.$/g, "");
 
-/** An entry of `allow` that opens more than somebody can have meant. */
+/** An entry of `allow` that is probably wider than intended. */
 export interface WideEntry {
   entry: string;
-  /** The setting whose service it covers, which stays refused; null where it is a wide range. */
+  /** The setting whose service it covers, which stays blocked. Null for a wide range. */
   covers: string | null;
 }
 
-/** The wide ranges in `allow`, and what covers a service of Weir's own. */
+/** Returns wide ranges in `allow`, and entries that cover a service of Weir's own. */
 export async function wideEntries(options: EgressOptions): Promise<WideEntry[]> {
   const resolve = options.resolve ?? systemResolve;
   const services = await Promise.all(
@@ -221,7 +221,7 @@ export async function wideEntries(options: EgressOptions): Promise<WideEntry[]> 
   });
 }
 
-/** What an operator is told of it. */
+/** Warning for the operator. */
 export const wideText = ({ entry, covers }: WideEntry): string =>
   covers === null
     ? `WEIR_EGRESS_ALLOW includes ${entry}, which lets every action reach whatever this machine can reach. List only the hosts you need, such as db.internal:5432.`
@@ -237,7 +237,7 @@ interface Answer {
   found: string[] | null;
 }
 
-/** Keeps answers for a moment, so that many requests to one host ask once. */
+/** Caches answers briefly, so that many requests to one host resolve it once. */
 function openAnswers(resolve: (host: string) => Promise<string[]>, clock: Clock) {
   const kept = new Map<string, Answer>();
   const fresh = (host: string): Answer | undefined => {
@@ -264,7 +264,7 @@ function openAnswers(resolve: (host: string) => Promise<string[]>, clock: Clock)
   };
   return {
     of: (host: string): Promise<string[]> => fresh(host)?.addresses ?? ask(host),
-    /** What is known without asking; null for nothing. */
+    /** Returns cached addresses. Null if there are none. */
     known: (host: string): readonly string[] | null => fresh(host)?.found ?? null,
   };
 }
@@ -278,7 +278,7 @@ function lookupFailed(host: string, cause: unknown): AppError {
   return new AppError("upstream", message, { retryable: true, cause });
 }
 
-/** What `work` gives, unless `signal` aborts first; then its reason is thrown. */
+/** Returns the result of `work`. Throws the signal's reason if `signal` aborts first. */
 function raced<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {

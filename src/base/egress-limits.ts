@@ -1,30 +1,30 @@
 import { AppError } from "./errors.ts";
 
-/** In milliseconds; 0 is no limit. */
+/** In milliseconds. 0 means no limit. */
 export interface Limits {
-  /** Of the whole exchange. */
+  /** Limit for the whole exchange. */
   timeoutMs: number;
-  /** Between two pieces of what the other side sends. */
+  /** Limit between two chunks from the other side. */
   idleMs: number;
 }
 
-/** The longest delay that a JavaScript timer keeps; a longer one fires at once. */
+/** The longest delay of a JavaScript timer. Longer ones fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 /**
- * The end of an exchange: the caller's signal or the time that it may take. The network takes real time, so these are
- * real timers and no `Clock`.
+ * Time limits of an exchange, combined with the caller's signal.
+ * Uses real timers instead of a `Clock`, since the network takes real time.
  */
 export class Deadline {
   /** Aborts with the caller's reason or with a `timeout`. */
   readonly signal: AbortSignal;
-  /** True where the other side may not be silent for long. */
+  /** True if there is a limit on silence. */
   readonly isIdleLimited: boolean;
   readonly #controller = new AbortController();
   readonly #limits: Limits;
   readonly #name: string;
   readonly #timer: Timer | undefined;
-  /** All that the caller's signal ends. */
+  /** All deadlines with the same signal. */
   readonly #together: Set<Deadline> | null;
 
   constructor(signal: AbortSignal | undefined, limits: Limits, name: string) {
@@ -42,7 +42,7 @@ export class Deadline {
     this.#controller.abort(reason);
   }
 
-  /** Does a wait for the other side, which has to send something before the idle limit. */
+  /** Awaits data from the other side, with the limit on silence. */
   hear<T>(wait: Promise<T>): Promise<T> {
     if (!this.isIdleLimited) return wait;
     const { idleMs } = this.#limits;
@@ -50,7 +50,7 @@ export class Deadline {
     return wait.finally(() => clearTimeout(idle));
   }
 
-  /** Lets go of timer and listener; to be called when the exchange is over. */
+  /** Releases the timer and the listener. Call it when the exchange is over. */
   close(): void {
     clearTimeout(this.#timer);
     this.#together?.delete(this);
@@ -68,7 +68,7 @@ type Timer = ReturnType<typeof setTimeout>;
 
 const deadlinesBySignal = new WeakMap<AbortSignal, Set<Deadline>>();
 
-/** What is to be ended by a signal: it is listened to once, however many exchanges it stands over. */
+/** Deadlines that a signal ends. One listener serves all exchanges of a signal. */
 function deadlinesOf(signal: AbortSignal): Set<Deadline> {
   const known = deadlinesBySignal.get(signal);
   if (known) return known;
@@ -81,7 +81,7 @@ function deadlinesOf(signal: AbortSignal): Set<Deadline> {
   return deadlines;
 }
 
-/** A body's bytes, under the deadline, with failures told by `explain`; reads only when asked. */
+/** Wraps a body with the deadline and with errors from `explain`. Reads only on demand. */
 export function watchBody(
   body: ReadableStream<Uint8Array> | null,
   deadline: Deadline,
@@ -112,7 +112,7 @@ export function watchBody(
   );
 }
 
-/** Reads until there is more than `maxBytes`, then lets the rest go. */
+/** Reads until there are more than `maxBytes`, then cancels the rest. */
 export async function readAtMost(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -137,10 +137,10 @@ export async function readAtMost(
   return { bytes, truncated };
 }
 
-/** Host and port as in the Host header, without the root's dot. */
+/** Host and port as in the Host header, without a trailing dot. */
 export const nameOf = (url: URL): string => url.host.replace(/\.(?=:\d+$|$)/, "");
 
-/** What went wrong on the way to `url`, by the codes of Bun's `fetch`. */
+/** Translates error codes of Bun's `fetch` for a request to `url`. */
 export function failureOf(error: unknown, url: URL): unknown {
   if (error instanceof AppError) return error;
   const name = nameOf(url);

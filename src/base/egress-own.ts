@@ -4,36 +4,36 @@ import { type Cidr, contains, embedded, isPublic, parseCidr } from "./cidr.ts";
 
 /** A host and port that Weir itself uses, such as its database. */
 export interface OwnService {
-  /** The setting that names it. */
+  /** Name of its setting. */
   setting: string;
   /** Without brackets. */
   host: string;
   port: number;
-  /** True where it is refused at a public address, too: being reached from here may be all that it asks for. */
+  /** True if it is blocked at public addresses too, since it may trust any connection from this host. */
   isAlways: boolean;
 }
 
-/** Throws what a lookup throws. */
+/** Throws what the resolver throws. */
 type Resolve = (host: string) => Promise<string[]>;
 
-/** Which address belongs to a service of Weir's own. */
+/** Finds the service of Weir's own that has an address. */
 export interface OwnAddresses {
-  /** False where nothing at this port can be one. */
+  /** False if no service has this port. */
   mayBeAt(port: number): boolean;
   find(host: string, port: number, addresses: readonly string[]): Promise<OwnService | null>;
 }
 
-/** More than any name has; of one whose addresses change all the time the oldest go. */
+/** More addresses than any name has. If they keep changing, the oldest are dropped. */
 const MAX_KNOWN = 100;
 
-/** Compares by address and port. Addresses that a name once had still count, as when the resolver fails. */
+/** Compares by address and port. Earlier addresses of a name still count, for example if the resolver fails. */
 export function openOwnAddresses(services: readonly OwnService[], resolve: Resolve): OwnAddresses {
   const known = new Map<string, Set<string>>();
   const addressesOf = async (host: string): Promise<readonly string[]> => {
     if (isIP(host)) return [host];
     const all = known.get(host) ?? new Set<string>();
     known.set(host, all);
-    const found = await resolve(host).catch((): string[] => []); // what it was before still counts
+    const found = await resolve(host).catch((): string[] => []); // earlier addresses still count
     for (const address of found) {
       all.delete(address);
       all.add(address);
@@ -60,17 +60,17 @@ export function openOwnAddresses(services: readonly OwnService[], resolve: Resol
   };
 }
 
-/** Every address of this machine leads to what listens on one of them: most services listen on all. */
+/** Any address of this machine reaches a service on another one of its addresses, since most listen on all. */
 const leadsTo = (own: readonly string[], address: string): boolean =>
   [address, ...embedded(address)].some(
     (one) => isOneOf(own, one) || (own.some(isOfThisMachine) && isOfThisMachine(one)),
   );
 
 const LOOPBACK = ["127.0.0.0/8", "::1"];
-/** Connecting to them reaches loopback. */
+/** Connecting to these reaches loopback. */
 const UNSPECIFIED = ["0.0.0.0", "::"];
 
-/** Whether whoever connects to it connects to itself. */
+/** Returns whether connecting to the address reaches the connecting machine itself. */
 export const isLoopback = (address: string): boolean =>
   [address, ...embedded(address)].some((one) => isOneOf([...LOOPBACK, ...UNSPECIFIED], one));
 
@@ -87,7 +87,7 @@ function isOfThisMachine(address: string): boolean {
   return isOneOf(own, address);
 }
 
-/** Whether something at `address` and `port` is this server. */
+/** Returns whether `address` and `port` lead to this server. */
 export function isSelf(
   self: { address: string; port: number } | null,
   address: string,
@@ -102,8 +102,8 @@ export function isSelf(
   );
 }
 
-/** A range of so many bits or fewer holds more than somebody's own network. */
+/** Ranges with a prefix this short or shorter are larger than any private network. */
 const WIDE_BITS = { 4: 8, 6: 16 } as const;
 
-/** Whether a range is so wide that nobody can have meant all of it. */
+/** Returns whether a range is probably wider than intended. */
 export const isWide = (range: Cidr): boolean => range.prefix <= WIDE_BITS[range.family];

@@ -2,26 +2,26 @@ import { isIP } from "node:net";
 import { isPublic } from "./cidr.ts";
 import type { EgressOptions } from "./egress-gate.ts";
 
-/** Names that lead to this machine or its own network, whoever resolves them. */
+/** Names that always lead to this machine or its local network. */
 const LOCAL = /^localhost$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
 
 interface Means {
-  /** Whether an entry of `allow` names this host and port. */
+  /** Returns whether an entry of `allow` names this host and port. */
   isNamed: (host: string, port: number) => boolean;
-  /** The addresses that this machine knows. */
+  /** Resolves a name on this machine. */
   resolve: (host: string) => Promise<string[]>;
   refuse: (host: string, port: number) => Error;
   refuseOwn: (host: string, port: number) => Error;
 }
 
 /**
- * Decides what goes by the proxy, which resolves the names and has rules of its own for addresses: everything but private
- * addresses and what `allow` names. Names of this machine's own network, and of services that Weir itself uses, are
- * refused here. Gives false for what is connected to directly, and checked as it is without a proxy.
+ * Returns a function that decides whether a host is reached by the proxy, which resolves names and has
+ * rules of its own: all except private addresses and what `allow` names. Names of the local network,
+ * and of services that Weir itself uses, are blocked here. False means a direct connection, checked as without a proxy.
  */
 export function openProxyRule({ own = [], isOwn = false }: EgressOptions, means: Means) {
   const isKnownPublic = async (host: string) => {
-    const addresses = await means.resolve(host).catch((): string[] => []); // the proxy may know more
+    const addresses = await means.resolve(host).catch((): string[] => []); // the proxy may resolve more names
     return addresses.length > 0 && addresses.every(isPublic);
   };
   return async (host: string, port: number): Promise<boolean> => {

@@ -1,7 +1,7 @@
 /**
- * Starts the HTTP client's thread, by a call that leads nowhere. It is started with the first call otherwise, and where
- * no descriptor is left then, the process ends.
+ * Starts the HTTP client's thread with a call that fails.
+ * Otherwise the first real call starts it, and the process crashes if no file descriptor is left then.
  */
 export async function startHttpClient(): Promise<void> {
-  await fetch("http://nowhere/", { unix: "/dev/null/nowhere" }).catch(() => undefined); // it can't be reached
+  await fetch("http://nowhere/", { unix: "/dev/null/nowhere" }).catch(() => undefined); // can't be reached
 }

@@ -3,17 +3,17 @@ import { hostOf } from "./egress-gate.ts";
 import { nameOf } from "./egress-limits.ts";
 import { AppError } from "./errors.ts";
 
-/** An address, and what it is read for. */
+/** A parsed URL. */
 export interface Target {
   url: URL;
-  /** As people read it and as the Host header has it. */
+  /** For people and the Host header. */
   name: string;
-  /** As `URL` writes it, without brackets. */
+  /** As in a URL, without brackets. */
   host: string;
   port: number;
-  /** With the name for SNI. */
+  /** TLS options with the name for SNI. */
   tls: { serverName?: string };
-  /** What is connected to, by the address. */
+  /** URLs to connect to, by address. */
   pins: Map<string, string>;
 }
 
@@ -29,7 +29,7 @@ export function targetOf(url: URL): Target {
   };
 }
 
-/** Read once each: some are sent to thousands of times. */
+/** Parsed once each, since some get thousands of requests. */
 const targets = new Map<string, Target>();
 const MAX_TARGETS = 1_000;
 const MAX_PINS = 10;
@@ -43,7 +43,7 @@ export function readTarget(text: string): Target {
   return target;
 }
 
-/** The URL with the address instead of the name, without the part that is not sent. */
+/** Returns the URL with the address instead of the name, and without the fragment. */
 export function pinned({ url, host, pins }: Target, address: string): string {
   const known = pins.get(address);
   if (known !== undefined) return known;
@@ -55,7 +55,7 @@ export function pinned({ url, host, pins }: Target, address: string): string {
   return pin.href;
 }
 
-/** The message says no more of the address than its host, as the rest may be secret. */
+/** The message contains only the host, since the rest of the URL may be secret. */
 export function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (url === null) {

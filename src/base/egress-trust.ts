@@ -1,4 +1,4 @@
-/** `fetch` for a library of Weir's own services, which trusts the certificates of `ca` alone. */
+/** `fetch` for the client library of one of Weir's own services. Trusts only the certificates in `ca`. */
 export const trustingFetch =
   (ca: string) =>
   (request: Request): Promise<Response> =>

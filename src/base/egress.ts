@@ -6,57 +6,57 @@ import { AppError } from "./errors.ts";
 
 export type { EgressOptions };
 
-/** One outgoing request; the address is checked and pinned, redirects are followed by hand. */
+/** An outgoing request. Its address is checked and pinned, redirects are followed manually. */
 export interface EgressRequest {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** Passed on to every hop and to the body. */
+  /** Applies to every hop and to the body. */
   signal?: AbortSignal;
-  /** Milliseconds for the whole exchange, body included; 60,000 by default, 0 for none. */
+  /** Milliseconds for the whole exchange, including the body. Default: 60,000. 0 means no limit. */
   timeoutMs?: number;
-  /** Milliseconds in which something has to come of a reply that is waited for; none by default. */
+  /** Maximum milliseconds of silence while a response is awaited. Default: no limit. */
   idleMs?: number;
-  /** At most so many redirects; 0 gives the redirect itself back. Default 5. */
+  /** Maximum number of redirects. 0 returns the redirect itself. Default: 5. */
   maxRedirects?: number;
-  /** Headers that carry credentials under names of their own; like those of known names they go to no other origin. */
+  /** Custom headers with credentials. Like the standard ones, they are sent to no other origin. */
   credentialHeaders?: readonly string[];
-  /** PEM of the authorities that the server's certificate has to come from, in place of those that are trusted anyway. */
+  /** Certificate authorities for the server, as PEM, instead of the trusted ones. */
   authorities?: string;
-  /** True leaves the body as it was sent, `content-encoding` undone by nobody: a copy has to have the same bytes. */
+  /** True returns the body as it was sent, without decoding `content-encoding`, for copies with identical bytes. */
   isRaw?: boolean;
 }
 
 export interface EgressResponse {
   status: number;
   headers: Headers;
-  /** Of the last hop. */
+  /** URL of the last hop. */
   url: string;
-  /** Decoded bytes as they come. Read it, or cancel it. */
+  /** Decoded bytes. Read it, or cancel it. */
   body: ReadableStream<Uint8Array>;
-  /** The whole body, at most `maxBytes` after decoding; `truncated` tells that there was more. */
+  /** Reads the whole body, at most `maxBytes` after decoding. `truncated` means that there was more. */
   bytes(maxBytes: number): Promise<{ bytes: Uint8Array; truncated: boolean }>;
 }
 
-/** An address that was checked, to connect to instead of the name. */
+/** A checked address, to connect to instead of the name. */
 interface PinnedAddress {
   address: string;
   family: 4 | 6;
 }
 
 /**
- * The one way to the outside.
+ * The only way to make outgoing requests.
  *
- * Throws `egress_blocked` naming the address and the setting, `upstream` (retryable) when the other
- * side can't be reached, `timeout` (retryable), and the signal's reason when it aborts.
+ * Throws `egress_blocked` naming the address and the setting,
+ * `upstream` (retryable) if the other side can't be reached, `timeout` (retryable), and the signal's reason.
  */
 export interface Egress {
   fetch(url: string, request?: EgressRequest): Promise<EgressResponse>;
-  /** Resolves and checks a host for clients that are not HTTP; they connect to what comes back. */
+  /** Resolves and checks a host for clients of other protocols, which connect to the returned address. */
   pin(host: string, port: number): Promise<PinnedAddress>;
   /**
-   * Throws `egress_blocked` where the machine at the address `via`, which connects to `host` for us, would get to Weir
-   * itself or to a service of its own. A machine at a public address has other networks around it than we have.
+   * Throws `egress_blocked` if the machine at the address `via`, which connects to `host` for Weir,
+   * would reach Weir or a service of its own. A machine at a public address is in another network.
    */
   refuseOwn(host: string, port: number, via: string): Promise<void>;
 }
@@ -64,9 +64,9 @@ export interface Egress {
 const TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Their replies have no body. */
+/** Responses without a body. */
 const BODILESS = new Set([204, 205, 304]);
-/** What the connection itself says; the caller's words on it would let two requests be read as one. */
+/** Set by the connection itself. Values from the caller could enable request smuggling. */
 const CONNECTION_HEADERS = new Set([
   "host",
   "connection",
@@ -78,13 +78,13 @@ const CONNECTION_HEADERS = new Set([
   "upgrade",
   "expect",
 ]);
-/** Not sent on to another origin. */
+/** Not sent to another origin. */
 const CREDENTIALS =
   /auth|cookie|token|secret|passw|credential|session|signature|jwt|csrf|(api|access)[-_]?key|(?<!^idempotency)[-_]key$/;
-/** What `fetch` of Bun decodes; a list of two codings stays as it is. */
+/** Encodings that Bun's `fetch` decodes. A list of two isn't decoded. */
 const DECODED = /^(gzip|x-gzip|deflate|br|zstd)$/i;
 
-/** A bad entry of `allow` throws `bad_request`. */
+/** Throws `bad_request` for an invalid entry of `allow`. */
 export function openEgress(options: EgressOptions): Egress {
   const gate = openGate(options);
   return {
@@ -97,10 +97,10 @@ export function openEgress(options: EgressOptions): Egress {
   };
 }
 
-/** By their names in lower case. */
+/** By lowercase name. */
 type HeaderRecord = Record<string, string>;
 
-/** One request of an exchange; a redirect makes the next one. */
+/** One request of an exchange. Each redirect is another hop. */
 interface Hop {
   target: Target;
   method: string;
@@ -156,7 +156,7 @@ function firstHop(address: string, request: EgressRequest): Hop {
   return { target, method, headers, body: request.body, isRaw: request.isRaw ?? false };
 }
 
-/** What may be sent of `given`; only of a stream is the length not known here, such as for an upload to S3. */
+/** Drops headers that the caller can't set. A length is kept only for streams, such as uploads to S3. */
 function headersOf(given: HeaderRecord, isStream: boolean): HeaderRecord {
   const headers: HeaderRecord = Object.create(null);
   for (const name in given) {
@@ -168,7 +168,7 @@ function headersOf(given: HeaderRecord, isStream: boolean): HeaderRecord {
   return headers;
 }
 
-/** Names of headers, read once each: most requests have the same ones. */
+/** Header names, parsed once each. Most requests use the same ones. */
 const headerNames = new Map<string, { lower: string; isOfConnection: boolean; isPlain: boolean }>();
 const MAX_NAMES = 1_000;
 const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
@@ -183,7 +183,7 @@ function readName(name: string) {
   return read;
 }
 
-/** What is odd is read, or refused, as `Headers` would do it. */
+/** Unusual values are normalized or rejected as `Headers` does. */
 function headerValue(name: string, value: string): string {
   try {
     return new Headers([[name, value]]).get(name) ?? "";
@@ -192,7 +192,7 @@ function headerValue(name: string, value: string): string {
   }
 }
 
-/** Connects to the checked address, with the name in Host and, for the certificate, in SNI. */
+/** Connects to the checked address, with the name in Host and in SNI (for the certificate). */
 async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
   const { target, method, body, headers } = hop;
   const { host, port } = target;
@@ -202,9 +202,9 @@ async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortS
   const admitted = proxy === null ? gate.admit(host, port, signal) : [host];
   const addresses = admitted instanceof Promise ? await admitted : admitted;
   headers.host = target.name;
-  // Bun 1.4.5 keeps connections by address, port, name of SNI and certificates: none is shared by two names.
+  // Bun 1.4.5 pools connections by address, port, SNI name and certificates, so names don't share them.
   const tls = ca === undefined ? target.tls : { ...target.tls, ca };
-  // Without `proxy: false` Bun obeys HTTP_PROXY; without `timeout: false` it ends a quiet stream after five minutes.
+  // Without `proxy: false`, Bun uses HTTP_PROXY. Without `timeout: false`, it ends a silent stream after five minutes.
   const own = {
     method,
     headers,
@@ -265,7 +265,7 @@ class Reply implements EgressResponse {
   readonly #hop: Hop;
   readonly #deadline: Deadline;
   readonly #explain: (error: unknown) => unknown;
-  /** What its own length says; null where that doesn't bound it, as it is decoded or comes in chunks. */
+  /** Content-Length, if it limits the body. Null for decoded or chunked responses, which can be longer. */
   readonly #length: number | null;
   #body: ReadableStream<Uint8Array> | null = null;
 
@@ -280,7 +280,7 @@ class Reply implements EgressResponse {
     this.#deadline = deadline;
     this.#explain = explain;
     this.#length = isPlain && length !== null ? Number(length) : null;
-    // Where nothing comes nobody needs to read, so that the deadline is over by itself.
+    // Without a body, nobody needs to read, so the deadline must end by itself.
     const isEmpty = length === null || length === "0" || BODILESS.has(response.status);
     if (isEmpty || hop.method === "HEAD") this.#open();
   }
@@ -321,7 +321,7 @@ function decodedHeaders(response: Response): Headers {
   return headers;
 }
 
-/** Brings a bare host to the form in which `URL` writes it, so that 0x7f.1 is seen as what it is. */
+/** Normalizes a bare host as `URL` does, so that 0x7f.1 is recognized. */
 function readHost(host: string): string {
   const bracketed = isIP(host) === 6 ? `[${host}]` : host;
   if (/^(\[[^\]]+\]|[^\s/?#@:\\]+)$/.test(bracketed) && URL.canParse(`http://${bracketed}/`)) {

@@ -1,10 +1,10 @@
-/** What leads to an error, and what to do about it. */
+/** Cause and remedy of an error. */
 export interface ErrorMeaning {
   cause: string;
   cure: string;
 }
 
-/** Codes of requests that are refused. */
+/** Codes of rejected requests. */
 const REQUEST = {
   bad_request: {
     cause: "The request can't be read: a header, the path or the JSON is malformed.",
@@ -308,10 +308,10 @@ const RUN = {
   },
 } as const satisfies Record<string, ErrorMeaning>;
 
-/** Every code of an `AppError`. A code that isn't here doesn't compile. */
+/** Every code of an `AppError`. Unknown codes don't compile. */
 export const ERROR_CODES = { ...REQUEST, ...MODEL, ...RUN } as const;
 
-/** Codes that only stand in a run's `error`: nothing failed, the run's own rules ended it. */
+/** Codes that appear only in a run's `error`: nothing failed, the run's own rules ended it. */
 export const RUN_END_CODES = {
   rejected: {
     cause: "A person rejected the approval.",

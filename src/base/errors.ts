@@ -12,15 +12,15 @@ import { capitalized } from "./plural.ts";
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ErrorOptions {
-  /** Where in the request or definition the fault lies, outermost first, such as `["body", "slug"]`. */
+  /** Location in the request or definition, outermost first, such as `["body", "slug"]`. */
   loc?: readonly string[];
-  /** Kind of a validation fault, such as `extra_forbidden`; only with `loc`. */
+  /** Kind of a validation error, such as `extra_forbidden`. Only with `loc`. */
   type?: string;
-  /** True where the same work may succeed when it is tried again later. */
+  /** True if the same work may succeed later. */
   retryable?: boolean;
-  /** Seconds to wait before another try, where the other side named them. */
+  /** Seconds to wait before the next attempt, if the other side said so. */
   retryAfterSeconds?: number;
-  /** Facts for the reader, JSON, no secrets. */
+  /** Details for the reader: JSON without secrets. */
   details?: Record<string, unknown>;
   cause?: unknown;
 }
@@ -47,7 +47,7 @@ export class AppError extends Error {
 
 export const notFound = (noun: string) => new AppError("not_found", `${capitalized(noun)} not found.`);
 
-/** One fault of the input, as the API shows it. */
+/** One validation error, as in the API. */
 export interface Fault {
   loc: readonly string[];
   msg: string;
@@ -55,12 +55,12 @@ export interface Fault {
 }
 
 /**
- * At most about so many faults of one input are told; what has more is no input that a person mends by hand, and telling
- * all would take minutes.
+ * Approximate maximum number of validation errors per request.
+ * Nobody fixes more by hand, and reporting all could take minutes.
  */
 export const MAX_FAULTS = 1000;
 
-/** Several faults of one input, told together. */
+/** Several validation errors, reported together. */
 export class InvalidInput extends AppError {
   readonly faults: readonly Fault[];
 
@@ -72,11 +72,11 @@ export class InvalidInput extends AppError {
   }
 }
 
-/** One fault of the input. */
+/** Returns the error for one invalid input. */
 export const invalid = (loc: readonly string[], msg: string, type = "value_error") =>
   new InvalidInput([{ loc, msg, type }]);
 
-/** What the endpoints of OAuth answer with instead: a code of RFC 6749 or 8628, always with status 400. */
+/** Error of an OAuth endpoint: a code of RFC 6749 or 8628, always with status 400. */
 export class OAuthError extends AppError {
   readonly error: OAuthCode;
 

@@ -4,13 +4,13 @@ import { isObject, type Json } from "./json.ts";
 import { openTurns } from "./slices.ts";
 import { readPieces } from "./template-grammar.ts";
 
-/** Conditions and expressions of one body, in characters; a short one counts as if it had more. */
+/** Maximum total length of the conditions and expressions in a body, in characters. Short ones count as longer. */
 const MAX_TOGETHER = 256 * 1024;
 const LEAST_CHARACTERS = 100;
 
 /**
- * Reads all conditions and expressions in a body, with turns for others in between, so that reading them again is quick.
- * Throws `invalid` where they are too many.
+ * Parses all conditions and expressions in a body, giving other requests their turns, so that later parsing is fast.
+ * Throws `invalid` if there are too many.
  */
 export async function readExpressions(body: Json): Promise<void> {
   const turn = openTurns();
@@ -35,7 +35,7 @@ function* expressionsIn(value: Json): Generator<string> {
       else yield* expressionsIn(item);
 }
 
-/** The expressions in a text. One that can't be read is left to the check of its field. */
+/** Returns the expressions in a text. Invalid ones are left to the field's own check. */
 function expressionsOf(text: string): string[] {
   if (!text.includes("{{")) return [];
   try {

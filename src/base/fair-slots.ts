@@ -3,21 +3,21 @@ type Leave = () => void;
 
 export interface FairSlots {
   /**
-   * A slot for work; `path` says whose it is, from coarse to fine. At each level those that wait are taken in turn.
-   * Where too many wait, the newest request of the caller that has the most waiting gets null.
+   * Waits for a slot. `path` identifies the caller, from coarse to fine. At each level, callers take turns.
+   * If too many wait, the newest request of the caller with the most waiting gets null.
    */
   enter(path: readonly string[]): Leave | Promise<Leave | null> | null;
 }
 
 interface Holder {
-  /** Sweeps that it has seen. */
+  /** Number of sweeps during which it held the slot. */
   age: number;
   isOver: boolean;
 }
 
 /**
- * Shares `slots` among short work, fairly. Work that has held a slot for two sweeps waits for
- * something other than this thread: it goes on without one. Sweeps are made only while others wait.
+ * Shares `slots` among short work, fairly. Work that has held a slot for two sweeps isn't using this thread,
+ * and continues without a slot. Sweeps run only while others wait.
  */
 export function openFairSlots(slots: number, waitLimit: number, sweepMs: number): FairSlots {
   const underWay = new Set<Holder>();
@@ -63,7 +63,7 @@ export function openFairSlots(slots: number, waitLimit: number, sweepMs: number)
   };
 }
 
-/** Items by path: `shift` goes round the children of each level, and takes those of one path in order. */
+/** Items by path. `shift` rotates through the children of each level, and returns items of the same path in order. */
 class FairQueue<T> {
   readonly #children = new Map<string, FairQueue<T>>();
   #items: T[] = [];
@@ -94,7 +94,9 @@ class FairQueue<T> {
     return item;
   }
 
-  /** Takes out the newest item of those who have more of them than `path` would; undefined where nobody has. */
+  /**
+   * Removes the newest item of the caller with the most items, if it has more than `path` would. Undefined if none has.
+   */
   makeRoom([name = "", ...rest]: readonly string[]): T | undefined {
     const most = this.#largest();
     if (!most) return undefined;
@@ -117,7 +119,7 @@ class FairQueue<T> {
     return most;
   }
 
-  /** After `item` was taken from a child. */
+  /** Updates the tree after `item` was removed from a child. */
   #without(name: string, item: T | undefined): T | undefined {
     if (item === undefined) return undefined;
     this.#size--;

@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it already exists",
 };
 
-/** Why a file could not be read or written, as the end of a sentence. */
+/** Returns why a file couldn't be read or written, as the end of a sentence. */
 export function fileReason(error: unknown): string {
   const code = codeOf(error);
   return REASONS[code] ?? (code || "it isn't a file");

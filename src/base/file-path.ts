@@ -1,6 +1,6 @@
-/** Why a path could lead out of its folder, as a sentence; null where it can't. */
+/** Returns why a path could escape its directory, as a sentence. Null if it can't. */
 export const upwardFault = (path: string): string | null =>
   path.split(/[/\\]/).includes("..") ? 'A path can\'t contain "..". Name the folder itself.' : null;
 
-/** What `upwardFault` refuses, as a pattern of a shape. */
+/** Pattern for shapes that refuses the same paths as `upwardFault`. */
 export const NOT_UPWARD = "^(?!(.*[/\\\\])?\\.\\.([/\\\\]|$))";

@@ -2,10 +2,10 @@ import { AppError } from "./errors.ts";
 import { isObject, type Json } from "./json.ts";
 
 const HIDDEN = "***";
-/** Shorter ones would stand in every other word. */
+/** Shorter ones would match parts of ordinary words. */
 const LEAST_CHARACTERS = 4;
 
-/** Longest first, so that no rest of a longer one is left; also as an address and a header would have them. */
+/** Longest first, so that no remainder of a longer one is left. Includes their forms in URLs and headers. */
 const worthHiding = (secrets: readonly string[]) =>
   [...new Set(secrets.filter((secret) => secret.length >= LEAST_CHARACTERS).flatMap(formsOf))].sort(
     (one, other) => other.length - one.length,
@@ -21,17 +21,17 @@ const formsOf = (secret: string): string[] => [
   Buffer.from(secret).toString("hex"),
 ];
 
-/** JSON escapes no letter or digit, so a run of them stands in a text as it is in the secret. */
+/** JSON escapes no letters or digits, so a run of them appears in the text unchanged. */
 const runIn = (secret: string): string =>
   (secret.match(/[A-Za-z0-9]+/g) ?? []).reduce((one, other) => (other.length > one.length ? other : one), "");
 
-/** False where JSON of these bytes surely holds none of these, so that nothing has to be looked through. */
+/** Quick check: false if the JSON of these bytes certainly contains none of the secrets. */
 export const mayHold = ({ buffer, byteOffset, length }: Uint8Array, secrets: readonly string[]): boolean => {
   const bytes = Buffer.from(buffer, byteOffset, length);
   return worthHiding(secrets).some((secret) => bytes.includes(runIn(secret)));
 };
 
-/** The beginning of a text without these; nor is the beginning of one left at its end, where the text was cut off. */
+/** Masks these secrets in a truncated text, including the start of a secret at its end. */
 export function hideInCut(text: string, secrets: readonly string[]): string {
   const hidden = worthHiding(secrets);
   const masked = hideIn(text, hidden);
@@ -43,7 +43,7 @@ export function hideInCut(text: string, secrets: readonly string[]): string {
   return longest === 0 ? masked : masked.slice(0, -longest) + HIDDEN;
 }
 
-/** The bytes without these texts, whatever else they hold; the same bytes where none stands in them. */
+/** Masks these secrets in any bytes. Returns the same bytes if there are none. */
 export function hideInBytes(bytes: Buffer, secrets: readonly string[]): Buffer {
   const found = worthHiding(secrets).filter((secret) => bytes.includes(secret));
   if (found.length === 0) return bytes;
@@ -51,7 +51,7 @@ export function hideInBytes(bytes: Buffer, secrets: readonly string[]): Buffer {
   return Buffer.from(hideIn(bytes.toString("latin1"), asBytes), "latin1");
 }
 
-/** A copy of `value` without these texts, keys included. */
+/** Returns a copy of `value` with these secrets masked, also in keys. */
 export function hideSecrets<T extends Json>(value: T, secrets: readonly string[]): T {
   const hidden = worthHiding(secrets);
   return (hidden.length === 0 ? value : hide(value, hidden)) as T;
@@ -68,7 +68,7 @@ function hide(value: Json, secrets: readonly string[]): Json {
 const hideIn = (text: string, secrets: readonly string[]) =>
   secrets.reduce((masked, secret) => masked.replaceAll(secret, HIDDEN), text);
 
-/** An error, with these texts in neither its message nor its details. */
+/** Returns an error with these secrets masked in its message and details. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
   const hidden = worthHiding(secrets);
   if (!(error instanceof AppError) || hidden.length === 0) return error;

@@ -10,11 +10,11 @@ import { textOf } from "./template-lookup.ts";
 
 type Scalar = string | number | boolean | null;
 
-/** Said by the connection itself; a definition has no say in them. */
+/** Set by the connection itself, so definitions can't set them. */
 const REFUSED_HEADERS =
   /^(host|content-length|transfer-encoding|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect)$/i;
 
-/** What is wrong with a header, as far as its value holds no template; null for nothing. */
+/** Returns what is wrong with a header, ignoring templates in its value. Null if nothing is. */
 export function headerFault(name: string, value: unknown = null): string | null {
   if (REFUSED_HEADERS.test(name)) return `Weir sets the header ${name} itself.`;
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `${JSON.stringify(name)} is not a valid header name.`;
@@ -26,7 +26,7 @@ const valueFault = (name: string, value: string): string | null =>
     ? `The value of the header ${name} contains characters that aren't allowed, such as a line break.`
     : null;
 
-/** Headers as they are sent, names in lower case; those that are null are left out. */
+/** Returns headers with lowercase names. Null values are dropped. */
 export function headersOf(given: Readonly<Record<string, Scalar>>): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
@@ -39,7 +39,7 @@ export function headersOf(given: Readonly<Record<string, Scalar>>): Record<strin
   return headers;
 }
 
-/** `url` with the parameters of `query` after its own; lists repeat the name, null is left out. */
+/** Returns `url` with `query` appended. Lists repeat the parameter, nulls are dropped. */
 export function withQuery(url: URL, query: Readonly<Record<string, Scalar | Scalar[]>>): URL {
   const full = new URL(url);
   for (const [name, value] of Object.entries(query)) {
@@ -51,8 +51,8 @@ export function withQuery(url: URL, query: Readonly<Record<string, Scalar | Scal
 }
 
 /**
- * An address with what carries its credentials. Throws `definition_invalid` where a path has to carry them and the address
- * is not below the one that they are for.
+ * Returns a URL with the credentials it needs.
+ * Throws `definition_invalid` if they go into the path and the URL isn't below theirs.
  */
 export function withCredentials(
   url: URL | string,
@@ -67,12 +67,12 @@ export function withCredentials(
       "definition_invalid",
       `The connection's credentials only go below ${path.base || "/"}.`,
     );
-  // a link of the other side may have them already
+  // links from the server may already have them
   if (!`${rest}/`.startsWith(`${path.segment}/`)) full.pathname = `${path.base}${path.segment}${rest}`;
   return full;
 }
 
-/** The target of the first link with the relation `next` (RFC 8288). */
+/** Returns the target of the first link with the relation `next` (RFC 8288). */
 export function nextLink(header: string): string | null {
   const links = /<([^<>]*)>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s",;]*))?)*)/g;
   for (const [, target = "", parameters = ""] of header.slice(0, 16_384).matchAll(links)) {
@@ -85,8 +85,8 @@ export function nextLink(header: string): string | null {
 export type BodyType = "json" | "form" | "text";
 
 /**
- * The body's text and its type. Without a `type`, a string is text and all else is JSON; a string of
- * type json is sent as it is where it is JSON already, and as a JSON string where it is not.
+ * Encodes a body. Without a `type`, a string is text and anything else is JSON.
+ * A string of type json is sent unchanged if it is JSON already, else as a JSON string.
  */
 export function bodyOf(body: Json, type?: BodyType): { text: string; contentType: string } {
   switch (type ?? (typeof body === "string" ? "text" : "json")) {
@@ -123,33 +123,33 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A reply, read. */
+/** A response that was read. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  /** Of the last hop. */
+  /** URL of the last hop. */
   url: string;
-  /** The body, as it came; `bytesOf` and `readBody` read it. */
+  /** The body. See `bytesOf` and `readBody`. */
   pieces: Piece[];
-  /** Of the body, after decoding. */
+  /** Length of the body, after decoding. */
   bytes: number;
   truncated: boolean;
-  /** Whether it says that it is text, and has bytes that its charset doesn't have. */
+  /** True if it claims to be text but has bytes that are invalid in its charset. */
   isGarbled: boolean;
 }
 
-/** A body up to this long is held in memory. */
+/** Larger bodies go to a file. */
 const HELD_BYTES = 1024 * 1024;
 
-/** Where a long body goes while its run lasts. */
+/** Storage of a large body during its run. */
 export interface Spill {
-  /** Waits until there is room for so many bytes. */
+  /** Waits until this many bytes are available. */
   room(bytes: number): Promise<void>;
   workFolder(): Promise<string>;
   ids: Ids;
 }
 
-/** Reads at most `maxBytes` of the body. A long one goes to a file, once there is room for it. */
+/** Reads at most `maxBytes` of the body. A large one goes to a file, once there is room for it. */
 export async function readReply(response: EgressResponse, maxBytes: number, spill: Spill): Promise<Reply> {
   const { status, url } = response;
   const headers: Record<string, string> = {};
@@ -170,7 +170,7 @@ export async function readReply(response: EgressResponse, maxBytes: number, spil
   return { status, headers, url, pieces: [bytes], bytes: bytes.length, truncated, isGarbled };
 }
 
-/** Decodes text piece by piece, to see whether it can be. */
+/** Decodes text chunk by chunk, to check that it is valid. */
 function textCheck(type: string) {
   const decoder = TEXT.test(type) ? new TextDecoder(charsetOf(type), { fatal: true }) : null;
   let isGarbled = false;
@@ -183,7 +183,7 @@ function textCheck(type: string) {
   };
   return {
     add: (piece: Uint8Array) => decode(piece, true),
-    /** True for bytes that are no text. A body that is cut off may end within a character. */
+    /** Returns true for invalid text. A truncated body can end within a character. */
     end(truncated: boolean): boolean {
       if (!truncated) decode(new Uint8Array(), false);
       return isGarbled;
@@ -227,18 +227,18 @@ const TEXT =
   /^text\/|[/+](json|xml|javascript|ecmascript|yaml|x-yaml|csv|graphql|x-www-form-urlencoded|x-ndjson)\b/i;
 const JSON_TYPE = /[/+]json\b/i;
 
-/** The bytes of a body that is held in memory. */
+/** Returns the bytes of a body in memory. */
 export const bytesOf = (pieces: readonly Piece[]): Buffer =>
   Buffer.concat(pieces.filter((piece) => piece instanceof Uint8Array));
 
-/** A body, read. */
+/** A parsed body. */
 interface Body {
-  /** The value of JSON, text, base64 for what is neither, null for nothing. */
+  /** The JSON value, text, base64 for other bytes, or null if empty. */
   body: Json;
   encoding: "json" | "text" | "base64";
 }
 
-/** Reads a body by its content type; one that is cut off is no JSON any more. */
+/** Parses a body by its content type. A truncated one isn't parsed as JSON. */
 export function readBody(
   bytes: Uint8Array,
   type: string,
@@ -252,13 +252,13 @@ export function readBody(
     try {
       return { body: parse(text) as Json, encoding: "json" };
     } catch {
-      // Many a server says JSON and sends a page: its text tells more than an error would.
+      // Many servers declare JSON and send a page, whose text is more useful than an error.
     }
   }
   return { body: text, encoding: "text" };
 }
 
-/** Null for bytes that are no text. */
+/** Null for bytes that aren't text. */
 function readText(bytes: Uint8Array, type: string, truncated: boolean): string | null {
   const declared = TEXT.test(type);
   try {
@@ -267,21 +267,21 @@ function readText(bytes: Uint8Array, type: string, truncated: boolean): string |
     });
     return declared || !text.includes("\0") ? text : null;
   } catch {
-    return null; // not UTF-8, so not a text of unknown kind
+    return null; // not UTF-8, so not text without a declared charset
   }
 }
 
-/** What the text of a `content-type` is written in; UTF-8 where it does not say, or names what nobody knows. */
+/** Returns the charset of a `content-type`. UTF-8 if it has none or an unknown one. */
 export function charsetOf(type: string): Bun.Encoding {
   const [, charset = "utf-8"] = /;\s*charset="?([\w:.-]+)/i.exec(type) ?? [];
   try {
     return new TextDecoder(charset as Bun.Encoding).encoding as Bun.Encoding;
   } catch {
-    return "utf-8"; // a charset that nobody knows
+    return "utf-8"; // unknown charset
   }
 }
 
-/** The house takes JSON of at most 64 levels; deeper replies stay text. */
+/** JSON can have at most 64 levels. Deeper responses stay text. */
 export function isTooDeep(text: string, levels = 64): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -297,12 +297,12 @@ export function isTooDeep(text: string, levels = 64): boolean {
 
 const MAX_SHOWN_CHARACTERS = 2_000;
 
-/** The failure that an unwanted status is; `now` is for a `Retry-After` that names an instant. */
+/** Returns the error for an unexpected status. `now` is needed for a `Retry-After` with a date. */
 export function unexpectedStatus(method: string, reply: Reply, now: Date): AppError {
   const { status, headers, pieces, truncated } = reply;
   const { body, encoding } = readBody(bytesOf(pieces), headers["content-type"] ?? "", truncated);
   const host = new URL(reply.url).host;
-  const retryable = status >= 500; // docs/decisions/runs.md: a 4xx reply is not retried
+  const retryable = status >= 500; // docs/decisions/runs.md: 4xx responses aren't retried
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
   const masked = encoding === "base64" ? null : maskSecrets(body);
   const shown = masked === null ? "" : textOf(masked);
@@ -315,7 +315,7 @@ export function unexpectedStatus(method: string, reply: Reply, now: Date): AppEr
 
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
-/** Seconds or an HTTP date (RFC 9110, section 10.2.3). */
+/** Parses seconds or an HTTP date (RFC 9110, section 10.2.3). */
 function retryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now.getTime()) / 1000;

@@ -9,7 +9,7 @@ export type Part = {
   filename?: string;
 } & ({ content: string } | { base64: string } | { bytes: Uint8Array });
 
-/** The parts of one field: a list is one part for each of its items. */
+/** Returns the parts of one field. A list has one part per item. */
 export function partsOf(name: string, value: Json, isFile: boolean): Part[] {
   if (Array.isArray(value)) return value.flatMap((item) => partsOf(name, item, isFile));
   if (value === null) return [];
@@ -34,8 +34,8 @@ const LINE = "\r\n";
 const CONTENT_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(;\s*[\w-]{1,50}=("?)[\w.-]{1,100}\2)*$/;
 
 /**
- * Parts as `multipart/form-data` writes them (RFC 7578; names as browsers escape them). The same parts give the same
- * bytes. Throws `definition_invalid` for a type or base64 that is none.
+ * Encodes parts as `multipart/form-data` (RFC 7578, with names escaped as browsers do).
+ * The same parts give the same bytes. Throws `definition_invalid` for an invalid type or base64.
  */
 export function multipartOf(parts: readonly Part[]): {
   content: Uint8Array<ArrayBuffer>;
@@ -44,7 +44,7 @@ export function multipartOf(parts: readonly Part[]): {
   const written = parts.map((part) => [headOf(part), bytesOf(part)] as const);
   const hash = new Bun.CryptoHasher("sha256");
   for (const [head, bytes] of written) hash.update(head).update(bytes);
-  const boundary = `weir-${hash.digest("hex").slice(0, 48)}`; // stands in no part that did not know them all
+  const boundary = `weir-${hash.digest("hex").slice(0, 48)}`; // depends on all parts, so no part can contain it
   const pieces = written.flatMap(([head, bytes]) => [
     Buffer.from(`--${boundary}${LINE}${head}${LINE}${LINE}`),
     bytes,

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "./clock.ts";
 
-/** Makes ids and random secrets; the only place that draws randomness. */
+/** Generates IDs and random secrets. The only source of randomness. */
 export interface Ids {
-  /** A UUIDv7: unique, and in order of creation, also where the clock is set back meanwhile. */
+  /** A UUIDv7: unique and in creation order, even if the clock is set back. */
   uuid(): string;
   /** `bytes` random bytes. */
   bytes(bytes: number): Uint8Array;
 }
 
-/** Ids in the order of this clock, which is that of all processes that share a store; also where it is set back. */
+/** IDs ordered by this clock, which all processes on a store share, even if it is set back. */
 export function idsBy(clock: Clock): Ids {
   let latestMs = 0;
   return {
@@ -23,11 +23,11 @@ export function idsBy(clock: Clock): Ids {
 
 export const systemIds: Ids = idsBy(systemClock);
 
-/** The UUIDv5 of a name: the same one for the same name. */
+/** Returns the UUIDv5 of a name, which is always the same. */
 export const uuidOf = (name: string): string =>
   Bun.randomUUIDv5(name, "7f1a1c0e-5c1d-5a52-9d4b-0d6f1f0c8c11");
 
-/** The first id that could have been made at this instant: what was made before sorts before it. */
+/** Returns the lowest ID of this time. Earlier IDs sort before it. */
 export function firstIdAt(instant: Date): string {
   const hex = instant.getTime().toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7000-8000-000000000000`;

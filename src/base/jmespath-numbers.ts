@@ -11,10 +11,10 @@ import {
   parseExact,
 } from "./json-numbers.ts";
 
-/** A part of an expression. The library knows doubles alone: what is here gives it numbers of any length. */
+/** A node of an expression. The library has only doubles. This module adds numbers of any length. */
 export type Node = ReturnType<typeof compile>;
 
-/** The tree of an expression, with numbers of any length in its literals, which the library reads as doubles. */
+/** Compiles an expression with numbers of any length in its literals, which the library would read as doubles. */
 export function compiled(text: string): Node {
   if (!hasLongNumbers(text)) return compile(text);
   const literals: unknown[] = [];
@@ -25,9 +25,9 @@ export function compiled(text: string): Node {
   return withLiterals(compile(marked), literals) as Node;
 }
 
-/** Raw texts, quoted names and literals of JSON, none of which begins within another. */
+/** Raw strings, quoted identifiers and JSON literals. None starts inside another. */
 const TOKENS = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/gs;
-/** What stands for a literal while the library reads the rest. */
+/** Replaces a literal while the library compiles the rest. */
 const LITERAL = "\u{f0000}literal ";
 
 const exactLiteral = (token: string): unknown => parseExact(token.slice(1, -1).replaceAll("\\`", "`").trim());
@@ -46,7 +46,7 @@ function withLiterals(node: unknown, literals: readonly unknown[]): unknown {
 export const literal = (value: unknown): Node => ({ type: "Literal", value: value as JSONValue });
 export const valueIn = (node: Node): unknown => (node.type === "Literal" ? node.value : null);
 
-/** A number, or each of a list, as its double. Throws for one that is beyond all doubles. */
+/** Rounds a number, or each of a list, to a double. Throws if one is beyond the range of doubles. */
 export function rounded(node: Node): Node {
   const value = valueIn(node);
   const double = (each: unknown) => {
@@ -58,14 +58,14 @@ export function rounded(node: Node): Node {
   return literal(Array.isArray(value) ? value.map(double) : double(value));
 }
 
-/** The numbers, if all are whole and one of them is longer than a double holds; null otherwise. */
+/** Returns the numbers if all are integers and one doesn't fit a double. Null otherwise. */
 export function longWhole(values: unknown): bigint[] | null {
   if (!Array.isArray(values) || !values.some((value) => typeof value === "bigint")) return null;
   if (!values.every((value) => typeof value === "bigint" || Number.isSafeInteger(value))) return null;
   return values.map(BigInt);
 }
 
-/** A whole number as `parseExact` has it. */
+/** Converts an integer to the type that `parseExact` gives. */
 export const numberFrom = (whole: bigint) => exactOf(String(whole)) as number;
 
 export const WHOLE_ARITHMETIC: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
@@ -75,7 +75,7 @@ export const WHOLE_ARITHMETIC: Readonly<Record<string, (a: bigint, b: bigint) =>
   Multiply: (a, b) => a * b,
 };
 
-/** Functions that take texts: a number that no double holds is one elsewhere in a result, and so here. */
+/** Functions on strings. Numbers beyond doubles are text in results, so these functions accept them as text. */
 export const ON_TEXTS = new Set(["ends_with", "find_first", "find_last", "join", "split", "starts_with"]);
 
 export function asText(node: Node): Node {
@@ -85,7 +85,7 @@ export function asText(node: Node): Node {
   return literal(Array.isArray(value) ? value.map(textOf) : textOf(value));
 }
 
-/** Whether two values are equal, numbers by their digits wherever they are in them. */
+/** Compares two values deeply, numbers by their exact value. */
 export function isSame(left: unknown, right: unknown): boolean {
   if (isNumeric(left) || isNumeric(right)) {
     const [a, b] = [numericOf(left), numericOf(right)];
@@ -102,7 +102,7 @@ export function isSame(left: unknown, right: unknown): boolean {
   );
 }
 
-/** A number, also one that no double holds as the text that it is elsewhere; null for what is none. */
+/** Returns a number, also one beyond doubles that is given as text. Null for anything else. */
 export function numericOf(value: unknown): Numeric | null {
   if (isNumeric(value)) return value;
   return typeof value === "string" && isBeyondDoubles(value) ? new NumberText(value) : null;

@@ -28,29 +28,29 @@ import { measure } from "./measure.ts";
 
 type Value = Parameters<typeof TreeInterpreter.visit>[1];
 
-/** The longest expression, in characters. */
+/** Maximum length of an expression, in characters. */
 const MAX_CHARACTERS = 4096;
 export interface SearchLimits {
-  /** Milliseconds that the search may take. */
+  /** Time limit in milliseconds. */
   ms: number;
-  /** The most that it may give or join, in characters of JSON. */
+  /** Maximum size of the result and of joins, in characters of JSON. */
   size: number;
 }
 
-/** For a search with nobody beside it. */
+/** Limits in a child process. */
 export const WHOLE_SEARCH: SearchLimits = { ms: 2_000, size: 64 * 1024 * 1024 };
 
-/** A search that takes or gives more than its limits. */
+/** The search exceeded its limits. */
 export class SearchTooMuch extends AppError {
   constructor() {
     super("definition_invalid", "The JMESPath expression takes too long or returns too much for this data.");
   }
 }
 
-/** Beyond JMESPath's standard, and without a bound on time or memory. */
+/** Not in the JMESPath standard, and without limits on time and memory. */
 const REFUSED_FUNCTIONS = new Set(["pad_left", "pad_right", "replace", "trim", "trim_left", "trim_right"]);
 
-/** What these give may hold one value many times over, so that a few of them unfold to more than there is memory. */
+/** Their results can contain a value many times, so that a few of them can exhaust the memory. */
 const MULTIPLYING = new Set<string>([
   "MultiSelectList",
   "MultiSelectHash",
@@ -60,7 +60,7 @@ const MULTIPLYING = new Set<string>([
   "Function",
 ]);
 
-/** Why `text` is no JMESPath expression, in one sentence; null where it is one. */
+/** Returns why `text` isn't a valid JMESPath expression, in one sentence. Null if it is. */
 export function jmespathFault(text: string): string | null {
   if (text.length > MAX_CHARACTERS)
     return `A JMESPath expression can have at most ${MAX_CHARACTERS} characters.`;
@@ -73,9 +73,9 @@ export function jmespathFault(text: string): string | null {
 }
 
 /**
- * What a JMESPath expression (https://jmespath.org) finds in `data`; null for nothing. Only own fields
- * are found. Throws `definition_invalid` for an expression that can't be read or does not fit the data,
- * and `SearchTooMuch` for one that takes or gives more than `limits`.
+ * Evaluates a JMESPath expression (https://jmespath.org) on `data`. Null if it finds nothing.
+ * Reads only own fields. Throws `definition_invalid` if the expression is invalid or doesn't fit the data,
+ * and `SearchTooMuch` if it exceeds `limits`.
  */
 export function searchJson(data: Json, text: string, limits = WHOLE_SEARCH): Json {
   const fault = jmespathFault(text);
@@ -95,12 +95,12 @@ export function searchJson(data: Json, text: string, limits = WHOLE_SEARCH): Jso
   return found;
 }
 
-/** The library's class has no name to import it by. */
+/** The library doesn't export its class. */
 const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpreter;
 
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
-/** Functions that take numbers, and are not right with any that no double holds. */
+/** Functions on numbers that give wrong results for numbers beyond doubles. */
 const WITHIN_WHOLE = new Set(["abs", "ceil", "floor"]);
 const ON_NUMBERS = new Set(["abs", "avg", "ceil", "floor", "max", "min", "sum", "to_string"]);
 
@@ -113,10 +113,10 @@ const COMPARISONS = {
   LTE: (order: number) => order <= 0,
 };
 
-/** What the library calls a number. */
+/** The library's type code of numbers. */
 const NUMBER_TYPE = 0;
 
-/** Bounded in time and size, and with numbers that no double holds, which the library does not know. */
+/** Adds limits on time and size, and numbers beyond doubles. */
 class BoundedInterpreter extends Interpreter {
   until = 0;
   size = 0;
@@ -141,8 +141,8 @@ class BoundedInterpreter extends Interpreter {
   }
 
   /**
-   * Visits a node whose operands are known. Comparing numbers, choosing among them and writing them as text keep all of
-   * their digits; what computes new ones of others than whole ones takes their doubles, as JMESPath does.
+   * Evaluates a node whose operands are known. Comparing, selecting and formatting numbers is exact.
+   * Arithmetic on other numbers than integers uses doubles, as JMESPath does.
    */
   private visitKnown(node: Node, value: Value): Found | undefined {
     const known = (child: Node): Node => literal(this.visit(child, value));
@@ -196,7 +196,7 @@ class BoundedInterpreter extends Interpreter {
     }
   }
 
-  /** Items by their keys where all of them are numbers; undefined where not. */
+  /** Sorts items by key if all keys are numbers. Undefined otherwise. */
   private sorted([list, key]: readonly Node[], value: Value): Found | undefined {
     const items: unknown = list && this.visit(list, value);
     if (!Array.isArray(items) || key?.type !== "ExpressionReference") return undefined;
@@ -236,14 +236,16 @@ class BoundedInterpreter extends Interpreter {
   }
 }
 
-/** `sort` of numbers, and `contains` of a list: the library sorts them as texts, and knows no equal lists. */
+/**
+ * `sort` for numbers, which the library sorts as text, and `contains` for lists, which it doesn't compare by value.
+ */
 function inList(name: "sort" | "contains", [list, ...rest]: readonly unknown[]): Found | undefined {
   if (!Array.isArray(list)) return undefined;
   if (name === "contains") return rest.length === 1 ? list.some((item) => isSame(item, rest[0])) : undefined;
   return rest.length === 0 && list.every(isNumeric) ? (list.toSorted(compareNumbers) as Found) : undefined;
 }
 
-/** The first thing in the tree that is not let through, in words. */
+/** Returns the first unsupported feature in the tree, in words. Null if there is none. */
 function refusedIn(node: unknown): string | null {
   if (typeof node !== "object" || node === null) return null;
   if ("type" in node) {

@@ -1,6 +1,6 @@
 /**
- * A number of a JSON text that no double holds as it is written: `1.10`, `12345678901234567.89`, `1e400`. It is no plain
- * object, so that nothing takes it for one; `JSON.stringify` shows its text in quotes, and arithmetic takes its double.
+ * A JSON number that a double would change: `1.10`, `12345678901234567.89`, `1e400`. Not a plain object,
+ * so that it isn't mistaken for one. `JSON.stringify` writes it as text, and arithmetic uses its double.
  */
 export class NumberText {
   constructor(readonly text: string) {}
@@ -22,19 +22,19 @@ export class NumberText {
   }
 }
 
-/** A number of any size or length. */
+/** A number of any size and precision. */
 export type Numeric = number | bigint | NumberText;
 
 export const isNumeric = (value: unknown): value is Numeric =>
   typeof value === "number" || typeof value === "bigint" || value instanceof NumberText;
 
-/** The nearest double of a number; null for what is none. */
+/** Returns the nearest double of a number. Null for anything else. */
 export const doubleOf = (value: unknown): number | null => (isNumeric(value) ? Number(value) : null);
 
-/** Negative where `left` is less than `right`, 0 where they are equal, with all of their digits. */
+/** Compares exactly. Negative if `left` is less than `right`, 0 if they are equal. */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   const [a, b] = [Number(left), Number(right)];
-  if (a !== b) return a < b ? -1 : 1; // rounding keeps the order of those that differ afterwards
+  if (a !== b) return a < b ? -1 : 1; // rounding never reverses the order
   const [first, second] = [magnitudeOf(String(left)), magnitudeOf(String(right))];
   const isNegative = a < 0 || String(left).startsWith("-");
   const order =
@@ -43,41 +43,41 @@ export function compareNumbers(left: Numeric, right: Numeric): number {
   return isNegative ? -order : order;
 }
 
-/** A number as `0.digits` times a power of ten. */
+/** Returns a number as `0.digits` times a power of ten. */
 function magnitudeOf(text: string): { digits: string; exponent: number } {
   const { digits, exponent } = partsOf(text);
   return { digits: digits.replace(/0+$/, ""), exponent: exponent + digits.length };
 }
 
-/** What may be changed by a double: many digits, a fraction that ends with 0, a long exponent, a negative zero. */
+/** Numbers that a double may change: many digits, a fraction ending in 0, an exponent, a negative zero. */
 const SUSPECT = /\d[\d.]{15}|[.]\d+0(?!\d)|[eE][+-]?\d|-0/;
 
 /**
- * Parses JSON text. Integers beyond 2^53 come as `bigint`, other numbers whose text is not the shortest one of their
- * double as `NumberText`. Throws as `JSON.parse` does.
+ * Parses JSON. Integers beyond 2^53 become `bigint`,
+ * other numbers whose text isn't the shortest one of their double become `NumberText`. Throws like `JSON.parse`.
  */
 export function parseExact(text: string): unknown {
   return SUSPECT.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
 }
 
-/** What a double may hold as another number: many digits, or a long exponent. */
+/** Numbers whose value a double may change: many digits, or a long exponent. */
 const LONG = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 
-/** Parses JSON text; a number that no double holds comes as the text of its digits. Throws as `JSON.parse` does. */
+/** Parses JSON. A number beyond doubles becomes text. Throws like `JSON.parse`. */
 export const parseLossless = (text: string) =>
   LONG.test(text) ? JSON.parse(text, keptNumber) : JSON.parse(text);
 
-/** Whether JSON text may have numbers that `parseLossless` makes texts of. */
+/** Returns whether JSON may contain numbers that `parseLossless` converts to text. */
 export const hasLongNumbers = (text: string): boolean => LONG.test(text);
 
-/** What `parseExact` gave, as `parseLossless` gives it. */
+/** Converts a result of `parseExact` to that of `parseLossless`. */
 export const lossless = (value: unknown) => parseLossless(exactJson(value));
 
-/** True for the text of a JSON number that no double holds. */
+/** Returns whether text is a JSON number beyond doubles. */
 export const isBeyondDoubles = (text: string): boolean =>
   /^-?(?:0|[1-9]\d*)(?:[.]\d+)?(?:[eE][+-]?\d+)?$/.test(text) && typeof parseLossless(text) === "string";
 
-/** JSON text with the numbers that a double would change as texts of their digits. */
+/** Returns JSON in which numbers that a double would change are text. */
 export function withTextNumbers(text: string): string {
   return SUSPECT.test(text) ? JSON.stringify(JSON.parse(text, keptNumber)) : text;
 }
@@ -92,13 +92,13 @@ function keptNumber(_key: string, value: unknown, context?: { source?: string })
 const exactNumber = (_key: string, value: unknown, context?: { source?: string }): unknown =>
   typeof value === "number" ? exactOf(context?.source ?? String(value), value) : value;
 
-/** The number that `text` is, in the form that keeps it; `value` is its double. */
+/** Returns the number in `text`, in the type that preserves it. `value` is its double. */
 export function exactOf(text: string, value = Number(text)): number | bigint | NumberText {
   if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text);
   return Number.isFinite(value) && isShortest(text, value) ? value : new NumberText(text);
 }
 
-/** True where the double's shortest text is this one, whatever way its exponent is written. */
+/** Returns whether this is the double's shortest text, ignoring how its exponent is written. */
 function isShortest(text: string, value: number): boolean {
   const shortest = String(value);
   if (shortest === text) return true;
@@ -106,7 +106,10 @@ function isShortest(text: string, value: number): boolean {
   return left.digits === right.digits && left.exponent === right.exponent;
 }
 
-/** Digits without zeros at their ends, and the power of ten of the last one; a fraction's last zeros are digits, save in `1.0`. */
+/**
+ * Returns the digits without leading and trailing zeros, and the power of ten of the last one.
+ * Trailing zeros of a fraction count, except in `1.0`.
+ */
 function partsOf(text: string): { digits: string; exponent: number } {
   const [mantissa = "", power = "0"] = text.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace(/^-/, "").split(".");
@@ -116,13 +119,13 @@ function partsOf(text: string): { digits: string; exponent: number } {
   return { digits, exponent: digits === "" ? 0 : Number(power) - kept.length + all.length - digits.length };
 }
 
-/** How many digits a number's text has before and behind the point; null where it has an exponent. */
+/** Returns the number of digits before and after the decimal point. Null for a number with an exponent. */
 export function digitsOf(text: string): { whole: number; scale: number } | null {
   const [, whole, fraction = ""] = /^-?(\d+)(?:[.](\d+))?$/.exec(text) ?? [];
   return whole === undefined ? null : { whole: whole.length, scale: fraction.length };
 }
 
-/** JSON text in which all numbers keep their digits; with `sorted`, equal values have equal text. */
+/** Returns JSON in which all numbers keep their digits. With `sorted`, equal values have equal text. */
 export function exactJson(value: unknown, sorted = false): string {
   if (typeof value === "bigint") return String(value);
   if (value instanceof NumberText) return value.text;

@@ -5,21 +5,21 @@ import { inSlices, type Work } from "./slices.ts";
 
 /** Members of a long list or object are parsed together, in pieces of about this many characters. */
 const PIECE_CHARACTERS = 32 * 1024;
-/** Characters between two looks at the time. */
+/** Characters between checks of the time. */
 const WINDOW_CHARACTERS = 8_192;
 
-/** What holds of JSON beside its grammar. */
+/** Limits in addition to the grammar. */
 export interface JsonRules {
   maxDepth: number;
-  /** Lists and objects. */
+  /** Maximum number of lists and objects. */
   maxObjects: number;
-  /** Values of all sorts, as far as brackets and commas tell of them. */
+  /** Maximum number of values, as counted by brackets and commas. */
   maxValues: number;
-  /** Null where an object may have a key twice, and as many as it likes. */
+  /** Maximum number of keys per object. Null allows any number and duplicates. */
   maxKeys: number | null;
 }
 
-/** The rule that text breaks, with the key that is there twice; for `grammar` the reason. */
+/** The violated limit, with the duplicate key, or the reason for `grammar`. */
 export class JsonRefused extends Error {
   override readonly name = "JsonRefused";
   constructor(
@@ -30,27 +30,27 @@ export class JsonRefused extends Error {
   }
 }
 
-/** A list or object whose end has not come yet. */
+/** A list or object that isn't closed yet. */
 interface Open {
   isList: boolean;
-  /** The keys so far; null where they need not differ. */
+  /** Keys so far. Null if duplicates are allowed. */
   keys: Set<string> | null;
-  /** What was parsed of it; null while it is short enough to be parsed with what is around it. */
+  /** What was parsed of it. Null while it is short enough to be parsed together with its parent. */
   value: Json[] | JsonObject | null;
-  /** Where it begins, the part of it that was not parsed, and the last member of that. */
+  /** Its start, the start of its unparsed part, and of its last member. */
   start: number;
   from: number;
   member: number;
-  /** Of the last member; -1 where there is none. */
+  /** Position of the last member's key. -1 if there is none. */
   keyStart: number;
   keyEnd: number;
-  /** Behind a member that was parsed by itself only a comma or the end may follow. */
+  /** After a member that was parsed by itself, only a comma or the end can follow. */
   isAfterLong: boolean;
 }
 
 /**
- * The value of long JSON text, found while others get their turns. `parse` is called with lists and objects that hold
- * parts of it. Throws `JsonRefused`.
+ * Parses long JSON, giving other requests their turns.
+ * `parse` is called with lists and objects that contain parts of it. Throws `JsonRefused`.
  */
 export const parseLong = (
   text: string,
@@ -59,7 +59,7 @@ export const parseLong = (
   onRepeated: OnRepeated | null = null,
 ): Promise<Json> => inSlices(parsing(text, new Parser(text, rules, parse, onRepeated)));
 
-/** Called for a key that an object has in two of the parts that are parsed by themselves. */
+/** Called for a key that appears in two parts of an object that are parsed separately. */
 type OnRepeated = (key: RepeatedKey) => void;
 
 function* parsing(text: string, parser: Parser): Work<Json> {
@@ -106,13 +106,13 @@ const BLANK = /^[ \t\n\r]*$/;
 const COLON = /^[ \t\n\r]*:[ \t\n\r]*$/;
 
 class Parser {
-  /** True where the next string is a key. */
+  /** True if the next string is a key. */
   isKey = false;
   readonly #text: string;
   readonly #rules: JsonRules;
   readonly #parse: (piece: string) => unknown;
   readonly #onRepeated: OnRepeated | null;
-  /** The last is the innermost; the first stands around the whole text. */
+  /** The last is the innermost, the first is around the whole text. */
   readonly #open: Open[] = [];
   #at: Open;
   #objects = 0;
@@ -155,7 +155,7 @@ class Parser {
     this.isKey = !isList;
   }
 
-  /** True where something was parsed. */
+  /** Returns whether something was parsed. */
   close(i: number): boolean {
     const closed = this.#at;
     const isList = this.#text.charCodeAt(i) === 0x5d;
@@ -170,7 +170,7 @@ class Parser {
     return true;
   }
 
-  /** True where something was parsed. */
+  /** Returns whether something was parsed. */
   comma(i: number): boolean {
     const at = this.#at;
     this.#count();
@@ -198,14 +198,14 @@ class Parser {
     if (++this.#values > this.#rules.maxValues) throw new JsonRefused("values");
   }
 
-  /** Parses what is left of a list or object that ends here. */
+  /** Parses the rest of a list or object that ends here. */
   #finish(at: Open, end: number): void {
     if (at.isAfterLong) return this.#checkBlank(at.from, end);
     if (at.value === null && BLANK.test(this.#text.slice(at.from, end))) at.value = at.isList ? [] : {};
     else this.#flush(at, end);
   }
 
-  /** Parses the members before `end` that have not been parsed; there has to be one. */
+  /** Parses the unparsed members before `end`. There must be at least one. */
   #flush(at: Open, end: number): void {
     const inner = this.#text.slice(at.from, end);
     const members = this.#read(at.isList ? `[${inner}]` : `{${inner}}`);
@@ -224,7 +224,7 @@ class Parser {
     if (count === 0) throw missing("a value");
   }
 
-  /** Puts a member that was parsed by itself behind those before it. */
+  /** Appends a member that was parsed by itself. */
   #take(at: Open, { start, value }: Open, end: number): void {
     if (at.isAfterLong) throw missing("a comma");
     if (at.member > at.from) this.#flush(at, at.member - 1);
@@ -281,7 +281,7 @@ const opened = (start: number, isList: boolean, maxKeys: number | null): Open =>
 
 const missing = (what: string) => new JsonRefused("grammar", `Expected ${what}`);
 
-/** `__proto__` too is only a name. */
+/** Treats `__proto__` as an ordinary name. */
 function put(target: JsonObject, name: string, value: Json): void {
   if (name !== "__proto__") target[name] = value;
   else Object.defineProperty(target, name, { value, enumerable: true, writable: true, configurable: true });

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "./json.ts";
 import { patternOf } from "./json-schema-text.ts";
 import { measure } from "./measure.ts";
 
-/** One fault of a schema; `path` leads to it from the schema's root, array indexes as strings. */
+/** An error in a schema. `path` starts at the schema's root, with array indexes as strings. */
 export interface SchemaFault {
   path: readonly string[];
   message: string;
@@ -13,7 +13,10 @@ export interface SchemaFault {
 const MAX_SCHEMA_CHARACTERS = 65_536;
 const MAX_SCHEMAS = 2_000;
 const MAX_NESTING = 32;
-/** Of all patterns together: instructions, and what each costs beside them. Compiled within 50 ms, and all kept. */
+/**
+ * Maximum total cost of all patterns: their instructions plus a fixed cost each.
+ * All are compiled within 50 ms and kept.
+ */
 const MAX_PATTERN_COST = 40_000;
 const PATTERN_COST = 100;
 
@@ -41,7 +44,7 @@ const nameLists = says(
 );
 const unsupported: Check = () => "This keyword is not supported here.";
 
-/** Keywords that hold plain values. What stands in none of these tables is a note that checks nothing. */
+/** Keywords with plain values. Keywords in none of these tables are annotations. */
 const VALUES = new Map<string, Check>([
   ...[
     "minLength",
@@ -90,7 +93,7 @@ const VALUES = new Map<string, Check>([
   ["dependentRequired", nameLists],
 ]);
 
-/** Keywords that hold schemas. Those in place look at the same value as the schema they stand in. */
+/** Keywords with schemas. Applicators apply to the same value as their parent schema. */
 const SCHEMA = new Set([
   "additionalProperties",
   "additionalItems",
@@ -135,7 +138,7 @@ function patternFault(value: unknown, { patterns }: Visit): string | null {
 
 interface Visit {
   faults: SchemaFault[];
-  /** Schemas by pointer, each with those that it applies in place. */
+  /** Schemas by pointer, with the schemas that each applies to the same value. */
   applied: Map<string, string[]>;
   refs: { path: readonly string[]; from: string; to: string }[];
   patterns: { seen: Set<string>; cost: number };
@@ -210,7 +213,7 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
   }
 }
 
-/** A schema that comes back to itself without going into the value would never end. */
+/** A schema that refers to itself for the same value would never end. */
 function circleFaults({ applied, refs }: Visit): SchemaFault[] {
   const done = new Set<string>();
   const open = new Set<string>();
@@ -230,17 +233,17 @@ function circleFaults({ applied, refs }: Visit): SchemaFault[] {
 const pointerOf = (path: readonly string[]) =>
   path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
-/** The pointer in `#/…`; null for references that lead elsewhere. */
+/** Returns the pointer in `#/…`. Null for other references. */
 function targetOf(ref: string): string | null {
   if (!ref.startsWith("#")) return null;
   try {
     return decodeURIComponent(ref.slice(1));
   } catch {
-    return null; // a broken percent sign names no place
+    return null; // invalid percent-encoding
   }
 }
 
-/** The schema that `ref` leads to; `false` where it leads nowhere. */
+/** Returns the schema at `ref`, or `false` if there is none. */
 export function schemaAt(root: Json, ref: string): Json {
   const names = (targetOf(ref) ?? "").split("/").slice(1);
   let found: Json | undefined = root;

@@ -1,15 +1,15 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { isRealDay } from "./real-day.ts";
 
-/** A pattern that is matched in time linear to the text. */
+/** A pattern that matches in linear time. */
 export interface Pattern {
   test(text: string): boolean;
-  /** About how much one character of text costs. */
+  /** Approximate cost per character of text. */
   readonly size: number;
 }
 
 const MAX_PATTERN_CHARACTERS = 1_000;
-/** Instructions; `(a{1,1000}){1,1000}` is short and would have a million. */
+/** Maximum number of instructions. `(a{1,1000}){1,1000}` is short but would have a million. */
 const MAX_PATTERN_SIZE = 5_000;
 const MAX_KEPT = 500;
 
@@ -17,7 +17,7 @@ type Re2 = typeof import("re2js");
 
 const kept = new Map<string, Pattern>();
 
-/** `source` ready to be asked, or the sentence that says why it can't be. Loading takes 14 ms, so it waits for the first. */
+/** Compiles `source`, or returns why it is invalid. The library takes 14 ms to load, so it is loaded on first use. */
 export function patternOf(source: string): Pattern | string {
   const known = kept.get(source);
   if (known) return known;
@@ -40,7 +40,7 @@ export function patternOf(source: string): Pattern | string {
   return pattern;
 }
 
-/** Matches a pattern of ours or one that has been checked. */
+/** Matches a built-in or validated pattern. */
 function matches(source: string, text: string): boolean {
   const pattern = patternOf(source);
   return typeof pattern !== "string" && pattern.test(text);
@@ -77,5 +77,5 @@ const FORMATS = new Map<string, (text: string) => boolean>([
   ["regex", (text) => typeof patternOf(text) !== "string"],
 ]);
 
-/** True for formats that are not known here: those are notes for people, as the standard has it. */
+/** True for unknown formats, which are annotations by the standard. */
 export const fitsFormat = (format: string, text: string): boolean => FORMATS.get(format)?.(text) ?? true;

@@ -15,14 +15,14 @@ import {
   wrongSize,
 } from "./value-faults.ts";
 
-/** One fault of a value; `path` leads to it from the value's root, array indexes as strings. */
+/** An error in a value. `path` starts at the value's root, with array indexes as strings. */
 export interface ValueFault {
   path: readonly string[];
   message: string;
   type: string;
 }
 
-/** Schemas met with values, and about as much work for patterns and comparisons: some 40 ms. */
+/** Maximum number of steps: a schema applied to a value, or similar work for patterns and comparisons. About 40 ms. */
 const MAX_STEPS = 200_000;
 const MAX_LEVELS = 400;
 
@@ -33,7 +33,10 @@ const TOO_LONG = new Map([
   ["number", "Input should be a number of at most 15 digits. Use the type string for more"],
 ]);
 
-/** The fault of a value of another type. Numbers that no double holds arrive as text, and are told as what they are. */
+/**
+ * Returns the error for a value of the wrong type.
+ * Numbers beyond doubles arrive as text, and have a message of their own.
+ */
 function wrongType(type: string, value: Json): readonly [message: string, code: string] {
   const told = WRONG_TYPE[type as keyof typeof WRONG_TYPE] ?? NO_TYPE;
   const tooLong = TOO_LONG.get(type);
@@ -42,7 +45,7 @@ function wrongType(type: string, value: Json): readonly [message: string, code: 
     : told;
 }
 
-/** A path by its last part: most are never told, so that none is copied from level to level. */
+/** A path as a linked list. Most are never reported, so they aren't copied at each level. */
 type Way = { up: Way; name: string; length: number } | null;
 
 const to = (up: Way, name: string): Way => ({ up, name, length: (up?.length ?? 0) + 1 });
@@ -53,7 +56,7 @@ function pathOf(way: Way): string[] {
   return path.reverse();
 }
 
-/** As `ValueFault`, before it is told. */
+/** A `ValueFault` before its message and path are built. */
 interface Found {
   way: Way;
   message: () => string;
@@ -63,11 +66,11 @@ interface Found {
 interface Round {
   root: Json;
   steps: number;
-  /** Schemas that were referred to. */
+  /** Schemas that were referenced. */
   refs: Map<string, Json>;
 }
 
-/** Checks a value against a schema that has no faults. */
+/** Validates a value against a valid schema. */
 export function checkValue(schema: Json, value: Json): ValueFault[] {
   const found: Found[] = [];
   try {
@@ -80,7 +83,7 @@ export function checkValue(schema: Json, value: Json): ValueFault[] {
   return found.map(({ way, message, type }) => ({ path: pathOf(way), message: message(), type }));
 }
 
-/** One pass over a value. Schemas that may fail without harm, as in `not`, get a pass of their own. */
+/** One pass over a value. Schemas that may fail, as in `not`, get a pass of their own. */
 class Check {
   readonly #round: Round;
   readonly #faults: Found[];
@@ -90,7 +93,7 @@ class Check {
     this.#faults = faults;
   }
 
-  /** True where `value` fits; else its faults have been added. */
+  /** Returns whether `value` is valid. Otherwise, its errors have been added. */
   fits(schema: Json, value: Json, path: Way, level: number): boolean {
     this.#spend(1);
     if (level > MAX_LEVELS) throw new TooComplex();
@@ -99,7 +102,7 @@ class Check {
     const before = this.#faults.length;
     if (before >= MAX_FAULTS) return false;
     const own = this.#own(schema, value, path);
-    // What has the wrong type is told once, not again by all that follows from it.
+    // A wrong type is reported once, without the errors that follow from it.
     if (own) {
       if (typeof value === "string") this.#text(schema, value, path);
       else if (typeof value === "number") this.#number(schema, value, path);
@@ -132,7 +135,7 @@ class Check {
   #text(schema: JsonObject, value: string, path: Way): void {
     const { minLength, maxLength, pattern, format } = schema;
     const counted = minLength !== undefined || maxLength !== undefined;
-    const length = counted ? [...value].length : value.length; // people count characters, not code units
+    const length = counted ? [...value].length : value.length; // people count characters, not UTF-16 code units
     const fault = wrongLength(length, minLength, maxLength);
     if (fault) this.#fail(path, ...fault);
     if (typeof pattern === "string" && !this.#matches(pattern, value))
@@ -233,7 +236,7 @@ class Check {
     }
   }
 
-  /** Where no form fits, the faults of the one that came closest are told, if one was plainly meant. */
+  /** If no schema matches, reports the errors of the closest one, if one was clearly meant. */
   #union(forms: Json[], value: Json, path: Way, level: number): void {
     let meant: Found[] | null = null;
     const length = path?.length ?? 0;
@@ -270,7 +273,7 @@ class Check {
 
   #matches(source: string, text: string): boolean {
     const pattern = patternOf(source);
-    if (typeof pattern === "string") return false; // such a schema has been refused before
+    if (typeof pattern === "string") return false; // such a schema was rejected before
     this.#spend(1 + ((text.length * Math.min(pattern.size, 500)) >> 7));
     return pattern.test(text);
   }
@@ -317,7 +320,7 @@ function isOf(type: Json, value: Json): boolean {
   }
 }
 
-/** Tells 0.3 from a multiple of 0.1 no better than floating point can. */
+/** Allows for floating-point errors, for example 0.3 as a multiple of 0.1. */
 function isMultiple(value: number, step: number): boolean {
   const times = value / step;
   if (!Number.isFinite(times)) return value % step === 0;

@@ -4,23 +4,23 @@ import { type SchemaFault, schemaAt, shapeFaults } from "./json-schema-shape.ts"
 import { checkValue, type ValueFault } from "./json-schema-value.ts";
 
 /**
- * JSON Schemas that people write: a form to fill in, the inputs of a template. Draft 2020-12, and what draft 7
- * says otherwise for `items`, `additionalItems` and `dependencies`; `$ref` only within the schema itself.
+ * User-defined JSON Schemas: a form, or the inputs of a template.
+ * Draft 2020-12, and `items`, `additionalItems` and `dependencies` of draft 7. `$ref` works only within the schema.
  *
- * A schema and a value are both hostile here. So schemas are walked and never turned into code, patterns run
- * in linear time, and one check takes a bounded number of steps: a schema of a few lines that visits each
- * level of a value twice would take 2^60 of them.
+ * Both schemas and values are untrusted. So schemas are interpreted and never compiled to code,
+ * patterns run in linear time, and a check has a limited number of steps:
+ * a short schema that visits each level of a value twice would take 2^60 of them.
  */
 
 export type { SchemaFault, ValueFault };
 export { schemaAt };
 
-/** All that is wrong with the schema itself, each with its path in it; empty where it may be used. */
+/** Returns all errors in the schema itself, with their paths. Empty if it is valid. */
 export const schemaFaults = (schema: unknown): SchemaFault[] => shapeFaults(schema);
 
 /**
- * All that is wrong with `value`, each with its path in it; at most `MAX_FAULTS`. A check that takes too long
- * is one fault, of type `too_complex`. Throws `definition_invalid` where `schema` itself has faults.
+ * Returns all errors in `value`, with their paths, at most `MAX_FAULTS`. A check that takes too long is one error of
+ * type `too_complex`. Throws `definition_invalid` if `schema` itself is invalid.
  */
 export function valueFaults(schema: Json, value: Json): ValueFault[] {
   const fault = shapeFaults(schema)[0];

@@ -2,21 +2,23 @@ import { canonicalJson } from "./json.ts";
 import { LongJson } from "./long-json.ts";
 import { inSlices, type Work } from "./slices.ts";
 
-/** What is written at once: so many values, and as many texts of this length. */
+/** Size of a slice: this many values, or strings of this total length. */
 const PIECE_VALUES = 4_000;
 const CHARACTERS_OF_A_VALUE = 64;
 
-/** The JSON text of a value, as `JSON.stringify` gives it; a long one is written while others get their turns. */
+/**
+ * Returns the JSON of a value, like `JSON.stringify`. Writes long values in slices, giving other requests their turns.
+ */
 export function writeJson(value: unknown): string | Promise<string> {
   return isShort(value) ? JSON.stringify(value) : inSlices(writing(value, JSON.stringify, (keys) => keys));
 }
 
-/** The canonical JSON text of a value, as `canonicalJson` gives it. */
+/** Returns the canonical JSON of a value, like `canonicalJson`, in slices. */
 export function writeCanonical(value: unknown): string | Promise<string> {
   return isShort(value) ? canonicalJson(value) : inSlices(writing(value, canonicalJson, inOrder));
 }
 
-/** The beginning of the JSON text of a value, of at least so many characters where it has them; the rest isn't written. */
+/** Returns the start of a value's JSON, at least this many characters if it has them. The rest isn't written. */
 export function beginJson(value: unknown, characters: number): string {
   const parts: string[] = [];
   const work = writeInto(parts, value, JSON.stringify, (keys) => keys);
@@ -31,7 +33,7 @@ export function beginJson(value: unknown, characters: number): string {
 type WriteShort = (value: unknown) => string | undefined;
 type Order = (keys: string[]) => string[] | Work<string[]>;
 
-/** Writes short parts with `write`, and members of objects in the `order` of their keys. */
+/** Writes short parts with `write`, and members of objects in `order`. */
 function* writing(value: unknown, write: WriteShort, order: Order): Work<string> {
   const parts: string[] = [];
   yield* writeInto(parts, value, write, order);
@@ -92,17 +94,17 @@ function* writeInto(parts: string[], root: unknown, write: WriteShort, order: Or
 
 const inner = (list: string | undefined): string => (list ?? "[]").slice(1, -1);
 
-/** What a value with a form of its own is written as. */
+/** Returns what `JSON.stringify` writes for a value with `toJSON`. */
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null || !("toJSON" in value)) return value;
   return typeof value.toJSON === "function" ? value.toJSON("") : value;
 }
 
-/** True for what is written at once: a text of any length, since that takes no time. */
+/** True for values written in one step: text of any length, since that takes no time. */
 const isShort = (value: unknown): boolean =>
   typeof value !== "object" || value === null || weigh(value, PIECE_VALUES) > 0;
 
-/** What is left of `left` values when those in `value` are counted; no further than to 0. */
+/** Subtracts the number of values in `value` from `left`, down to 0. */
 function weigh(value: unknown, left: number): number {
   if (typeof value === "string") return left - 1 - value.length / CHARACTERS_OF_A_VALUE;
   if (typeof value !== "object" || value === null) return left - 1;
@@ -124,7 +126,7 @@ function weigh(value: unknown, left: number): number {
 
 const RUN_KEYS = 4_096;
 
-/** Keys sorted as `sort` does. */
+/** Sorts keys like `sort`. */
 function* inOrder(keys: string[]): Work<string[]> {
   if (keys.length <= RUN_KEYS) return keys.sort();
   let runs: string[][] = [];

@@ -8,19 +8,19 @@ export type JsonObject = { [key: string]: Json };
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
 
-/** Deeper JSON than this is refused (docs/decisions/http-conventions.md). */
+/** Maximum nesting (docs/decisions/http-conventions.md). */
 export const MAX_DEPTH = 64;
 
-/** Each list and object takes far more memory than its two brackets. */
+/** Lists and objects take far more memory than their two brackets. */
 const MAX_OBJECTS = 500_000;
-/** All keys of an object are gone through at once wherever anything is done with it; short text has no more. */
+/** Many operations handle all keys of an object in one step. Short text can't have more. */
 const MAX_KEYS = 50_000;
-/** Text up to this long is parsed at once. */
+/** Longer text is parsed in slices. */
 export const SHORT_CHARACTERS = 256 * 1024;
 
 /**
- * Parses JSON text strictly: no more than 64 levels and 500,000 lists and objects, no key twice in one object. Numbers
- * that no double holds come as texts of their digits.
+ * Parses JSON strictly: at most 64 levels and 500,000 lists and objects, and no duplicate keys.
+ * Numbers beyond doubles become text.
  * Throws `invalid` with `type: "json_invalid"` at `loc`.
  */
 export function parseJson(text: string, loc: readonly string[] = ["body"]): Json {
@@ -40,8 +40,8 @@ const reason = (error: unknown) =>
   error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
 
 /**
- * Parses JSON of no more than `maxValues` values of all sorts; long text is parsed while others get their turns. Throws
- * as `parseJson` does.
+ * Parses JSON with at most `maxValues` values. Parses long text in slices, giving other requests their turns.
+ * Throws like `parseJson`.
  */
 export function parseJsonInSlices(
   text: string,
@@ -85,7 +85,7 @@ const tooDeep = (loc: readonly string[]) =>
 const twice = (loc: readonly string[], key: string) =>
   invalid(loc, `Duplicate key "${key.slice(0, 100)}".`, "json_invalid");
 
-/** How many lists and objects there are in JSON text, and how many values of all sorts. */
+/** Counts the lists and objects, and all values, in JSON. */
 function countIn(text: string): { objects: number; values: number } {
   let objects = 0;
   let commas = 0;
@@ -99,9 +99,9 @@ function countIn(text: string): { objects: number; values: number } {
   return { objects, values: objects + commas };
 }
 
-/** Walks valid JSON text once, counting levels and remembering the keys of each open object. */
+/** Scans valid JSON once, counting levels and collecting the keys of each open object. */
 function checkShape(text: string, loc: readonly string[]): void {
-  const open: (Set<string> | null)[] = []; // null stands for an array
+  const open: (Set<string> | null)[] = []; // null for a list
   let key = false; // the next string is a key
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
@@ -142,7 +142,7 @@ function checkShape(text: string, loc: readonly string[]): void {
   }
 }
 
-/** JSON text with the keys of every object sorted, so that equal values have equal text. */
+/** Returns JSON with sorted keys, so that equal values have equal text. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
@@ -156,7 +156,7 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
-/** Applies a JSON Merge Patch (RFC 7396): `null` removes a key, objects merge, all else replaces. */
+/** Applies a JSON Merge Patch (RFC 7396): `null` removes a key, objects are merged, anything else replaces. */
 export function mergePatch(target: Json, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const merged: JsonObject = Object.assign(Object.create(null), isObject(target) ? target : {});
@@ -167,7 +167,7 @@ export function mergePatch(target: Json, patch: Json): Json {
   return { ...merged };
 }
 
-/** Reads stored JSON of ours; a row that does not parse is a bug, not an input fault. */
+/** Parses JSON that Weir stored. Invalid JSON is a bug, not an input error. */
 export function storedJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;

@@ -1,25 +1,25 @@
 import type { Clock } from "./clock.ts";
 
-/** A token bucket's size: `perMinute` is what comes back, `burst` what may be taken at once. */
+/** A token bucket: `perMinute` is its refill rate, `burst` its size. */
 export interface Rate {
   perMinute: number;
   burst: number;
 }
 
-/** Sign-in, set-up and device endpoints: 10 a minute for each address (docs/decisions/http-conventions.md). */
+/** Sign-in, setup and device endpoints: 10 per minute and address (docs/decisions/http-conventions.md). */
 export const ADDRESS_RATE: Rate = { perMinute: 10, burst: 10 };
 
 export interface Limiter {
-  /** Takes one; `retryAfterSeconds` is 0 where it was there, `resetSeconds` the time until all is there again. */
+  /** Takes a token. `retryAfterSeconds` is 0 on success, `resetSeconds` is the time until the bucket is full. */
   take(key: string, rate: Rate): { retryAfterSeconds: number; remaining: number; resetSeconds: number };
-  /** Puts back one that was taken. */
+  /** Returns a token to the bucket. */
   giveBack(key: string): void;
 }
 
-/** Buckets beyond this many are forgotten, the fullest first. */
+/** Beyond this many, the fullest buckets are dropped. */
 const MAX_BUCKETS = 50_000;
 
-/** Token buckets in this process's memory, one for each key. */
+/** Token buckets in this process's memory, one per key. */
 export function openLimiter(clock: Clock): Limiter {
   const buckets = new Map<string, { tokens: number; at: number; perMs: number; burst: number }>();
   const forgetFull = (now: number) => {

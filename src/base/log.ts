@@ -4,16 +4,16 @@ import { maskSecrets } from "./mask.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type Level = (typeof LOG_LEVELS)[number];
 
-/** Facts beside the message. Never credentials. */
+/** Fields in addition to the message. Never credentials. */
 type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Log {
   write(level: Level, message: string, fields?: LogFields): void;
-  /** An error that nobody else will hear of, with its cause and stack. */
+  /** Logs an error that nobody else sees, with its cause and stack. */
   report(error: unknown, fields?: LogFields): void;
 }
 
-/** Lines of JSON, or readable ones for a terminal; `sink` takes each without its line break. */
+/** Logs lines of JSON, or readable ones for a terminal. `sink` gets each without its line break. */
 export function openLog(options: {
   level: Level;
   pretty: boolean;
@@ -36,7 +36,7 @@ export function openLog(options: {
   };
 }
 
-/** With line breaks and what else steers a terminal written out, so that no text can forge a line. */
+/** Escapes line breaks and terminal control characters, so that text can't forge a line. */
 const onOneLine = (text: string) =>
   text.replace(
     /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
@@ -46,7 +46,7 @@ const onOneLine = (text: string) =>
 const summary = (error: unknown) =>
   String(maskSecrets(error instanceof Error ? `${error.name}: ${safeMessage(error)}` : String(error)));
 
-/** Drizzle puts a statement's parameters into its message; those may be secrets. */
+/** Drizzle includes a statement's parameters in its message, and they may be secret. */
 const safeMessage = (error: Error) =>
   error.name === "DrizzleQueryError" ? "a statement failed" : error.message.slice(0, 2000);
 

@@ -1,17 +1,17 @@
 import { type Json, SHORT_CHARACTERS } from "./json.ts";
 import { parseLong } from "./json-parse.ts";
 
-/** The text of a JSON value that is too long to be parsed where others wait: it is passed on as it is. */
+/** JSON text of a value that is too long to parse in the main thread. It is passed on as text. */
 export class LongJson {
   constructor(readonly text: string) {}
 
-  /** For what knows no long values. */
+  /** For code that doesn't handle long values. */
   toJSON(): Json {
     return JSON.parse(this.text);
   }
 }
 
-/** A stored value, or its text where it is long. */
+/** Returns a stored value, or its text if it is long. */
 export const readStored = (text: string): Json | LongJson =>
   text.length > SHORT_CHARACTERS ? new LongJson(text) : (JSON.parse(text) as Json);
 
@@ -22,6 +22,6 @@ const STORED = {
   maxKeys: null,
 };
 
-/** The value of long JSON text, whose rules were checked before; others get their turns meanwhile. */
+/** Parses long JSON that was validated before, giving other requests their turns. */
 export const wholeOf = (value: Json | LongJson): Json | Promise<Json> =>
   value instanceof LongJson ? parseLong(value.text, STORED) : value;

@@ -1,25 +1,25 @@
 import { isObject, type Json } from "./json.ts";
 
-/** Stands in the place of what may not be shown. */
+/** Replaces secrets. */
 export const MASK = "***";
 
-/** A key is secret when its last word is one of these, alone or at the end of a longer lower-case word. */
+/** A key is secret if its last word is one of these, alone or at the end of a longer lowercase word. */
 const SECRET_WORDS =
   /(authorization|cookies?|passwords?|passwd|passphrase|secrets?|tokens?|apikeys?|accesskey|privatekey|secretkey|credentials?|signature)$/;
-/** … or one of these as it is, */
+/** … or is exactly one of these, */
 const SECRET_NAMES = /^(pwd|jwt|sig|hmac|bearer)$/;
-/** … or when its last words are these. */
+/** … or if its last words are these. */
 const SECRET_ENDINGS =
   /(^| )((api|access|private|secret|signing|encryption|master|account|shared|auth|license) keys?|service account json)$/;
-/** Words after a secret one that still mean the secret itself: `tokenValue`, `password_hash`. */
+/** Words after a secret one that still mean the secret itself, as in `tokenValue`, `password_hash`. */
 const SAME_THING = / (value|hash|text|plaintext|string|data)$/;
-/** Tokens that are positions in a list, and say nothing. */
+/** Tokens that are positions in a list, which aren't secret. */
 const POSITION_TOKENS = /(^| )(page|continuation|sync) ?token$/;
 
 /**
- * A copy of `value` without what looks like a secret: the values of keys such as `password`, `apiKey` or
- * `X-Auth-Token`, user names and passwords and secret parameters in addresses, `Bearer` and `Basic`
- * credentials, Weir's own tokens, and private keys. Numbers of `tokens` are counts and stay.
+ * Returns a copy of `value` without apparent secrets: values of keys such as `password`, `apiKey` or `X-Auth-Token`,
+ * credentials and secret parameters in URLs, `Bearer` and `Basic` credentials, Weir's own tokens, and private keys.
+ * Numbers of `tokens` are counts and aren't masked.
  */
 export function maskSecrets(value: Json): Json {
   if (typeof value === "string") return maskText(value);
@@ -31,7 +31,7 @@ export function maskSecrets(value: Json): Json {
   return Object.fromEntries(entries);
 }
 
-/** True for the name of a field, header or parameter that holds a secret. */
+/** Returns whether a field, header or parameter contains a secret, by its name. */
 export function isSecretKey(key: string): boolean {
   const words = key
     .slice(0, 200)
@@ -47,7 +47,7 @@ export function isSecretKey(key: string): boolean {
   );
 }
 
-/** Nothing, true and false are no secrets; neither are how many tokens a model used. */
+/** Nothing, true, false and token counts aren't secret. */
 function hides(key: string, value: Json): boolean {
   if (value === null || typeof value === "boolean" || value === "") return false;
   if (typeof value === "number" && /tokens$/i.test(key)) return false;
@@ -66,12 +66,12 @@ function maskText(text: string): string {
     .replace(/\bsvc_(pat|at|key)_[\w-]+/g, `svc_$1_${MASK}`);
 }
 
-/** In addresses `key` and `code` too are credentials: of an API, and of a sign-in. */
+/** In URLs, `key` and `code` are credentials too: of an API, and of a sign-in. */
 export function isSecretParameter(name: string): boolean {
   return isSecretKey(name) || /^(key|code|x-amz-credential)$/i.test(name);
 }
 
-/** `//user:password@host` anywhere in the text. */
+/** Masks `//user:password@host` anywhere in the text. */
 function maskUserinfo(text: string): string {
   let out = "";
   let at = 0;
@@ -85,7 +85,7 @@ function maskUserinfo(text: string): string {
   return out + text.slice(at);
 }
 
-/** Whether base64 text hides `name:password`. */
+/** Returns whether base64 text contains `name:password`. */
 function isPair(code: string): boolean {
   return Buffer.from(code, "base64").toString("latin1").includes(":");
 }

@@ -2,8 +2,8 @@ import type { Json } from "./json.ts";
 import { NumberText } from "./json-numbers.ts";
 
 /**
- * About how many characters `value` has as JSON; stops counting past `limit`. Parts that stand in it
- * several times count each time, so that a small value that unfolds to a huge text is seen.
+ * Returns the approximate length of `value` as JSON, at least up to `limit`.
+ * Shared parts count each time, so that a small value that expands to a huge text is detected.
  */
 export function measure(value: Json, limit: number): number {
   if (typeof value === "string") return value.length + 2;

@@ -1,9 +1,9 @@
-/** One thing that a process keeps in memory, made when it is first asked for. */
+/** In-memory state of a module, created on first use. */
 export interface Slot<T> {
   make(): T;
 }
 
-/** What one App keeps in memory; it ends with the App, and no other App sees it. */
+/** In-memory state of one App. It ends with the App, and isn't shared with others. */
 export interface Memory {
   of<T>(slot: Slot<T>): T;
 }

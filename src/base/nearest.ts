@@ -1,4 +1,4 @@
-/** Returns the name that takes the fewest edits to become `word`. */
+/** Returns the name with the fewest edits from `word`. */
 export function nearest(word: string, names: readonly string[]): string {
   const [first = ""] = names.toSorted((a, b) => distance(word, a) - distance(word, b));
   return first;

@@ -1,13 +1,13 @@
 import { OptionalKind, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 
-/** Marks a field whose shape has no null of its own: `read` passes over null there. */
+/** Marks a field whose shape doesn't allow null. `read` treats null as absent there. */
 export const NULL_IS_ABSENT = Symbol("null is absent");
-/** Marks a field, and holds what `read` gives for null there. */
+/** Marks a field, with the value that `read` returns for null. */
 export const NULL_IS = Symbol("what null stands for");
 
 /**
- * As `object`, for what a request gives: null at an optional field says the same as its absence. Where there is a default,
- * null is refused: it may mean none, such as no end or no limit.
+ * Like `object`, for requests: null in an optional field means the same as omitting it.
+ * With a default, null is rejected, since it could mean none, such as no end or no limit.
  */
 export function requestObject<P extends TProperties>(
   properties: P,
@@ -20,7 +20,7 @@ export function requestObject<P extends TProperties>(
   return Type.Object(Object.fromEntries(entries) as P, { additionalProperties: false, ...options });
 }
 
-/** An optional field of a change that null clears: a handler gets `empty` for it. */
+/** An optional field of an update that null clears. The handler gets `empty`. */
 export function clearable<T extends TSchema>(empty: unknown, field: T) {
   const either = noneOr(field) as T;
   return Type.Optional(Object.assign(either, { [NULL_IS]: empty }));

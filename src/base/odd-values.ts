@@ -1,7 +1,7 @@
-/** Values of one column that did not arrive as they are at the source, and why. */
+/** Values of a column that changed on the way from the source, and why. */
 export interface OddValue {
   column: string;
-  /** What happened and why, as `became NULL: no date that Parquet holds`. */
+  /** What happened and why, for example `became NULL: no date that Parquet holds`. */
   what: string;
   count: number;
   /** At most three. */
@@ -11,7 +11,7 @@ export interface OddValue {
 const MAX_EXAMPLES = 3;
 const MAX_EXAMPLE_CHARACTERS = 200;
 
-/** Counts values that did not arrive, by column and cause, so that a load can tell them. */
+/** Counts changed values by column and cause, so that a load can report them. */
 export class OddValues {
   readonly #found = new Map<string, OddValue>();
 
@@ -35,7 +35,7 @@ export class OddValues {
   }
 }
 
-/** What a person is told of them: `orders.paid: 3 values became NULL: no date that Parquet holds ("infinity")`. */
+/** Warning for people: `orders.paid: 3 values became NULL: no date that Parquet holds ("infinity")`. */
 export function oddSentence(table: string, { column, what, count, examples }: OddValue): string {
   const shown = examples.map((example) => JSON.stringify(example)).join(", ");
   return `${table}.${column}: ${count} ${count === 1 ? "value" : "values"} ${what}${shown === "" ? "" : ` (${shown}${count > examples.length ? ", …" : ""})`}.`;

@@ -1,7 +1,7 @@
 import type * as Client from "openid-client";
 import { AppError } from "./errors.ts";
 
-/** Codes of the library for answers that could be read and are not to be trusted. */
+/** Error codes of the library for responses that must not be trusted. */
 const DISTRUSTED = new Set([
   "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
   "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED",
@@ -10,7 +10,9 @@ const DISTRUSTED = new Set([
   "OAUTH_INVALID_RESPONSE",
 ]);
 
-/** What went wrong with the provider `name`; the causes hold no tokens, and nothing of the provider's own prose. */
+/**
+ * Returns the error for a failure of the provider `name`. The causes contain no tokens and no text from the provider.
+ */
 export function explainOpenId(client: typeof Client, error: unknown, name: string): AppError {
   const own = appErrorIn(error);
   if (own?.code === "unauthenticated") return own;
@@ -35,7 +37,7 @@ export function explainOpenId(client: typeof Client, error: unknown, name: strin
   return DISTRUSTED.has(code) ? distrusted(name, reason) : unusable(name, "upstream", reason, true);
 }
 
-/** The message goes to anybody; what is wrong is for the operator, in the log. */
+/** Anyone can see the message. Details are for the operator, in the log. */
 const unusable = (name: string, code: "upstream" | "timeout", reason: string, retryable: boolean) =>
   new AppError(code, `Single sign-on with ${name} is currently unavailable. Try again later.`, {
     retryable,
@@ -47,7 +49,7 @@ const distrusted = (name: string, reason: string) =>
     cause: new Error(reason),
   });
 
-/** The error of ours that the library has wrapped; null where there is none. */
+/** Returns Weir's own error that the library has wrapped. Null if there is none. */
 export function appErrorIn(error: unknown): AppError | null {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof AppError) return at;
   return null;
@@ -59,5 +61,5 @@ function innermost(error: unknown): string {
   return message.slice(0, 200);
 }
 
-/** Error codes of OAuth are short words; anything else is not shown. */
+/** OAuth error codes are short words. Anything else isn't shown. */
 export const safeCode = (error: string) => (/^[a-z_]{1,60}$/.test(error) ? error : "an error");

@@ -5,7 +5,7 @@ import { AppError } from "./errors.ts";
 export const LIBRARY_TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** The library's requests, by the one way to the outside. No endpoint of a provider redirects. */
+/** Sends the library's requests through the egress policy. Provider endpoints don't redirect. */
 export function libraryFetch(egress: Egress): Client.CustomFetch {
   return async (url, { method, headers, body, signal }) => {
     const reply = await egress.fetch(url, {

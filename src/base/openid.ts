@@ -6,80 +6,82 @@ import { AppError } from "./errors.ts";
 import { appErrorIn, explainOpenId } from "./openid-failure.ts";
 import { LIBRARY_TIMEOUT_MS, libraryFetch } from "./openid-fetch.ts";
 
-/** The operator's identity provider and what Weir is registered there as. */
+/** The operator's identity provider, and Weir's registration there. */
 export interface OpenIdOptions {
-  /** Exactly as the provider writes it. `http:` is taken too, for providers on the operator's own network. */
+  /** Spelled exactly as by the provider. `http:` is accepted too, for providers on the operator's own network. */
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** The claim that lists a person's groups; null where none is read. */
+  /** The claim that lists a user's groups. Null if none is read. */
   groupsClaim: string | null;
-  /** Of all other hosts; the issuer's own is reached without being allowed, as the operator has named it. */
+  /** Policy for all other hosts. The issuer's host needs no permission, since the operator configured it. */
   egress: EgressOptions;
   clock: Clock;
 }
 
-/** One sign-in under way. `verifier` and `nonce` never leave through the browser that carries `state`. */
+/** A sign-in in progress. `verifier` and `nonce` never pass through the browser that carries `state`. */
 export interface OpenIdChecks {
-  /** Absolute; as it is registered with the provider. */
+  /** Absolute URL, as registered with the provider. */
   redirectUri: string;
   state: string;
   nonce: string;
-  /** The PKCE code verifier: 43 to 128 of `[A-Za-z0-9._~-]`. */
+  /** PKCE code verifier: 43 to 128 of `[A-Za-z0-9._~-]`. */
   verifier: string;
 }
 
-/** What the provider says of whoever signed in. */
+/** What the provider reports about the user. */
 export interface OpenIdProfile {
-  /** With the issuer, the only thing that stays the same. */
+  /** The only stable identifier, together with the issuer. */
   subject: string;
   email: string | null;
-  /** Null where the provider does not say. */
+  /** Null if the provider doesn't say. */
   isEmailVerified: boolean | null;
   firstName: string | null;
   lastName: string | null;
   pictureUrl: string | null;
-  /** Null where the provider has more than it sends; empty where it sends none. */
+  /** Null if the provider has more than it sends. Empty if it sends none. */
   groups: readonly string[] | null;
 }
 
-/** What keeps a sign-in alive. */
+/** Allows a sign-in to be refreshed. */
 export interface OpenIdGrant {
-  /** Null where the provider gives none; the sign-in then can't be refreshed. */
+  /** Null if the provider issues none. Then the sign-in can't be refreshed. */
   refreshToken: string | null;
-  /** Seconds until the access token, which nobody keeps, would end. */
+  /** Lifetime in seconds of the access token, which isn't stored. */
   expiresInSeconds: number;
 }
 
 /**
- * An OpenID provider, found by discovery; what was found is kept for an hour, a failure is not kept.
+ * An OpenID provider, found by discovery. The result is cached for an hour, failures aren't.
  *
- * All throw `upstream` or `timeout` where the provider can't be used, and `unauthenticated` where its answer
- * is not to be trusted: wrong signature, issuer, audience, nonce or time, a code that is spent.
+ * All methods throw `upstream` or `timeout` if the provider can't be used, and `unauthenticated` if its response can't
+ * be trusted: wrong signature, issuer, audience, nonce or time, or a used code.
  */
 export interface OpenIdProvider {
-  /** As `URL` writes it; names the provider in rows. */
+  /** As `URL` writes it. Identifies the provider in stored rows. */
   readonly issuer: string;
   /** The issuer's host, for people. */
   readonly name: string;
-  /** Where the browser goes to sign in. */
+  /** Returns the URL where the browser signs in. */
   authorizationUrl(checks: OpenIdChecks): Promise<string>;
-  /** Redeems the answer that the browser brought back. Also throws `forbidden` where the provider turned the person away. */
+  /**
+   * Redeems the provider's response that the browser carries. Also throws `forbidden` if the provider denied access.
+   */
   exchange(
     answer: URLSearchParams,
     checks: OpenIdChecks,
   ): Promise<{ profile: OpenIdProfile; grant: OpenIdGrant }>;
-  /** A new grant in place of the one before; null where the provider refuses, which is final. */
+  /** Returns a new grant. Null if the provider refuses, which is final. */
   refresh(refreshToken: string, subject: string): Promise<OpenIdGrant | null>;
-  /** Tells the provider to forget the grant; nothing where it has no way to. */
+  /** Revokes the grant at the provider, if it supports that. */
   revoke(refreshToken: string): Promise<void>;
 }
 
 const DISCOVERY_MS = 60 * 60 * 1000;
-/** Where a provider does not tell how long its access tokens last. */
+/** Used if a provider doesn't say how long its access tokens are valid. */
 const EXPIRES_IN_SECONDS = 3600;
 
-/** Nothing is asked of the provider before somebody signs in: Weir starts without it. */
+/** Sends nothing to the provider before the first sign-in, so that Weir starts without it. */
 export function openOpenId(options: OpenIdOptions): OpenIdProvider {
   const issuer = new URL(options.issuer);
   const name = issuer.host;
@@ -105,7 +107,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
         return client.buildAuthorizationUrl(config, {
           redirect_uri: redirectUri,
           scope,
-          // without being asked again, nobody is given a refresh token (OpenID Connect Core, section 11)
+          // without a consent prompt, no refresh token is issued (OpenID Connect Core, section 11)
           ...(scope.includes("offline_access") ? { prompt: "consent" } : {}),
           state,
           nonce,
@@ -142,7 +144,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
         try {
           const tokens = await client.refreshTokenGrant(config, refreshToken);
           const now = tokens.claims()?.sub ?? subject;
-          return now === subject ? grantOf(tokens, refreshToken) : null; // never another person's
+          return now === subject ? grantOf(tokens, refreshToken) : null; // never another user's
         } catch (error) {
           if (error instanceof client.ResponseBodyError && error.error === "invalid_grant") return null;
           throw error;
@@ -156,7 +158,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
   };
 }
 
-/** Discovery, once for all who ask at the same time. */
+/** Runs discovery once for concurrent callers. */
 function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, issuer: URL) {
   const request = libraryFetch(openEgress(toOwn(egress, issuer.href)));
   let found: { at: number; config: Promise<Client.Configuration> } | null = null;
@@ -169,7 +171,7 @@ function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, is
       const inBody = methods.includes("client_secret_post") && !methods.includes("client_secret_basic");
       return (inBody ? post : basic)(server, ...rest);
     };
-    const execute = [client.enableNonRepudiationChecks]; // ID tokens are checked by signature, not by TLS alone
+    const execute = [client.enableNonRepudiationChecks]; // ID tokens are verified by signature, not only by TLS
     if (issuer.protocol === "http:") execute.push(client.allowInsecureRequests);
     const config = client
       .discovery(issuer, clientId, undefined, authenticate, {
@@ -184,20 +186,20 @@ function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, is
     const kept = { at: clock.monotonic(), config };
     found = kept;
     config.catch(() => {
-      if (found === kept) found = null; // the next one asks again; this one's error reaches whoever asked
+      if (found === kept) found = null; // the next call retries; this error reaches the current callers
     });
     return config;
   };
 }
 
-/** The library lets some providers call themselves otherwise; a name for all tenants of one is nobody's. */
+/** The library lets some providers use another issuer. An issuer for all tenants identifies none of them. */
 function refuseForeign(config: Client.Configuration, issuer: URL): Client.Configuration {
   const own = config.serverMetadata().issuer;
   if (new URL(own).href === issuer.href) return config;
   throw new AppError("upstream", `its issuer is ${own}, which doesn't match WEIR_OIDC_ISSUER`);
 }
 
-/** Whatever is wrong with a provider's own description, nobody has sent us an answer yet. */
+/** The provider's metadata is invalid or missing. That isn't the user's fault. */
 function notFoundAt(error: unknown, issuer: URL): AppError {
   const inner = appErrorIn(error);
   if (inner) return inner;
@@ -209,7 +211,7 @@ function notFoundAt(error: unknown, issuer: URL): AppError {
   return new AppError("upstream", reason, { retryable: !differs, cause: error });
 }
 
-/** As an entry of the allowed addresses: this host, by this port alone. */
+/** Scopes to request: the standard ones, and those for refresh tokens and groups if the provider offers them. */
 function scopeFor(config: Client.Configuration, groupsClaim: string | null): string {
   const offered = config.serverMetadata().scopes_supported ?? [];
   const more = ["offline_access", groupsClaim].filter((scope) => scope !== null && offered.includes(scope));
@@ -224,7 +226,7 @@ function claimsOf(tokens: Tokens): Client.IDToken {
   return claims;
 }
 
-/** Who has no subject would be signed in as the next one who has none. */
+/** All users without a subject would be the same user. */
 const noSubject = () =>
   new AppError("unauthenticated", "The identity provider didn't identify the user: the subject is empty.");
 
@@ -245,7 +247,7 @@ function profileOf(
     subject,
     email,
     isEmailVerified:
-      verified === undefined ? null : email !== null && (verified === true || verified === "true"), // some send a text
+      verified === undefined ? null : email !== null && (verified === true || verified === "true"), // some providers send text
     firstName: text(claims.given_name) ?? text(claims.name),
     lastName: text(claims.family_name),
     pictureUrl: picture !== null && URL.parse(picture)?.protocol === "https:" ? picture : null,
@@ -265,7 +267,7 @@ function groupsOf(claims: Readonly<Record<string, unknown>>, name: string): read
 const text = (claim: unknown, maxLength = 255): string | null =>
   typeof claim === "string" && claim.trim() !== "" && claim.length <= maxLength ? claim.trim() : null;
 
-/** An address counts as verified where a source that gives it says so. */
+/** An email address is verified if one of the sources with that address says so. */
 function together(profile: OpenIdProfile, more: OpenIdProfile, lacksGroups: boolean): OpenIdProfile {
   const { email } = more.email === null ? profile : more;
   const said = more.email === null ? null : more.isEmailVerified;

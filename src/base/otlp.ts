@@ -4,27 +4,27 @@ import type { Log } from "./log.ts";
 import type { Span, Tracer } from "./trace.ts";
 
 export interface OtlpOptions {
-  /** Where spans are posted, such as `http://127.0.0.1:4318/v1/traces`. */
+  /** URL for spans, such as `http://127.0.0.1:4318/v1/traces`. */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Of the process: `service.name` and the like. */
+  /** Attributes of the process, such as `service.name`. */
   resource: Readonly<Record<string, string>>;
-  /** Of all traces so many are sent, from 0 to 1; a trace is sent whole or not at all. */
+  /** Fraction of traces to send, from 0 to 1. A trace is sent completely or not at all. */
   ratio: number;
   egress: Egress;
   clock: Clock;
   log: Log;
 }
 
-/** Sent at once, at most. */
+/** Maximum number of spans per request. */
 const BATCH = 512;
-/** Beyond so many that wait, new ones are dropped, which is told: the work goes on, whatever the collector does. */
+/** Beyond this many waiting spans, new ones are dropped and counted. Work continues whatever the collector does. */
 const MAX_WAITING_SPANS = 8_192;
 const PAUSE_MS = 2_000;
 const TIMEOUT_MS = 10_000;
-/** A collector that does not answer holds up the end of the process for so long. */
+/** How long an unresponsive collector can delay the end of the process. */
 const CLOSE_MS = 3_000;
-/** A collector that is away is told of in the log this often. */
+/** How often an unavailable collector is logged. */
 const TELL_MS = 60_000;
 
 const KINDS = { internal: 1, server: 2, client: 3 } as const;

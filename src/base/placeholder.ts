@@ -1,12 +1,12 @@
 export const ESCAPED = /^\$+\{[^{}]*\}$/;
-/** Within longer text, names are in capitals: `${name}` in a script is its own. */
+/** Within longer text, names must be uppercase: `${name}` in a script is the script's own. */
 export const WITHIN = /(\$+)\{([A-Z_][A-Z0-9_]*)\}/g;
 
-/** A text that stands for itself, as it is written in a file. */
+/** Escapes a text for a file, so that it contains no placeholder. */
 export const escaped = (text: string): string =>
   ESCAPED.test(text) ? `$${text}` : text.replace(WITHIN, (one) => `$${one}`);
 
-/** The name of an environment variable for a path. */
+/** Returns the name of an environment variable for a path. */
 export function variableName(words: readonly string[]): string {
   const name = words
     .join("_")

@@ -1,25 +1,25 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 
-/** Of those that want the processor the server goes first, then SQL that somebody waits for, then other work. */
+/** CPU priorities: the server first, then SQL that someone waits for, then other work. */
 export const PRIORITIES = { sql: 5, chore: 12, long: 19 } as const;
 
-/** Time of the processor after which work counts as long. */
+/** CPU time after which work counts as long. */
 const LONG_WORK_MS = 300;
-/** Linux tells it to programs in units of 10 ms. */
+/** Linux reports CPU time in units of 10 ms. */
 const TICK_MS = 10;
 
 /**
- * Lets this process go first where both want the processor. Linux weighs processes of one session alone against each
- * other, so `pid` must not lead a session of its own.
+ * Lowers the priority of `pid` below this process. Linux compares priorities only within a session,
+ * so `pid` mustn't lead a session of its own.
  */
 export function lowerPriority(pid: number, priority: number): void {
   lower(pid, priority);
 }
 
 /**
- * Makes what is to be called now and then while the process works: once the work from here on is long, everybody else
- * goes first. Waiting for the processor is no work, or what a busy machine holds up would be held up for good.
+ * Returns a function to call repeatedly during work. Once the work has used much CPU time, its priority is lowered.
+ * Waiting for the CPU doesn't count, else a busy machine would delay it permanently.
  */
 export function lowerWhenLong(pid: number): () => void {
   const from = processorMs(pid);
@@ -31,24 +31,24 @@ export function lowerWhenLong(pid: number): () => void {
   };
 }
 
-/** Returns the CPU time that the process has used; 0 if the system can't tell. */
+/** Returns the CPU time of the process. 0 if the system doesn't report it. */
 export function processorMs(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = text.slice(text.lastIndexOf(")") + 2); // a name may hold anything
+    const fields = text.slice(text.lastIndexOf(")") + 2); // a name can contain anything
     const [user, system] = fields.split(" ").slice(11);
     return (Number(user) + Number(system)) * TICK_MS;
   } catch {
-    return 0; // it has ended already, or this is no Linux
+    return 0; // it has ended, or this isn't Linux
   }
 }
 
-/** Linux has a priority for each thread, which those take over that it starts. */
+/** On Linux, threads have a priority each, which threads they start inherit. */
 function threadsOf(pid: number): readonly number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {
-    return [pid]; // it has ended already, or this is no Linux
+    return [pid]; // it has ended, or this isn't Linux
   }
 }
 
@@ -56,6 +56,6 @@ function lower(id: number, priority: number): void {
   try {
     setPriority(id, priority);
   } catch {
-    return; // it has ended already, or the system knows no such order
+    return; // it has ended, or the system doesn't support priorities
   }
 }

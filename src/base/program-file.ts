@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** Enough for the headers of the three formats. */
+/** Enough for the headers of all three formats. */
 const HEAD_BYTES = 4096;
 
 const ELF: Readonly<Record<number, string>> = { 62: "linux-x64", 183: "linux-arm64" };
 const MACH_O: Readonly<Record<number, string>> = { 16777223: "darwin-x64", 16777228: "darwin-arm64" };
 const PE: Readonly<Record<number, string>> = { 34404: "windows-x64", 43620: "windows-arm64" };
 
-/** The system and processor that a program is for, by its header, as in `linux-x64`; null for anything else. */
+/** Returns the system and processor of a program from its header, such as `linux-x64`. Null for anything else. */
 export function platformOf(path: string): string | null {
   const head = readHead(path);
   if (head.length < 64) return null;
@@ -20,7 +20,7 @@ export function platformOf(path: string): string | null {
   return PE[head.getUint16LE(at + 4)] ?? null;
 }
 
-/** The name of this machine among them. */
+/** The name of this machine's platform. */
 export const ownPlatform = (): string =>
   `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
 

@@ -6,7 +6,7 @@ export interface RepeatedKey {
   lost: string;
 }
 
-/** What is told of a lost value. */
+/** Message about a lost value. */
 export const KEY_REPEATED = "gave way to a later one of the same key in its object";
 
 interface Level {
@@ -19,7 +19,7 @@ interface Level {
 
 /** The keys that an object in `text`, the JSON of `value`, has more than once. The last value wins. */
 export function repeatedKeys(text: string, value: unknown): RepeatedKey[] {
-  // Quick check: with as many quoted colons as keys, none repeats. Texts may add more.
+  // Quick check: if there are as many quoted colons as keys, none repeats. Strings can contain more.
   return !/"\s+:/.test(text) && colonsIn(text) === keysIn(value) ? [] : find(text);
 }
 

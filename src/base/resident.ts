@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** What the process holds in memory; 0 where the system does not tell. */
+/** Returns the resident memory of the process. 0 if the system doesn't report it. */
 export function residentBytes(pid: number): number {
   try {
     const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
     return Number(found?.[1] ?? 0) * 1024;
   } catch {
-    return 0; // no /proc, or the process has just gone: what limits the process has of its own are left
+    return 0; // no /proc, or the process has just ended: its other limits still apply
   }
 }

@@ -1,4 +1,4 @@
-/** What a definition says of further tries. */
+/** Retry policy of a definition. */
 export interface Retry {
   maxAttempts?: number;
   backoffSeconds?: number[];
@@ -6,7 +6,10 @@ export interface Retry {
 
 const DEFAULT_BACKOFF_SECONDS = [1, 5, 30, 120, 600];
 
-/** The pause after so many tries, in seconds; null when there is no other. What the other side asked for is waited out. */
+/**
+ * Returns the pause in seconds after this many attempts. Null if there is no further one.
+ * Respects the delay that the other side asked for.
+ */
 export function pauseSeconds(
   { maxAttempts = 1, backoffSeconds = [] }: Retry,
   { retryAfterSeconds }: { retryAfterSeconds: number | null },

@@ -1,18 +1,18 @@
 /**
- * Rules among the fields of an object, as JSON Schema has them: editors show them, `read` passes over them, and the
- * check of the same rule in code says in its own words what is missing.
+ * Rules between the fields of an object, as JSON Schema.
+ * Editors show them, `read` ignores them, and the check of the same rule in code has a message of its own.
  */
 
 const has = (field: string, shape: object = {}) => ({ properties: { [field]: shape }, required: [field] });
 
-/** At least one of two fields has to be there. */
+/** Requires at least one of two fields. */
 export const oneNeeded = (field: string, other: string) => ({
   if: { not: has(field) },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: has(other),
 });
 
-/** Just one of two fields has to be there. */
+/** Requires exactly one of two fields. */
 export const oneAlone = (field: string, other: string) => ({
   if: has(field),
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -20,7 +20,7 @@ export const oneAlone = (field: string, other: string) => ({
   else: has(other),
 });
 
-/** A field has to be there, with something in it if it is a list, where another has a value. */
+/** Requires a field, not empty if it is a list, if another field has a value. */
 export const neededWhere = (field: string, value: string, needed: string) => ({
   if: has(field, { const: value }),
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema

@@ -1,27 +1,27 @@
 import { AppError } from "./errors.ts";
 
-/** A limit on what goes on at once. Those who wait take turns by organization, in order within each. */
+/** A limit on concurrent work. Waiting entrants take turns by organization, in order within each. */
 export interface Semaphore {
   /**
-   * Resolves with what gives the slots back. Throws `cancelled`, or the signal's own reason, when `signal` aborts
-   * before, and `rate_limited` when too many of the organization wait already.
+   * Resolves with a function that frees the slots. Throws `cancelled` or the signal's own reason if `signal` aborts
+   * before, and `rate_limited` if too many of the organization are waiting.
    */
   enter(signal?: AbortSignal, entrant?: Partial<Entrant>): Promise<() => void>;
 }
 
 interface Entrant {
-  /** Empty for work of the server's own. */
+  /** Empty for the server's own work. */
   organizationId: string;
-  /** How many slots it takes; 1 by default, and never more than there are. */
+  /** Number of slots it takes. Default: 1. Never more than there are. */
   amount: number;
 }
 
 export interface SemaphoreOptions {
-  /** The most slots that one organization holds at once, though one entrant may be larger; all by default. */
+  /** Maximum number of slots per organization. A single larger entrant is allowed. Default: all. */
   mostOfOne?: number;
-  /** The most entrants of one organization that wait; no limit by default. */
+  /** Maximum number of waiting entrants per organization. Default: no limit. */
   mostWaiting?: number;
-  /** What waits, as the sentence of a refusal names it, such as "SQL statements". */
+  /** What waits, for the error message, such as "SQL statements". */
   noun?: string;
 }
 
@@ -30,15 +30,17 @@ interface Waiting {
   enter(): void;
 }
 
-/** So many entrants of one organization wait for a fair semaphore. */
+/** Maximum number of waiting entrants per organization for a fair semaphore. */
 const MAX_WAITING_ENTRANTS = 32;
-/** A refused entrant is asked to come back after so many seconds. */
+/** `Retry-After` of a rejected entrant. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Half of the slots, so that one organization leaves room for the others; at least one. */
+/** Returns half of the slots, at least one, so that one organization leaves room for others. */
 const halfOf = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
-/** A semaphore for children: each may use all the memory and time that one has, so that half is for one organization. */
+/**
+ * A semaphore for child processes. Each can use the full memory and time of one, so an organization gets half of them.
+ */
 export const openFairSemaphore = (
   slots: number,
   noun: string,
@@ -49,7 +51,7 @@ export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Se
   const { mostOfOne = slots, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;
   let free = slots;
   const held = new Map<string, number>();
-  /** The organization whose turn it is stands first. */
+  /** The organization whose turn it is comes first. */
   const queues = new Map<string, Waiting[]>();
 
   const hasShare = (organizationId: string, amount: number) => {
@@ -62,7 +64,7 @@ export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Se
     held.set(organizationId, (held.get(organizationId) ?? 0) + amount);
   };
 
-  /** One that is too large for what is free waits for it, and nobody passes it. */
+  /** An entrant too large for the free slots waits for them, and isn't overtaken. */
   const letIn = () => {
     for (;;) {
       const next = [...queues].find(([id, [first]]) => first !== undefined && hasShare(id, first.amount));

@@ -1,15 +1,15 @@
 import type { Clock } from "./clock.ts";
 
-/** How long something is passed over that has failed twice, so that it holds up nothing behind it. */
+/** How long something that failed twice is skipped, so that it doesn't block others. */
 const REST_MS = 60_000;
 
-/** What a loop could not do lately, by id. */
+/** Recent failures of a loop, by ID. */
 export interface Setbacks {
-  /** True where it has failed before: the fault is not one that passes. */
+  /** Records a failure. Returns whether it has failed before, so that the cause is probably lasting. */
   note(id: string): boolean;
-  /** It has been dealt with. */
+  /** Records a success. */
   clear(id: string): void;
-  /** JSON text of the ids that are to be passed over now. */
+  /** JSON of the IDs to skip now. */
   passedOver(): string;
 }
 

@@ -2,10 +2,8 @@ import { parseCidr } from "./cidr.ts";
 import { ConfigError } from "./config-error.ts";
 import type { Rate } from "./limit.ts";
 
-/*
- * How settings are read from their texts. Each reader gives its value, for nothing its fallback, and throws
- * `ConfigError` with a sentence that names the setting and says what it takes.
- */
+/* Readers of settings. Each returns its value, or its default for an empty text.
+   Throws `ConfigError` with a sentence that names the setting and the expected format. */
 
 export function text(fallback: string) {
   return (value: string | undefined) => value ?? fallback;
@@ -37,7 +35,7 @@ export function maybeInteger(least: number, most: number) {
   return (value: string | undefined, name: string) => (value === undefined ? null : read(value, name));
 }
 
-/** A first try always comes at once, whether the list says so with a 0 or begins with the pause after it. */
+/** The first attempt is always immediate, whether the list starts with 0 or with the first pause. */
 export function schedule(fallback: readonly number[]) {
   return (value: string | undefined, name: string): readonly number[] => {
     if (value === undefined) return fallback;
@@ -71,7 +69,7 @@ export function url(schemes: readonly string[]) {
   };
 }
 
-/** Where people and programs reach Weir; its path, if there is one, begins with none of the names `taken`. */
+/** The URL of the server. Its path, if any, must not start with one of the names in `taken`. */
 export function site(taken: readonly string[]) {
   return (value: string | undefined, name: string): string | null => {
     const address = url(["http:", "https:"])(value, name);
@@ -92,7 +90,7 @@ export function site(taken: readonly string[]) {
   };
 }
 
-/** `s3://BUCKET` with an optional prefix, which is the folder that the lake lies in. */
+/** `s3://BUCKET` with an optional prefix, the folder of the lake. */
 export function bucketUrl(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
   const isFine = /^s3:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9](\/[^\s?#]*)?$/.test(value);
@@ -100,7 +98,7 @@ export function bucketUrl(value: string | undefined, name: string): string | nul
   throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use s3://BUCKET/PREFIX.`);
 }
 
-/** A mail server: `smtp://` or `smtps://`, with user name and password or neither; the former may say `?tls=off`. */
+/** A mail server: `smtp://` or `smtps://`, optionally with user name and password. `smtp://` can have `?tls=off`. */
 export function smtp(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
   const parts =
@@ -114,7 +112,7 @@ export function smtp(value: string | undefined, name: string): string | null {
   );
 }
 
-/** `http://` or `https://` with a host, a port, and perhaps a user name and password. */
+/** `http://` or `https://` with a host and port, optionally with user name and password. */
 export function proxy(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
   const parsed = URL.parse(value);
@@ -125,7 +123,7 @@ export function proxy(value: string | undefined, name: string): string | null {
   );
 }
 
-/** An address that mails come from, also as `Name <address>`. */
+/** The sender address of mails, also as `Name <address>`. */
 export function sender(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
   const address = /^[^<>\p{Cc}]*<([^<>]+)>$/u.exec(value)?.[1] ?? value;
@@ -133,7 +131,7 @@ export function sender(value: string | undefined, name: string): string | null {
   throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use an address such as Weir <weir@example.com>.`);
 }
 
-/** A comma list of `group=organization:role`. */
+/** A comma-separated list of `group=organization:role`. */
 export function groupRoles(value: string | undefined, name: string): readonly string[] {
   const pairs = (value ?? "")
     .split(",")
@@ -146,7 +144,7 @@ export function groupRoles(value: string | undefined, name: string): readonly st
   );
 }
 
-/** Left as it is written: a slash at its end belongs to the name. */
+/** Left unchanged: a trailing slash is part of the name. */
 export function issuer(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
   const parsed = URL.parse(value);
@@ -176,7 +174,7 @@ export function isCidr(value: string): boolean {
   try {
     return parseCidr(value) !== null;
   } catch {
-    return false; // the caller tells which item it was
+    return false; // the caller reports the item
   }
 }
 
@@ -216,8 +214,8 @@ export function memory(fallback: string) {
 const quote = (value: string) => JSON.stringify(withoutSecrets(value).slice(0, 100));
 
 /**
- * Hides what an address may carry beside its place, also where it is written wrongly: everything before the last @ of
- * `scheme://user:password@host`, and the values of its query.
+ * Hides secrets in a URL, even an invalid one: everything before the last @ of `scheme://user:password@host`,
+ * and the values of its query.
  */
 export function withoutSecrets(address: string): string {
   const isAddress = /^\s*[a-z][a-z0-9+.-]*:/i.test(address) || /:[^@]*@/.test(address);

@@ -17,8 +17,8 @@ import {
 } from "./value-faults.ts";
 
 /**
- * One validator for bodies, queries, paths and definitions: TypeBox shapes, every fault told with its
- * place, nothing coerced in a body, nothing dropped silently. It interprets the shape; no code is made.
+ * The validator of bodies, queries, paths and definitions: TypeBox shapes, all errors reported with their locations,
+ * nothing coerced in a body, nothing dropped silently. It interprets shapes without generating code.
  */
 
 interface Shape {
@@ -46,13 +46,13 @@ interface Shape {
 }
 
 export interface ReadOptions {
-  /** Texts of a query or path become numbers, booleans and lists as the shape asks. */
+  /** Converts text of a query or path to numbers, booleans and lists. */
   coerce?: boolean;
-  /** Values that any shape lets through, such as whole templates. */
+  /** Values that are valid for any shape, such as whole templates. */
   exempt?: (value: unknown) => boolean;
 }
 
-/** `raw` as `schema` has it, defaults filled in, or all that is wrong with it. */
+/** Returns `raw` as `schema` describes it with defaults filled in, or all errors. */
 export function read<T extends TSchema>(
   schema: T,
   raw: unknown,
@@ -183,14 +183,14 @@ function walkObject(
         enumerable: true,
         writable: true,
         configurable: true,
-      }); // `__proto__` too is only a name
+      }); // `__proto__` is an ordinary name too
     }
   }
   const fault = wrongSize(count, schema.minProperties, schema.maxProperties);
   return fault ? fail(...fault) : value;
 }
 
-/** The first member that fits; else the faults of the member that came closest. */
+/** Uses the first member that matches, else reports the errors of the closest one. */
 function walkUnion(
   schema: Shape,
   raw: unknown,
@@ -216,7 +216,7 @@ function walkUnion(
   return raw;
 }
 
-/** The fault of a value whose tag no member has: it lists all tags. Null where a member has the tag. */
+/** Returns the error for a tag that no member has. It lists all tags. Null if a member has the tag. */
 function unknownTag(
   members: readonly (Shape & TSchema)[],
   closest: readonly Fault[],
@@ -233,17 +233,17 @@ function unknownTag(
   ];
 }
 
-/** Kinds of faults of a value whose type is right. */
+/** Kinds of errors of a value with the right type. */
 const BOUNDS = /^(greater|less)_than|^too_|_too_(short|long)$|^multiple_of|^string_pattern/;
 
-/** A member whose faults lie deeper was meant rather than one that fails at its own type or tag. */
+/** A member whose errors are deeper was probably meant, rather than one with the wrong type or tag. */
 function closeness(faults: Fault[], loc: readonly string[]): number {
   if (faults.some((fault) => fault.type === "literal_error")) return -2;
   const shallow = faults.some((fault) => fault.loc.length === loc.length);
   if (shallow && faults.some((fault) => fault.type === "none_required")) return -3;
   const unknown = faults.filter(({ type }) => type === "extra_forbidden").length; // it was meant for another member
   if (!shallow) return 1 / (faults.length + unknown);
-  // Of those that fail here, one whose bounds are passed is closer than one that lists others, or is of another type.
+  // Of those that fail at this level, an exceeded limit is closer than a wrong enum value or type.
   return faults.every(({ type }) => BOUNDS.test(type))
     ? -0.5
     : faults.some(({ type }) => type === "enum")
@@ -253,7 +253,7 @@ function closeness(faults: Fault[], loc: readonly string[]): number {
 
 function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
-  const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // people count characters, not code units
+  const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // people count characters, not UTF-16 code units
   const fault = wrongLength(length, minLength, maxLength);
   if (fault) return fail(...fault);
   if (!raw.isWellFormed()) return fail("Input should be valid Unicode text", "string_unicode");
@@ -272,7 +272,7 @@ function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   if (schema.pattern && !patternOf(schema.pattern).test(raw)) {
     return fail(...notMatching(schema.pattern));
   }
-  return schema.format === "uuid" ? raw.toLowerCase() : raw; // as ids are stored (RFC 9562, section 4)
+  return schema.format === "uuid" ? raw.toLowerCase() : raw; // as IDs are stored (RFC 9562, section 4)
 }
 
 function checkNumber(schema: Shape, raw: number, fail: Fail): unknown {
@@ -303,7 +303,7 @@ function coerce(schema: Shape, raw: unknown): unknown {
 
 const patterns = new Map<string, RegExp>();
 
-/** Only for patterns that stand in our own shapes. */
+/** Only for patterns in Weir's own shapes. */
 function patternOf(pattern: string): RegExp {
   let compiled = patterns.get(pattern);
   if (!compiled) {
@@ -313,7 +313,7 @@ function patternOf(pattern: string): RegExp {
   return compiled;
 }
 
-/** As RFC 9562 writes ids. */
+/** As RFC 9562 writes UUIDs. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const FORMATS: Readonly<Record<string, RegExp>> = {
@@ -321,18 +321,18 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
   "date-time":
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
   date: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/,
-  // nothing that can't be seen: two addresses that look alike would pass for one person
+  // no invisible characters: two addresses that look alike would seem to be one person's
   email:
     /^[^\s\p{Cc}\p{Cf}@<>()[\],;:\\"]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/u,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
 };
 
-/** The format of a password that is to be set: none that is common. */
+/** Format of a new password: not a common one. */
 export const NEW_PASSWORD = "new-password";
 
 const show = (value: unknown) => (typeof value === "string" ? `'${value}'` : JSON.stringify(value));
 
-/** An object that refuses fields it does not know. */
+/** An object that rejects unknown fields. */
 export const object = <P extends TProperties>(
   properties: P,
   options: Record<string, unknown> = {},
@@ -341,20 +341,23 @@ export const object = <P extends TProperties>(
 export const uuid = () => Type.String({ format: "uuid" });
 export const instant = () => Type.String({ format: "date-time" });
 export const slug = () => Type.String({ minLength: 1, maxLength: 100, pattern: SLUG_PATTERN });
-/** A shape with a sentence about what it is for: forms and the documents show it. */
+/** A shape with a description, which forms and the documents show. */
 export const described = <T extends TSchema>(description: string, schema: T): T => ({
   ...schema,
   description,
 });
 
-/** What the JSON Schema of a shape is called, and written by, where one schema can't say all of it (`openapi/typed`). */
+/**
+ * A shape whose JSON Schema has a name and a writer of its own,
+ * since one schema can't express all of it (`openapi/typed`).
+ */
 export const typed = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, "x-is": name });
-/** A shape with what stands in its place where the field is absent, which `read` does not fill in. */
+/** A shape with the value that an absent field implies. `read` doesn't fill it in. */
 export const implied = <T extends TSchema>(value: unknown, schema: T): T => ({
   ...schema,
   "x-default": value,
 });
-/** A shape with values that read like real ones. */
+/** A shape with realistic examples. */
 export const exemplified = <T extends TSchema>(examples: readonly unknown[], schema: T): T => ({
   ...schema,
   examples,
@@ -366,7 +369,7 @@ export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const oneOf = <const T extends readonly string[]>(values: T, options: Record<string, unknown> = {}) =>
   Type.Unsafe<T[number]>({ [Kind]: "Unsafe", type: "string", enum: values, ...options });
 export const optional = Type.Optional;
-/** A field of a request that its `default` stands in for; clients may leave it out, handlers always have it. */
+/** A field of a request with a `default`: clients can omit it, handlers always get it. */
 export type Defaulted<T extends TSchema> = T & { readonly "~defaulted": true };
 export const defaulted = <T extends TSchema>(schema: T) => schema as Defaulted<T>;
 export const map = <T extends TSchema>(schema: T) => Type.Record(Type.String(), schema);
@@ -374,7 +377,7 @@ export const anything = () => Type.Unsafe<import("./json.ts").Json>({});
 export const jsonObject = (options: Record<string, unknown> = {}) =>
   Type.Unsafe<import("./json.ts").JsonObject>({ type: "object", additionalProperties: true, ...options });
 
-/** A JSON Schema that a person writes. */
+/** A user-defined JSON Schema. */
 export const jsonSchema = (options: Record<string, unknown> = {}) =>
   typed("JsonSchema", jsonObject({ description: "A JSON Schema (draft 2020-12)", ...options }));
 

@@ -1,9 +1,9 @@
-/** Wakes those who wait for something to change in this process. A missed signal costs only time. */
+/** Wakes waiters when something changes in this process. A missed signal only costs time. */
 export interface Signals {
   notify(topic: string): void;
-  /** Calls `listener` at each `notify(topic)` until the function that comes back is called. */
+  /** Calls `listener` at each `notify(topic)`, until the returned function is called. */
   listen(topic: string, listener: () => void): () => void;
-  /** From now on a signal of `topic` that finds nobody waiting is kept for the next who waits. */
+  /** From now on, a signal of `topic` without waiters is kept for the next one. */
   keep(topic: string): void;
   /** Resolves on the next `notify(topic)`, after `ms`, or when `signal` aborts. */
   wait(topic: string, ms: number, signal?: AbortSignal): Promise<void>;
@@ -11,7 +11,7 @@ export interface Signals {
 
 export function openSignals(): Signals {
   const waiting = new Map<string, Set<() => void>>();
-  /** Of the kept topics: whether a signal waits for a waiter. */
+  /** Kept topics, and whether a signal is pending. */
   const kept = new Map<string, boolean>();
   const listening = new Map<string, Set<() => void>>();
   return {

@@ -1,9 +1,9 @@
-/** True for the path of one thing, which is read and changed by itself. */
+/** Returns whether this is the path of a single resource. */
 export const isSinglePath = (path: string): boolean => /\/(\{\w+\}|current|me|draft|layout)$/.test(path);
 
-/** Where the thing is read that an operation at `path` changes. */
+/** Returns the path where the resource that an operation at `path` changes is read. */
 export const readPathOf = (path: string): string => path.replace(/\/me\/preferences$/, "/me");
 
-/** True where an operation changes a thing that others read: it takes `If-Match`. */
+/** Returns whether an operation can change a resource that others read. Then it accepts `If-Match`. */
 export const mayChange = ({ method, audience }: { method: string; audience: string }): boolean =>
   ["PATCH", "PUT", "DELETE"].includes(method) && audience !== "public";

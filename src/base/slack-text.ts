@@ -1,3 +1,3 @@
-/** Text that Slack shows as it is. */
+/** Escapes text for Slack. */
 export const slackText = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

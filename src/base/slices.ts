@@ -1,9 +1,9 @@
-/** Work goes on for so long before others get a turn at the thread. */
+/** How long work continues before other work gets the thread. */
 const SLICE_MS = 8;
 
 export const yieldNow = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** To be awaited again and again in long work: gives others their turn where this work has had its own. */
+/** Returns a function to await repeatedly in long work. It lets other work run once a slice is over. */
 export function openTurns(): () => Promise<void> | undefined {
   let until = performance.now() + SLICE_MS;
   return () => {
@@ -14,7 +14,7 @@ export function openTurns(): () => Promise<void> | undefined {
   };
 }
 
-/** What `make` makes of each, one after the other, with turns for others between them. */
+/** Maps items one at a time, letting other work run in between. */
 export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
   const yieldSlice = openTurns();
   const made: R[] = [];
@@ -26,10 +26,10 @@ export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => 
   return made;
 }
 
-/** Work that may be interrupted wherever it yields. */
+/** Work that can pause at each yield. */
 export type Work<T> = Generator<void, T, void>;
 
-/** Does all of the work, in slices of a few milliseconds between which others get their turn. */
+/** Runs all of the work, in slices of a few milliseconds between which other work runs. */
 export async function inSlices<T>(work: Work<T>): Promise<T> {
   for (;;) {
     const until = performance.now() + SLICE_MS;

@@ -1,7 +1,7 @@
-/** What a slug looks like (docs/decisions/http-conventions.md). */
+/** Format of a slug (docs/decisions/http-conventions.md). */
 export const SLUG_PATTERN = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 
-/** `name` as a slug of at most 100 characters: lower-case letters and digits joined by hyphens. */
+/** Returns `name` as a slug of at most 100 characters: lowercase letters and digits, joined by hyphens. */
 export function slugify(name: string, fallback = "item"): string {
   const slug = name
     .normalize("NFKD")
@@ -13,7 +13,7 @@ export function slugify(name: string, fallback = "item"): string {
   return slug || fallback;
 }
 
-/** `slug`, or the first of `slug-2`, `slug-3` … that is not in `taken`. */
+/** Returns `slug`, or the first of `slug-2`, `slug-3` … that isn't in `taken`. */
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   if (!taken.has(slug)) return slug;
   for (let n = 2; ; n++) {

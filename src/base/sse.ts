@@ -1,28 +1,27 @@
 export interface SseEvent {
-  /** `message` where the stream names none. */
+  /** `message` if the stream doesn't name one. */
   event: string;
   data: string;
-  /** The last id that the stream has named, by which it can be taken up again; null for none. */
+  /** The last ID of the stream, for resuming it. Null for none. */
   id: string | null;
-  /** How long to wait before that, in milliseconds, where the stream says so. */
+  /** Delay in milliseconds before resuming, if the stream says so. */
   retryMs: number | null;
 }
 
 interface Options {
-  /** Called for whatever comes, comments too. */
+  /** Called whenever data arrives, including comments. */
   heard?: () => void;
-  /** Of the data of one event, and of one line. */
+  /** Maximum length of an event's data, and of a line. */
   maxEventCharacters?: number;
-  /** Of the whole stream. */
+  /** Maximum length of the whole stream. */
   maxCharacters?: number;
-  /** Thrown past a limit. */
+  /** Returns the error for exceeded limits. */
   tooLarge?: () => Error;
 }
 
 /**
- * Server-sent events of a body, as the HTML standard reads them: lines end with LF, CR or CRLF, a byte order mark,
- * comments and unknown fields are passed over, and an event without its empty line at the end is not given. An id that
- * no header can carry is passed over too.
+ * Parses server-sent events as the HTML standard does: lines end with LF, CR or CRLF.
+ * Ignores a byte order mark, comments, unknown fields, an unterminated last event, and IDs that no header can contain.
  */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
@@ -35,7 +34,7 @@ export async function* readEvents(
 ): AsyncGenerator<SseEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let held: string[] = []; // of a line that is not over yet; put together once, however many pieces it comes in
+  let held: string[] = []; // chunks of an unfinished line, joined only once
   let heldSize = 0;
   let total = 0;
   let endsInCr = false;
@@ -53,7 +52,7 @@ export async function* readEvents(
       if (text === "") continue;
       total += text.length;
       if (total > maxCharacters) throw tooLarge();
-      if (endsInCr && text.startsWith("\n")) text = text.slice(1); // its line is over already
+      if (endsInCr && text.startsWith("\n")) text = text.slice(1); // the line has already ended
       endsInCr = text.endsWith("\r");
       held.push(text);
       heldSize += text.length;
@@ -91,5 +90,5 @@ export async function* readEvents(
   }
 }
 
-/** Who reads has heard of the failure; there is nothing left to let go of. */
+/** The reader already got the error, and there is nothing to release. */
 const endedAlready = () => undefined;

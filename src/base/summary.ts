@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from "./json.ts";
 
-/** Values up to this long stand in the summary of a result that is kept as an artifact. */
+/** Larger values aren't in the summary of a result that is stored as an artifact. */
 const MAX_SUMMARY_CHARACTERS = 1000;
 
-/** What is known of a large result without reading it. */
+/** What is known about a large result without reading it. */
 export interface Summary {
-  /** Small values as they are; large ones by their kind and size. */
+  /** Small values unchanged, large ones as their type and size. */
   fields: JsonObject;
-  /** The names of the large ones. */
+  /** Names of the large values. */
   large: string[];
 }
 

@@ -1,12 +1,12 @@
 const BLOCK = 512;
-/** What eleven octal digits hold. */
+/** Largest number with eleven octal digits. */
 const MAX_OCTAL = 8 ** 11 - 1;
 const MAX_NAME_BYTES = 100;
 const encoder = new TextEncoder();
 
 /**
- * The header of one regular file of a tar archive (POSIX.1-2001): its content of exactly `bytes` follows, then
- * `tarPadding`. A long or non-ASCII name and a size over 8 GiB go into an extended header.
+ * Header of a regular file in a tar archive (POSIX.1-2001). Its content of exactly `bytes` follows, then `tarPadding`.
+ * Long or non-ASCII names and sizes over 8 GiB use an extended header.
  */
 export function tarHeader(name: string, bytes: number, modified: Date): Uint8Array {
   const isPlain = /^[\x20-\x7e]*$/.test(name) && name.length <= MAX_NAME_BYTES;
@@ -28,7 +28,7 @@ export const tarPadding = (bytes: number): Uint8Array => new Uint8Array((BLOCK -
 /** Ends an archive. */
 export const tarEnd = (): Uint8Array => new Uint8Array(2 * BLOCK);
 
-/** A line of an extended header, which begins with its own length. */
+/** A record of an extended header. It starts with its own length. */
 function record(key: string, value: string): string {
   const rest = encoder.encode(` ${key}=${value}\n`).length;
   let length = rest + String(rest).length;

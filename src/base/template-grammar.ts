@@ -6,35 +6,35 @@ import { reasonOf } from "./expression/reason.ts";
 import type { Json } from "./json.ts";
 
 /**
- * How templates are written:
+ * Syntax of templates:
  *
  *     {{payload.a.b[0]["odd key"]}}        a path
- *     {{payload.a ?? "x"}}                 a path, and the JSON that stands in for nothing or null
- *     {{"{{"}}                             a text as it is, for braces that are no template
- *     {{payload.a * 2 > 10 ? "x" : "y"}}   an expression of CEL, for all that is none of these
+ *     {{payload.a ?? "x"}}                 a path with a JSON default for missing and null values
+ *     {{"{{"}}                             literal text, for braces that aren't a template
+ *     {{payload.a * 2 > 10 ? "x" : "y"}}   a CEL expression, for anything else
  *
- * In a path, names between dots are letters, digits, `_`, `-`, `$` and `@`; any other key stands in brackets as a
- * JSON string. What can be read as a path is one, so that `payload.order-id` subtracts nothing. Of a run of braces the
- * last two open. Reading takes one pass and linear time.
+ * In a path, names between dots consist of letters, digits, `_`, `-`, `$` and `@`. Other keys are JSON
+ * strings in brackets. Anything that can be read as a path is one, so `payload.order-id` isn't a subtraction.
+ * In a run of braces, the last two open. Parsing takes one pass and linear time.
  */
 export interface Template {
-  /** As it was written, braces included. */
+  /** Source text, including the braces. */
   source: string;
-  /** Keys from the outermost in; empty for a text as it is, and for an expression. */
+  /** Keys, outermost first. Empty for literal text and for an expression. */
   path: readonly string[];
-  /** The text of an expression. */
+  /** Source text of an expression. */
   expression?: string;
-  /** Present where one was written. */
+  /** Present if it was given. */
   fallback?: Json;
 }
 
-/** No value is as deep. */
+/** No value is nested as deep. */
 const MAX_KEYS = 1_000;
 
-/** What a text is made of: plain text, and templates between. */
+/** Pieces of a text: plain text and templates. */
 export type Piece = string | Template;
 
-/** Throws `template_error` for braces that open and are no template. */
+/** Throws `template_error` for opening braces that aren't a template. */
 export function readPieces(text: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
@@ -48,13 +48,13 @@ export function readPieces(text: string): Piece[] {
   return pieces;
 }
 
-/** Where the next template opens, or -1. */
+/** Returns where the next template opens, or -1. */
 function opening(text: string, from: number): number {
   const first = text.indexOf("{{", from);
   return first < 0 ? -1 : lastOpening(text, first);
 }
 
-/** The last two of the run of braces that starts at `at`. */
+/** Returns the last two of the run of braces that starts at `at`. */
 export function lastOpening(text: string, at: number): number {
   let open = at;
   while (text.charCodeAt(open + 2) === 0x7b) open++;
@@ -67,13 +67,13 @@ const KEY = /[\p{L}\p{N}_$@-]+/uy;
 const INDEX = /\d{1,15}/y;
 const SCALAR = /-?\d[\d.eE+-]*|true|false|null/y;
 
-/** What a template reads: paths of names, as far as they are written out. */
+/** Returns the paths that a template reads, as far as they are literal. */
 export function pathsOf({ path, expression }: Template): (readonly string[])[] {
   if (expression !== undefined) return readsOf(parse(expression).node).map((read) => read.path);
   return path.length > 0 ? [path] : [];
 }
 
-/** Reads the template whose braces open at `open`; `end` is after those that close it. */
+/** Parses the template that opens at `open`. `end` is after its closing braces. */
 export function readTemplate(text: string, open: number): { template: Template; end: number } {
   return readPath(text, open) ?? readExpression(text, open);
 }
@@ -94,7 +94,7 @@ function readExpression(text: string, open: number): { template: Template; end: 
   }
 }
 
-/** A path, or a text as it is; null for what is neither. */
+/** Parses a path or literal text. Null for anything else. */
 function readPath(text: string, open: number): { template: Template; end: number } | null {
   const reader = new Reader(text, open + 2);
   reader.take(SPACE);
@@ -113,7 +113,7 @@ function readPath(text: string, open: number): { template: Template; end: number
   return { template: { source, path, ...(fallback ? { fallback: fallback.value } : {}) }, end: reader.at };
 }
 
-/** Words of CEL, which are no names. */
+/** CEL keywords, which aren't names. */
 const CONSTANTS = ["true", "false", "null"];
 
 class Reader {
@@ -139,7 +139,7 @@ class Reader {
     return found;
   }
 
-  /** Null where none stands here. */
+  /** Null if there is none here. */
   path(): string[] | null {
     const path = [this.take(ROOT)];
     if (path[0] === "" || CONSTANTS.includes(path[0] ?? "")) return null;
@@ -161,7 +161,7 @@ class Reader {
     return typeof key === "string" && this.skip("]") ? key : null;
   }
 
-  /** Null for what is no JSON. */
+  /** Null if it isn't JSON. */
   json(): { value: Json } | null {
     const start = this.at;
     if (/["[{]/.test(this.peek())) this.at = this.structureEnd();
@@ -173,7 +173,7 @@ class Reader {
     }
   }
 
-  /** After the string, list or object that starts here; brackets inside of strings don't count. */
+  /** Position after the string, list or object that starts here. Ignores brackets in strings. */
   private structureEnd(): number {
     const { text } = this;
     let depth = 0;

@@ -7,41 +7,41 @@ import { type Piece, pathsOf, readPieces, readTemplate, type Template } from "./
 import { lookUp, textOf } from "./template-lookup.ts";
 import { fillSql } from "./template-sql.ts";
 
-/** Keys from the outermost in; `*` stands for any key or place. */
+/** Keys, outermost first. `*` matches any key or index. */
 type FieldPath = readonly string[];
 
-/** What becomes of a definition's fields later, when what was made of it runs. */
+/** How a definition's fields are used later, when it runs. */
 export interface Places {
-  /** Fields whose other templates are filled in when it runs, with all that is in them. */
+  /** Fields whose remaining templates are evaluated at run time, including nested ones. */
   live?: readonly FieldPath[];
-  /** Fields of SQL: values become parameters in the map `parameters` beside the field. */
+  /** SQL fields: values become parameters in the map `parameters` next to the field. */
   sql?: readonly FieldPath[];
-  /** Fields of CEL: values become literals. */
+  /** CEL fields: values become literals. */
   conditions?: readonly FieldPath[];
-  /** Fields of code, which are left as they are. */
+  /** Code fields, which are left unchanged. */
   code?: readonly FieldPath[];
 }
 
-/** How the templates of some names are filled in. */
+/** How templates with certain names are filled in. */
 export interface Filling {
-  /** The names that templates begin with which are filled in; all others stay as they are written. */
+  /** Names at the start of the templates to fill in. All others are left unchanged. */
   names: readonly string[];
-  /** Undefined for a value that is not given: see `fillOnce`. Throws `template_error`. */
+  /** Undefined for a value that isn't given: see `fillOnce`. Throws `template_error`. */
   look(template: Template, path: readonly string[]): Json | undefined;
-  /** True leaves a template as it is written where its value is not given. */
+  /** True leaves a template unchanged if its value isn't given. */
   keepAbsent?: boolean;
 }
 
-/** The most that one definition may grow to, in characters of JSON. */
+/** Maximum size of a definition, in characters of JSON. */
 const MAX_EXPANSION = 16 * 1024 * 1024;
 
 /**
- * `value` with the templates of some names filled in for good, in one pass; those of other names are left for
- * later. Nothing that is put in becomes a template then: in the live fields of `places` its braces are quoted as
- * `{{"{{"}}`, which stands for the braces themselves.
+ * Fills in the templates with certain names permanently, in one pass. Others are left for later.
+ * Inserted values never become templates: in the live fields of `places` their braces are quoted as `{{"{{"}}`,
+ * which evaluates to the braces themselves.
  *
- * A field that is exactly one template takes on the value with its type; where the value is not given, the field
- * is left out of its object. Throws `template_error` with the place in `details.path`.
+ * A field that is exactly one template gets the value with its type. If the value isn't given,
+ * the field is omitted from its object. Throws `template_error` with the location in `details.path`.
  */
 export function fillOnce(value: Json, filling: Filling, places: Places = {}): Json {
   const { live = [], sql = [], conditions = [], code = [] } = places;
@@ -139,7 +139,7 @@ function fillField(text: string, walk: Walk): Json | undefined {
   return pieces.map((piece) => textOfPiece(piece, walk)).join("");
 }
 
-/** Throws `template_error` for an expression that reads both what is known now and what is known later. */
+/** Throws `template_error` for an expression that reads both current and later values. */
 function takes({ filling }: Walk, template: Template): boolean {
   const isKnown = ([name = ""]: readonly string[]) => filling.names.includes(name);
   const paths = pathsOf(template);
@@ -150,7 +150,9 @@ function takes({ filling }: Walk, template: Template): boolean {
   throw new AppError("template_error", message);
 }
 
-/** An expression is evaluated over what `look` finds of its paths; undefined where one is not given that it needs. */
+/**
+ * Evaluates an expression with the values that `look` finds for its paths. Undefined if it needs one that isn't given.
+ */
 function evaluated(walk: Walk, template: Template): Json | undefined {
   let scope: JsonObject = {};
   let isAbsent = false;
@@ -163,7 +165,7 @@ function evaluated(walk: Walk, template: Template): Json | undefined {
   return lookUp(template, scope, { budget: new Budget(SMALL), nextUuid: noUuid });
 }
 
-/** The object with a value at a path. */
+/** Returns the object with a value at a path. */
 function withValue(object: JsonObject, [name = "", ...rest]: readonly string[], value: Json): JsonObject {
   const known = Object.hasOwn(object, name) ? object[name] : undefined;
   const held = rest.length === 0 ? value : withValue(isObject(known) ? known : {}, rest, value);
@@ -180,7 +182,7 @@ function look(walk: Walk, template: Template): Json | undefined {
   throw new AppError("template_error", `Templates insert more than ${megabytes} MiB. Pass less data.`);
 }
 
-/** A piece inside of text: where nobody looks at it again, quoted braces stand for themselves now. */
+/** Text of a piece within longer text. Outside live fields, quoted braces are unquoted here. */
 function textOfPiece(piece: Piece, walk: Walk): string {
   if (typeof piece === "string") return piece;
   if (!takes(walk, piece)) {
@@ -190,14 +192,14 @@ function textOfPiece(piece: Piece, walk: Walk): string {
   const value = look(walk, piece);
   if (value !== undefined) {
     const text = textOf(value);
-    return walk.isLive ? quoteBraces(text, /\{+/g) : text; // a single brace could meet another one beside it
+    return walk.isLive ? quoteBraces(text, /\{+/g) : text; // a single brace could join an adjacent one
   }
   if (walk.filling.keepAbsent) return piece.source;
   throw absent(piece.source, walk.path);
 }
 
 function fillStatement(sql: string, walk: Walk, taken: readonly string[]) {
-  const inside: Walk = { ...walk, isLive: true }; // parameters are looked through when the statement runs
+  const inside: Walk = { ...walk, isLive: true }; // parameters are evaluated when the statement runs
   const value = (template: Template): Json => {
     const found = look(walk, template);
     if (found !== undefined) return quoted(found, /\{{2,}/g);
@@ -219,7 +221,7 @@ function fillStatement(sql: string, walk: Walk, taken: readonly string[]) {
   );
 }
 
-/** CEL reads JSON as it is; inside of quotes a value could end them, so that it is refused there. */
+/** CEL accepts JSON literals. Within quotes, a value could end the string, so it is rejected there. */
 function fillCondition(text: string, walk: Walk): string {
   let out = "";
   let quote = "";
@@ -246,7 +248,7 @@ function fillCondition(text: string, walk: Walk): string {
   return out;
 }
 
-/** A template of the names at hand that opens here; braces of CEL's own are none. */
+/** The template with known names that opens here. Null for CEL's own braces. */
 function templateAt(text: string, at: number, walk: Walk) {
   try {
     const read = readTemplate(text, at);
@@ -257,7 +259,7 @@ function templateAt(text: string, at: number, walk: Walk) {
   }
 }
 
-/** `value` with all its texts such that they stand for themselves when templates are filled in. */
+/** Quotes all texts in `value`, so that evaluating templates leaves them unchanged. */
 function quoted(value: Json, braces: RegExp): Json {
   if (typeof value === "string") return quoteBraces(value, braces);
   if (Array.isArray(value)) return value.map((item) => quoted(item, braces));
@@ -273,7 +275,7 @@ const absent = (source: string, path: readonly string[]) =>
     details: { template: source, missing: source.replace(/^\{\{\s*|[\s}]+$/g, ""), path: [...path] },
   });
 
-/** Tells where a fault lies that `work` finds. */
+/** Adds the location to errors of `work`. */
 function placed<T>({ path }: Walk, work: () => T): T {
   try {
     return work();

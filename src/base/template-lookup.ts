@@ -7,13 +7,13 @@ import { isObject, type Json } from "./json.ts";
 import type { Scope } from "./template.ts";
 import type { Template } from "./template-grammar.ts";
 
-/** The names that expressions may begin with: those of runs, and those that an install fills in. */
+/** Names that expressions can start with: those of runs, and those of installations. */
 const NAMES =
   "payload headers query input steps item index items run now automation inputs components config credentials".split(
     " ",
   );
 
-/** Throws `template_error` for an expression with functions that there are not, or a name that nothing has. */
+/** Throws `template_error` for an expression with an unknown function or name. */
 export function checkExpression({ source, expression }: Template): void {
   if (expression === undefined) return;
   const unreadable = (reason: string) =>
@@ -34,7 +34,7 @@ const MAX_SHOWN = 200;
 
 const shown = (source: string) => (source.length > MAX_SHOWN ? `${source.slice(0, MAX_SHOWN)}…` : source);
 
-/** The value of an expression. Throws `template_error`, and `ExpressionTooLong` where its budget is used up. */
+/** Evaluates an expression. Throws `template_error`, and `ExpressionTooLong` if it exceeds its budget. */
 function evaluate({ source }: Template, expression: string, scope: Scope, evaluation: Evaluation): Json {
   try {
     return evaluateJson(expression, scope, evaluation);
@@ -48,12 +48,11 @@ function evaluate({ source }: Template, expression: string, scope: Scope, evalua
 }
 
 /**
- * What a template stands for in `scope`. Only own fields of objects and places of lists are reached,
- * so that `__proto__` and `constructor` are names like any other.
+ * Looks up a template in `scope`. Reads only own fields of objects and items of lists,
+ * so that `__proto__` and `constructor` are ordinary names.
  *
- * The fallback stands in where a part is missing and where the value is null. Without one, throws
- * `template_error` naming the path and its first part that is missing. Names of headers are found in
- * any case, as HTTP has it.
+ * The default is used for a missing part and for null. Without one,
+ * throws `template_error` naming the path and its first missing part. Header names are case-insensitive, as in HTTP.
  */
 export function lookUp(template: Template, scope: Scope, evaluation: Evaluation): Json {
   const { path, fallback, expression } = template;
@@ -76,7 +75,7 @@ function own(value: Json, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** What a step that exists may be missing for. */
+/** Why an existing step may be missing. */
 const UNSEEN = ", since that step was skipped or isn't among the dependsOn of this one";
 
 function missing({ source, path }: Template, depth: number, holder: Json): AppError {
@@ -101,7 +100,7 @@ function lacks(holder: Json, part: string): string {
   return `is ${holder === null ? "null" : `a ${typeof holder}`} and has no ${JSON.stringify(part)}`;
 }
 
-/** A path as one would write it. */
+/** Formats a path. */
 const written = (path: readonly string[]) =>
   path
     .map((key, depth) => {
@@ -110,7 +109,7 @@ const written = (path: readonly string[]) =>
     })
     .join("");
 
-/** A value inside of text: texts as they are, null as nothing, the rest as JSON. */
+/** Text of a value within longer text: strings unchanged, null as nothing, anything else as JSON. */
 export function textOf(value: Json): string {
   if (typeof value === "string") return value;
   return value === null ? "" : JSON.stringify(value);

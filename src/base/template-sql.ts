@@ -3,9 +3,9 @@ import type { Json } from "./json.ts";
 import { lastOpening, type Piece, readTemplate, type Template } from "./template-grammar.ts";
 import { textOf } from "./template-lookup.ts";
 
-/** Written before a quoted text, these make it something else than that text. */
+/** Before a quoted text, these give it another meaning. */
 const PREFIXES = new Set(["e", "b", "x", "n", "u&"]);
-/** Written before a quoted text, these make it a literal of that type, which takes no parameter. */
+/** Before a quoted text, these make it a typed literal, which can't be a parameter. */
 const TYPES = new Set(["date", "time", "timestamp", "timestamptz", "interval"]);
 
 const WORD = /[\p{L}_][\p{L}\p{N}_$]*&?/uy;
@@ -14,12 +14,12 @@ const DOLLAR_QUOTE = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
 const PART_OF_NAME = /[\p{L}\p{N}_$."`]/u;
 
 /**
- * SQL with each template replaced by a parameter named `weir_1`, `weir_2` …, none of which is among
- * `taken` or stands in the text. Values never become text of the statement.
+ * Replaces each template in SQL by a parameter named `weir_1`, `weir_2` … that isn't in `taken` or in the text.
+ * Values never become text of the statement.
  *
- * A quoted text with templates becomes one parameter as a whole: `'%{{payload.q}}%'` is the text with the
- * value in it, and null alone stays NULL. `DATE '{{…}}'` becomes a cast. Templates inside of quoted names,
- * comments and other quotings are refused with `template_error`, as are those that would be part of a name.
+ * A quoted text with templates becomes one parameter: `'%{{payload.q}}%'` is the text with the value inserted,
+ * and only null stays NULL. `DATE '{{…}}'` becomes a cast. Templates in quoted names,
+ * comments and other quotes throw `template_error`, as do those that would be part of a name.
  */
 export function sqlTemplate(
   sql: string,
@@ -40,16 +40,16 @@ export function sqlTemplate(
   );
 }
 
-/** What becomes of the templates of a statement. */
+/** How the templates of a statement are filled in. */
 export interface SqlFiller {
-  /** False for a template that stays as it is written. */
+  /** False for a template that is left unchanged. */
   takes(template: Template): boolean;
   value(template: Template): Json;
-  /** What a quoted text stands for that holds one which is taken. */
+  /** Value of a quoted text that contains a template to fill in. */
   text(pieces: readonly Piece[]): Json;
 }
 
-/** `sqlTemplate` with another way to find values. */
+/** `sqlTemplate` with a custom lookup. */
 export function fillSql(
   sql: string,
   filler: SqlFiller,
@@ -65,7 +65,7 @@ class Writer {
   at = 0;
   readonly out: string[] = [];
   readonly parameters: Record<string, Json> = {};
-  /** Where in `out` the last word stands, while only blanks have come after it. */
+  /** Position of the last word in `out`, while only whitespace follows. */
   private word = -1;
   private count = 0;
   private readonly taken: Set<string>;
@@ -78,7 +78,7 @@ class Writer {
     this.taken = new Set([...taken, ...(sql.match(/weir_\d+/g) ?? [])]);
   }
 
-  /** Reads one token and writes it. */
+  /** Reads and writes one token. */
   next(): void {
     const { sql, at } = this;
     const two = sql.slice(at, at + 2);
@@ -110,7 +110,7 @@ class Writer {
     this.copy(text, -1);
   }
 
-  /** A template outside of quotes. */
+  /** A template outside quotes. */
   private bare(): void {
     const open = lastOpening(this.sql, this.at);
     if (open > this.at) return this.copy(this.sql.slice(this.at, open), -1);
@@ -147,7 +147,7 @@ class Writer {
     this.word = -1;
   }
 
-  /** The quoted text that starts here; quotes inside of a template belong to the template. */
+  /** The pieces of the quoted text that starts here. Quotes inside a template belong to the template. */
   private literalPieces(escapes: boolean): { pieces: Piece[]; end: number } {
     const { sql } = this;
     const pieces: Piece[] = [];
@@ -168,7 +168,7 @@ class Writer {
     throw refused("An SQL string literal isn't closed");
   }
 
-  /** Keeps a value under a free name, and gives the parameter. */
+  /** Stores a value under a free name. Returns its parameter. */
   private bind(value: () => Json): string {
     let name: string;
     do name = `weir_${++this.count}`;
@@ -187,7 +187,7 @@ class Writer {
     return sql.length;
   }
 
-  /** Comments nest, as in PostgreSQL and DuckDB. */
+  /** Comments can be nested, as in PostgreSQL and DuckDB. */
   private commentEnd(): number {
     const edges = /\/\*|\*\//g;
     edges.lastIndex = this.at;
@@ -205,7 +205,7 @@ function match(pattern: RegExp, text: string, at: number): string | null {
   return pattern.exec(text)?.[0] ?? null;
 }
 
-/** After the next `mark`, or the end of the text. */
+/** Position after the next `mark`, or the end of the text. */
 function endOf(text: string, mark: string, from: number): number {
   const found = text.indexOf(mark, from);
   return found < 0 ? text.length : found + mark.length;

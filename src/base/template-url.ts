@@ -5,21 +5,21 @@ import { textOf } from "./template-lookup.ts";
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
-/** What reading a URL leaves out: these wherever they stand, and all controls and blanks at its ends. */
+/** Characters that URL parsers remove: these anywhere, and control characters and spaces at the ends. */
 const UNSEEN = /[\t\r\n]|[\0-\x20]+$/g;
 
-/** A backslash is read as a slash. */
+/** Backslashes are read as slashes. */
 const startOfSegment = (text: string) => Math.max(text.lastIndexOf("/"), text.lastIndexOf("\\")) + 1;
 
 /**
- * The text of a URL with its templates filled in. What a template puts in is percent-encoded, so that it is one segment
- * of the path, or one value of the query, and reaches no other endpoint.
+ * Fills in the templates of a URL.
+ * Values are percent-encoded, so that each is one path segment or query value and can't select another endpoint.
  *
- * Throws `template_error` where it makes a segment `.` or `..`, and for an address that has more text behind it.
+ * Throws `template_error` if a segment becomes `.` or `..`, and for a URL value that has more text after it.
  */
 export function fillUrl(pieces: readonly Piece[], lookUp: (template: Template) => Json): string {
   let text = "";
-  /** True where a template has put something into the segment at hand. */
+  /** True if the current segment contains a value of a template. */
   let isGiven = false;
   let isPath = true;
   const endSegment = () => {

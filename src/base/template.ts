@@ -12,37 +12,37 @@ import { fillUrl } from "./template-url.ts";
 export { sqlTemplate };
 
 /**
- * The names that templates and conditions see: `payload`, `headers` (names in lower case), `query`,
- * `input`, `steps`, `run`, `now`, `automation`, and inside of `forEach` also `item` and `index`.
+ * Names that templates and conditions see: `payload`, `headers` (with lowercase names), `query`, `input`, `steps`,
+ * `run`, `now`, `automation`, and inside `forEach` also `item` and `index`.
  */
 export type Scope = Readonly<Record<string, Json>>;
 
-/** Keys from the outermost in; `*` stands for any key or place. */
+/** Keys, outermost first. `*` matches any key or index. */
 type FieldPath = readonly string[];
 
 export interface TemplateOptions {
-  /** Fields that are left as they are, with all that is in them. */
+  /** Fields that are left unchanged, including nested ones. */
   skip?: readonly FieldPath[];
-  /** Fields of SQL: their templates become parameters in the map `parameters` beside the field. */
+  /** SQL fields: templates become parameters in the map `parameters` next to the field. */
   sql?: readonly FieldPath[];
-  /** Fields of URLs: what a template puts inside of text is one segment or one value there. */
+  /** URL fields: a value within text is one segment or query value. */
   url?: readonly FieldPath[];
-  /** What its expressions may take together: as much as nobody notices who waits, by default. */
+  /** Budget of all expressions together. Default: small enough for the main thread. */
   expressions?: Budget;
 }
 
-/** The most that the templates of one definition may put in, in characters of JSON. */
+/** Maximum size of all values inserted into one definition, in characters of JSON. */
 const MAX_EXPANSION = 64 * 1024 * 1024;
 
 /**
- * `value` with its templates filled in; keys of objects stay as they are, and what a template brings
- * in is never looked through again. A text that is exactly one template takes on the value with its
- * type; inside of text see `textOf`. The result may share parts with `value` and `scope`.
+ * Returns `value` with its templates evaluated. Keys of objects are left unchanged,
+ * and inserted values aren't evaluated again. A text that is exactly one template gets the value with its type.
+ * Otherwise see `textOf`. The result may share parts with `value` and `scope`.
  *
- * Throws `template_error` with the place in `details.path`; `ExpressionTooLong` where the expressions take too much.
+ * Throws `template_error` with the location in `details.path`, and `ExpressionTooLong`.
  */
 export function resolveTemplates(value: Json, scope: Scope, options: TemplateOptions = {}): Json {
-  if (!JSON.stringify(value).includes("{{")) return value; // to look is several times cheaper than to walk through it
+  if (!JSON.stringify(value).includes("{{")) return value; // this check is several times faster than walking the value
   const { skip = [], sql = [], url = [], expressions = new Budget(SMALL) } = options;
   return resolve(value, { scope, budget: { left: MAX_EXPANSION }, expressions, path: [], skip, sql, url });
 }
@@ -53,8 +53,8 @@ interface FieldFault {
 }
 
 /**
- * What can't be read as a template, field by field, with functions that there are not and names that nothing has; for
- * checking before anything runs. A path may begin with any name.
+ * Returns the invalid templates of each field, including unknown functions and names,
+ * to check them before anything runs. A path can start with any name.
  */
 export function templateFaults(value: Json, options: TemplateOptions = {}): FieldFault[] {
   const faults: FieldFault[] = [];
@@ -66,13 +66,13 @@ export function templateFaults(value: Json, options: TemplateOptions = {}): Fiel
   return faults;
 }
 
-/** The same for a text that is an expression without braces. */
+/** The same for an expression without braces. */
 export function expressionFaults(text: string): FieldFault[] {
   const fault = faultOf(() => checkExpression({ source: text, path: [], expression: text }));
   return fault ? [{ path: [], message: fault.message }] : [];
 }
 
-/** The templates of a value, field by field; those of fields that can't be read are left out. */
+/** Returns the templates of each field. Fields that can't be parsed are left out. */
 export function templatesIn(
   value: Json,
   options: TemplateOptions = {},
@@ -84,7 +84,7 @@ export function templatesIn(
   return found;
 }
 
-/** Calls `see` with each text that has braces. */
+/** Calls `see` with each text that contains braces. */
 function eachText(
   value: Json,
   { skip = [], sql = [] }: TemplateOptions,
@@ -111,7 +111,7 @@ function templatesOf(text: string, isSql: boolean): Template[] {
   return templates;
 }
 
-/** True for a text that is one template and nothing else: what it stands for is not known before it runs. */
+/** Returns whether a text is exactly one template, whose value isn't known before it runs. */
 export function isWholeTemplate(value: unknown): value is string {
   if (typeof value !== "string" || !value.startsWith("{{") || !value.endsWith("}}")) return false;
   let whole = false;
@@ -137,7 +137,7 @@ interface Walk {
   budget: { left: number };
   expressions: Budget;
   path: readonly string[];
-  /** What is left of the field paths from here on. */
+  /** The rest of the field paths from here. */
   skip: readonly FieldPath[];
   sql: readonly FieldPath[];
   url: readonly FieldPath[];
@@ -180,7 +180,7 @@ function fill(text: string, walk: Walk): Json {
   return pieces.map((piece) => (typeof piece === "string" ? piece : textOf(look(piece)))).join("");
 }
 
-/** Ids come from the run and the field, so that they are the same at each try. */
+/** IDs depend on the run and the field, so that they are the same in each attempt. */
 function evaluationOf({ scope, expressions, path }: Walk): Evaluation {
   const run = isObject(scope.run) && typeof scope.run.id === "string" ? scope.run.id : null;
   const nextUuid = run === null ? noUuid : uuidsOf(`${run}:${path.join(".")}`);
@@ -220,7 +220,7 @@ function spend<T extends Json>(budget: Walk["budget"], value: T): T {
   throw new AppError("template_error", `Templates insert more than ${megabytes} MiB. Pass less data.`);
 }
 
-/** Tells where a fault lies that `work` finds. */
+/** Adds the location to errors of `work`. */
 function placed<T>({ path }: Pick<Walk, "path">, work: () => T): T {
   try {
     return work();

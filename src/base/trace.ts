@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Egress } from "./egress.ts";
 
-/** A stretch of work, as OpenTelemetry has it. */
+/** A span of OpenTelemetry. */
 export interface Span {
   name: string;
   kind: "server" | "client" | "internal";
@@ -9,22 +9,22 @@ export interface Span {
   traceId: string;
   /** 16 hex digits. */
   spanId: string;
-  /** Null at the root. */
+  /** Null for the root. */
   parentId: string | null;
   /** Milliseconds since the epoch. */
   startMs: number;
   endMs: number;
   attributes: Readonly<Record<string, string | number | boolean | null>>;
-  /** What went wrong, as a sentence; null where nothing did. */
+  /** The error as a sentence. Null if there was none. */
   error: string | null;
 }
 
-/** Where ended spans go. */
+/** Receives finished spans. */
 export interface Tracer {
-  /** False where nobody listens: then spans need not be made. */
+  /** False if tracing is off. Then spans needn't be created. */
   readonly isOn: boolean;
   ended(span: Span): void;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
@@ -38,31 +38,33 @@ const digits = (text: string, count: number) =>
   new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, count);
 
 /**
- * The trace of all that one outside cause leads to. It follows from the correlation id alone, so that a run finds its
- * trace after a restart and in another process, and nothing has to be kept for that.
+ * Returns the ID of the trace for everything with the same external cause. It is derived from the correlation ID,
+ * so that a run has the same trace after a restart and in another process, without storing it.
  */
 export function traceIdOf(correlationId: string): string {
   if (UUID.test(correlationId)) return correlationId.replaceAll("-", "").toLowerCase();
   return TRACE_ID.test(correlationId) ? correlationId : digits(correlationId, 32);
 }
 
-/** The span of a thing with an id, such as a run: whoever knows the id can hang something below it. */
+/**
+ * Returns the span ID of something with an ID, such as a run. Others can create child spans of it with the same ID.
+ */
 export const spanIdOf = (...of: (string | number)[]): string => digits(of.join("/"), 16);
 
-/** What W3C's `traceparent` says; null where there is none, or none that can be read. */
+/** Parses W3C's `traceparent`. Null if it is missing or invalid. */
 export function readTraceparent(header: string | null): { traceId: string; spanId: string } | null {
   const [, traceId, spanId] = TRACEPARENT.exec(header ?? "") ?? [];
   return traceId && spanId ? { traceId, spanId } : null;
 }
 
-/** What spans of one stretch of work hang from. */
+/** Parent of new spans. */
 export interface SpanParent {
   traceId: string;
-  /** Null where they stand by themselves. */
+  /** Null for root spans. */
   spanId: string | null;
 }
 
-/** An egress with a span for each exchange and `traceparent` on its request. */
+/** An egress that creates a span for each exchange and sends `traceparent`. */
 export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, parent: SpanParent): Egress {
   let count = 0;
   return {

@@ -4,34 +4,34 @@ import { isSecretKey, isSecretParameter, MASK } from "./mask.ts";
 type Path = readonly string[];
 
 const TEMPLATE = /\{\{[^{}]*\}\}/g;
-/** Of an address: a parameter with its value, as far as it is written out. */
+/** A URL parameter with a literal value. */
 const PARAMETER = /([?&#])([^=&#]{1,100})=([^&#]+)/g;
 const ADDRESS = /^(?:https?:\/\/|\/)/i;
-/** Fields of a form, written as one text. */
+/** Fields of a form as one text. */
 const FORM = /^[\w.%[\]-]{1,100}=[^&\s]*(?:&[\w.%[\]-]{1,100}=[^&\s]*)*$/;
-/** What an Authorization header holds, in a header of any name. */
+/** Value of an Authorization header, in a header of any name. */
 const CREDENTIAL = /^(?:Bearer|Basic) +[\w.~+/=-]{8,}$/i;
-/** Fields whose names are those of parameters of an address. */
+/** Fields whose names are names of URL parameters. */
 const PARAMETERS = ["query", "params"];
 
 /**
- * Places of a definition where a secret is written out: in a field, header or parameter that holds one by its name, in
- * the address itself, and private keys and Weir's own tokens anywhere. A template that fetches one is none.
+ * Returns where a definition contains a literal secret: in a field, header or parameter with a secret's name, in a URL,
+ * and private keys and Weir's own tokens anywhere. A template that reads a secret isn't one.
  */
 export function typedSecrets(definition: Json): Path[] {
   const found: Path[] = [];
   mapScalars(definition, (value, path) => {
-    if (maskAt(value, path, "") !== value) found.push(path); // a mask that was typed in is no secret, and no value
+    if (maskAt(value, path, "") !== value) found.push(path); // a mask that someone typed is neither a secret nor a value
     return value;
   });
   return found;
 }
 
-/** A copy with `***` at these paths. */
+/** Returns a copy with `***` at these paths. */
 export const maskTyped = (definition: JsonObject): JsonObject =>
   mapScalars(definition, (value, path) => maskAt(value, path)) as JsonObject;
 
-/** A copy of `next` where what is still masked as `before` would be is as it is in `before`. */
+/** Returns a copy of `next` with masked values restored from `before`. */
 export function keepTyped(next: Json, before: Json | undefined): Json {
   return mapScalars(next, (value, path) => {
     if (typeof value !== "string" || !value.includes(MASK)) return value;
@@ -40,7 +40,7 @@ export function keepTyped(next: Json, before: Json | undefined): Json {
   });
 }
 
-/** The paths that `before` does not have with the same value. */
+/** Paths of secrets that `before` doesn't have with the same value. */
 export const newlyTyped = (next: Json, before: Json | undefined): Path[] =>
   typedSecrets(next).filter((path) => valueAt(next, path) !== valueAt(before, path));
 
@@ -55,7 +55,7 @@ function maskAt(value: Json, path: Path, mask = MASK): Json {
   return nameOf(path) === "body" ? maskBody(value, mask) : value;
 }
 
-/** Of a body that is written as one text: the fields of its form or its JSON. */
+/** Masks a body that is one text: the fields of its form or JSON. */
 function maskBody(text: string, mask: string): string {
   if (FORM.test(text))
     return text.replaceAll(/(^|&)([^=&]+)=([^&]+)/g, (whole, before, name, value) =>
@@ -71,7 +71,7 @@ function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a text, then
+    return undefined; // plain text
   }
 }
 
@@ -87,7 +87,7 @@ function isNamedSecret(path: Path): boolean {
   return isSecretKey(name) || (path.some((step) => PARAMETERS.includes(step)) && isSecretParameter(name));
 }
 
-/** Whether a text has more than templates, and a scheme before them. */
+/** Returns whether a text has more than templates and a scheme before them. */
 function isWritten(text: string): boolean {
   const rest = text.replace(TEMPLATE, "").trim();
   return rest !== "" && !(rest !== text.trim() && /^(Bearer|Basic|Token|Digest|ApiKey)$/i.test(rest));

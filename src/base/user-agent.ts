@@ -1,4 +1,4 @@
-/** What a User-Agent header tells of its sender; null for what it doesn't. */
+/** What a User-Agent header says about its sender. Null if unknown. */
 interface Agent {
   browserFamily: string | null;
   browserVersion: string | null;
@@ -6,7 +6,7 @@ interface Agent {
   osVersion: string | null;
 }
 
-/** Browsers that carry the names of others come before them: nearly everyone says Chrome and Safari. */
+/** Most browsers claim to be Chrome and Safari too, so more specific ones come first. */
 const BROWSERS: readonly (readonly [family: string, version: RegExp])[] = [
   ["Edge", /\b(?:Edg|EdgA|EdgiOS|Edge)\/([\d.]+)/],
   ["Opera", /\b(?:OPR|OPiOS|Opera)\/([\d.]+)/],
@@ -28,14 +28,14 @@ const SYSTEMS: readonly (readonly [family: string, version: RegExp])[] = [
   ["Linux", /\bLinux\b()/],
 ];
 
-/** Reads the common browsers and systems; for people who look at their sessions, not for decisions. */
+/** Recognizes common browsers and systems. For people who review their sessions, not for decisions. */
 export function readUserAgent(userAgent: string | null): Agent {
   const [browserFamily, browserVersion] = firstOf(BROWSERS, userAgent ?? "");
   const [osFamily, osVersion] = firstOf(SYSTEMS, userAgent ?? "");
   return { browserFamily, browserVersion, osFamily, osVersion };
 }
 
-/** What our own command line tells of itself: `weir/0.1.0 (Linux; xterm-256color)`. */
+/** Parses the User-Agent of Weir's command line: `weir/0.1.0 (Linux; xterm-256color)`. */
 export function readCliAgent(userAgent: string | null): {
   cliVersion: string | null;
   terminal: string | null;

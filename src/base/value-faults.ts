@@ -1,4 +1,4 @@
-/** What is wrong with a value: a sentence for people, and its code in `detail[].type`. */
+/** Error in a value: a message for people, and its code in `detail[].type`. */
 type ValueFaultText = readonly [message: string, code: string];
 
 /** By JSON type. */
@@ -14,10 +14,10 @@ export const WRONG_TYPE = {
 
 export const MISSING: ValueFaultText = ["Field required", "missing"];
 
-/** More names than these would hide what is wrong. */
+/** More names than this would hide the error. */
 const MAX_NAMES = 30;
 
-/** What is said of a field that isn't among the known ones. */
+/** Error for an unknown field. */
 export const unknownField = (known: readonly string[]): ValueFaultText =>
   known.length === 0 || known.length > MAX_NAMES
     ? ["Unknown field", "extra_forbidden"]
@@ -34,7 +34,7 @@ const isNumber = (value: unknown): value is number => typeof value === "number";
 
 const NONE: readonly ValueFaultText[] = [];
 
-/** All bounds of a schema that a number passes. */
+/** Returns the errors for all limits that a number exceeds. */
 export function beyondBounds(bounds: Bounds, value: number): readonly ValueFaultText[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds;
   let faults = NONE;
@@ -49,7 +49,7 @@ export function beyondBounds(bounds: Bounds, value: number): readonly ValueFault
   return faults;
 }
 
-/** What is said of a length that `least` and `most` don't allow, or null. */
+/** Error for a length that `least` and `most` don't allow, or null. */
 export function wrongLength(length: number, least: unknown, most: unknown): ValueFaultText | null {
   if (isNumber(least) && length < least)
     return [`Input should have at least ${least} character(s)`, "string_too_short"];
@@ -58,7 +58,7 @@ export function wrongLength(length: number, least: unknown, most: unknown): Valu
   return null;
 }
 
-/** As `wrongLength`, of the items of a list. */
+/** Like `wrongLength`, for the items of a list. */
 export function wrongCount(count: number, least: unknown, most: unknown): ValueFaultText | null {
   if (isNumber(least) && count < least)
     return [`The list should have at least ${least} item(s)`, "too_short"];
@@ -66,17 +66,17 @@ export function wrongCount(count: number, least: unknown, most: unknown): ValueF
   return null;
 }
 
-/** As `wrongLength`, of the fields of an object. */
+/** Like `wrongLength`, for the fields of an object. */
 export function wrongSize(count: number, least: unknown, most: unknown): ValueFaultText | null {
   if (isNumber(least) && count < least) return [`At least ${least} field(s)`, "too_short"];
   if (isNumber(most) && count > most) return [`At most ${most} fields`, "too_long"];
   return null;
 }
 
-/** Text that doesn't begin with a slash, or a path of names, each with one slash before it. */
+/** Text that doesn't start with a slash, or a path of names, each preceded by one slash. */
 export const TAG_PATTERN = "^(?:(?!/)[\\s\\S]*\\S[\\s\\S]*|(?:/[^/\\s](?:[^/]*[^/\\s])?)+)$";
 
-/** Patterns that people are told of in words. */
+/** Patterns that are described in words. */
 const IN_WORDS: ReadonlyMap<string, string> = new Map([
   ["\\S", "Input should have more than spaces"],
   [

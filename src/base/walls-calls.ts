@@ -1,19 +1,19 @@
-/** Numbers of Linux's system calls, by processor; the same names on both. */
+/** Linux system call numbers by processor, with the same names on both. */
 export interface Calls {
-  /** As the kernel tells filters of the processor. */
+  /** The architecture, as seccomp filters see it. */
   readonly arch: number;
   readonly unshare: number;
   readonly capset: number;
   readonly seccomp: number;
   readonly clone: number;
   readonly clone3: number;
-  /** What starts another program. */
+  /** Calls that start another program. */
   readonly exec: readonly number[];
-  /** What no child needs: sockets, other processes, namespaces, mounts, modules, keys and clocks. */
+  /** Calls that no child needs: sockets, other processes, namespaces, mounts, modules, keys and clocks. */
   readonly denied: readonly number[];
 }
 
-/** Newer calls have one number everywhere: mounts, io_uring and the files of other processes. */
+/** Newer calls have the same number on all processors: mounts, io_uring and files of other processes. */
 const DENIED = [425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442];
 
 export const CALLS: Readonly<Record<string, Calls>> = {
@@ -55,7 +55,7 @@ export const CALLS: Readonly<Record<string, Calls>> = {
   },
 };
 
-/** What may be done below a path. */
+/** Access rights below a path. */
 export const RIGHTS = {
   execute: 1n << 0n,
   writeFile: 1n << 1n,
@@ -64,7 +64,7 @@ export const RIGHTS = {
   truncate: 1n << 14n,
 } as const;
 
-/** All rights over files that a version of Landlock knows. */
+/** Returns all file access rights that a version of Landlock supports. */
 export const rightsOf = (abi: number): bigint =>
   ((1n << 13n) - 1n) |
   (abi >= 2 ? 1n << 13n : 0n) |
@@ -78,14 +78,14 @@ const ANY_BIT = 0x45;
 const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 const REFUSED = 0x00050001; // EPERM
-const UNKNOWN = 0x00050026; // ENOSYS: the C library then makes its threads the older way
+const UNKNOWN = 0x00050026; // ENOSYS: makes the C library create threads with the older call
 const NAMES_OF_X32 = 0x40000000;
-/** CLONE_THREAD: a new thread, not a new process. */
+/** CLONE_THREAD: a new thread rather than a new process. */
 const THREAD = 0x00010000;
 
 type Step = readonly [code: number, value: number, isTrue?: number, isFalse?: number];
 
-/** A filter that refuses `denied`, and with `threadsOnly` every new process. */
+/** A filter that rejects `denied`, and with `threadsOnly` every new process. */
 export function filterOf(calls: Calls, denied: readonly number[], { threadsOnly = false } = {}): Uint8Array {
   const steps: Step[] = [
     [LOAD, 4],

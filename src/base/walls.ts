@@ -3,21 +3,21 @@ import { closeSync, constants, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { CALLS, type Calls, filterOf, RIGHTS, rightsOf } from "./walls-calls.ts";
 
-/** What a child may reach of the file system besides the program and the system's libraries; absolute. */
+/** Paths that a child can reach besides the program and system libraries. Absolute. */
 export interface ReachablePaths {
   read: readonly string[];
   write: readonly string[];
 }
 
-/** One of the walls around a child, and why it does not stand. */
+/** A sandbox layer around a child, and why it is missing. */
 export interface Wall {
   name: "privileges" | "limits" | "network" | "files" | "calls" | "capabilities" | "programs";
-  /** Null where it stands. */
+  /** Null if it is active. */
   lacks: string | null;
 }
 
 const LIBRARIES = ["libc.so.6", `libc.musl-${process.arch === "x64" ? "x86_64" : "aarch64"}.so.1`];
-/** Read by the runtime and the libraries; what is not there is passed over. */
+/** Read by the runtime and its libraries. Missing ones are ignored. */
 const SYSTEM = [
   ...[
     "/usr",
@@ -70,14 +70,14 @@ const address = (bytes: Uint8Array | BigUint64Array): bigint => BigInt(ptr(bytes
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a parent sets for a child, so that it reaches these paths. */
+/** Environment of a child that can reach these paths. */
 export const envFor = (paths: ReachablePaths): Record<string, string> => ({
   WEIR_PLACES: JSON.stringify(paths),
 });
 
 /**
- * Puts up the walls around this process, which has been given nothing yet, and runs `command` in its place, whose
- * threads all have them from their start; there it comes back with how they stand. `sources` are the program's files, of a source tree.
+ * Sandboxes this process before it gets any input, and executes `command` in its place, so that all threads are
+ * sandboxed from the start. There, returns the state of each layer. `sources` are the program's files in a source tree.
  */
 export function standBehindWalls(
   command: readonly string[],
@@ -103,9 +103,9 @@ export function standBehindWalls(
 const NOTHING: ReachablePaths = { read: [], write: [] };
 
 /**
- * The first half, before the child has been given anything: puts up what an exec passes on to every thread of what is
- * then run. Returns the walls and the settings of the channel to the parent, which comes through that exec;
- * null where there are no walls and so nothing to run again.
+ * First half, before the child gets any input: sets up what an exec passes on to every thread of the new program.
+ * Returns the layers and the settings of the channel to the parent, which survives the exec.
+ * Null if there are none, and so no need for an exec.
  */
 function raiseWalls(
   paths: ReachablePaths,
@@ -131,7 +131,7 @@ function raiseWalls(
   const hasFence = walls.at(-1)?.lacks === null;
   put("calls", () => filter(libc, filterOf(calls, calls.denied, { threadsOnly: true })));
   put("capabilities", () => (isRoot ? drop(libc, calls, hasFence ? DAC_OVERRIDE : 0) : null));
-  // the runtime has taken these out of its own environment
+  // the runtime removes these from its own environment
   const channel = ["NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE"].map((name) => [
     name,
     String(libc.getenv(Buffer.from(`${name}\0`)) ?? ""),
@@ -141,7 +141,7 @@ function raiseWalls(
   return { walls, channel: descriptor === "" ? {} : Object.fromEntries(channel) };
 }
 
-/** Has the kernel end this process when its parent ends, however busy it is. */
+/** Makes the kernel end this process when its parent ends, even if it is busy. */
 export function dieWithParent(): void {
   if (process.platform === "linux") openLibc().prctl(1, 9n, 0n, 0n, 0n);
 }
@@ -150,7 +150,7 @@ const NAMES: readonly Wall["name"][] = [
   ...(["privileges", "limits", "network", "files", "calls", "capabilities", "programs"] as const),
 ];
 
-/** The second half, behind that exec: from here on no thread runs another program. */
+/** Second half, after the exec: from now on, no thread can run another program. */
 function closeWalls(): Wall {
   const calls = CALLS[process.arch];
   if (process.platform !== "linux" || calls === undefined)
@@ -170,7 +170,7 @@ function limit(libc: Libc, resource: number, most: bigint): string | null {
   return refused(libc.setrlimit(resource, ptr(BigUint64Array.of(most, most))), "a limit");
 }
 
-/** As the kernel reads a filter: how many steps, and where they are. */
+/** The filter in the kernel's format: number of instructions and their address. */
 function headOf(code: Uint8Array): Uint8Array {
   const head = new DataView(new ArrayBuffer(16));
   head.setUint16(0, code.length / 8, true);
@@ -182,7 +182,7 @@ function filter(libc: Libc, code: Uint8Array): string | null {
   return refused(libc.prctl(22, 2n, address(headOf(code)), 0n, 0n), "seccomp");
 }
 
-/** Root without the rights of root; to read its own files, where others own them, it needs one while a fence stands. */
+/** Drops root's capabilities. With a fence, one is kept, to read the program's files if another user owns them. */
 function drop(libc: Libc, calls: Calls, kept: number): string | null {
   const head = new Uint8Array(new Uint32Array([0x20080522, 0]).buffer);
   const rights = new Uint8Array(new Uint32Array([kept, kept, 0, 0, 0, 0]).buffer);
@@ -192,7 +192,7 @@ function drop(libc: Libc, calls: Calls, kept: number): string | null {
   );
 }
 
-/** Landlock: of all files only those of `paths`, the program and the system. */
+/** Landlock: allows only files in `paths`, of the program and of the system. */
 function fence(libc: Libc, paths: ReachablePaths, program: readonly string[]): string | null {
   const abi = Number(libc.syscall(444n, 0n, 0n, 1n, 0n, 0n));
   if (abi < 1) return "the kernel has no Landlock";
@@ -206,7 +206,7 @@ function fence(libc: Libc, paths: ReachablePaths, program: readonly string[]): s
   try {
     for (const path of [...SYSTEM, "/proc/self/exe", ...program])
       allow(libc, rules, path, (read | execute) & all);
-    // names alone: the runtime looks there for packages
+    // only names: the runtime looks for packages there
     for (const path of program) allow(libc, rules, dirname(path), readFolder);
     allow(libc, rules, "/dev/null", (read | writeFile) & all);
     for (const path of paths.read) allow(libc, rules, path, read & all);

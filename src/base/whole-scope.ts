@@ -2,15 +2,15 @@ import { isObject, type JsonObject } from "./json.ts";
 import { writeJson } from "./json-write.ts";
 import type { Scope } from "./template.ts";
 
-/** The result of a step that is too long to be parsed where others wait: its JSON, as it is kept. */
+/** A step's result that is too long to parse in the main thread: its JSON, as stored. */
 export interface StoredResult {
   step: string;
   json: Blob;
 }
 
-/** What templates and conditions see, as it goes to a child: JSON, then that of each kept result. */
+/** The scope of templates and conditions for a child: JSON, followed by the JSON of each stored result. */
 export interface ScopeFrame {
-  /** Bytes of the first. */
+  /** Length of the first, in bytes. */
   size: number;
   kept: { step: string; size: number }[];
 }
@@ -24,7 +24,7 @@ export async function frameScope(scope: Scope, kept: readonly StoredResult[]) {
   return { frame, pieces: [own, ...kept.map(({ json }) => json)] };
 }
 
-/** The scope with all results whole. */
+/** Returns the scope with all results parsed. */
 export function readScope({ size, kept }: ScopeFrame, bytes: Buffer): Scope {
   const scope = JSON.parse(bytes.toString("utf8", 0, size)) as JsonObject;
   const steps: JsonObject = { ...(isObject(scope.steps) ? scope.steps : {}) };

@@ -3,8 +3,8 @@ import type { AgentTool, OpenAgent } from "../models/contract.ts";
 import type { Link } from "../providers/contract.ts";
 
 /**
- * An agent holds no slot while it waits for runs that its tools started. If such agents took all slots, none of
- * those runs could begin.
+ * An agent holds no slot while it waits for runs that its tools started.
+ * If such agents took all slots, none of those runs could start.
  */
 export function withoutSlot(agent: OpenAgent, rest: NonNullable<Link["rest"]>): OpenAgent {
   const resting = (tool: AgentTool): AgentTool => ({

@@ -25,9 +25,9 @@ const PRIORITY = 10;
 const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version };
 
 /**
- * Makes a backup every so many hours (`WEIR_BACKUP_EVERY`) in a process of its own, and keeps the newest few: in
- * `backups/`, or in a bucket (`WEIR_BACKUP_URL`). The age of the newest one there says when the next is due, also after
- * a restart.
+ * Makes backups at an interval (`WEIR_BACKUP_EVERY`) in a separate process, and keeps the newest ones:
+ * in `backups/`, or in a bucket (`WEIR_BACKUP_URL`).
+ * The age of the newest backup there determines when the next is due, also after a restart.
  */
 export function backups(app: App): Loop {
   const { clock, config } = app;

@@ -6,9 +6,9 @@ import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "..
 import type { RunRow } from "../resources/runs/table.ts";
 import { toRunError } from "./failure.ts";
 
-/** Writes how runs have ended. */
+/** Saves the outcomes of runs. */
 export interface Endings {
-  /** Writes what a run came to; what can't be written as a success is written as the failure that it is. */
+  /** Saves the outcome of a run. If it can't be saved as a success, it is saved as a failure. */
   conclude(run: RunRow, outcome: Outcome, left: Leftover, isItem: boolean): Promise<void>;
 }
 
@@ -18,11 +18,11 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Number of ends in one transaction, and of automation runs that go on in it: much may follow from the end of a step. */
+/** Maximum number of runs and automation runs per transaction, since the end of a step can start much work. */
 const MAX_TOGETHER = 32;
 const MAX_AUTOMATION_RUNS = 8;
 
-/** How many of those that wait longest are written in one transaction. */
+/** Returns how many of the oldest waiting outcomes are saved in one transaction. */
 function countTogether(waiting: readonly Waiting[]): number {
   const automationRuns = new Set<string | null>();
   for (const [count, { end }] of waiting.slice(0, MAX_TOGETHER).entries()) {
@@ -32,7 +32,7 @@ function countTogether(waiting: readonly Waiting[]): number {
   return MAX_TOGETHER;
 }
 
-/** Runs that end with nothing but a result or an error are written together with those that end meanwhile. */
+/** Saves outcomes that have only a result or an error together with those that arrive in the meantime. */
 export function openEndings(app: App): Endings {
   const waiting: Waiting[] = [];
 
@@ -85,7 +85,7 @@ export function openEndings(app: App): Endings {
       try {
         await together({ run, outcome, left, isItem });
       } catch {
-        await alone(run, outcome, left, isItem); // whose fault it was comes out where each is by itself
+        await alone(run, outcome, left, isItem); // saved individually, so that each gets its own error
       }
     },
   };

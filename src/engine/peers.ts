@@ -14,8 +14,8 @@ export const LOST_TOPIC = "processes:lost";
 const TOLD_MS = 1_000;
 
 /**
- * Sends this process's heartbeat to its peers on the store, and ends the leases of dead ones. Who takes over the
- * work, and that dead processes write nothing more if they are alive after all, is decided by the leases.
+ * Sends this process's heartbeat to its peers on the store, and ends the leases of dead ones.
+ * The leases decide who takes over their work, and keep a dead process that is alive after all from writing.
  */
 export function peers(app: App): Loop {
   return {

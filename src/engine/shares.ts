@@ -19,8 +19,8 @@ export interface Shares {
 
 /**
  * Nobody can exhaust the resource: the limit depends on what a subscription, its organization and all together have.
- * A single one gets a third. However many take their maximum, there is room for one that has nothing, and more in an
- * organization that has less.
+ * One subscription gets at most a third. There is always room for one that has nothing,
+ * and more in an organization that has less.
  */
 export function openShares(amount: number): Shares {
   const bySharer = new Map<string, number>();

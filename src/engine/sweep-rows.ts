@@ -10,11 +10,11 @@ import { sessions } from "../resources/sessions/table.ts";
 import { forgetOld } from "../resources/slack/seen.ts";
 import { settings } from "../store/settings.ts";
 
-/** A key is remembered for this long (docs/decisions/http-conventions.md). */
+/** How long a key is stored (docs/decisions/http-conventions.md). */
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Expired sessions and setup tokens stay in lists for this long. */
 const ENDED_FOR_MS = 30 * 24 * 60 * 60 * 1000;
-/** How long a client that polls with an expired code is told so. */
+/** How long a client that polls with an expired code gets that error. */
 const CODE_EXPIRED_FOR_MS = 60 * 60 * 1000;
 const BATCH = 500;
 
@@ -156,7 +156,7 @@ export async function* sweepSetupToken(app: App): AsyncGenerator<void> {
   yield;
 }
 
-/** Forgets what Slack has sent a day ago, and links for people there that are past their time. */
+/** Deletes messages from Slack after a day, and expired links for users there. */
 export async function* sweepChat(app: App): AsyncGenerator<void> {
   await forgetOld(app);
   yield;

@@ -18,7 +18,7 @@ import { openSlots, type Slots } from "./slots.ts";
 
 /** Runs that this process is executing. */
 export interface Worker extends Loop {
-  /** The IDs of its running runs. */
+  /** Its running runs. */
   held(): readonly RunRow[];
   /** Stops claiming runs. */
   drain(): void;
@@ -35,8 +35,8 @@ export interface Worker extends Loop {
 /** Delay before checking again if all slots are taken, unless one becomes free. */
 const FULL_MS = 5_000;
 /**
- * Time at the start of a process in which suspected runs run alone, since crashes happen early. They share it, so that
- * many of them hold up the others no longer than one.
+ * Period after a process starts in which suspected runs run alone, since crashes happen early.
+ * They share it, so that many of them delay the others no longer than one.
  */
 const ISOLATION_MS = 20_000;
 
@@ -60,7 +60,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   /** When the first tick began. */
   let openedMs: number | null = null;
   let freed = () => {};
-  /** An organization is at its limit, so that each run that ends may let another start. */
+  /** True if an organization is at its limit, so that each run that ends may let another start. */
   let isShareFull = false;
   /** Slots reserved for runs being claimed. */
   let claiming = 0;

@@ -19,8 +19,8 @@ import type { Migration } from "./migrate.ts";
 const KEPT_BEFORE_MIGRATIONS = 5;
 
 /**
- * Creates the file `path` with `copy`, which fills the file it is passed. Atomic: the file appears complete or not
- * at all. Throws `conflict` if the file exists.
+ * Creates the file `path` with `copy`, which fills the file it is passed.
+ * Atomic: `path` never contains an incomplete copy. Throws `conflict` if it exists.
  */
 async function keepCopy(path: string, copy: (to: string) => Promise<void> | void): Promise<void> {
   if (existsSync(path)) throw new AppError("conflict", "A file already exists at the backup's path.");

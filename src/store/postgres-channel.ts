@@ -81,7 +81,7 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
   };
 }
 
-/** Installations in different schemas of one database don't hear each other. */
+/** Installations in different schemas of one database don't share a channel. */
 async function nameOf(client: PostgresClient): Promise<string> {
   const [row] = await client.simple("SELECT 'weir ' || md5(current_schema()) AS name");
   return String(row?.name);

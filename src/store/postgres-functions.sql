@@ -1,9 +1,10 @@
--- What Weir's queries call beyond PostgreSQL's own functions: those of SQLite, with the results that SQLite has.
--- They stand in the schema of the tables, whose name takes the place of `own`: an index calls them with no search path. All names are SQLite's, save those that PostgreSQL has as syntax.
+-- SQLite functions that Weir's queries call, with SQLite's results.
+-- They are in the schema of the tables, whose name replaces `own`, since indexes call them without a search path.
+-- Names are SQLite's, except those that are syntax in PostgreSQL.
 
--- PostgreSQL can't have U+0000 in a text: it is kept as U+0001 U+0001, and U+0001 as U+0001 U+0002, which keeps the
--- order (`postgres-text.ts`). JSON keeps it as SQLite does; only while it is read, its strings are as other texts are.
--- Half of a surrogate pair, which no text in UTF-8 can have, becomes U+FFFD when read.
+-- PostgreSQL can't store U+0000 in text. It is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002, which preserves
+-- the sort order (`postgres-text.ts`). JSON is stored as in SQLite, and its strings are encoded only when it is read.
+-- A lone surrogate, which UTF-8 can't encode, becomes U+FFFD when read.
 CREATE OR REPLACE FUNCTION readable_json(j text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN strpos(j, '\u') = 0 THEN j::json ELSE
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(j,
@@ -13,18 +14,18 @@ CREATE OR REPLACE FUNCTION readable_json(j text) RETURNS json LANGUAGE sql IMMUT
       '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(?<!\\)((?:\\\\)*)\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\1\\ufffd', 'g')::json
   END $$;
 
--- Read JSON as it is kept.
+-- Converts JSON that was read back to its stored form.
 CREATE OR REPLACE FUNCTION stored_json(j text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN strpos(j, '\u0001') = 0 THEN j ELSE
     regexp_replace(regexp_replace(j,
       '(?<!\\)((?:\\\\)*)\\u0001\\u0001', '\1\\u0000', 'g'),
       '(?<!\\)((?:\\\\)*)\\u0001\\u0002', '\1\\u0001', 'g')
   END $$;
--- A value of read JSON: a string as a text, null as NULL, any other as JSON.
+-- Value of JSON that was read: a string as text, null as NULL, anything else as JSON.
 CREATE OR REPLACE FUNCTION json_value_of(j json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN json_typeof(j) IN ('object', 'array') THEN own.stored_json(j #>> '{}') ELSE j #>> '{}' END $$;
 
--- `$.a.b`, `$[0].key`, `$."a b"` and `$.list[#]` as an array of keys; `[#]` is the place after the last.
+-- `$.a.b`, `$[0].key`, `$."a b"` and `$.list[#]` as an array of keys. `[#]` is the position after the last.
 CREATE OR REPLACE FUNCTION json_keys(path text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT coalesce(array_agg(coalesce(m[1], m[2], m[3]) ORDER BY n), '{}')
   FROM regexp_matches(substr(path, 2), '\."([^"]*)"|\.([^.\["]+)|\[([0-9]+|#)\]', 'g') WITH ORDINALITY AS t(m, n) $$;
@@ -48,7 +49,7 @@ BEGIN
     RETURN QUERY SELECT NULL::text, whole #>> '{}';
   END IF;
 END $$;
--- The values of `json_each(j)`, which a list of ids is compared with: an index serves that, as a join would not.
+-- Values of `json_each(j)`, for comparing IDs with a list: unlike a join, this can use an index.
 CREATE OR REPLACE FUNCTION json_texts(j text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
   IF left(j, 1) = '[' AND strpos(j, '\u') = 0 THEN RETURN ARRAY(SELECT json_array_elements_text(j::json)); END IF;
@@ -63,12 +64,12 @@ CREATE OR REPLACE FUNCTION json_array_length(j text) RETURNS bigint LANGUAGE sql
 CREATE OR REPLACE FUNCTION json_array_length(j text, path text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT own.json_array_length((own.readable_json(j) #> own.json_keys(path))::text) $$;
 
--- SQLite's json(): a text that is taken as JSON rather than as a string.
+-- SQLite's json(): treats text as JSON rather than as a string.
 CREATE OR REPLACE FUNCTION json_text(j text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT own.readable_json(j) $$;
 CREATE OR REPLACE FUNCTION json_text(j json) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT j $$;
 
--- One value at a path; the keys keep their order. Null for `put` takes the value away.
+-- Sets the value at a path, preserving the order of keys. NULL for `put` removes it.
 CREATE OR REPLACE FUNCTION json_put(j json, keys text[], put json) RETURNS json LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE k text := keys[1]; made text;
 BEGIN
@@ -95,7 +96,7 @@ CREATE OR REPLACE FUNCTION json_set(j text, path text, v json) RETURNS text LANG
   SELECT own.stored_json(own.json_put(own.readable_json(j), own.json_keys(path), coalesce(v, 'null'::json))::text) $$;
 CREATE OR REPLACE FUNCTION json_set(j text, path text, v text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT own.json_set(j, path, to_json(v)) $$;
--- Not in SQL: with a subquery in `v`, which it reads twice, PostgreSQL would run it as a query of its own.
+-- Not in SQL, since `v` is used twice: with a subquery in it, PostgreSQL wouldn't inline the function.
 CREATE OR REPLACE FUNCTION json_insert(j text, path text, v json) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
   IF path = '$[#]' AND left(j, 1) = '[' AND right(j, 1) = ']' THEN
@@ -137,7 +138,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN a IS NULL OR b IS NU
 
 CREATE OR REPLACE FUNCTION instant_text(t timestamptz) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
--- The one format that Weir has. The clock goes on within a transaction, as SQLite's does.
+-- Supports only Weir's format. As in SQLite, the clock advances within a transaction.
 CREATE OR REPLACE FUNCTION strftime(form text, t text) RETURNS text LANGUAGE sql VOLATILE AS $$
   SELECT own.instant_text(CASE t WHEN 'now' THEN clock_timestamp() ELSE t::timestamptz END) $$;
 CREATE OR REPLACE FUNCTION strftime(form text, t text, more text) RETURNS text LANGUAGE sql VOLATILE AS $$
@@ -149,7 +150,7 @@ CREATE OR REPLACE FUNCTION unixepoch(unit text) RETURNS double precision LANGUAG
 CREATE OR REPLACE FUNCTION unixepoch(t text, unit text) RETURNS double precision LANGUAGE sql STABLE AS $$
   SELECT extract(epoch FROM t::timestamptz)::double precision $$;
 
--- Only `*`, `?` and `[…]`, as store/search.ts writes them.
+-- Supports `*`, `?` and `[…]`, as store/search.ts writes them.
 CREATE OR REPLACE FUNCTION glob(pattern text, t text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT t COLLATE "C" ~ ('^' || (SELECT coalesce(string_agg(CASE
       WHEN m[1] = '*' THEN '.*'
@@ -165,8 +166,8 @@ DO $$ BEGIN
   END IF;
 END $$;
 
--- What SQLite tells of its schema, as far as store/schema.ts and the guard of the audit log ask. No table has a rowid.
--- A trigger that refuses DELETE is only there together with the one that refuses TRUNCATE by the same function.
+-- SQLite's schema table, as far as store/schema.ts and the audit log's check need it. No table has a rowid.
+-- A trigger against DELETE is listed only if the same function also rejects TRUNCATE.
 CREATE OR REPLACE VIEW sqlite_master AS
   SELECT 'table'::text AS type, c.relname::text COLLATE "C" AS name, c.relname::text COLLATE "C" AS tbl_name,
     'WITHOUT ROWID'::text AS sql

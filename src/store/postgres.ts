@@ -14,7 +14,7 @@ import type { ReadDb, RemoteStoreOptions, Store } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 const READERS = 3;
-/** For statements that run again and again: planning those of the worker took longer than running them. */
+/** For frequent statements: planning those of the worker took longer than running them. */
 const STEADY_READERS = 3;
 /** All are repeated one by one if one of them fails. */
 const GROUP_WRITES = 60;
@@ -26,7 +26,7 @@ const READ_ATTEMPTS = 3;
 const READ_PAUSE_MS = 100;
 const MIGRATION_LOCK = "7300";
 
-/** A server that restarts, or that starts together with Weir, is waited for. */
+/** How long to wait for a server that restarts, or starts together with Weir. */
 const CONNECT_MS = 5_000;
 const CONNECT_PAUSE_MS = 500;
 
@@ -40,7 +40,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
     try {
       return await connectOnce(options);
     } catch (error) {
-      // one that doesn't answer at all has had its time by then
+      // a server that never responds has used up this time already
       if (!isLost(error) || !(error as AppError).retryable || performance.now() > untilMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, CONNECT_PAUSE_MS));
     }
@@ -150,7 +150,7 @@ async function refuseOld(client: PostgresClient): Promise<void> {
   );
 }
 
-/** Creates the functions that queries call, unless this version's are there. */
+/** Creates the functions that queries call, unless they exist in this version. */
 async function provideFunctions(client: PostgresClient): Promise<void> {
   const hash = new Bun.CryptoHasher("sha256").update(functions).digest("hex").slice(0, 16);
   const mark = `COMMENT ON FUNCTION readable_json(text) IS 'Weir ${hash}'`;

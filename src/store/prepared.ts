@@ -20,9 +20,9 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
 }
 
 /**
- * An update whose result nobody awaits, built once for each handle. It is sent with the next awaited statement, or with
- * the commit. Drizzle's placeholders take its values in their stored form. It may match no row. One of a single row, which
- * the placeholder `id` names, may be merged with equal updates of other rows.
+ * An update whose result nobody awaits, built once per handle. It is sent with the next awaited statement,
+ * or with the commit. Its placeholders take values in their stored form. It can match no row.
+ * An update of a single row, named by the placeholder `id`, can be merged with equal updates of other rows.
  */
 export function changing<T extends SQLiteTable>(
   table: T,
@@ -46,7 +46,7 @@ export function changing<T extends SQLiteTable>(
 
 const PARAMETER = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
 
-/** Returns the text of an update of many rows, made of that of one: its values come from a list. */
+/** Converts an update of one row to an update of many, whose values come from a list. */
 function manyUpdates(text: string): NonNullable<Merging["textFor"]> {
   const texts = new Map<string, string>();
   const where = text.lastIndexOf(" where ");
@@ -69,13 +69,12 @@ function manyUpdates(text: string): NonNullable<Merging["textFor"]> {
   };
 }
 
-/** The mapping of a column without its own. */
+/** Mapping of a column without a custom one. */
 const asItIs = Column.prototype.mapToDriverValue;
 
 /**
- * An insert of whole rows, built once for each handle and number of rows. The database fills columns in `without`,
- * and values of those in `written` are already in their stored form. Drizzle only builds the statement and maps the
- * values.
+ * An insert of whole rows, built once per handle and number of rows. The database fills the columns in `without`, and
+ * values of those in `written` are already in their stored form. Drizzle only builds the statement and maps the values.
  */
 export function insertInto<
   T extends SQLiteTable,

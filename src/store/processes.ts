@@ -12,11 +12,11 @@ export const processes = sqliteTable("processes", {
   version: text().notNull(),
   /** Identifies its data directory: processes with the same ID see the same files. */
   folderId: text().notNull(),
-  /** Bucket of its lake; empty if the lake is in the data directory. */
+  /** Bucket of its lake. Empty if the lake is in the data directory. */
   lake: text().notNull(),
   /** ID of its master key. */
   keyId: text().notNull(),
-  /** By the database's clock, as all times here. */
+  /** By the database's clock, like all times here. */
   startedAt: text().notNull(),
   seenAt: text().notNull(),
 });
@@ -63,7 +63,7 @@ export function sendHeartbeat(store: Store, own: NewProcess): Promise<boolean> {
   });
 }
 
-/** Deletes the row of a process if it was last seen at `seenAt`; returns false if it has changed. */
+/** Deletes the row of a process if it was last seen at `seenAt`. Returns false if it has changed. */
 export async function removeProcess(db: WriteDb, { id, seenAt }: ProcessRow): Promise<boolean> {
   const { changes } = await db
     .delete(processes)
@@ -77,7 +77,7 @@ export async function endProcess(store: Store, id: string): Promise<void> {
   });
 }
 
-/** How far the database's clock is ahead of `clock`, and how long the query took, in milliseconds. */
+/** Returns how far the database's clock is ahead of `clock`, and how long the query took, in milliseconds. */
 export async function askTime(db: ReadDb, clock: Clock): Promise<{ aheadMs: number; tookMs: number }> {
   const startedMs = clock.monotonic();
   const row = (await db.get(sql`select unixepoch('subsec') as seconds`)) as { seconds: number };

@@ -26,7 +26,7 @@ import {
 import { refuseUnknown } from "./writer.ts";
 
 const GROUP_WRITES = 256;
-/** Each statement is a round trip, and a server that waits for our transaction makes others wait. */
+/** Each statement is a round trip, and while the server holds this transaction, others wait. */
 const GROUP_MS = 250;
 const READ_LIMIT_MS = 30_000;
 
@@ -76,7 +76,7 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
   };
 }
 
-/** Opens a libSQL server's database without migrating it. */
+/** Read-only access to a libSQL server's database, without migrating it. */
 export interface Glimpse {
   readonly db: ReadDb;
   /** Throws if the token is read-only or another transaction doesn't end. Changes nothing. */

@@ -12,7 +12,7 @@ export const settings = sqliteTable("settings", {
 
 const INSTALLATION = "installation_id";
 
-/** Permanent ID of this installation, created when first needed. */
+/** Permanent ID of this installation. Generated on first use. */
 export function installationId(store: Store, ids: Ids): Promise<string> {
   return store.write(async (db) => {
     await db.insert(settings).values({ key: INSTALLATION, value: ids.uuid() }).onConflictDoNothing();

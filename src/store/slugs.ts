@@ -8,7 +8,7 @@ type Slugged = SQLiteTable & { id: SQLiteColumn; organizationId: SQLiteColumn; s
 
 interface Wish {
   organizationId: string;
-  /** The requested slug. One derived from the name is changed if it is taken. */
+  /** The requested slug. If undefined, it is derived from the name, and changed if it is taken. */
   slug: string | undefined;
   name: string;
   /** ID of the resource, which may keep its slug. */

@@ -77,13 +77,12 @@ export interface Store {
    */
   write<T>(work: (db: WriteDb, group: object) => Promise<T>): Promise<T>;
   /**
-   * Writes a copy of the last committed state to the new file `path`. Local databases only; otherwise throws
-   * `not_available`.
+   * Writes a copy of the last committed state to the new file `path`. Throws `not_available` for a database server.
    */
   backup(path: string): Promise<void>;
   /**
-   * Starts the threads that otherwise start with later writes. A server does this before it listens: a thread that
-   * starts when no descriptor is left ends the process. A local file's only.
+   * Starts the threads of a local store that otherwise start with later writes.
+   * A server does this before it listens: if no descriptor is left when a thread starts, the process crashes.
    */
   startThreads?(): Promise<void>;
   /** Sizes on disk, or zeros for a database server. */

@@ -5,26 +5,26 @@ import { yieldNow } from "../base/slices.ts";
 import { totalOf } from "./counts.ts";
 import type { ReadDb } from "./store.ts";
 
-/** The first window has so many rows. By rows, since most of them may be from one day of a year. */
+/** Size of the first window. Counted in rows, since most of them may be from one day of a year. */
 const FIRST_ROWS = 2_000;
 const MIN_ROWS = 250;
 const MAX_ROWS = 8_000;
-/** Windows that took less are followed by larger ones, those that took longer by smaller ones. */
+/** Windows that took less time are followed by larger ones, windows that took longer by smaller ones. */
 const SHORT_MS = 8;
 const LONG_MS = 24;
-/** IDs are made when rows are, unless the clock has been set back meanwhile. */
+/** How far an ID's time can differ from the row's creation time, if the clock was set back. */
 const ID_SLACK_MS = 86_400_000;
-/** Further pages aren't put together from several lists of IDs, which would all have to be in memory. */
+/** Beyond this many, pages aren't merged from several lists of IDs, which must all be in memory. */
 const MAX_LISTED = 10_000;
 
 type Listed = SQLiteTable & { readonly id: Column };
 
 interface Search {
   of: Listed;
-  /** The rows to go through, which an index has in order of their IDs, such as those of the organization. */
+  /** The rows to search, which an index has in order of their IDs, such as those of an organization. */
   within: SQL;
   where: SQL | undefined;
-  /** Bounds of the creation time, which `where` checks. */
+  /** Limits of the creation time, which `where` checks. */
   period: { since?: string | undefined; until?: string | undefined };
   /** Only rows with a lower ID. */
   beforeId?: string | null;
@@ -35,24 +35,24 @@ interface Page {
   offset: number;
 }
 
-/** The IDs of a page, and the number of all matches. */
+/** The IDs of a page, and the total number of matches. */
 interface Found {
   ids: string[];
   total: number;
 }
 
-/** One of several conditions. */
+/** One of several alternative conditions. */
 export interface Way {
   where: SQL;
-  /** Whether no index leads to such rows. */
+  /** True if no index finds such rows. */
   isScan: boolean;
-  /** Counts its rows by an index, if nothing else is asked for. */
+  /** Counts its rows by an index, if there are no other conditions. */
   count?: () => Promise<number>;
 }
 
 /**
- * Looks for rows that one of the conditions keeps, each by its own index: one statement for all would read every row.
- * No row may match two of them. Newest first.
+ * Finds rows that match one of the conditions, each by its own index: a single statement would read every row.
+ * A row must not match two of them. Newest first.
  */
 export async function findByWays(
   db: ReadDb,
@@ -89,8 +89,8 @@ async function findByIndex(db: ReadDb, of: Listed, where: SQL | undefined, limit
 }
 
 /**
- * Looks for rows by what no index leads to: goes through all, newest first, in windows between which other requests get
- * their turns. All matches are counted, unless their number is `known`.
+ * Finds rows without an index: scans all of them, newest first, in windows between which other requests run.
+ * Counts all matches, unless their number is `known`.
  */
 export async function findInWindows(
   db: ReadDb,
@@ -98,7 +98,8 @@ export async function findInWindows(
   { limit, offset }: Page,
   known?: number,
 ): Promise<Found> {
-  // One bound on each side of a window: SQLite would go by the first of two, however far it lies.
+  // Only one limit on each side of a window: of two, SQLite would use the first one for the index,
+  // however far away it is.
   const oldest =
     period.since === undefined ? undefined : gte(of.id, firstIdAround(period.since, -ID_SLACK_MS));
   const ends = [beforeId, period.until === undefined ? null : firstIdAround(period.until, ID_SLACK_MS)];

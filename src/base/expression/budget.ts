@@ -1,24 +1,24 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { ExpressionError } from "./fault.ts";
 
-/** Steps between two looks at the clock; one takes some 30 to 100 ns. */
+/** Steps between checks of the clock. One takes about 30 to 100 ns. */
 const STEPS_PER_LOOK = 1_000;
 
 export interface Limits {
-  /** Calls, turns of loops and values looked at. */
+  /** Calls, loop iterations and values examined. */
   steps: number;
-  /** Characters and bytes of what is made; an item of a list counts as 8. */
+  /** Characters and bytes created. A list item counts as 8. */
   made: number;
   ms: number;
 }
 
-/** While everybody else waits. */
+/** In the server's main thread. */
 export const SMALL: Limits = { steps: 20_000, made: 1024 * 1024, ms: 5 };
-/** In a child, for a condition and for a field. */
+/** In a child process, for a condition and for a field. */
 export const LARGE_CONDITION: Limits = { steps: 20_000_000, made: 64 * 1024 * 1024, ms: 1_000 };
 export const LARGE: Limits = { ...LARGE_CONDITION, ms: 10_000 };
 
-/** What evaluation may still take; whatever loops, looks through values or makes some spends from it beforehand. */
+/** What an evaluation may still spend. Everything that loops, scans or creates values spends from it beforehand. */
 export class Budget {
   private steps: number;
   private made: number;
@@ -43,7 +43,7 @@ export class Budget {
     if (this.clock.monotonic() > this.until) throw new ExpressionError("budget", "it takes too long");
   }
 
-  /** False while everybody else waits. */
+  /** False in the server's main thread. */
   get isLarge(): boolean {
     return this.limits.steps > SMALL.steps;
   }
@@ -52,7 +52,7 @@ export class Budget {
     return Math.max(this.until - this.clock.monotonic(), 0);
   }
 
-  /** For what is never done while everybody else waits. */
+  /** For functions that never run in the server's main thread. */
   stepAside(): void {
     if (!this.isLarge) throw new ExpressionError("budget", "it takes too long");
   }

@@ -6,12 +6,14 @@ import { OPERATORS, unfit } from "./operators.ts";
 import type { Node } from "./parse.ts";
 import { Duration, find, int, isList, isObject, nameOf, type Value } from "./value.ts";
 
-/** The names that the macros around a node give, the innermost last. */
+/** The variables of the macros around a node, innermost last. */
 export type Bound = readonly string[];
 
 type Of<K extends Node["kind"]> = Extract<Node, { kind: K }>;
 
-/** Makes a function of a tree. Throws `ExpressionError` for functions that there are not, and for a wrong number of values. */
+/**
+ * Compiles a tree to a function. Throws `ExpressionError` for unknown functions and for a wrong number of arguments.
+ */
 export function compile(node: Node, bound: Bound = []): Run {
   switch (node.kind) {
     case "value":
@@ -74,7 +76,7 @@ function compileHas({ of, name, at }: Of<"has">, bound: Bound): Run {
   };
 }
 
-/** The function that a call means: `math.round(x)`, or `round(x)` and `x.round()`. */
+/** Resolves the function of a call: `math.round(x)`, or `round(x)` and `x.round()`. */
 function calleeOf({ of, name, args }: Of<"call">, bound: Bound): { name: string; args: Node[] } {
   if (of === null) return { name, args };
   if (of.kind === "name" && !bound.includes(of.name) && FUNCTIONS.has(`${of.name}.${name}`))
@@ -116,7 +118,7 @@ function compileCall(node: Of<"call">, bound: Bound): Run {
   };
 }
 
-/** What a function may have to look through of a value, in steps. */
+/** Returns the cost of scanning a value, in steps. */
 function extentOf(value: Value): number {
   if (typeof value === "string") return value.length >> 3;
   if (isList(value)) return value.length;
@@ -161,7 +163,7 @@ function compileBinary({ operator, left, right, at }: Of<"binary">, bound: Bound
   };
 }
 
-/** Null where something is missing. */
+/** Returns null if something is missing. */
 function orElse(run: Run, env: Env): Value {
   try {
     return run(env);
@@ -171,7 +173,7 @@ function orElse(run: Run, env: Env): Value {
   }
 }
 
-/** As CEL has it: one side that decides is enough, whatever is wrong with the other. */
+/** As in CEL, one operand that decides is enough, even if the other fails. */
 function logical(operator: "&&" | "||", a: Run, b: Run, at: number): Run {
   const deciding = operator === "||";
   const side = (run: Run, env: Env): boolean | ExpressionError => {

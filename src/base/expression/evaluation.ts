@@ -3,19 +3,19 @@ import { ExpressionError } from "./fault.ts";
 import { unfit } from "./operators.ts";
 import { nameOf, type Value } from "./value.ts";
 
-/** What one evaluation has. */
+/** State of one evaluation. */
 export interface Env {
   scope: Readonly<Record<string, Value>>;
-  /** Values of the names that macros give, the innermost last. */
+  /** Values of macro variables, innermost last. */
   variables: Value[];
   budget: Budget;
-  /** The next id that `uuid()` gives: the same ones, in the same order, at each try. */
+  /** Returns the next ID of `uuid()`: the same sequence in each attempt. */
   nextUuid(): string;
 }
 
 export type Run = (env: Env) => Value;
 
-/** Does `work`; what it throws stands at `at`. */
+/** Runs `work`. Adds the position `at` to errors. */
 export function located<T>(at: number, work: () => T): T {
   try {
     return work();
@@ -29,13 +29,13 @@ export function boolOf(value: Value, operator: string, at: number): boolean {
   return value;
 }
 
-/** A key as a sentence shows it. */
+/** Returns a key as shown in messages. */
 export function keyShown(key: Value): string {
   if (typeof key === "string") return JSON.stringify(key);
   return key !== null && typeof key === "object" ? `such a key as ${nameOf(key)}` : String(key);
 }
 
-/** Puts in an entry whose key is not there yet; a whole number is one key, however it came. */
+/** Adds an entry. Throws if the key exists. An integer is the same key in any numeric type. */
 export function addEntry(map: Map<Value, Value>, key: Value, value: Value, at: number): void {
   const own = typeof key === "number" && Number.isInteger(key) ? BigInt(key) : key;
   if (!["string", "bigint", "boolean"].includes(typeof own))

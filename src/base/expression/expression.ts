@@ -9,7 +9,7 @@ import { MAX_LENGTH, parseWhole } from "./parse.ts";
 import { type Read, readsOf } from "./reads.ts";
 import type { Value } from "./value.ts";
 
-/** An expression, ready to be evaluated. */
+/** A compiled expression. */
 export interface Expression {
   text: string;
   reads: readonly Read[];
@@ -17,30 +17,30 @@ export interface Expression {
   evaluate(scope: Readonly<Record<string, Json>>, evaluation: Evaluation): Value;
 }
 
-/** What an evaluation may take, and where its ids come from. */
+/** Limits of an evaluation, and the source of its IDs. */
 export interface Evaluation {
   budget: Budget;
   nextUuid(): string;
 }
 
-/** The ids that `uuid()` gives at one place: another one each time, and the same ones where the seed is the same. */
+/** Generates the IDs of `uuid()`: a new one each time, and the same sequence for the same seed. */
 export function uuidsOf(seed: string): () => string {
   let count = 0;
   return () => uuidOf(`${seed}:${count++}`);
 }
 
-/** Where there is no run, no id could be the same at each try. */
+/** Outside a run, IDs couldn't be the same in each attempt. */
 export function noUuid(): never {
   throw new ExpressionError("value", "no run is available here to create an ID for");
 }
 
-/** The least recently used go first. */
+/** The least recently used are dropped. */
 const MAX_KEPT = 1_000;
 const kept = new Map<string, Expression>();
 
 /**
- * Reads an expression: CEL (https://cel.dev) over JSON, with the functions of `functions/`. Throws `ExpressionError` of the
- * kind `syntax`.
+ * Compiles an expression: CEL (https://cel.dev) over JSON, with the functions in `functions/`.
+ * Throws `ExpressionError` of kind `syntax`.
  */
 export function expressionOf(text: string): Expression {
   const expression = kept.get(text) ?? read(text);
@@ -67,7 +67,7 @@ function read(text: string): Expression {
   };
 }
 
-/** The value as JSON. Throws `ExpressionError`. */
+/** Evaluates to JSON. Throws `ExpressionError`. */
 export function evaluateJson(
   text: string,
   scope: Readonly<Record<string, Json>>,

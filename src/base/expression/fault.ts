@@ -1,6 +1,6 @@
 /**
- * What went wrong: `syntax` is found by reading alone; `missing` is a name, field or item that is not there, which `??`
- * stands in for; `budget` ends the expression, whatever stands around it.
+ * Kind of error: `syntax` is found by parsing. `missing` is a name, field or item that doesn't exist,
+ * for which `??` has a default. `budget` ends the whole evaluation.
  */
 type Kind = "syntax" | "missing" | "type" | "value" | "budget";
 
@@ -9,13 +9,13 @@ export class ExpressionError extends Error {
   constructor(
     readonly kind: Kind,
     readonly reason: string,
-    /** Where in the text, in characters; -1 while only a part of it is known. */
+    /** Position in the text, in characters. -1 if it isn't known yet. */
     readonly at = -1,
   ) {
     super(reason);
   }
 
-  /** The same with its place, where it had none. */
+  /** Returns the error with a position, if it has none. */
   located(at: number): ExpressionError {
     return this.at >= 0 ? this : new ExpressionError(this.kind, this.reason, at);
   }

@@ -4,11 +4,11 @@ import { ExpressionError } from "./fault.ts";
 import { Duration, entriesOf, Instant, isList, type Value } from "./value.ts";
 
 /**
- * A value as JSON has it: bytes as base64, times as ISO 8601, durations in seconds (`90s`), and whole
- * numbers that a double can't hold as text. One list that stands in it a thousand times is a thousand lists there, so
- * that this spends too.
+ * Converts a value to JSON: bytes to base64, times to ISO 8601, durations to seconds (`90s`),
+ * and integers beyond doubles to text. A list that is referenced a thousand times becomes a thousand lists,
+ * so this spends from the budget too.
  *
- * Throws `ExpressionError` for numbers that JSON does not have.
+ * Throws `ExpressionError` for numbers that JSON doesn't have.
  */
 export function toJson(value: Value, budget: Budget): Json {
   budget.step();
@@ -32,7 +32,7 @@ export function toJson(value: Value, budget: Budget): Json {
   return Object.fromEntries(entriesOf(value).map(([key, item]) => [String(key), toJson(item, budget)]));
 }
 
-/** With milliseconds, or with microseconds or nanoseconds where there are any. */
+/** With milliseconds, or with microseconds or nanoseconds if there are any. */
 export function isoOf({ nanoseconds }: Instant): string {
   const rest = ((nanoseconds % SECOND) + SECOND) % SECOND;
   const seconds = new Date(Number((nanoseconds - rest) / 1_000_000n)).toISOString().slice(0, SECONDS_LENGTH);
@@ -45,7 +45,7 @@ export function isoOf({ nanoseconds }: Instant): string {
 const SECOND = 1_000_000_000n;
 const SECONDS_LENGTH = "2026-01-31T12:00:00".length;
 
-/** As CEL writes a duration: seconds, with a fraction where there is one. */
+/** As CEL writes a duration: seconds, with a fraction if there is one. */
 export function secondsOf({ nanoseconds }: Duration): string {
   const sign = nanoseconds < 0n ? "-" : "";
   const length = nanoseconds < 0n ? -nanoseconds : nanoseconds;

@@ -5,7 +5,7 @@ export interface Token {
   kind: "operator" | "name" | "value" | "end";
   text: string;
   value: Value;
-  /** In the text, in characters. */
+  /** Position in the text, in characters. */
   at: number;
   end: number;
 }
@@ -15,10 +15,10 @@ const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
 const QUOTED_NAME = /`([A-Za-z0-9_.\-/ ]+)`/y;
 const NUMBER = /0[xX][0-9a-fA-F]+u?|(?:\d+\.\d+|\d+(?=[eE])|\.\d+)(?:[eE][+-]?\d+)?|\d+[uU]?/y;
 const QUOTE = /([rR]?[bB]?|[bB]?[rR]?)("""|'''|"|')/y;
-/** Longer ones first. */
+/** Longer operators first. */
 const OPERATORS = /\?\?|\|\||&&|==|!=|<=|>=|[<>+\-*/%!?:,.()[\]{}]/y;
 
-/** One token after the other. */
+/** Splits a text into tokens. */
 export class Lexer {
   token: Token;
 
@@ -29,7 +29,7 @@ export class Lexer {
     this.token = this.read(from, "");
   }
 
-  /** The token at hand; the next one takes its place. */
+  /** The current token. Advances to the next one. */
   next(): Token {
     const { token } = this;
     this.token = this.read(token.end, token.text);
@@ -76,7 +76,7 @@ export class Lexer {
     return { kind: "value", text: this.text.slice(at, end), value: content.value(), at, end };
   }
 
-  /** Reads the escape at `at`; how long it is. */
+  /** Reads the escape sequence at `at`. Returns its length. */
   private escape(at: number, content: Content): number {
     const letter = this.text.charAt(at + 1);
     const simple = letter === "" ? -1 : SIMPLE.indexOf(letter);
@@ -108,7 +108,7 @@ const SIMPLE = "abfnrtv\\?\"'`";
 const MEANT = "\x07\b\f\n\r\t\v\\?\"'`";
 const HEX_LENGTHS: Readonly<Record<string, number>> = { x: 2, X: 2, u: 4, U: 8 };
 
-/** What a quoted text or bytes hold. */
+/** Content of a quoted text or bytes literal. */
 class Content {
   private text = "";
   private readonly bytes: number[] = [];
@@ -121,7 +121,7 @@ class Content {
     else this.text += character;
   }
 
-  /** A byte, or in a text the character of that number. */
+  /** Appends a byte, or in a text the character with that number. */
   putByte(code: number): void {
     if (this.isBytes) this.bytes.push(code);
     else this.put(code);
@@ -132,7 +132,7 @@ class Content {
   }
 }
 
-/** The range is looked at where the sign is known. */
+/** The range is checked where the sign is known. */
 function readNumber(text: string, at: number): Value {
   if (/^0x/i.test(text) || /^\d+$/.test(text)) {
     if (/u$/i.test(text)) throw unsigned(at);

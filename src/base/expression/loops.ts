@@ -5,16 +5,16 @@ import { distinctByKey, groupByKey, type Keyed, sortByKey } from "./order.ts";
 import type { Macro } from "./parse.ts";
 import { entriesOf, isList, isObject, type Value } from "./value.ts";
 
-/** A macro, ready to run. */
+/** A compiled macro. */
 export interface Loop {
   macro: Macro;
   range: Run;
   /** Its expressions. */
   first: Run;
   second: Run | null;
-  /** Where its names lie among the variables. */
+  /** Index of its variables. */
   slot: number;
-  /** True where it gives a name to the index or key too. */
+  /** True if it has a variable for the index or key too. */
   isPaired: boolean;
   at: number;
 }
@@ -24,7 +24,7 @@ interface Turn {
   item: Value;
 }
 
-/** Goes through a list or an object; each turn is a step. */
+/** Iterates over a list or an object. Each iteration is a step. */
 export function loopOver(loop: Loop): Run {
   const { range, slot, isPaired, at } = loop;
   const body = BODIES[loop.macro];
@@ -48,7 +48,7 @@ export function loopOver(loop: Loop): Run {
   };
 }
 
-/** Of an object, one name alone stands for its keys. */
+/** For an object, a single variable is its key. */
 function itemsOf(value: Value, { macro, isPaired }: Loop): Turn[] {
   if (isList(value)) return value.map((item, index) => ({ key: BigInt(index), item }));
   if (!isObject(value)) throw unfit(macro, value);
@@ -59,7 +59,7 @@ type Body = (env: Env, turns: Iterable<Turn>, loop: Loop) => Value;
 
 const test = (env: Env, { macro, first, at }: Loop) => boolOf(first(env), macro, at);
 
-/** One item that decides is enough, whatever is wrong with the others. */
+/** One item that decides is enough, even if others fail. */
 function decided(deciding: boolean): Body {
   return (env, turns, loop) => {
     let fault: ExpressionError | null = null;
@@ -88,7 +88,7 @@ const filter: Body = (env, turns, loop) => {
   return out;
 };
 
-/** With two expressions, the first says which items count. */
+/** With two expressions, the first is a filter. */
 const map: Body = (env, turns, loop) => {
   const out: Value[] = [];
   for (const _ of turns) {

@@ -24,8 +24,8 @@ export function unfit(operator: string, ...values: Value[]): ExpressionError {
 }
 
 /**
- * By value, as CEL has it: 1 is 1.0, and values of different kinds are not the same. A whole number beyond 2^53 is the same as
- * the text that it is in JSON. Each value looked at is a step.
+ * Compares by value, as CEL does: 1 equals 1.0, and values of different types aren't equal.
+ * An integer beyond 2^53 equals its text in JSON. Each value examined is a step.
  */
 export function isEqual(a: Value, b: Value, budget: Budget): boolean {
   budget.step();
@@ -46,13 +46,13 @@ export function isEqual(a: Value, b: Value, budget: Budget): boolean {
   });
 }
 
-/** Whether a double doesn't hold the whole number. */
+/** Returns whether a double can't represent the integer. */
 const isLong = (value: number | bigint): boolean =>
   typeof value === "bigint" && !Number.isSafeInteger(Number(value));
 
 /**
- * The numbers as whole ones, if doubles would round one of them or their `result`: those that JSON gives are doubles,
- * whole or not. Null where none of them is a whole number of its own, or where one isn't whole.
+ * Returns the numbers as integers if doubles would round one of them or `result`:
+ * JSON numbers are doubles, even if they are integers. Null if no operand has the type int, or if one isn't an integer.
  */
 export function wholeNumbers(values: readonly (number | bigint)[], result: number): bigint[] | null {
   const isRounded = values.some(isLong) || (!Number.isSafeInteger(result) && isWhole(result));
@@ -60,16 +60,16 @@ export function wholeNumbers(values: readonly (number | bigint)[], result: numbe
   return values.every(isWhole) ? values.map(BigInt) : null;
 }
 
-/** Larger doubles have no whole number of 64 bits beside them. */
+/** Larger doubles aren't in the range of 64-bit integers. */
 const MAX_WHOLE = 2 ** 63;
 const isWhole = (value: number | bigint): boolean =>
   typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) <= MAX_WHOLE);
 
-/** A bigint and a double: JavaScript compares these two by value. */
+/** JavaScript compares a bigint and a double by value. */
 const isSameNumber = (a: number | bigint, b: number | bigint) =>
   !(a < b) && !(a > b) && !Number.isNaN(Number(a) + Number(b));
 
-/** Below 0 where `a` comes first; NaN where neither does; null for values that have no order. */
+/** Negative if `a` comes first, NaN if neither does, null for values without an order. */
 export function compare(a: Value, b: Value, budget: Budget): number | null {
   if (typeof a === "string" && typeof b === "string") return compareTexts(a, b, budget);
   if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
@@ -84,11 +84,11 @@ export function compare(a: Value, b: Value, budget: Budget): number | null {
   return null;
 }
 
-/** A whole number and a double are compared as doubles. */
+/** An integer and a double are compared as doubles. */
 const orderOf = (a: number, b: number) =>
   a < b ? -1 : a > b ? 1 : Number.isNaN(a) || Number.isNaN(b) ? Number.NaN : 0;
 
-/** By characters, not by the halves of pairs. */
+/** Compares by characters, not by UTF-16 code units. */
 function compareTexts(a: string, b: string, budget: Budget): number {
   budget.step(Math.min(a.length, b.length) >> 3);
   for (let i = 0; ; i++) {
@@ -103,8 +103,8 @@ function compareTexts(a: string, b: string, budget: Budget): number {
 type Operator = (a: Value, b: Value, budget: Budget) => Value;
 
 /**
- * Whole numbers stay whole; a whole one and a double give a double, since JSON has only doubles, unless that would round
- * the whole one.
+ * Integers stay integers. An integer and a double give a double, since JSON has only doubles,
+ * unless that would round the integer.
  */
 function arithmetic(
   operator: string,
@@ -174,7 +174,7 @@ function ordered(operator: string, holds: (order: number) => boolean): Operator 
   };
 }
 
-/** All but `&&`, `||` and `??`, which don't always look at their right side. */
+/** All except `&&`, `||` and `??`, which don't always evaluate their right operand. */
 export const OPERATORS: Readonly<Record<string, Operator>> = {
   "+": plus,
   "-": minus,

@@ -2,13 +2,13 @@ import type { Budget } from "./budget.ts";
 import { compare, isEqual, unfit } from "./operators.ts";
 import { isNumber, type Value } from "./value.ts";
 
-/** An item of a list with what it is ordered or grouped by. */
+/** An item of a list with the key that it is sorted or grouped by. */
 export interface Keyed {
   key: Value;
   item: Value;
 }
 
-/** Stable; null last. Throws for keys that have no order between them. */
+/** Stable, nulls last. Throws if keys have no common order. */
 export function sortByKey(name: string, keyed: readonly Keyed[], budget: Budget): Value[] {
   budget.step(keyed.length * Math.ceil(Math.log2(keyed.length + 1)));
   const order = ({ key: a }: Keyed, { key: b }: Keyed) => {
@@ -21,7 +21,7 @@ export function sortByKey(name: string, keyed: readonly Keyed[], budget: Budget)
   return [...keyed].sort(order).map(({ item }) => item);
 }
 
-/** `[{key, items}]`, in the order in which the keys come first. */
+/** `[{key, items}]`, in order of the keys' first appearance. */
 export function groupByKey(name: string, keyed: readonly Keyed[], budget: Budget): Value[] {
   const groups = new Map<Value, { key: Value; items: Value[] }>();
   budget.make(16 * keyed.length);
@@ -34,13 +34,13 @@ export function groupByKey(name: string, keyed: readonly Keyed[], budget: Budget
   return [...groups.values()].map(({ key, items }) => ({ key, items }));
 }
 
-/** 2 and 2.0 are one key. */
+/** 2 and 2.0 are the same key. */
 function plainKey(name: string, key: Value): Value {
   if (typeof key === "object" && key !== null) throw unfit(name, key);
   return isNumber(key) && Number.isInteger(Number(key)) ? BigInt(key) : key;
 }
 
-/** The first item of each key. */
+/** Returns the first item of each key. */
 export function distinctByKey(keyed: readonly Keyed[], budget: Budget): Value[] {
   const seen = new Set<Value>();
   const compound: Value[] = [];

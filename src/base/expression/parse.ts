@@ -2,7 +2,7 @@ import { ExpressionError } from "./fault.ts";
 import { Lexer } from "./lexer.ts";
 import { int, type Value } from "./value.ts";
 
-/** An expression as it is written. `at` is where it stands in the text, in characters. */
+/** A syntax tree. `at` is the position in the text, in characters. */
 export type Node =
   | { kind: "value"; value: Value; at: number }
   | { kind: "name"; name: string; at: number }
@@ -17,10 +17,10 @@ export type Node =
   | { kind: "list"; items: Node[]; at: number }
   | { kind: "map"; entries: [Node, Node][]; at: number };
 
-/** What goes through a list or an object, with a name for each item and expressions over it. */
+/** Iterates over a list or an object, with a variable for each item and expressions that use it. */
 export type Macro = keyof typeof MACROS;
 
-/** The names and expressions that each takes, most first; the first of two names is the index or key. */
+/** The variables and expressions of each, the most first. The first of two variables is the index or key. */
 const MACROS = {
   all: [
     [2, 1],
@@ -83,16 +83,16 @@ const RESERVED: ReadonlySet<string> = new Set(
 );
 
 const MAX_DEPTH = 64;
-/** No value is as deep. */
+/** No value is nested as deep. */
 const MAX_KEYS = 1_000;
 export const MAX_LENGTH = 4_096;
 
 /**
- * Reads one expression of `text`, from `from` on; `end` is the place of what follows it. CEL's syntax, without messages,
- * unsigned numbers and optional fields; `a ?? b` is ours, binds weaker than all but `? :`, and goes to the right. A function
- * can be called as `f(x, …)` and as `x.f(…)`.
+ * Parses one expression in `text`, starting at `from`. `end` is the position after it. The syntax is CEL's, without
+ * messages, unsigned integers and optional fields. Weir adds `a ?? b`, which binds weaker than everything except `?
+ * :` and is right-associative. Functions can be called as `f(x, …)` and as `x.f(…)`.
  *
- * Throws `ExpressionError` of the kind `syntax`.
+ * Throws `ExpressionError` of kind `syntax`.
  */
 export function parse(text: string, from = 0): { node: Node; end: number } {
   const parser = new Parser(text, from);
@@ -100,7 +100,7 @@ export function parse(text: string, from = 0): { node: Node; end: number } {
   return { node, end: parser.at };
 }
 
-/** Reads a text that is one expression and nothing else. */
+/** Parses a text that is exactly one expression. */
 export function parseWhole(text: string): Node {
   const { node, end } = parse(text);
   if (end < text.length) throw fault(end, `unexpected ${text.charAt(end)}`);
@@ -120,7 +120,7 @@ class Parser {
     this.lexer = new Lexer(text, from);
   }
 
-  /** Where the token at hand stands. */
+  /** Position of the current token. */
   get at(): number {
     return this.lexer.token.at;
   }
@@ -177,7 +177,7 @@ class Parser {
       const { text, at } = this.lexer.next();
       const { kind, value } = this.lexer.token;
       if (text === "-" && kind === "value" && typeof value === "bigint") {
-        this.lexer.token.value = -value; // the lowest whole number has no positive one
+        this.lexer.token.value = -value; // the lowest integer has no positive counterpart
         return this.member();
       }
       return { kind: text === "!" ? "not" : "negative", of: this.unary(), at };
@@ -198,7 +198,7 @@ class Parser {
     }
   }
 
-  /** What stands after a dot. */
+  /** Parses what follows a dot. */
   private selected(of: Node): Node {
     const { kind, text: name, at } = this.lexer.next();
     if (kind !== "name")
@@ -266,7 +266,7 @@ function ranged(value: bigint, at: number): bigint {
   }
 }
 
-/** A call, or the macro of that name. */
+/** A call, or the macro with that name. */
 function call(of: Node | null, name: string, args: Node[], at: number): Node {
   if (name === "has" && of === null) {
     const [field] = args;
@@ -276,7 +276,7 @@ function call(of: Node | null, name: string, args: Node[], at: number): Node {
   return (isMacro(name) && loop(name, of ? [of, ...args] : args, at)) || { kind: "call", of, name, args, at };
 }
 
-/** Null for what is a call of a function that has the macro's name, as `sortBy(list, "name")`. */
+/** Null for a call of a function with the macro's name, such as `sortBy(list, "name")`. */
 function loop(macro: Macro, [list, ...rest]: Node[], at: number): Node | null {
   for (const [count, args] of MACROS[macro]) {
     const names = rest.slice(0, count).flatMap((node) => (node.kind === "name" ? [node.name] : []));

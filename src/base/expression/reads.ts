@@ -1,17 +1,17 @@
 import type { Node } from "./parse.ts";
 
-/** What functions with a dot in their names begin with; no value is called so. */
+/** Prefixes of functions with a dot in their names. They can't be names of values. */
 export const NAMESPACES: ReadonlySet<string> = new Set(
   "math lists strings base64 json csv url hash date regex html".split(" "),
 );
 
-/** A name of the scope with the keys after it, as far as they are written out: `steps.a["b"].c` is one of four parts. */
+/** A name of the scope with literal keys after it: `steps.a["b"].c` has four parts. */
 export interface Read {
   path: string[];
   at: number;
 }
 
-/** All that an expression reads of its scope. `bound` has the names that macros give. */
+/** Returns everything that an expression reads from its scope. `bound` are the variables of macros. */
 export function readsOf(node: Node, bound: readonly string[] = []): Read[] {
   const path = pathOf(node, bound);
   if (path) return [path];
@@ -52,7 +52,7 @@ function partsOf(node: Node, bound: readonly string[]): Node[] {
 const isNamespace = (node: Node, bound: readonly string[]) =>
   node.kind === "name" && !bound.includes(node.name) && NAMESPACES.has(node.name);
 
-/** Null for what is more than a name and written keys. */
+/** Null unless it is a name with literal keys. */
 function pathOf(node: Node, bound: readonly string[]): Read | null {
   if (node.kind === "name") return bound.includes(node.name) ? null : { path: [node.name], at: node.at };
   const key =

@@ -2,7 +2,7 @@ import type { ExpressionError } from "./fault.ts";
 
 const MAX_SHOWN = 30;
 
-/** Why there is no value, with the place in the text and what stands there. The expression begins at `from`. */
+/** Returns the error message with the position in the text, and the text there. The expression starts at `from`. */
 export function reasonOf({ reason, at, kind }: ExpressionError, text: string, from = 0): string {
   if (at < 0) return reason;
   const rest = text.slice(at, at + MAX_SHOWN);

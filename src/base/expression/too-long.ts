@@ -1,4 +1,4 @@
 import { AppError } from "../errors.ts";
 
-/** An expression that used up its budget; with a larger one, in a child, it may go well. */
+/** An expression exceeded its budget. It may succeed with the larger one of a child process. */
 export class ExpressionTooLong extends AppError {}

@@ -1,8 +1,8 @@
 import { ExpressionError } from "./fault.ts";
 
 /**
- * A value inside of an expression. A bigint is CEL's int, a number its double, as all of JSON's numbers are. A Map is an
- * object that the expression itself made: its keys keep their types.
+ * A value in an expression. A bigint is CEL's int, a number its double (as all numbers in JSON).
+ * A Map is an object created by the expression, whose keys keep their types.
  */
 export type Value =
   | null
@@ -17,16 +17,16 @@ export type Value =
   | ReadonlyMap<Value, Value>
   | Fields;
 
-/** An object of JSON. Only its own fields are reached. */
+/** A JSON object. Only its own fields are accessible. */
 export interface Fields {
   readonly [key: string]: Value;
 }
 
 const NANOSECONDS = 1_000_000_000n;
-/** The years 1 to 9999. */
+/** Years 1 to 9999. */
 const FIRST_INSTANT_NS = -62_135_596_800n * NANOSECONDS;
 const END_OF_INSTANTS_NS = 253_402_300_800n * NANOSECONDS;
-/** Some 292 years: 64 bits of nanoseconds, as CEL has it. */
+/** About 292 years: 64 bits of nanoseconds, as in CEL. */
 const LONGEST_DURATION_NS = 2n ** 63n - 1n;
 
 /** A point in time, in nanoseconds since 1970. */
@@ -37,7 +37,7 @@ export class Instant {
   }
 }
 
-/** A length of time, in nanoseconds. */
+/** A duration, in nanoseconds. */
 export class Duration {
   constructor(readonly nanoseconds: bigint) {
     if (nanoseconds > LONGEST_DURATION_NS || nanoseconds < -LONGEST_DURATION_NS)
@@ -48,7 +48,7 @@ export class Duration {
 const MIN_INT = -(2n ** 63n);
 const MAX_INT = 2n ** 63n - 1n;
 
-/** The same whole number, where 64 bits hold it. */
+/** Returns the integer if it fits in 64 bits. */
 export function int(value: bigint): bigint {
   if (value < MIN_INT || value > MAX_INT) throw new ExpressionError("value", "the number exceeds 64 bits");
   return value;
@@ -69,24 +69,24 @@ const isFields = (value: Value): value is Fields =>
     value instanceof Duration
   );
 
-/** Whether a value has fields. */
+/** Returns whether a value has fields. */
 export const isObject = (value: Value): value is ReadonlyMap<Value, Value> | Fields =>
   isMap(value) || isFields(value);
 
 export const isNumber = (value: Value): value is number | bigint =>
   typeof value === "number" || typeof value === "bigint";
 
-/** Names and values of an object. */
+/** Returns the names and values of an object. */
 export const entriesOf = (value: ReadonlyMap<Value, Value> | Fields): [Value, Value][] =>
   isMap(value) ? [...value] : Object.entries(value);
 
 export const sizeOf = (value: ReadonlyMap<Value, Value> | Fields): number =>
   isMap(value) ? value.size : Object.keys(value).length;
 
-/** A whole number is one key, however it came. */
+/** An integer is the same key in any numeric type. */
 const keyOf = (key: Value): Value => (typeof key === "number" && Number.isInteger(key) ? BigInt(key) : key);
 
-/** The field or item at `key`; undefined where there is none. */
+/** Returns the field or item at `key`. Undefined if there is none. */
 export function find(holder: Value, key: Value): Value | undefined {
   if (isList(holder)) {
     const index = indexOf(key);
@@ -104,7 +104,7 @@ function indexOf(key: Value): number | null {
   return Number.isInteger(index) && index >= 0 ? index : null;
 }
 
-/** What a value is called in a sentence. */
+/** Returns the name of a value's type for messages. */
 export function nameOf(value: Value): string {
   if (value === null) return "null";
   if (typeof value === "bigint") return "a whole number";

@@ -134,8 +134,8 @@ const isAbsent = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";
 
 /**
- * Gives each file another name below `folder`, so that it stays although a server deletes it meanwhile. Where the disk
- * has no such names, or it is another disk, the file is read where it lies.
+ * Creates hard links to the files below `folder`, so that they remain if a server deletes them in the meantime.
+ * If the file system doesn't support that, or `folder` is on another disk, the original is used.
  */
 export async function hold(
   pieces: readonly Piece[],

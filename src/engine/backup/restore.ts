@@ -91,7 +91,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   }
 }
 
-/** A backup doesn't include the metadata for other engines. It is written again where no row names it. */
+/** A backup doesn't include the metadata for other engines. It is written again if no row names it. */
 function forgetPublished(file: string): void {
   const database = openWriter(file);
   try {

@@ -72,7 +72,7 @@ function jsonOf(path: string, text: string): unknown {
   try {
     return parseJson(text);
   } catch {
-    throw foreign(path); // whatever it is, it is none of ours
+    throw foreign(path); // not a backup
   }
 }
 

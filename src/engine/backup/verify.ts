@@ -80,7 +80,7 @@ export async function unpack(
   };
   await readArchive(path, visit, passphrase, (bytes) => watch?.reach(bytes));
   if (!hasHead) throw foreign(path);
-  // what a callback has set is lost on the compiler
+  // TypeScript doesn't see assignments in callbacks
   const summary = manifest as Manifest | null;
   if (summary === null || summary.parts.length !== seen.size) throw damaged(path);
   for (const { path: name, bytes, sha256 } of summary.parts) {

@@ -2,27 +2,27 @@ import type { Budget } from "../budget.ts";
 import { ExpressionError } from "../fault.ts";
 import { type Fields, Instant, isList, isNumber, isObject, nameOf, type Value } from "../value.ts";
 
-/** What a function has beside its values. */
+/** What a function gets besides its arguments. */
 export interface Tools {
   budget: Budget;
   nextUuid(): string;
 }
 
-/** A function as it is defined; the documents are made from it, and each example is a test. */
+/** Definition of a function. Its documentation is generated from this, and each example is a test. */
 export interface Definition {
-  /** Its values as the documents name them: `text, pattern?, zone?`; `…` at the end for any number more. */
+  /** Its parameters as documented: `text, pattern?, zone?`. A final `…` means any number more. */
   takes: string;
   about: string;
-  /** Expressions, and what they give as JSON. */
+  /** Expressions and their values as JSON. */
   examples: readonly (readonly [expression: string, json: string])[];
-  /** True for one that looks at an end of its values alone, however long they are. */
+  /** True if it reads only the ends of its arguments, whatever their length. */
   isShallow?: boolean;
   call(values: readonly Value[], tools: Tools): Value;
 }
 
 export type Definitions = Readonly<Record<string, Definition>>;
 
-/** Throws that something else is expected. */
+/** Throws that a value of another type is expected. */
 export function refuse(what: string, ...values: Value[]): never {
   throw new ExpressionError("type", `expected ${what}, not ${values.map(nameOf).join(" and ")}`);
 }
@@ -37,7 +37,7 @@ export const textOf = (value: Value = null): string =>
 export const numberOf = (value: Value = null): number =>
   isNumber(value) ? Number(value) : refuse("a number", value);
 
-/** A whole number, however it came. */
+/** Returns an integer of any numeric type. */
 export function wholeOf(value: Value = null): number {
   const number = numberOf(value);
   return Number.isInteger(number) ? number : fail(`${number} is not a whole number`);
@@ -62,7 +62,7 @@ export const objectOf = (value: Value = null): ReadonlyMap<Value, Value> | Field
 export const instantOf = (value: Value = null): Instant =>
   value instanceof Instant ? value : refuse("a time", value);
 
-/** UTF-8 of a text, or the bytes themselves. */
+/** Returns the UTF-8 of a text, or the bytes themselves. */
 export const bytesOf = (value: Value = null): Uint8Array =>
   value instanceof Uint8Array
     ? value

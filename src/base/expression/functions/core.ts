@@ -27,7 +27,7 @@ function utf8Of(bytes: Uint8Array): string {
   }
 }
 
-/** RFC 3339 with as many decimals as there are. */
+/** RFC 3339, with all decimals. */
 function instantText(value: Instant): string {
   const seconds = isoOf(value).slice(0, 19);
   const rest = ((value.nanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
@@ -85,7 +85,7 @@ const UNITS_NS: Readonly<Record<string, number>> = {
   ns: 1,
 };
 
-/** As CEL writes it: `1h30m`, `1.5s`. */
+/** As in CEL: `1h30m`, `1.5s`. */
 function durationFrom(text: string): Duration {
   const parts = /^([+-]?)((?:\d+(?:\.\d*)?(?:h|ms|m|s|us|µs|ns)|0)+)$/.exec(text);
   if (!parts) fail(`${JSON.stringify(text)} is not a duration such as 1h30m`);
@@ -94,7 +94,7 @@ function durationFrom(text: string): Duration {
     /(\d+)(?:\.(\d*))?(h|ms|m|s|us|µs|ns)/g,
   )) {
     const size = BigInt(UNITS_NS[unit] ?? 1);
-    const part = decimals.slice(0, 20); // an hour has fewer digits in nanoseconds
+    const part = decimals.slice(0, 20); // an hour in nanoseconds has fewer digits
     sum += (BigInt(whole + part) * size) / 10n ** BigInt(part.length);
   }
   return new Duration(parts?.[1] === "-" ? -sum : sum);
@@ -102,7 +102,7 @@ function durationFrom(text: string): Duration {
 
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** A time of RFC 3339, with its zone. */
+/** A time in RFC 3339, with a zone. */
 export function instantFrom(text: string): Instant {
   const [, date, time, decimals = "", zone = ""] = RFC_3339.exec(text) ?? [];
   const isDay = date !== undefined && isRealDay(date);

@@ -3,9 +3,9 @@ import { toJson } from "../json.ts";
 import { entriesOf, find, isList, isObject, type Value } from "../value.ts";
 import { boolOf, type Definitions, fail, listOf, objectOf, type Tools, textOf } from "./contract.ts";
 
-/** Longer ones are read and written where nobody waits. */
+/** Longer ones are read and written in a child process. */
 const MAX_CHARACTERS_HERE = 16 * 1024;
-/** What spreadsheets take for a formula. */
+/** Prefixes that spreadsheets read as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 interface Options {
@@ -39,7 +39,7 @@ function rowsOf(text: string, delimiter: string): string[][] {
   return data;
 }
 
-/** Rows as objects by the names of the first one. */
+/** Returns rows as objects, with the first row as names. */
 function objectsOf([names = [], ...rows]: string[][]): Value[] {
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined) fail(`duplicate column ${JSON.stringify(twice)}`);
@@ -50,7 +50,7 @@ function objectsOf([names = [], ...rows]: string[][]): Value[] {
   });
 }
 
-/** All names, in the order in which they come first. */
+/** Returns all names, in order of first appearance. */
 const columnsOf = (rows: readonly Value[]): string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? entriesOf(row).map(([name]) => String(name)) : []))),
 ];

@@ -11,7 +11,7 @@ function algorithmOf(value: Value | undefined): string {
   return ALGORITHMS.includes(name) ? name : fail(`unknown algorithm ${name}. Use ${ALGORITHMS.join(", ")}`);
 }
 
-/** Base64 of either alphabet, with or without padding. */
+/** Decodes base64 of either alphabet, with or without padding. */
 function decoded(text: string): Uint8Array {
   const plain = text.replaceAll("-", "+").replaceAll("_", "/");
   try {

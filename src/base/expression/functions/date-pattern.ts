@@ -6,10 +6,10 @@ const MONTHS = "January February March April May June July August September Octo
 );
 const DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(" ");
 const SHORT = 3;
-/** The letters of an offset such as +02:00. */
+/** Letters of an offset such as +02:00. */
 const OFFSET = "X".repeat(3);
 
-/** Letters of Unicode's date patterns that stand for something here, texts in quotes, and all other letters. */
+/** Supported letters of Unicode's date patterns, quoted text, and all other letters. */
 const PARTS =
   /'((?:[^']|'')*)'|yyyy|yy|M{1,4}|d{1,2}|E{3,4}|H{1,2}|h{1,2}|a|m{1,2}|s{1,2}|S{1,9}|X{3}|VV|[A-Za-z]+/g;
 
@@ -53,7 +53,7 @@ export function formatDate(time: Temporal.ZonedDateTime, pattern: string): strin
   });
 }
 
-/** The name of what a part stands for, and how it is written. */
+/** Returns the name of a part, and the regular expression that matches it. */
 function readingOf(part: string): [name: string, source: string] {
   const short = (names: readonly string[]) => names.map((name) => name.slice(0, SHORT)).join("|");
   switch (part) {
@@ -82,7 +82,7 @@ function readingOf(part: string): [name: string, source: string] {
   return [name, part.length === 2 ? "\\d\\d" : "\\d{1,2}"];
 }
 
-/** What a text has for each part of a pattern. */
+/** Returns the text of each part of a pattern. */
 function partsOf(text: string, pattern: string): Map<string, string> {
   const names: string[] = [];
   let source = "";
@@ -108,7 +108,10 @@ function partsOf(text: string, pattern: string): Map<string, string> {
   return new Map(names.map((name, index) => [name, found[index + 1] ?? ""]));
 }
 
-/** Years of two digits are 1970 to 2069. In the hour that a change of the clock leaves out, the time after it; of two, the first. */
+/**
+ * Two-digit years are 1970 to 2069. A time skipped by daylight saving moves forward.
+ * Of a repeated time, the first is used.
+ */
 export function parseDate(text: string, pattern: string, zone: string): Instant {
   const parts = partsOf(text, pattern);
   const number = (name: string): number | null => (parts.has(name) ? Number(parts.get(name)) : null);

@@ -3,7 +3,7 @@ import { type Definitions, fail, instantOf, refuse, textOf, wholeOf } from "./co
 import { instantFrom } from "./core.ts";
 import { formatDate, parseDate } from "./date-pattern.ts";
 
-/** A zone of IANA, or an offset such as +02:00. */
+/** An IANA time zone, or an offset such as +02:00. */
 function zoneOf(value: Value | undefined): string {
   if (value === undefined) return "UTC";
   const given = textOf(value);
@@ -19,11 +19,11 @@ function zoneOf(value: Value | undefined): string {
 const zoned = ({ nanoseconds }: Instant, zone: Value | undefined) =>
   Temporal.Instant.fromEpochNanoseconds(nanoseconds).toZonedDateTimeISO(zoneOf(zone));
 
-/** A time, also as its text. */
+/** A time, or its text. */
 const timeOf = (value: Value = null): Instant =>
   typeof value === "string" ? instantFrom(value) : instantOf(value);
 
-/** A part of a time in a zone. */
+/** A component of a time in a zone. */
 function part(about: string, example: string, json: string, get: (time: Temporal.ZonedDateTime) => number) {
   return {
     takes: "time, zone?",
@@ -33,7 +33,7 @@ function part(about: string, example: string, json: string, get: (time: Temporal
   };
 }
 
-/** A part of a time, or all of a duration in that unit. */
+/** A component of a time, or a duration in that unit. */
 function partOrLength(unit: string, nanoseconds: bigint, get: (time: Temporal.ZonedDateTime) => number) {
   return {
     takes: "time or duration, zone?",

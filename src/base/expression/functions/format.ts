@@ -6,7 +6,7 @@ import { textFrom } from "./core.ts";
 const CLAUSE = /%(?:%|(?:\.(\d+))?([A-Za-z]?))/g;
 const MAX_DECIMALS = 100;
 
-/** `text` with its clauses replaced by the values, as CEL's `format` does. */
+/** Formats `text` with the values, as CEL's `format` does. */
 export function formatted(text: string, values: readonly Value[], budget: Budget): string {
   let next = 0;
   return text.replace(CLAUSE, (clause, decimals: string | undefined, letter: string | undefined) => {
@@ -44,7 +44,7 @@ function special(value: number): string | null {
   return Number.isFinite(value) ? null : value > 0 ? "Infinity" : "-Infinity";
 }
 
-/** A number of each base but ten, of whole numbers alone. */
+/** Formats an integer in a base other than ten. */
 const inBase =
   (base: number): Writer =>
   (value) => {
@@ -68,7 +68,7 @@ function numberOf(value: Value): number {
   return isNumber(value) ? Number(value) : fail(`expected a number, not ${nameOf(value)}`);
 }
 
-/** With the nearest even digit where it lies in the middle, and two digits of exponent at least. */
+/** Rounds half to even, with at least two digits of exponent. */
 const scientific: Writer = (value, decimals) => {
   const number = numberOf(value);
   return special(number) ?? number.toExponential(decimals).replace(/e([+-])(\d)$/, "e$10$2");
@@ -81,7 +81,7 @@ const fixed: Writer = (value, decimals) => {
   return text.includes("e") ? `${BigInt(number)}${decimals ? `.${"0".repeat(decimals)}` : ""}` : text;
 };
 
-/** In the middle between two, the even one. `toFixed` takes the greater. */
+/** Rounds half to even. `toFixed` rounds up. */
 function evenFixed(number: number, decimals: number): string {
   const exact = number.toFixed(MAX_DECIMALS);
   const end = exact.indexOf(".") + 1 + decimals;

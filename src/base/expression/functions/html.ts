@@ -2,12 +2,12 @@ import { type Definitions, fail, textOf } from "./contract.ts";
 
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** Elements that stand on lines of their own. */
+/** Elements on lines of their own. */
 const BLOCKS =
   "address article aside blockquote br dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tr ul".split(
     " ",
   );
-/** Beside each other on one line. */
+/** Elements next to each other on one line. */
 const CELLS = ["td", "th"];
 const UNSEEN = ["script", "style", "noscript", "template", "head"];
 const TEXT_NODE = 3;
@@ -19,7 +19,7 @@ interface Part {
   childNodes: Iterable<Part>;
 }
 
-/** The text that people see, blocks on lines of their own. */
+/** Returns the visible text, with blocks on lines of their own. */
 function visibleText(root: Part): string {
   const texts: string[] = [];
   const pending: (Part | "\n" | " ")[] = [root];

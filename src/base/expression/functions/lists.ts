@@ -2,7 +2,7 @@ import { distinctByKey, groupByKey, type Keyed, sortByKey } from "../order.ts";
 import { find, isList, isObject, type Value } from "../value.ts";
 import { type Definitions, fail, listOf, type Tools, textOf, wholeOf } from "./contract.ts";
 
-/** Each item with its field of that name, null where it has none; or with itself. */
+/** Pairs each item with its field of that name (null if missing), or with itself. */
 function keyedBy(values: readonly Value[]): Keyed[] {
   const [list, name] = values;
   if (name === undefined) return listOf(list).map((item) => ({ key: item, item }));

@@ -4,12 +4,12 @@ import { bigintOf, type Definitions, fail, listOf, numberOf, refuse, type Tools 
 
 declare global {
   interface Math {
-    /** The sum with one rounding at the end. */
+    /** Sums with a single rounding at the end. */
     sumPrecise(numbers: Iterable<number>): number;
   }
 }
 
-/** The first one that is before (-1) or after (1) all others. */
+/** Returns the first item that is least (-1) or greatest (1). */
 function extreme(values: readonly Value[], sign: 1 | -1, { budget }: Tools): Value {
   return values.slice(1).reduce((found, value) => {
     const order = compare(value, found, budget);
@@ -18,7 +18,7 @@ function extreme(values: readonly Value[], sign: 1 | -1, { budget }: Tools): Val
   }, values[0] ?? null);
 }
 
-/** Values side by side, or those of one list. */
+/** Returns the arguments, or the items of a single list. */
 const given = (values: readonly Value[]): readonly Value[] => {
   const [only] = values;
   return values.length === 1 && only !== undefined && isList(only) ? only : values;
@@ -36,7 +36,7 @@ const whole =
   ([value = null]: readonly Value[]) =>
     typeof value === "bigint" ? value : work(numberOf(value));
 
-/** Exact as long as all are whole; else with one rounding at the end. */
+/** Exact if all are integers, else with a single rounding at the end. */
 function total(list: readonly Value[]): bigint | number {
   const sum = (whole: readonly bigint[]) => int(whole.reduce((a, b) => a + b, 0n));
   if (list.every((item) => typeof item === "bigint")) return sum(list as bigint[]);
@@ -203,7 +203,7 @@ export const numberFunctions: Definitions = {
   },
 };
 
-/** A single value has to have an order too. */
+/** A single value must be orderable too. */
 function ordered(values: readonly Value[]): readonly Value[] {
   const [first] = values;
   if (

@@ -7,7 +7,7 @@ type Re2 = typeof import("re2js");
 const MAX_PATTERNS = 256;
 const kept = new Map<string, RE2JS>();
 
-/** A pattern of RE2, which takes linear time. Reading one costs as much as going through 20 values for each character. */
+/** Parses an RE2 pattern, which matches in linear time. Parsing costs as much as scanning 20 values per character. */
 function patternOf(text: string, budget: Budget): RE2JS {
   const known = kept.get(text);
   if (known) return known;
@@ -26,7 +26,7 @@ function patternOf(text: string, budget: Budget): RE2JS {
   return pattern;
 }
 
-/** Reads a pattern, and pays for going through a text with it. */
+/** Parses a pattern, and spends the cost of matching a text. */
 function matcherOf([text, pattern]: readonly Parameters<typeof textOf>[0][], budget: Budget) {
   const within = textOf(text);
   const read = patternOf(textOf(pattern), budget);
@@ -34,7 +34,7 @@ function matcherOf([text, pattern]: readonly Parameters<typeof textOf>[0][], bud
   return read.matcher(within);
 }
 
-/** A matcher, and the group of it that is asked for: the first one by default, or all where there is none. */
+/** Returns a matcher and the requested group: the first by default, or the whole match if there is none. */
 function groupOf(values: Parameters<typeof matcherOf>[0], budget: Budget) {
   const matcher = matcherOf(values, budget);
   const groups = matcher.groupCount();

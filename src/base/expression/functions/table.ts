@@ -11,7 +11,7 @@ import { objectFunctions } from "./objects.ts";
 import { patternFunctions } from "./patterns.ts";
 import { textFunctions } from "./text.ts";
 
-/** All functions, by the groups of their page in the documents. */
+/** All functions, grouped as in the documents. */
 export const GROUPS: Readonly<Record<string, Definitions>> = {
   Values: coreFunctions,
   Text: textFunctions,
@@ -26,7 +26,7 @@ export const GROUPS: Readonly<Record<string, Definitions>> = {
 };
 
 export interface Func {
-  /** How many values it takes. */
+  /** Minimum number of arguments. */
   min: number;
   max: number;
   isShallow: boolean;

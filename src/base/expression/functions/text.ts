@@ -3,7 +3,7 @@ import { isList } from "../value.ts";
 import { type Definitions, fail, listOf, refuse, textOf, wholeOf } from "./contract.ts";
 import { formatted } from "./format.ts";
 
-/** Places are those of characters, not of the halves of pairs. */
+/** Positions count characters, not UTF-16 code units. */
 const characters = (text: string): string[] => [...text];
 
 function placeIn(length: number, value: Parameters<typeof wholeOf>[0]): number {
@@ -13,7 +13,7 @@ function placeIn(length: number, value: Parameters<typeof wholeOf>[0]): number {
     : fail(`index ${place} is outside the text, which has ${length} characters`);
 }
 
-/** The place of `part` in `text`, or -1. */
+/** Returns the position of `part` in `text`, or -1. */
 function placeOf(text: string, part: string, from: Parameters<typeof wholeOf>[0], isLast: boolean): bigint {
   const all = characters(text);
   const start = from === undefined ? (isLast ? all.length : 0) : placeIn(all.length, from);
@@ -22,7 +22,7 @@ function placeOf(text: string, part: string, from: Parameters<typeof wholeOf>[0]
   return found < 0 ? -1n : BigInt(characters(text.slice(0, found)).length);
 }
 
-/** Characters that have an escape, and its letter. */
+/** Characters with an escape sequence, and its letter. */
 const ESCAPES = new Map(
   [...'\x07a\bb\ff\nn\rr\tt\vv\\\\""'.matchAll(/(.)(.)/gsu)].map(([, from = "", to]) => [from, `\\${to}`]),
 );
