@@ -4,20 +4,20 @@ import { type Client, openClient, plain } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
 import { type Host, NotSignedIn, UsageError } from "./host.ts";
 
-/** Who acts when a command of this terminal calls a server, as `--json` prints it. */
+/** The account that commands of this terminal use, as `--json` prints it. */
 export interface Account {
   server: string;
   userId: string;
   email: string;
   firstName: string | null;
   lastName: string | null;
-  /** Null where the person belongs to no organization; so are the two below. */
+  /** Null, like the next two, if the user belongs to no organization. */
   organizationId: string | null;
   organizationSlug: string | null;
   role: string | null;
 }
 
-/** The server that `--server` names, else the environment, else the one signed in to last, else one on this machine. */
+/** The server from `--server`, else from the environment, else the one last signed in to, else one on this machine. */
 export function serverOf({ person }: Host, named: string | undefined): string {
   const text = named ?? person.server ?? openCredentials(person).server() ?? "http://127.0.0.1:8484";
   const url = URL.parse(text);
@@ -27,14 +27,14 @@ export function serverOf({ person }: Host, named: string | undefined): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** What the server is told of this program. */
+/** User-Agent of this program. */
 export function agentOf({ person }: Host): string {
   const system = { darwin: "Mac OS X", linux: "Linux", win32: "Windows" }[process.platform as string];
   const about = [system ?? process.platform, ...(person.terminal === null ? [] : [person.terminal])];
   return `weir/${version} (${about.join("; ").replace(/[^\w.+; -]/g, "")})`;
 }
 
-/** The server to call and the token kept for it. Throws `NotSignedIn`. */
+/** Returns the server to call and the stored token. Throws `NotSignedIn`. */
 export function signedIn(
   host: Host,
   named: string | undefined,
@@ -48,7 +48,7 @@ export function signedIn(
   return { server, token, client: openClient(server, { token, userAgent: agentOf(host), organization }) };
 }
 
-/** Does `work`; a token that the server does not take any more throws `NotSignedIn`. */
+/** Does `work`. Throws `NotSignedIn` if the server rejects the token. */
 export async function whileSignedIn<T>(server: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -58,7 +58,7 @@ export async function whileSignedIn<T>(server: string, work: Promise<T>): Promis
   }
 }
 
-/** Asks the server who the token belongs to, and where it acts. */
+/** Asks the server for the token's user, organization and role. */
 export async function accountAt(server: string, client: Client): Promise<Account> {
   const user = await client.get<{
     id: string;

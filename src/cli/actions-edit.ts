@@ -36,7 +36,7 @@ export const edit = verb({
 const readAction = (api: Api, id: string): Promise<TextReply<Action>> =>
   api.call("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
 
-/** Changes the action that was read, and no other state of it. */
+/** Updates the action only if it hasn't changed since it was read. */
 async function send(
   api: Api,
   { body, tag }: TextReply<Action>,
@@ -50,8 +50,8 @@ async function send(
 }
 
 /**
- * Lets the person edit the definition until the server takes it. Null if they changed nothing. If they give up, the
- * file stays, and the error names it.
+ * Lets the user edit the definition until the server accepts it. Null if nothing was changed.
+ * If the user gives up, the file is kept, and the error names it.
  */
 async function editUntilSent(
   host: Host,
@@ -74,7 +74,7 @@ async function editUntilSent(
         isKept = false;
         return sent;
       } catch (error) {
-        // What someone else has changed meanwhile is not overwritten, whatever is edited here.
+        // Edits never overwrite someone else's change.
         if (!(error instanceof AppError) || error.details?.status === PRECONDITION_FAILED) throw error;
         host.err(error.message);
         if (!(await wantsMore(host)))

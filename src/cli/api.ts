@@ -8,7 +8,7 @@ import { apiOf, listed, singleCommand, verb } from "./verbs.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** `weir api METHOD PATH`: one request of one's own, under the token that is kept. */
+/** `weir api METHOD PATH`: sends a custom request with the stored token. */
 export const api = singleCommand(
   usage.api,
   verb({
@@ -43,7 +43,7 @@ export const api = singleCommand(
   }),
 );
 
-/** Names the request: a person who writes one wants its status. */
+/** Adds the request and the status to the error, since the user wrote the request. */
 function withRequest(error: AppError, method: string, path: string): AppError {
   const status = error.details?.status;
   if (status === undefined) return error;
@@ -54,7 +54,7 @@ function withRequest(error: AppError, method: string, path: string): AppError {
 
 const LINE_BREAK = 0x0a;
 
-/** Prints a body as it comes; on a terminal only what it would not obey. A text ends its line. */
+/** Prints a body as it arrives, and ends text with a line break. On a terminal, removes control characters. */
 async function pass(host: Host, body: ReadableStream<Uint8Array>, isText: boolean): Promise<void> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();

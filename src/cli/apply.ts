@@ -10,14 +10,14 @@ import { type Host, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
 
-/** What `-f` names. Throws `UsageError` if it is omitted. */
+/** Paths from `-f`. Throws `UsageError` if it is omitted. */
 export function filesInput(paths: readonly string[] = []): readonly string[] {
   if (paths.length === 0 || paths.includes(""))
     throw new UsageError("Missing flag: -f, a file, a directory, or - for standard input.");
   return paths;
 }
 
-/** `weir apply -f FILE`: brings an organization to what files say. */
+/** `weir apply -f FILE`: updates an organization to match files. */
 export const apply = singleCommand(
   usage.apply,
   verb({
@@ -50,8 +50,8 @@ export const apply = singleCommand(
 );
 
 /**
- * Asks on a terminal, with `--json` before it deletes anything. In a script nobody could answer: throws `UsageError`
- * where there is anything to do.
+ * Asks for confirmation on a terminal, with `--json` only before deletions.
+ * Without a terminal, throws `UsageError` if there is anything to do.
  */
 async function confirm({ ask }: Host, { steps }: Plan, isJson: boolean): Promise<void> {
   if (ask === null && steps.length > 0)

@@ -21,7 +21,7 @@ const STEP_COLUMNS: readonly Column<Step>[] = [
   { title: "STATUS", of: ({ status }) => status },
 ];
 
-/** Shows an automation run, its steps below its own fields. */
+/** Prints an automation run, with its steps below its own fields. */
 async function get({ flags, words, host }: CommandInput): Promise<void> {
   const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/automation-runs/{run_id}", at(words));
   if (flags.json) return printJson(host, text);
@@ -70,7 +70,7 @@ export const automationRuns = {
   }),
 };
 
-/** Prints a run that was started; with `--wait` or `--follow`, how it ended. */
+/** Prints a run that was started. With `--wait` or `--follow`, waits for its end. */
 export async function showAutomationRun(
   { api, host }: { api: Api } & Pick<CommandInput, "host">,
   { body, text }: TextReply<AutomationRun>,

@@ -12,12 +12,12 @@ import { type Host, UsageError } from "./host.ts";
 
 export const isAway = (path: string): boolean => path.startsWith("s3://");
 
-/** Where a new backup goes. */
+/** Destination of a new backup. */
 interface BackupTarget {
   store(path: string): Promise<void>;
 }
 
-/** Throws `conflict` where something lies there already: nothing is written over. */
+/** Throws `conflict` if the destination exists: nothing is overwritten. */
 export async function openBackupTarget(
   parts: Parts,
   url: string,
@@ -30,7 +30,7 @@ export async function openBackupTarget(
   return { store: (path) => away.put(path, name) };
 }
 
-/** Gives `work` the file; one that lies in a bucket is copied into a folder in `room` for as long as that takes. */
+/** Calls `work` with the file. A file in a bucket is copied to a folder in `room` in the meantime. */
 export async function withFile<T>(
   host: Host,
   parts: Parts,
@@ -73,7 +73,7 @@ function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): {
   return { away: awayFrom(folder, { ...config, ...secrets }, { egress, clock: systemClock, signal }), name };
 }
 
-/** The passphrase that was given or is set; an encrypted file without one is asked for at the terminal. */
+/** The passphrase from the flag or the settings. For an encrypted file without one, asks on the terminal. */
 export async function passphraseFor(
   host: Host,
   parts: Parts,

@@ -16,7 +16,7 @@ import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress, type Progress } from "./progress.ts";
 import { usage } from "./usage.ts";
 
-/** `weir backup FILE`, beside a running server or without one; and `weir backup verify FILE`. */
+/** `weir backup FILE`, with or without a running server, and `weir backup verify FILE`. */
 export const backup = (args: readonly string[], host: Host) =>
   carryOut(host, usage.backup.line, async () => {
     const { values: flags, positionals } = readArgs({
@@ -107,7 +107,7 @@ async function verify(
 
 const LABELS = { backup: "Backing up", check: "Verifying", restore: "Restoring" } as const;
 
-/** Shows how far work with a backup is. */
+/** Shows the progress of a backup. */
 export const watchOf = ({ begin, reach }: Progress): Watch => ({
   begin: (what, total) => begin(LABELS[what], total),
   reach,

@@ -8,9 +8,9 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 export interface Answer {
   status: number;
   headers: Headers;
-  /** Parsed where it is JSON, else its text; null for none. */
+  /** Parsed if it is JSON, else its text. Null for none. */
   body: Json;
-  /** As it came. */
+  /** The raw text. */
   text: string;
 }
 
@@ -19,9 +19,9 @@ interface Question {
   body?: string | ReadableStream<Uint8Array>;
 }
 
-/** What a request says beside its method and path. */
+/** Options of a request in addition to its method and path. */
 interface Saying extends Question {
-  /** Milliseconds for the whole reply; 60,000 where absent, 0 for none. */
+  /** Milliseconds for the whole response. Default: 60,000. 0 means no limit. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -29,19 +29,19 @@ interface Saying extends Question {
 interface Caller {
   token?: string;
   userAgent?: string;
-  /** Id or slug of the organization to act in; the token's own where absent. */
+  /** ID or slug of the organization. Default: the token's own. */
   organization?: string | undefined;
 }
 
 /**
- * Speaks to the Weir at `server` as anyone would: over HTTP, with a token where there is one. Paths are those of the
- * interface. Throws `upstream` and `timeout` where it can't be reached.
+ * A client of the server at `server`, over HTTP and with a token if there is one. Paths are those of the interface.
+ * Throws `upstream` and `timeout` if the server can't be reached.
  */
 export function openClient(server: string, { token, userAgent, organization }: Caller = {}) {
-  // The person named this address, so it may be reached wherever it is.
+  // The user chose this URL, so it is allowed at any address.
   const egress = openEgress({ allow: [new URL(server).host], self: () => null });
 
-  /** One request as it is, without the token; a redirect is not followed. */
+  /** Sends a request without the token. Doesn't follow redirects. */
   const request = (method: string, url: string, { headers, ...rest }: Saying = {}) =>
     egress
       .fetch(url, {
@@ -62,7 +62,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
     ...(organization === undefined ? {} : { "x-organization-id": organization }),
   };
 
-  /** One request under the token; its body has `type`. */
+  /** Sends a request with the token. Its body has the content type `type`. */
   const send = (
     method: string,
     path: string,
@@ -76,7 +76,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
       ...more,
     });
 
-  /** Throws `unauthenticated` for a token that is not taken, `unexpected_status` for every other failure. */
+  /** Throws `unauthenticated` if the token is rejected, `unexpected_status` for any other failure. */
   async function call<T>(method: string, path: string, type: string, body?: string, more?: Saying) {
     const answer = await send(method, path, type, body, more);
     if (answer.status >= 300) throw failureOf(answer, flagText);
@@ -85,7 +85,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
     return { ...answer, body: answer.body as T };
   }
 
-  /** The whole answer; throws where it tells of a failure. */
+  /** Returns the whole response. Throws if it reports a failure. */
   const say = <T>(method: string, path: string, body?: unknown, more?: Saying) =>
     call<T>(method, path, "application/json", body === undefined ? undefined : JSON.stringify(body), more);
 
@@ -94,10 +94,10 @@ export function openClient(server: string, { token, userAgent, organization }: C
 
   return {
     ask,
-    /** Whatever the answer is. */
+    /** Returns the response whatever its status. */
     reply: (method: string, path: string) => send(method, path, "application/json"),
     say,
-    /** The reply as it comes; throws as `get` does. Read its body, or cancel it. */
+    /** Returns the response as a stream. Throws like `get`. Read its body, or cancel it. */
     async open(method: string, path: string, { headers, ...rest }: Saying = {}): Promise<EgressResponse> {
       const reply = await request(method, server + path, {
         headers: { ...credentials, ...headers },
@@ -112,7 +112,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
     patch: <T>(path: string, body: unknown) => json<T>("PATCH", path, body),
     put: async <T>(path: string, text: string) =>
       (await call<T>("PUT", path, "application/octet-stream", text)).body,
-    /** A form of OAuth, whose errors are part of the conversation. */
+    /** Sends a form of OAuth, whose errors are part of the protocol. */
     form: (path: string, fields: Record<string, string>) =>
       send("POST", path, "application/x-www-form-urlencoded", new URLSearchParams(fields).toString()),
   };
@@ -133,17 +133,17 @@ async function answerOf(reply: EgressResponse): Promise<Answer> {
   return { status: reply.status, headers: reply.headers, body, text };
 }
 
-/** Adds what to do to the failure of a connection to a server that isn't running; null for any other. */
+/** Explains the failed connection to a server that isn't running. Null for any other error. */
 function unreachable(error: unknown): AppError | null {
   if (!(error instanceof AppError && /ECONNREFUSED|ConnectionRefused/.test(codeOf(error.cause)))) return null;
   const advice = "Check that the server is running and that its URL is right.";
   return new AppError(error.code, `${error.message} ${advice}`, { retryable: true, cause: error });
 }
 
-/** While a server starts again, a proxy before it answers so. */
+/** A proxy returns these while the server restarts. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** The error that a failed answer is; `retryable` where another try may help. */
+/** Returns the error for a failed response. `retryable` if another attempt may help. */
 export function failureOf(answer: Answer, textOf = faultText): AppError {
   const message = reasonOf(answer, textOf);
   if (answer.status === 401) return new AppError("unauthenticated", message);
@@ -152,7 +152,7 @@ export function failureOf(answer: Answer, textOf = faultText): AppError {
   return new AppError("unexpected_status", message, { retryable: PASSING.has(status), details });
 }
 
-/** Where in the body the first fault is; null for any other failure. */
+/** Location of the first error in the body. Null for any other failure. */
 function faultPath(body: Json): string[] | null {
   const [fault] = isObject(body) && Array.isArray(body.detail) ? body.detail : [];
   const loc = isObject(fault) && Array.isArray(fault.loc) ? fault.loc.map(String) : [];
@@ -161,7 +161,7 @@ function faultPath(body: Json): string[] | null {
 
 const MAX_CHARACTERS = 1000;
 
-/** What an answer says went wrong, at most a few lines of it. */
+/** Returns the error message of a response, at most a few lines. */
 export function reasonOf({ status, headers, body }: Answer, textOf = faultText): string {
   const target = status >= 300 && status < 400 ? headers.get("location") : null;
   if (target !== null) return `The server redirects to ${plain(target)}. Use that URL instead.`;
@@ -176,10 +176,10 @@ export function reasonOf({ status, headers, body }: Answer, textOf = faultText):
   );
 }
 
-/** HTML, which Weir's API never answers with. */
+/** HTML, which Weir's API never returns. */
 const isPage = (body: Json): boolean => typeof body === "string" && /^\s*</.test(body);
 
-/** For an answer that isn't Weir's, such as one of a proxy. */
+/** For a response that isn't Weir's, such as a proxy's. */
 function statusText(status: number, body: Json): string {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   if (body !== null && !isPage(body))
@@ -189,7 +189,7 @@ function statusText(status: number, body: Json): string {
     : `The server isn't Weir: it returned HTTP status ${status}. Check the URL.`;
 }
 
-/** Where in the request a fault lies goes without saying: there, fields have the names of flags or of a definition. */
+/** The location in the request is omitted, since fields have the names of flags or of a definition. */
 const PARTS: ReadonlySet<Json> = new Set(["body", "query", "path", "header"]);
 
 function faultText(fault: Json): string {
@@ -200,14 +200,14 @@ function faultText(fault: Json): string {
   return path.length === 0 ? fault.msg : `${path.join(".")}: ${fault.msg}`;
 }
 
-/** Flags that are named after something else than the query field that they fill. */
+/** Flags with another name than their query parameter. */
 const FLAGS: Readonly<Record<string, string>> = {
   statuses: "status",
   kinds: "kind",
   trigger_method: "trigger",
 };
 
-/** As the user knows it: a query field by its flag, an ID by what it is of. */
+/** The message in the user's terms: a query parameter as its flag, an ID as its noun. */
 function flagText(fault: Json): string {
   if (!isObject(fault) || !Array.isArray(fault.loc)) return faultText(fault);
   const [part, name] = fault.loc.map(String);
@@ -219,5 +219,5 @@ function flagText(fault: Json): string {
   return `--${FLAGS[name] ?? thing.replaceAll(" ", "-")}: ${String(fault.msg).replaceAll("\t", "\\t")}`;
 }
 
-/** What a server sends goes to a terminal, which must not obey it. */
+/** Removes control characters from what a server sends, before it is printed on a terminal. */
 export const plain = (text: unknown) => String(text).replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, "");

@@ -2,16 +2,16 @@ import type { Usage } from "./usage.ts";
 
 /** What can follow a command and its subcommands. */
 export interface Completions {
-  /** The command and its subcommands, with spaces between; empty before the command. */
+  /** The command and its subcommands, separated by spaces. Empty before the command. */
   path: string;
-  /** Subcommands, or words that the usage line offers. */
+  /** Subcommands, or words in the usage line. */
   next: string[];
   flags: string[];
   /** Flags that take a value. */
   values: string[];
 }
 
-/** One way to call a command: `weir a b|c [--x]` offers `a b` and `a c`. */
+/** A way to call a command: `weir a b|c [--x]` has the variants `a b` and `a c`. */
 interface Variant {
   path: string;
   flags: readonly string[];
@@ -19,7 +19,7 @@ interface Variant {
 
 const FLAG = /(?<![\w-])(?:-[a-z]|--[a-z][a-z-]*)(?![\w-])/g;
 const WITH_VALUE = /(?<![\w-])(-[a-z]|--[a-z][a-z-]*) (?=[A-Z]|wide\b)/g;
-/** A flag at the head of a line of the details: its short form, its name and its value. */
+/** A flag at the start of a line in the details: its short form, its name and its value. */
 const DETAIL = /^ {2}(?:(-[a-z]), )?(--[a-z][a-z-]*)( [A-Z]+)?/gm;
 
 /** Returns what can follow each command and subcommand, from the usage of the commands. */
@@ -36,7 +36,7 @@ function completionsIn(name: string, about: Usage): Completions[] {
   const lines = about.verbs ? Object.values(about.verbs) : about.line.split(", or ");
   const variants = lines.flatMap((line) => variantsOf(name, line, longNames));
   const inLines = [...new Set(variants.flatMap(({ flags }) => flags))];
-  // flags that only the details name belong to every subcommand
+  // flags that appear only in the details belong to all subcommands
   const shared = details.flatMap(([, , flag = ""]) => (inLines.includes(flag) ? [] : [flag]));
   const values = new Set([
     ...lines.flatMap((line) => [...line.matchAll(WITH_VALUE)].map(([, flag = ""]) => flag)),
@@ -69,6 +69,6 @@ function variantsOf(name: string, line: string, longNames: ReadonlyMap<string, s
   return [...(isOptional ? [name] : []), ...paths].map((path) => ({ path, flags }));
 }
 
-/** `a`, `a b` and `a b c` of `a b c`. */
+/** `a`, `a b` and `a b c` for `a b c`. */
 const beginnings = (path: string): string[] =>
   path.split(" ").map((_, at, words) => words.slice(0, at + 1).join(" "));

@@ -3,7 +3,7 @@ import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 import { listed } from "./verbs.ts";
 
-/** `weir completion bash|zsh|fish`: a script for the shell, derived from the usage texts. */
+/** `weir completion bash|zsh|fish`: a completion script for the shell, derived from the usage texts. */
 export const completion = (args: readonly string[], host: Host) =>
   carryOut(host, usage.completion.line, async () => {
     const { positionals } = readArgs({ args: [...args], allowPositionals: true, options: {} });
@@ -13,7 +13,8 @@ export const completion = (args: readonly string[], host: Host) =>
     host.out(SHELLS[shell](completionTable(usage)).trimEnd());
   });
 
-// Each script walks the words before the cursor: a subcommand leads to its own entry of the table, and the value of a flag is skipped.
+// Each script scans the words before the cursor: a subcommand selects its entry of the table,
+// and a flag's value is skipped.
 
 const bashScript = (table: readonly Completions[]) => `# bash completion of weir
 _weir_at() {

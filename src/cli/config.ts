@@ -6,8 +6,9 @@ import { unknownSettings } from "./unknown-settings.ts";
 import { usage } from "./usage.ts";
 
 /**
- * `weir config`: prints every setting as it would be used, secrets masked; as texts of one object with `--json`. Ends
- * with 1 where the data directory depends on others. `weir config accept` takes the settings in their place.
+ * `weir config`: prints the effective value of every setting, with secrets masked.
+ * With `--json`, as strings of one object. Exits with 1 if the data directory depends on other settings.
+ * `weir config accept` replaces those with the current ones.
  */
 export const config = (args: readonly string[], host: Host) =>
   carryOut(host, usage.config.line, async () => {
@@ -28,7 +29,7 @@ export const config = (args: readonly string[], host: Host) =>
     checkInstallation(parts);
   });
 
-/** Opens the data directory with these settings, which writes them down as those that it depends on. */
+/** Opens the data directory with these settings, and records them as those that it depends on. */
 async function accept(host: Host, parts: Parts, isJson: boolean): Promise<void> {
   const facts: Installation = await withData(
     parts,

@@ -28,7 +28,9 @@ export async function verify({ api, host }: Place, id: string, isJson: boolean):
   if (!isJson) host.out(plain(`Connection ${body.name} verified.`));
 }
 
-/** `weir connections authorize CONNECTION`: where to sign in; to people and with `--wait` also how that ended. */
+/**
+ * `weir connections authorize CONNECTION`: prints where to sign in, and for people or with `--wait` also the result.
+ */
 export const authorize = verb({
   words: "CONNECTION",
   options: { wait: { type: "boolean" }, "no-wait": { type: "boolean" } },
@@ -67,7 +69,7 @@ const readSignIn = (api: Api, id: string): Promise<TextReply<SignIn>> =>
 
 const POLL_MS = 1_000;
 
-/** Throws `timeout` if nobody has signed in by the time that the URL expires. */
+/** Throws `timeout` if nobody has signed in before the URL expires. */
 async function untilSignedIn(
   { api, host }: Place,
   id: string,

@@ -94,11 +94,11 @@ export const connections = commandOf("connections", {
   authorize,
 });
 
-/** Keys in PEM, which nobody types, and their passphrases: --credentials takes them. */
+/** PEM keys, which nobody types, and their passphrases: use --credentials. */
 const isOfSeveralLines = (name: string, about: unknown): boolean =>
   /passphrase$/i.test(name) || (isObject(about) && about.contentMediaType !== undefined);
 
-/** What lets one in, from the person at the terminal, so that it stands in no history of commands. */
+/** Asks for credentials on the terminal, so that they aren't in the shell history. */
 async function askCredentials(
   api: Api,
   ask: NonNullable<Host["ask"]>,

@@ -4,25 +4,25 @@ import { isAbsolute, join } from "node:path";
 import { ConfigError } from "../base/config-error.ts";
 import { isObject } from "../base/json.ts";
 
-/** Where the person at the terminal keeps what is theirs, and which Weir they mean. */
+/** The user's environment: where credentials are stored, and which server to use. */
 export interface Person {
-  /** Absolute; may not exist yet. */
+  /** Absolute path. May not exist yet. */
   readonly configFolder: string;
-  /** Of the environment; null where it names none. */
+  /** From the environment. Null if it isn't set. */
   readonly server: string | null;
-  /** Token and organization (ID or slug) of the environment, which come before what is kept. */
+  /** Token and organization (ID or slug) from the environment. They take precedence over stored ones. */
   readonly token?: string | undefined;
   readonly organization?: string | undefined;
-  /** What kind of terminal it is, such as `xterm-256color`. */
+  /** Terminal type, such as `xterm-256color`. */
   readonly terminal: string | null;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The person whose environment this is. */
+/** Reads the user's environment. */
 export function personOf(env: Environment): Person {
   const named = process.platform === "win32" ? env.APPDATA : env.XDG_CONFIG_HOME;
-  // A relative XDG_CONFIG_HOME counts as none: XDG Base Directory Specification.
+  // A relative XDG_CONFIG_HOME is ignored, as the XDG Base Directory Specification requires.
   const folder = named && isAbsolute(named) ? named : join(env.HOME || homedir(), ".config");
   return {
     configFolder: join(folder, "weir"),
@@ -34,13 +34,13 @@ export function personOf(env: Environment): Person {
 }
 
 interface Kept {
-  /** The one signed in to last. */
+  /** The server last signed in to. */
   server: string | null;
   /** By server. */
   tokens: Record<string, string>;
 }
 
-/** The tokens of the person at the terminal, one for each server, in a file that nobody else can read. */
+/** The user's tokens, one per server, in a file that only the user can read. */
 export function openCredentials({ configFolder, token }: Person) {
   const file = join(configFolder, "credentials.json");
 
@@ -71,7 +71,7 @@ export function openCredentials({ configFolder, token }: Person) {
   }
 
   return {
-    /** The server signed in to last; null where there is none. */
+    /** The server last signed in to. Null if there is none. */
     server: () => load().server,
     tokenFor: (server: string): string | null => token ?? load().tokens[server] ?? null,
     keep(server: string, token: string): void {

@@ -13,7 +13,7 @@ import { type Api, apiOf, listed, queryText, verb } from "./verbs.ts";
 type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
 type Uploaded = Reply<"PUT /api/v1/datasets/{layer}/{dataset}/upload">;
 
-/** Formats by what filenames end with. */
+/** Formats by filename extension. */
 const UPLOADED = {
   csv: "csv",
   tsv: "tsv",
@@ -62,7 +62,7 @@ export const upload = verb({
   },
 });
 
-/** A file's bytes, or those of standard input, as they are read. */
+/** Streams a file or standard input. */
 async function bodyOf(host: Host, name: string, progress: Progress): Promise<ReadableStream<Uint8Array>> {
   if (name === "-") {
     progress.begin("Uploading", null);
@@ -122,7 +122,7 @@ export const download = verb({
   },
 });
 
-/** The table that was named, else that of the dataset's own name, else the only one. */
+/** The table that was given, else the one with the dataset's name, else the only one. */
 async function tableOf(
   api: Api,
   { layer, dataset }: { layer: string; dataset: string },
@@ -136,7 +136,7 @@ async function tableOf(
 
 const PAGE = 100;
 
-/** Datasets have no address of their own: the list is searched. */
+/** Datasets have no URL of their own, so the list is searched. */
 export async function findDataset(
   api: Api,
   { layer, dataset }: { layer: string; dataset: string },

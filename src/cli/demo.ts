@@ -13,7 +13,7 @@ import { carryOut, type Host, printError, readArgs, withApp } from "./host.ts";
 import { startServer } from "./serve.ts";
 import { usage } from "./usage.ts";
 
-/** `weir demo`: the main job on a sample shop, before one's eyes; exit code 1 where a step did not do what it should. */
+/** `weir demo`: a guided demo with a sample shop. Exit code 1 if a step didn't work as expected. */
 export async function demo(args: readonly string[], host: Host): Promise<number> {
   let isGood = true;
   const code = await carryOut(host, usage.demo.line, async () => {
@@ -41,7 +41,7 @@ export async function demo(args: readonly string[], host: Host): Promise<number>
   return code === 0 && !isGood ? 1 : code;
 }
 
-/** The settings of a server, but away from everything that is someone's own: their database, address and log. */
+/** Settings of a server, separated from everything of the user's own: database, address and log. */
 async function partsOf(
   host: Host,
   flags: { data: string; port: string },
@@ -72,11 +72,11 @@ interface Performance {
   receiver: Receiver;
   stage: Stage;
   once: boolean;
-  /** True where the workspace stays when the demo has ended. */
+  /** True if the workspace is kept after the demo. */
   isKept: boolean;
 }
 
-/** True where every step did what it should. */
+/** True if every step worked as expected. */
 async function perform({ host, parts, receiver, stage, once, isKept }: Performance): Promise<boolean> {
   const stopped = new Promise<null>((resolve) => host.onStop(() => resolve(null)));
   const owner = await withApp(parts, takeOwner);
@@ -131,13 +131,13 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
   }
 }
 
-/** The language model that the settings name; null where they name none. */
+/** The configured language model. Null if there is none. */
 function modelOf({ config, secrets }: Parts): string | null {
   if (config.llmBaseUrl !== null) return config.llmModel ?? config.llmBaseUrl;
   return secrets.anthropicApiKey === null ? null : (config.llmModel ?? "Anthropic's");
 }
 
-/** What one can look at while the server goes on. */
+/** Lists what to look at while the server keeps running. */
 function invite(stage: Stage, origin: string, owner: Owner, result: DemoResult): void {
   const { automationRunId, automationId, correlationId, artifactId } = result;
   stage.record("serving", { origin, email: EMAIL, password: owner.password, token: owner.token, ...result });

@@ -36,5 +36,5 @@ export async function diff(args: readonly string[], host: Host): Promise<number>
   return code === 0 && differs ? DIFFERS : code;
 }
 
-/** The server shows no secrets, so one that is given again may be the same or not: it counts as the same. */
+/** The server doesn't show secrets, so whether one that is sent again differs is unknown. It counts as equal. */
 const isSeen = ({ operation }: PlanStep) => operation !== "send";

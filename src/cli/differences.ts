@@ -1,13 +1,13 @@
 import { canonicalJson, isObject, type Json } from "../base/json.ts";
 
-/** What differs at one path of two JSON values. */
+/** A difference between two JSON values at one path. */
 interface Difference {
   path: readonly (string | number)[];
   from: Json;
   to: Json;
 }
 
-/** Compares objects by key, and lists of the same length by position; everything else as a whole. */
+/** Compares objects by key, and lists of the same length by position. Everything else is compared as a whole. */
 export function differencesOf(from: Json, to: Json, path: Difference["path"] = []): Difference[] {
   if (canonicalJson(from) === canonicalJson(to)) return [];
   if (isObject(from) && isObject(to)) {
@@ -22,7 +22,7 @@ export function differencesOf(from: Json, to: Json, path: Difference["path"] = [
 
 const MAX_TOLD = 100;
 
-/** A value in a line for people. */
+/** Formats a value on one line for people. */
 export function shortText(value: Json): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;

@@ -31,7 +31,9 @@ const BACKUPS = "Check that backups/ in the data directory exists and is readabl
 const BACKUPS_AWAY = "Check WEIR_BACKUP_URL and its keys, and that this machine can reach the bucket.";
 const RESTORE = 'Stop the server and restore the latest backup with "weir restore".';
 
-/** `weir doctor`: looks at everything that an installation needs, and changes nothing; exit code 1 when something is wrong. */
+/**
+ * `weir doctor`: checks everything that an installation needs, without changing it. Exit code 1 if something is wrong.
+ */
 export async function doctor(args: readonly string[], host: Host): Promise<number> {
   let isWell = true;
   const code = await carryOut(host, usage.doctor.line, async () => {
@@ -43,7 +45,7 @@ export async function doctor(args: readonly string[], host: Host): Promise<numbe
     for (const sentence of unknownSettings(host.env ?? {})) host.err(sentence);
     const print = (findings: readonly Finding[]) => host.out(JSON.stringify({ ok: isWell, findings }));
     try {
-      checkInstallation(parts); // what is elsewhere would look as if it were gone
+      checkInstallation(parts); // otherwise, data elsewhere would seem to be lost
     } catch (error) {
       isWell = false;
       if (flags.json && error instanceof ConfigError)
@@ -85,7 +87,7 @@ async function examine({ config, secrets, self }: Parts): Promise<Finding[]> {
     const remedy = 'Start the server once with "weir serve", or restore a backup with "weir restore".';
     return [...findings, wrong("database", `No database in ${dataFolder}.`, remedy)];
   }
-  findings.push(checkWal(dataFolder)); // before it is opened, which may move it
+  findings.push(checkWal(dataFolder)); // before opening the database, which may move the WAL
   return [...findings, ...(await examineDatabase({ config, secrets }, file))];
 }
 
@@ -94,7 +96,7 @@ type Settings = Pick<Parts, "config" | "secrets">;
 const REACH =
   "Check WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and that this machine can reach the database server.";
 
-/** The database on a server: how it is reached, who else is at work on it, and what its rows say. */
+/** Checks a database on a server: its connection, its processes and its rows. */
 async function examineServer(settings: Settings): Promise<Finding[]> {
   const remote = await import("./doctor/remote.ts");
   const findings: Finding[] = [];
@@ -125,7 +127,7 @@ async function examineServer(settings: Settings): Promise<Finding[]> {
   return [found, ...findings];
 }
 
-/** What the rows themselves say, wherever they lie. */
+/** Checks the rows, wherever the database is. */
 async function examineRows(
   db: ReadDb,
   { config, secrets }: Settings,
@@ -151,7 +153,7 @@ async function examineRows(
   ];
 }
 
-/** The lake: the folder, or the bucket that is set. */
+/** Checks the lake: the directory, or the configured bucket. */
 async function examineLake(db: ReadDb, settings: Settings): Promise<Finding[]> {
   const { lakeUrl, dataFolder } = settings.config;
   if (lakeUrl === null)

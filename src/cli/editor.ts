@@ -2,7 +2,7 @@ import { codeOf } from "../base/disk.ts";
 import { AppError } from "../base/errors.ts";
 import type { Host } from "./host.ts";
 
-/** Opens a file in the editor that `$VISUAL` or `$EDITOR` names, and waits until the person is done with it. */
+/** Opens a file in the editor from `$VISUAL` or `$EDITOR`, and waits until the user closes it. */
 export async function editFile({ env = {} }: Pick<Host, "env">, path: string): Promise<void> {
   const named = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
   const command = wordsOf(named);
@@ -18,7 +18,7 @@ export async function editFile({ env = {} }: Pick<Host, "env">, path: string): P
   }
 }
 
-/** A command and its arguments, such as `code --wait`; quotes keep spaces. No shell reads them. */
+/** Splits a command into words, such as `code --wait`. Quotes preserve spaces. No shell is involved. */
 function wordsOf(command: string): string[] {
   const words = command.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, one, two) => one ?? two));

@@ -5,7 +5,7 @@ import { read } from "../base/shape.ts";
 import type { Reply } from "../calls.ts";
 import type { Api } from "./verbs.ts";
 
-/** A seal that was kept elsewhere; without `organizationId` it may be any organization's. */
+/** A seal that was stored elsewhere. Without `organizationId`, it can be any organization's. */
 export interface StoredSeal {
   organizationId: string | null;
   seq: number;
@@ -20,7 +20,7 @@ const Kept = Type.Object({
   hash: Type.String(),
 });
 
-/** Reads seals as `GET /api/v1/events/seals` gives them: a page, a list, or JSON lines of either. */
+/** Reads seals in the format of `GET /api/v1/events/seals`: a page, a list, or JSON lines of either. */
 export function readSeals(path: string): StoredSeal[] {
   let text: string;
   try {
@@ -47,7 +47,7 @@ const foreign = (path: string) =>
     `${path} contains no seals. Use JSON or JSON Lines as returned by GET /api/v1/events/seals.`,
   );
 
-/** The one JSON value of a text, or those of its lines. */
+/** The single JSON value of a text, or those of its lines. */
 function valuesIn(text: string, path: string): unknown[] {
   const whole = jsonOf(text);
   if (whole !== undefined) return [whole];
@@ -61,7 +61,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the caller says so
+    return undefined; // the caller reports it
   }
 }
 
@@ -74,8 +74,8 @@ function itemsIn(value: unknown): unknown[] {
 type SealPage = Reply<"GET /api/v1/events/seals">;
 
 /**
- * True where the server lacks one of its organization's seals: it runs on an older copy. Throws `not_found` where none is
- * of this organization.
+ * Returns whether the server lacks a seal of its organization, because it runs on an older copy.
+ * Throws `not_found` if there is none of this organization.
  */
 export async function lacksSeal(api: Api, kept: readonly StoredSeal[]): Promise<boolean> {
   const { body: own } = await api.call("GET /api/v1/organizations/current", {});

@@ -11,18 +11,18 @@ type Event = Page["items"][number];
 
 interface Wanted {
   filter: Readonly<Record<string, string | undefined>>;
-  /** How many of those that have been are shown first. */
+  /** Number of past events to show first. */
   first: number;
   isJson: boolean;
 }
 
 const PAGE = 200;
-/** So many ids are remembered, to print no event twice. */
+/** Number of event IDs to remember, so that no event is printed twice. */
 const REMEMBERED = 2_000;
 
 /**
- * Prints the last events and then those that come, each once and none left out, also over a server that starts again.
- * Ends at Ctrl-C, or when whoever reads them has gone.
+ * Prints the last events and then new ones, each exactly once, even if the server restarts.
+ * Ends at Ctrl-C, or when the reader of the output is gone.
  */
 export async function tailEvents(api: Api, host: Host, { filter, first, isJson }: Wanted): Promise<void> {
   const stop = new AbortController();
@@ -50,7 +50,7 @@ export async function tailEvents(api: Api, host: Host, { filter, first, isJson }
     let lost: unknown = null;
     try {
       const stream = await openStream(api, `/api/v1/events/stream${queryText(filter)}`, { lastId, signal });
-      // The stream has begun, so nothing falls between it and these.
+      // The stream is open already, so no event between it and these is missed.
       const before = lastId === null ? await lastEvents(api, filter, hasBegun ? null : first, shown) : [];
       if (!hasBegun && first === 0) for (const event of before) shown.add(event.id);
       else for (const event of before) show(event, JSON.stringify(event));
@@ -73,8 +73,8 @@ export async function tailEvents(api: Api, host: Host, { filter, first, isJson }
 }
 
 /**
- * The last `count` events, oldest first. With null those since the newest that was shown: the stream was lost before its
- * first message, whose id would have led back to it.
+ * The last `count` events, oldest first. With null, those since the newest one shown:
+ * the stream was lost before its first message, whose ID would have allowed resuming it.
  */
 async function lastEvents(
   api: Api,

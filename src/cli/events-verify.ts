@@ -18,8 +18,8 @@ import type { StoredSeal } from "./events-seals.ts";
 import { withData } from "./host.ts";
 
 /**
- * Verifies every organization's trail, also beside a running server, and compares it with seals that were kept
- * elsewhere; `onChain` gets each by the organization's slug.
+ * Verifies every organization's audit log, with or without a running server, and compares it with stored seals.
+ * `onChain` gets each result with the organization's slug.
  */
 export async function verifyHere(
   parts: Parts,
@@ -54,7 +54,7 @@ export async function verifyHere(
 
 type Verifier = Pick<SecretBox, "sign" | "verify">;
 
-/** The keys of a data directory that a server has. Throws `ConfigError` where there is none. */
+/** The keys of a data directory. Throws `ConfigError` if there are none. */
 function verifierOf({ config, secrets }: Parts): Verifier {
   const { dataFolder } = config;
   const isFromFile = secrets.secretKey === null;
@@ -65,7 +65,7 @@ function verifierOf({ config, secrets }: Parts): Verifier {
   return openSecretBox(own, systemIds, { former: other ? [other] : [] });
 }
 
-/** Which organizations lack an event that a kept seal names; asked with null, whether a seal fits none of them. */
+/** Organizations that lack an event in a stored seal. With null, whether a seal matches none of them. */
 async function lacksSeals(
   db: ReadDb,
   rows: readonly { id: string }[],

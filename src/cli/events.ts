@@ -12,7 +12,7 @@ import { numberInput } from "./input.ts";
 import { printJson } from "./show.ts";
 import { apiOf, type CommandInput, commandOf, verb } from "./verbs.ts";
 
-/** How many events are shown before those that come. */
+/** Number of past events to show before new ones. */
 const SHOWN_FIRST = 10;
 const MOST_FIRST = 200;
 
@@ -50,7 +50,7 @@ export const events = commandOf("events", {
   }),
 });
 
-/** True where no trail is on this machine, and someone is signed in to a server. */
+/** True if there is no audit log on this machine, and the user is signed in to a server. */
 async function isElsewhere(host: Host): Promise<boolean> {
   const { dataFolder, databaseUrl } = (await host.parts({})).config;
   if (databaseUrl !== null || existsSync(join(dataFolder, "weir.db"))) return false;

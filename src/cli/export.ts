@@ -8,7 +8,7 @@ import { FORMAT, SCHEMA_FILE, sectionsOf, yamlOf } from "./apply/write.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
 
-/** `weir export`: the configuration of an organization as YAML, without secrets. */
+/** `weir export`: an organization's configuration as YAML, without secrets. */
 export const exportConfig = singleCommand(
   usage.export,
   verb({
@@ -42,13 +42,13 @@ export const exportConfig = singleCommand(
 
 const isFolder = (path: string) => /[/\\]$/.test(path) || (existsSync(path) && statSync(path).isDirectory());
 
-/** The schema that the head of each file names. */
+/** The schema that each file refers to. */
 async function schemaText(): Promise<string> {
   const { schemaDocument, schemaUrn } = await import("../resources/openapi/schemas.ts");
   return `${JSON.stringify(schemaDocument("config", schemaUrn("config")))}\n`;
 }
 
-/** The file is the old one or the new one, whatever happens. */
+/** Replaces a file atomically. */
 function put(path: string, text: string): void {
   const target = resolve(path);
   try {

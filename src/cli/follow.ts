@@ -17,8 +17,8 @@ export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][nu
 const runPath = (id: string) => `/api/v1/action-runs/${id}`;
 
 /**
- * Follows an action run to its end, over a server that starts again meanwhile. `onLog` gets each line once, with its JSON.
- * Null where whoever read the output has gone.
+ * Follows an action run to its end, even if the server restarts. `onLog` gets each line once, with its JSON.
+ * Null if the reader of the output is gone.
  */
 export async function followRun(
   { api, host }: { api: Api; host: Host },
@@ -55,7 +55,7 @@ export async function followRun(
       } catch (error) {
         lost = error;
       }
-      await patience.wait(lost); // without an error the server has ended the stream: it stops, or the token has
+      await patience.wait(lost); // without an error, the server ended the stream: it is stopping, or the token expired
     }
   } finally {
     host.status("");
@@ -81,7 +81,7 @@ const POLL_MS = 300;
 const LONGEST_POLL_MS = 2_000;
 const FINAL: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 
-/** Waits for an automation run to end, over a server that starts again meanwhile. */
+/** Waits for the end of an automation run, even if the server restarts. */
 export async function awaitAutomationRun(
   { api, host }: { api: Api; host: Host },
   id: string,
@@ -133,7 +133,7 @@ export function progressText(status: string, progress: JsonObject): string {
   ).trimEnd();
 }
 
-/** Tells how an action run or an automation run ended. Throws where it did not complete. */
+/** Reports how an action run or an automation run ended. Throws if it didn't complete. */
 export function reportEnd(host: Host, noun: string, run: Run | AutomationRun, isSilent: boolean): void {
   if (run.status !== "completed") {
     const end = run.status === "failed" ? `failed: ${errorText(run.error)}` : `was ${run.status}.`;
@@ -149,7 +149,7 @@ export function reportEnd(host: Host, noun: string, run: Run | AutomationRun, is
   if (run.result !== null) host.out(plain(JSON.stringify(run.result, null, 2)));
 }
 
-/** Returns the failed steps of a run that completed, and what the results of the others warn of. */
+/** Returns the failed steps of a completed run, and the warnings in other steps' results. */
 function warningsOf({ warnings = [], steps, result }: AutomationRun): { step: string; message: string }[] {
   const results = steps.map(({ key }) => ({
     step: key,
@@ -168,7 +168,7 @@ function warningsOf({ warnings = [], steps, result }: AutomationRun): { step: st
 /** Flags of a command that starts an action run. */
 export const FOLLOWING = { follow: { type: "boolean" }, wait: { type: "boolean" } } as const;
 
-/** Tells which run was started, or follows it to its end. Throws where it did not complete. */
+/** Prints which run was started, or follows it to its end. Throws if it didn't complete. */
 export async function showStarted(
   { api, host }: { api: Api; host: Host },
   started: TextReply<Pick<Run, "id">>,
@@ -188,6 +188,6 @@ export async function showStarted(
   reportEnd(host, "run", ended.body, isJson);
 }
 
-/** A line of a log for people. */
+/** A log line for people. */
 export const logText = ({ timestamp, level, message }: LogLine): string =>
   plain(`${timestamp}  ${level.padEnd(5)}  ${message}`);

@@ -5,10 +5,10 @@ import { listed } from "./verbs.ts";
 import { wrapped } from "./wrap.ts";
 
 const COMMAND_WIDTH = 16;
-/** Commands that a misplaced subcommand, such as `weir approve`, may have been meant for. */
+/** Maximum number of suggestions for a misplaced subcommand, such as `weir approve`. */
 const MAX_MEANT = 3;
 
-/** Sections of the overview, in order. A command that no section names is listed last. */
+/** Sections of the overview, in order. Commands in no section are listed last. */
 const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
   "Get started": ["demo", "init", "serve"],
   "Use a server": [
@@ -43,7 +43,7 @@ const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
   ],
 };
 
-/** `weir help`: all commands, or one of them with its flags. */
+/** `weir help`: all commands, or the details of one. */
 export const help = (args: readonly string[], host: Host) =>
   carryOut(host, usage.help.line, async () => {
     const { positionals } = readArgs({ args: [...args], allowPositionals: true, options: {} });
@@ -79,7 +79,7 @@ export function unknownCommand(name: string): string {
   return `Unknown command: ${name}.${hint} Run "weir help" for a list.`;
 }
 
-/** Lists all commands by section; the README includes it. */
+/** Lists all commands by section. Included in the README. */
 export function overview(): string {
   const listed = Object.values(SECTIONS).flat();
   const rest = (Object.keys(usage) as (keyof typeof usage)[]).filter((name) => !listed.includes(name));

@@ -7,46 +7,46 @@ import { AppError } from "../base/errors.ts";
 import { meant } from "../base/nearest.ts";
 import type { Person } from "./credentials.ts";
 
-/** What a command has from the terminal that it was started in. */
+/** What a command sees of its terminal and environment. */
 export interface Host {
-  /** Settings from these flags, then the environment, then `weir.toml`. Throws `ConfigError`. */
+  /** Reads settings from these flags, then the environment, then `weir.toml`. Throws `ConfigError`. */
   parts(flags: { data?: string; host?: string; port?: string }): Promise<Parts>;
-  /** True where standard error is a terminal that people read. */
+  /** True if standard error is a terminal. */
   readonly isTerminal: boolean;
-  /** Columns of the terminal that shows standard output; null where none does. */
+  /** Width of the terminal on standard output. Null if it isn't a terminal. */
   readonly width: number | null;
-  /** Asks the person at the terminal, and does not show the answer where it is `hidden`; null where nobody is there. */
+  /** Asks a question on the terminal. If `isHidden`, the answer isn't shown. Null without a terminal. */
   readonly ask: ((question: string, isHidden: boolean) => Promise<string>) | null;
-  /** True where standard output shows colours. */
+  /** True if standard output supports colors. */
   readonly hasColor: boolean;
-  /** The command that starts this same program. */
+  /** The command that starts this program. */
   readonly self: readonly string[];
-  /** Whose terminal it is, for the commands that are a client. */
+  /** The user's environment, for client commands. */
   readonly person: Person;
-  /** What stands in the environment, for the placeholders of `weir apply`. */
+  /** Environment variables, for the placeholders of `weir apply`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Calls `stop` when the process is asked to end; asked again, it ends at once. */
+  /** Calls `stop` when the process is asked to end. The second time, the process ends immediately. */
   onStop(stop: () => void): void;
-  /** All of standard input, to its end. */
+  /** Reads all of standard input. */
   stdin(): Promise<string>;
-  /** The bytes of standard input as they come. */
+  /** Streams standard input. */
   input(): AsyncIterable<Uint8Array>;
   out(line: string): void;
-  /** Bytes of standard output as they are. */
+  /** Writes bytes to standard output. */
   write(bytes: Uint8Array): void;
-  /** False once whoever read standard output has gone; what is printed then is dropped. */
+  /** False when the reader of standard output is gone. Further output is dropped. */
   isRead(): boolean;
   err(line: string): void;
-  /** One line in place of the one before, on a terminal that people watch; an empty text takes it away. */
+  /** Shows a status line on a terminal that replaces the previous one. An empty text removes it. */
   status(text: string): void;
 }
 
-/** Invalid arguments; ends with exit code 2. */
+/** Invalid arguments. Ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** No token for the server, or one that it rejects; ends with exit code 3. */
+/** No token for the server, or one that it rejects. Ends with exit code 3. */
 export class NotSignedIn extends Error {
   override readonly name = "NotSignedIn";
 }
@@ -60,7 +60,7 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
   }
 }
 
-/** What is wrong with the arguments, in place of what Node says of them. */
+/** Returns what is wrong with the arguments, instead of Node's message. */
 function argumentFault(error: unknown, options: NonNullable<ParseArgsConfig["options"]>): string {
   const message = error instanceof Error ? error.message : String(error);
   const [, word = ""] = /'(-{0,2}[^' ]*)/.exec(message) ?? [];
@@ -78,13 +78,13 @@ function argumentFault(error: unknown, options: NonNullable<ParseArgsConfig["opt
   }
 }
 
-/** Prints an error as every command does: on standard error, after the name of the program. */
+/** Prints an error on standard error, with the name of the program. */
 export function printError(host: Host, message: string): void {
   const isOpen = !message.includes("\n") && !/[.!?:…)]$/.test(message);
   host.err(`weir: ${message}${isOpen ? "." : ""}`);
 }
 
-/** Returns the message of an operating system error, such as a read-only folder; null for any other error. */
+/** Returns the message of an operating system error, such as a read-only folder. Null for any other error. */
 function refusalIn(error: unknown): string | null {
   if (!(error instanceof Error) || !("syscall" in error && "code" in error)) return null;
   return /^E[A-Z]+$/.test(String(error.code)) ? `System error: ${error.message}.` : null;
@@ -125,14 +125,14 @@ export async function withApp<T>(
   }
 }
 
-/** As `withApp`, for what makes no sense in a folder that Weir has never been in: one is not made there. */
+/** Like `withApp`, for commands that need an existing data directory. Never creates one. */
 export async function withData<T>(
   parts: Parts,
   work: (app: Opened["app"]) => Promise<T>,
   options?: { accepted: boolean },
 ): Promise<T> {
   const { checkInstallation } = await import("../installation.ts");
-  if (!options?.accepted) checkInstallation(parts); // before a database elsewhere is taken for one that is missing
+  if (!options?.accepted) checkInstallation(parts); // before a database elsewhere is taken for a missing one
   const { dataFolder, databaseUrl } = parts.config;
   if (databaseUrl === null && !existsSync(join(dataFolder, "weir.db"))) {
     throw new AppError("not_found", `No database in ${dataFolder}. Set --data to the data directory.`);
@@ -140,5 +140,5 @@ export async function withData<T>(
   return withApp(parts, work, options);
 }
 
-/** A password as it comes through a pipe: without the line break at its end. */
+/** A password from standard input, without the trailing line break. */
 export const readSecret = async (host: Host): Promise<string> => (await host.stdin()).replace(/\r?\n$/, "");

@@ -6,18 +6,18 @@ import type { FirstOwner } from "../resources/sign-in/wire.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError, withApp } from "./host.ts";
 import { usage } from "./usage.ts";
 
-/** What `weir init --json` prints. */
+/** Output of `weir init --json`. */
 interface Initialized {
   userId: string;
   organizationId: string;
   organizationSlug: string;
-  /** An access token of the owner, good for a year. */
+  /** An access token of the owner, valid for a year. */
   token: string;
 }
 
 /**
- * `weir init`: makes the first owner and organization without a browser or a running server. `args` are
- * the words after `init`; gives back the exit code. Refused once there is a user.
+ * `weir init`: creates the first owner and organization without a browser or a running server.
+ * `args` are the words after `init`. Returns the exit code. Fails once there is a user.
  */
 export const init = (args: readonly string[], host: Host) =>
   carryOut(host, usage.init.line, async () => {

@@ -6,7 +6,7 @@ import { plain } from "./client.ts";
 import { type Host, UsageError } from "./host.ts";
 import type { Api } from "./verbs.ts";
 
-/** The text that a flag is given: itself, what is in `@file`, or with `-` all of standard input. */
+/** Value of a text flag: itself, the content of `@file`, or with `-` all of standard input. */
 export async function textInput(host: Host, flag: string, word: string): Promise<string> {
   if (word === "-") return host.stdin();
   if (!word.startsWith("@")) return word;
@@ -17,7 +17,7 @@ export async function textInput(host: Host, flag: string, word: string): Promise
   }
 }
 
-/** Reads a flag's JSON as the server does; undefined if the flag is omitted. Throws `UsageError` for invalid JSON. */
+/** Parses a flag's JSON as the server does. Undefined if the flag is omitted. Throws `UsageError` for invalid JSON. */
 export async function jsonInput(
   host: Host,
   flag: string,
@@ -34,14 +34,14 @@ export async function jsonInput(
   }
 }
 
-/** Reads a flag's whole number. */
+/** Parses a flag's integer. */
 export function numberInput(flag: string, word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
   if (!/^\d{1,9}$/.test(word)) throw new UsageError(`${flag} requires a whole number.`);
   return Number(word);
 }
 
-/** Reads `-o wide`: every column of a table, and nothing cut. */
+/** Parses `-o wide`: all columns of a table, without truncation. */
 export function wideInput(word: string | undefined): boolean {
   if (word !== undefined && word !== "wide") throw new UsageError("-o takes wide. For JSON, use --json.");
   return word === "wide";
@@ -57,7 +57,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const isId = (word: string) => UUID.test(word);
 
-/** An id as it is; a slug becomes the id of what has it. */
+/** Returns an ID unchanged, and looks up the ID of a slug. */
 export async function actionId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
   return (await api.call("GET /api/v1/actions/slug/{slug}", { path: { slug: word } })).body.id;
@@ -73,7 +73,7 @@ export async function templateId(api: Api, word: string): Promise<string> {
   return (await api.call("GET /api/v1/templates/slug/{slug}", { path: { slug: word } })).body.id;
 }
 
-/** Reads `LAYER.DATASET`. Throws `UsageError`. */
+/** Parses `LAYER.DATASET`. Throws `UsageError`. */
 export function datasetRef(word: string): { layer: string; dataset: string } {
   const { layer, dataset } =
     /^(?<layer>[a-z][a-z0-9_]*)\.(?<dataset>[a-z][a-z0-9_]*)$/.exec(word)?.groups ?? {};
@@ -84,7 +84,7 @@ export function datasetRef(word: string): { layer: string; dataset: string } {
 
 const PAGE = 100;
 
-/** Automations have no address by slug: the list is searched. */
+/** Automations have no URL by slug, so the list is searched. */
 export async function automationId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
   for (let offset = 0; ; offset += PAGE) {

@@ -9,13 +9,13 @@ import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
 import { usage } from "./usage.ts";
 import { missingSubcommand } from "./verbs.ts";
 
-/** How often it is looked whether a server has done it, and whether there still is one. */
+/** Interval of checks whether the server has finished or stopped. */
 const POLL_MS = 100;
 const POLLS_A_ROUND = 20;
 
 /**
- * `weir keys rotate`: makes a new master key and seals every stored secret again. A server that runs on the
- * data directory does the work; without one it is done here. Whoever is killed at it, the next start goes on.
+ * `weir keys rotate`: generates a new master key and re-encrypts all stored secrets. If a server runs on the data
+ * directory, it does the work, otherwise this process. If interrupted, the next start continues.
  */
 export const keys = (args: readonly string[], host: Host) =>
   carryOut(host, usage.keys.line, async () => {
@@ -34,7 +34,7 @@ export const keys = (args: readonly string[], host: Host) =>
 
 async function rotate(host: Host, data: string | undefined): Promise<string> {
   const parts = await host.parts({ data });
-  checkInstallation(parts); // before a server is asked to change its key
+  checkInstallation(parts); // before requesting a rotation from the server
   const { dataFolder, databaseUrl } = parts.config;
   if (parts.secrets.secretKey !== null || databaseUrl !== null) {
     throw new ConfigError(
@@ -53,7 +53,7 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
       });
       return asked === null ? keyId : replyTo(dataFolder, asked);
     } catch (error) {
-      if (!(error instanceof FolderLocked)) throw error; // a server, which looks for the new key once a second
+      if (!(error instanceof FolderLocked)) throw error; // a server has it, and checks for the new key once a second
     }
     asked ??= keyIdOf(askForNextKey(dataFolder, systemIds));
     for (let poll = 0; poll < POLLS_A_ROUND && nextMasterKey(dataFolder) !== null; poll++) {
@@ -65,7 +65,7 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
   }
 }
 
-/** The new key, in its place. Throws `ConfigError` where the server did not take it. */
+/** Returns the key once it is the current one. Throws `ConfigError` if the server didn't accept it. */
 function replyTo(dataFolder: string, asked: string): string {
   const key = keyInFile(dataFolder);
   if (key !== null && keyIdOf(key) === asked) return asked;

@@ -3,11 +3,11 @@ import { carryOut, type Host, readArgs } from "./host.ts";
 import { openLicenses } from "./licenses.embed.ts";
 import { usage } from "./usage.ts";
 
-/** One package that the executable carries. */
+/** A package that the executable contains. */
 export interface Carried {
   name: string;
   version: string;
-  /** SPDX. */
+  /** SPDX identifier. */
   license: string;
   text: string;
 }

@@ -4,15 +4,15 @@ import { keepDescriptors } from "../http/descriptors.ts";
 import { server } from "../server.ts";
 import { readTls, TLS_CIPHERS } from "./tls.ts";
 
-/** The server's socket, and the requests that came by it. */
+/** The server's socket and open requests. */
 export interface Listener {
   readonly port: number;
   readonly pendingRequests: number;
-  /** Cuts off whatever still goes on. */
+  /** Closes all open connections. */
   stop(): Promise<void>;
 }
 
-/** Listens where the settings say. Throws `ConfigError` where that can't be. */
+/** Listens as configured. Throws `ConfigError` if that is impossible. */
 export function openListener(app: App): Listener {
   const { host, port: wanted } = app.config;
   const tls = readTls(app.config);
@@ -21,7 +21,7 @@ export function openListener(app: App): Listener {
     routes.listen({
       hostname: host,
       port,
-      reusePort: false, // else two servers on one port would take each other's requests
+      reusePort: false, // otherwise, two servers on one port would split their requests
       ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
     });
   const sockets = new Set([told(host, wanted, () => listen(wanted))]);

@@ -11,12 +11,12 @@ import { unexpectedArgument } from "./verbs.ts";
 /** RFC 8628, section 3.4. */
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const CLIENT_ID = "weir-cli";
-/** What a client does where the server names no interval, and adds where it is told to slow down (RFC 8628). */
+/** Default polling interval, and what is added on `slow_down` (RFC 8628). */
 const INTERVAL_SECONDS = 5;
-/** How long it waits where the server does not tell how long the code is good. */
+/** Default lifetime of a code. */
 const CODE_SECONDS = 900;
 
-/** `weir login`: by a code that the person enters in a browser, or with a token that they have already. */
+/** `weir login`: with a code that the user enters in a browser, or with an existing token. */
 export const login = (args: readonly string[], host: Host) =>
   carryOut(host, usage.login.line, async () => {
     const { values: flags, positionals } = readArgs({
@@ -42,7 +42,7 @@ async function givenToken(host: Host, word: string | undefined): Promise<string>
   return token;
 }
 
-/** Shows a code, and waits until the person has entered it in a browser. Throws `AppError` where they don't let it in. */
+/** Shows a code, and waits until the user has entered it in a browser. Throws `AppError` if the user denies access. */
 async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promise<string> {
   const asked = await client.form("/api/v1/auth/device/code", { client_id: CLIENT_ID });
   const codes = isObject(asked.body) ? asked.body : {};
@@ -69,7 +69,7 @@ async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promi
   }
 }
 
-/** Asks every `interval` seconds until there is an answer, or until the code is of no use any more. */
+/** Polls every `interval` seconds until there is an answer or the code has expired. */
 async function poll(
   client: Client,
   deviceCode: string,
@@ -93,7 +93,7 @@ async function poll(
   throw new AppError("timeout", 'The code expired. Run "weir login" to try again.');
 }
 
-/** Null where the server could not be reached at this moment: it may start again while the person looks for their browser. */
+/** Null if the server can't be reached at the moment. It may be restarting. */
 async function reached(answer: Promise<Answer>): Promise<Answer | null> {
   try {
     return await answer;

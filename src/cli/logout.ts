@@ -5,7 +5,7 @@ import { openCredentials } from "./credentials.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
-/** `weir logout`: ends the session on the server and forgets the token, the latter also where the server can't be reached. */
+/** `weir logout`: ends the session on the server, and deletes the token even if the server can't be reached. */
 export const logout = (args: readonly string[], host: Host) =>
   carryOut(host, usage.logout.line, async () => {
     const { values: flags } = readArgs({
@@ -22,7 +22,7 @@ export const logout = (args: readonly string[], host: Host) =>
     if (!isEnded) host.out("The access token is still valid until it expires or is revoked.");
   });
 
-/** True where there is no session any more; false for an access token, which is no session. */
+/** Returns true if the session has ended, and false for an access token, which has no session. */
 async function endSession(client: Client): Promise<boolean> {
   const { status } = await client.reply("POST", "/api/v1/auth/logout").catch(goesOn);
   if (status === 204 || status === 401) return true;

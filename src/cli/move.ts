@@ -5,7 +5,7 @@ import { moveDatabase } from "../engine/move.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
-/** `weir move --from PLACE --to PLACE`: takes a database from a data directory to PostgreSQL, or back. */
+/** `weir move --from PLACE --to PLACE`: moves a database from a data directory to PostgreSQL, or back. */
 export const move = (args: readonly string[], host: Host) =>
   carryOut(host, usage.move.line, async () => {
     const { values: flags } = readArgs({

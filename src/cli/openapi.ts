@@ -2,7 +2,7 @@ import { carryOut, type Host, readArgs } from "./host.ts";
 import { printJson } from "./show.ts";
 import { usage } from "./usage.ts";
 
-/** `weir openapi`: prints the document that a server of this version serves, without one. */
+/** `weir openapi`: prints the OpenAPI document of this version, without a server. */
 export const openapi = (args: readonly string[], host: Host) =>
   carryOut(host, usage.openapi.line, async () => {
     readArgs({ args: [...args], options: { json: { type: "boolean" } } });

@@ -4,7 +4,7 @@ import { refuseExisting, saveFile } from "./output-file.ts";
 import { counted, openProgress } from "./progress.ts";
 import { apiOf, commandOf, verb } from "./verbs.ts";
 
-/** A tar archive ends with as many zeros. */
+/** Number of zeros at the end of a tar archive. */
 const END_BYTES = 1024;
 
 /** `weir organization export` */
@@ -29,7 +29,7 @@ export const organization = commandOf("organization", {
   }),
 });
 
-/** The archive as it comes. Throws `upstream` for one that breaks off. */
+/** Streams the archive. Throws `upstream` if it is truncated. */
 async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let end = new Uint8Array();
   for await (const chunk of body) {

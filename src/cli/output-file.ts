@@ -2,12 +2,15 @@ import { existsSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
 
-/** Throws `conflict`: nothing is written over. */
+/** Throws `conflict`: existing files aren't overwritten. */
 export function refuseExisting(path: string): void {
   if (existsSync(path)) throw new AppError("conflict", `${path} already exists. Choose another filename.`);
 }
 
-/** Writes the file under its name once all of it is there, readable for its owner alone. Returns its bytes. */
+/**
+ * Writes a file under a temporary name and renames it when it is complete, readable only by its owner.
+ * Returns its size in bytes.
+ */
 export async function saveFile(body: AsyncIterable<Uint8Array>, path: string): Promise<number> {
   const part = `${path}.part`;
   const file = await open(part, "w", 0o600);

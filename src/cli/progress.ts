@@ -9,17 +9,17 @@ export function bar(percent: number): string {
   return `[${"#".repeat(full)}${"-".repeat(BAR_WIDTH - full)}]`;
 }
 
-/** More often nobody could read it. */
+/** More frequent updates would be unreadable. */
 const SHOW_MS = 100;
 
-/** How far work with bytes is, on one line of a terminal that people watch. */
+/** Progress in bytes, on a status line of the terminal. */
 export interface Progress {
   add(bytes: number): void;
-  /** So many bytes of what was begun last are done. */
+  /** Sets how many bytes of the current phase are done. */
   reach(bytes: number): void;
-  /** Says what is done next, from its start; `total` is null where nobody knows it. */
+  /** Starts a phase. `total` is null if unknown. */
   begin(label: string, total: number | null): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
@@ -55,7 +55,7 @@ export function openProgress(host: Pick<Host, "status">): Progress {
   };
 }
 
-/** The same bytes, which `progress` hears of as they pass. */
+/** Passes the bytes on, and reports them to `progress`. */
 export async function* counted(
   bytes: AsyncIterable<Uint8Array>,
   progress: Progress,

@@ -6,10 +6,10 @@ import { printJson, printTable } from "./show.ts";
 import { usage } from "./usage.ts";
 import { type Api, apiOf, singleCommand, verb } from "./verbs.ts";
 
-/** The most that one reply in JSON has. */
+/** Maximum number of rows in a JSON response. */
 const MAX_REPLY_ROWS = 10_000;
 
-/** `weir query SQL`: rows of the lake, as a table, JSON, lines of JSON or CSV. */
+/** `weir query SQL`: rows of the lake as a table, JSON, JSON lines or CSV. */
 export const query = singleCommand(
   usage.query,
   verb({
@@ -50,15 +50,15 @@ export const query = singleCommand(
       }
       if (!body.truncated || !host.isRead()) return;
       const shown = `Only the first ${body.rows.length} rows are shown.`;
-      if (body.rows.length === limit) return host.err(shown); // as many as were asked for
+      if (body.rows.length === limit) return host.err(shown); // as many as requested
       const message = `${shown} For all rows, use --csv or --jsonl.`;
-      if (!forPeople) throw new AppError("limit_exceeded", message); // whoever reads the pipe would take them for all
+      if (!forPeople) throw new AppError("limit_exceeded", message); // readers of a pipe would take them for all rows
       host.err(message);
     },
   }),
 );
 
-/** The command has no other field than the SQL: what is wrong with it needs no name. */
+/** The command has no other field than the SQL, so errors don't name it. */
 function aboutSql(api: Api): Api {
   const told = (error: unknown): never => {
     if (!(error instanceof AppError)) throw error;

@@ -9,16 +9,16 @@ import { applyReset, hashForReset } from "../resources/sign-in/password.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError, withData } from "./host.ts";
 import { usage } from "./usage.ts";
 
-/** A server that runs looks twice a second for what it is asked. */
+/** A running server checks for requests twice a second. */
 const POLL_MS = 100;
 const WAIT_MS = 30_000;
 
 type Ended = Pick<ResetReply, "sessions" | "tokens" | "secondFactor">;
 
 /**
- * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes, also beside
- * a server that runs, which then does it. `args` are the words after the command; gives back the exit code. Prints the
- * new password where none came on standard input.
+ * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes.
+ * A running server does this itself. `args` are the words after the command. Returns the exit code.
+ * Prints a generated password if none was given on standard input.
  */
 export const resetPassword = (args: readonly string[], host: Host) =>
   carryOut(host, usage["reset-password"].line, async () => {

@@ -13,7 +13,7 @@ import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress } from "./progress.ts";
 import { usage } from "./usage.ts";
 
-/** `weir restore FILE --data DIR`: puts a backup in the place of a data directory on which no server runs. */
+/** `weir restore FILE --data DIR`: replaces a data directory that no server has open with a backup. */
 export const restore = (args: readonly string[], host: Host) =>
   carryOut(host, usage.restore.line, async () => {
     const { values: flags, positionals } = readArgs({

@@ -26,7 +26,7 @@ interface Filters {
   offset?: number;
 }
 
-/** A subcommand that lists runs, of actions or of automations: the filters of both, and those in `options`. */
+/** A subcommand that lists action runs or automation runs, with the filters of both and those in `options`. */
 export const runList = <const O extends Verb["options"], Run>(list: {
   options: O;
   columns: readonly Column<Run>[];

@@ -2,7 +2,7 @@ import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { printJson, printTable } from "./show.ts";
 import { usage } from "./usage.ts";
 
-/** `weir schema [NAME]`: prints the JSON Schema of what people write in files, or lists them; needs no server. */
+/** `weir schema [NAME]`: prints the JSON Schema of a configuration file, or lists all. Needs no server. */
 export const schema = (args: readonly string[], host: Host) =>
   carryOut(host, usage.schema.line, async () => {
     const { values: flags, positionals } = readArgs({

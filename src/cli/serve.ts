@@ -45,16 +45,16 @@ export async function serveUntilStopped(host: Host, parts: Parts, isOpened: bool
 export interface Running {
   app: App;
   origin: string;
-  /** Where the first owner is made; null once there is one. */
+  /** Where to create the first owner. Null once there is one. */
   setupUrl: string | null;
-  /** Lets running work finish for as long as the settings give it, then closes everything. */
+  /** Waits for running work up to the configured grace period, then closes everything. */
   stop(): Promise<void>;
 }
 
-/** Opens everything, takes up what was left, and listens; resolves once requests are answered. */
+/** Opens everything, recovers earlier work, and listens. Resolves once requests are answered. */
 export async function startServer(parts: Parts): Promise<Running> {
   const { config, log } = parts;
-  if (config.backupPassphraseFile !== null) readPassphrase(config.backupPassphraseFile); // else no backup is made, later
+  if (config.backupPassphraseFile !== null) readPassphrase(config.backupPassphraseFile); // otherwise, scheduled backups would fail later
   const opened = await openApp(parts);
   await warnOfWide(parts);
   const { app } = opened;
@@ -98,18 +98,18 @@ export async function startServer(parts: Parts): Promise<Running> {
   };
 }
 
-/** Where it really listens, whatever links start with. */
+/** Where it listens, whatever the base of links is. */
 const addressOf = (config: Config, port: number): string =>
   `${schemeOf(config)}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
-/** Tells an operator of entries of `WEIR_EGRESS_ALLOW` that are too wide. */
+/** Warns the operator about entries of `WEIR_EGRESS_ALLOW` that are too wide. */
 async function warnOfWide({ config, secrets, log }: Parts): Promise<void> {
   const own = ownServices(config, secrets);
   for (const wide of await wideEntries({ allow: config.egressAllow, own, self: () => null }))
     log.write("warn", wideText(wide));
 }
 
-/** Requests that are being answered get so long at the end, when there is no more work that they could wait for. */
+/** Time for open requests at the end, when there is no more work that they could wait for. */
 const ANSWER_MS = 3_000;
 const POLL_MS = 20;
 

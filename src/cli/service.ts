@@ -100,7 +100,7 @@ async function planOf(
     flags.data ?? (scope === "user" ? dataFolderHere(env) : env.WEIR_DATA || systemDataFolder(env)),
   );
   if (flags.data !== undefined || flags.host !== undefined || flags.port !== undefined)
-    await host.parts({ ...flags, data }); // refuses what the service could not start with
+    await host.parts({ ...flags, data }); // fails for settings that the service couldn't start with
   const uid = scope === "system" ? ownerOf(data, env) : null;
   const listen = (["host", "port"] as const).flatMap((name) => {
     const value = flags[name];
@@ -116,7 +116,7 @@ async function planOf(
   return { plan, data, uid };
 }
 
-/** Whom the data directory belongs to, else who called sudo: a server should not run as root. */
+/** The owner of the data directory, else the user who called sudo: a server shouldn't run as root. */
 function ownerOf(data: string, env: NonNullable<Host["env"]>): number | null {
   if (existsSync(data)) return statSync(data).uid;
   return /^\d+$/.test(env.SUDO_UID ?? "") ? Number(env.SUDO_UID) : null;
@@ -138,7 +138,7 @@ async function run(host: Host, command: readonly string[], before: string): Prom
   );
 }
 
-/** A command of the system and what it said; no shell reads it. */
+/** Runs a system command without a shell. Returns its output. */
 async function outcomeOf(
   { env = {} }: Host,
   [name = "", ...args]: readonly string[],

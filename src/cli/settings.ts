@@ -8,7 +8,7 @@ import type { Host } from "./host.ts";
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
-/** Settings from `flags`, then `env`, then `weir.toml` in the data directory; and a log to stderr. */
+/** Reads settings from `flags`, then `env`, then `weir.toml` in the data directory. Logs to stderr. */
 export function partsFrom(
   flags: Settings,
   env: Settings,

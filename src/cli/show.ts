@@ -3,28 +3,28 @@ import { isObject, type Json } from "../base/json.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
 
-/** A column of a table for people. */
+/** A column of a table. */
 export interface Column<T> {
   title: string;
   of(row: T): unknown;
-  /** A shorter form for a narrow terminal, tried before anything is left out. */
+  /** A shorter form for a narrow terminal, tried before columns are left out. */
   short?(row: T): unknown;
-  /** True where it is of no use unless it is whole, such as an id. */
+  /** True if it is useless when truncated, such as an ID. */
   isWhole?: boolean;
-  /** True for what tells the rows apart: the last to be cut. */
+  /** True if it identifies the rows. It is truncated last. */
   isName?: boolean;
-  /** A column that a narrow terminal does without, those with the lowest number first. */
+  /** A column that a narrow terminal omits, the lowest number first. */
   extra?: number;
 }
 
 const GAP = "  ";
 const LEAST_WIDTH = 6;
-/** Where nothing is cut, longer cells stand out of line: one of them must not fill up every row. */
+/** Without truncation, longer cells aren't aligned, so that one of them doesn't pad every row. */
 const MOST_PADDING = 120;
 
 /**
- * Prints rows below their titles, each on one line. On a terminal they fit its width, without some columns if need be;
- * `isWide` shows all of everything.
+ * Prints rows below their titles, each on one line.
+ * On a terminal they fit its width, without some columns if necessary. `isWide` prints everything.
  */
 export function printTable<T>(
   host: Host,
@@ -60,7 +60,7 @@ type Fitted = Pick<Column<never>, "isWhole" | "isName" | "extra"> & { cells: str
 const totalOf = (columns: readonly Fitted[]) =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));
 
-/** Leaves out extra columns, then takes from the widest of the others until all fit; from those with names at last. */
+/** Leaves out extra columns, then narrows the widest ones until all fit, those with names last. */
 function narrowed(found: readonly Fitted[], width: number): Fitted[] {
   let columns = found.map((column) => ({ ...column }));
   const extras = columns.filter(({ extra }) => extra !== undefined);
@@ -81,7 +81,7 @@ function narrowed(found: readonly Fitted[], width: number): Fitted[] {
 
 const padded = (text: string, width: number) => text + " ".repeat(Math.max(0, width - Bun.stringWidth(text)));
 
-/** At most `width` columns of the text; what was cut off shows as an ellipsis. */
+/** Truncates text to `width` columns, with an ellipsis. */
 function cut(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text;
   let short = "";
@@ -94,14 +94,14 @@ function cut(text: string, width: number): string {
   return `${short}…`;
 }
 
-/** A value as one line. */
+/** Formats a value on one line. */
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return "";
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   return plain(text.replace(/\s+/g, " ")).trim();
 }
 
-/** Prints the fields of a thing one below the other, without those that have no value. */
+/** Prints the fields of a resource one below the other, without empty ones. */
 export function printFields(host: Host, fields: Readonly<Record<string, unknown>>): void {
   const shown = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -113,7 +113,7 @@ export function printFields(host: Host, fields: Readonly<Record<string, unknown>
   }
 }
 
-/** Prints JSON as the server sent it. On a terminal, what it would obey is written as JSON writes such things. */
+/** Prints JSON as the server sent it. On a terminal, control characters are escaped. */
 export const printJson = (host: Host, text: string): void =>
   host.out(host.width === null ? text : escaped(text));
 
@@ -125,7 +125,7 @@ const escaped = (text: string) =>
     ).join(""),
   );
 
-/** Columns of a time: to the second, or on a narrow terminal how far away it is. */
+/** A column with a time: to the second, or relative to now on a narrow terminal. */
 export const timeColumn = <T>(title: string, of: (row: T) => unknown, extra?: number): Column<T> => ({
   title,
   of: (row) => instantText(of(row)),
@@ -139,7 +139,7 @@ const UNITS = [
   ["min", 60],
 ] as const;
 
-/** How far away a time is, such as `3 min ago` or `in 2 h`. */
+/** A time relative to now, such as `3 min ago` or `in 2 h`. */
 function distanceText(instant: unknown, now: Date): string {
   if (typeof instant !== "string") return "";
   const seconds = Math.round((now.getTime() - Date.parse(instant)) / 1_000);
@@ -149,7 +149,7 @@ function distanceText(instant: unknown, now: Date): string {
   return seconds < 0 ? `in ${text}` : `${text} ago`;
 }
 
-/** An instant without its milliseconds. */
+/** A time without milliseconds. */
 export const instantText = (instant: unknown): string =>
   typeof instant === "string" ? instant.replace(/\.\d+Z$/, "Z") : "";
 

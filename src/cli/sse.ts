@@ -4,12 +4,12 @@ import { readEvents, type SseEvent } from "../base/sse.ts";
 import type { Host } from "./host.ts";
 import type { Api } from "./verbs.ts";
 
-/** The server says something at least every 8 s; longer silence is a dead connection. */
+/** The server sends something at least every 8 s. Longer silence means a dead connection. */
 const SILENCE_MS = 30_000;
 
 /**
- * Opens a stream of the server, after the message `lastId`. Resolves once the server has begun it; the messages end when
- * the server ends them or `signal` aborts. Throws `upstream` or `timeout` (retryable) where the connection is lost.
+ * Opens a stream of the server after the message `lastId`. Resolves when the stream starts. The messages end when the
+ * server ends them or `signal` aborts. Throws `upstream` or `timeout` (retryable) if the connection is lost.
  */
 export async function openStream(
   api: Api,
@@ -50,10 +50,10 @@ async function* messagesOf(
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 3_000;
-/** So long a server may be away while someone follows a run. */
+/** How long a server can be unavailable while someone follows a run. */
 const PATIENCE_MS = 300_000;
 
-/** Waits for a server that is away: it may start again, and what it was asked for goes on then. */
+/** Waits for an unavailable server, which may be restarting. */
 export function openPatience(
   host: Host,
   { signal, isEndless = false }: { signal?: AbortSignal; isEndless?: boolean } = {},
@@ -61,12 +61,14 @@ export function openPatience(
   let waitMs = FIRST_WAIT_MS;
   let awaySince: number | null = null;
   return {
-    /** The server has answered. */
+    /** The server has responded. */
     reward(): void {
       waitMs = FIRST_WAIT_MS;
       awaySince = null;
     },
-    /** Sleeps a while before another try, longer each time; throws what no other try mends, and when it was too long. */
+    /**
+     * Sleeps before another attempt, longer each time. Throws errors that a retry can't fix, and when the time is over.
+     */
     async wait(error: unknown): Promise<void> {
       const isPassing = error instanceof AppError && error.retryable;
       awaySince ??= systemClock.monotonic();

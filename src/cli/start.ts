@@ -8,7 +8,7 @@ import { dataFolderHere } from "./data-folders.ts";
 import { overview } from "./help.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 
-/** `weir` without a command: the server of this place, in the browser. */
+/** `weir` without a command: runs a server on the local data directory, and opens it in the browser. */
 export function start(args: readonly string[], host: Host): Promise<number> {
   if (host.ask === null) {
     host.out(overview());
@@ -43,7 +43,7 @@ export function start(args: readonly string[], host: Host): Promise<number> {
   });
 }
 
-/** The URL of the server that has the data directory; null where none answers, as while a command has it. */
+/** URL of the server that has the data directory. Null if none responds, for example if a command has it. */
 async function runningAt(dataFolder: string): Promise<string | null> {
   const url = addressIn(dataFolder);
   if (url === null) return null;

@@ -8,9 +8,9 @@ import { printFields } from "./show.ts";
 import { usage } from "./usage.ts";
 import { queryText, singleCommand, verb } from "./verbs.ts";
 
-/** What a person should look at. */
+/** What needs attention. */
 interface Attention {
-  /** In the last day. */
+  /** In the last 24 hours. */
   failedRuns: number;
   pendingApprovals: number;
   brokenConnections: number;
@@ -21,7 +21,7 @@ interface Attention {
 const DAY_MS = 86_400_000;
 const MOST_LETTERS = 100;
 
-/** `weir status`: whether the server works, who one is there, and what needs someone's attention. */
+/** `weir status`: shows the server's health, the account, and what needs attention. */
 export const status = singleCommand(
   usage.status,
   verb({
@@ -69,13 +69,13 @@ export const status = singleCommand(
 
 interface Health {
   status: string;
-  /** Null for those who are no admins. */
+  /** Null unless the user is an admin. */
   checks: Json;
   /** For people. */
   text: string;
 }
 
-/** Throws where nobody answers, or something else than a Weir. */
+/** Throws if nothing responds, or something other than Weir. */
 async function healthOf(client: Client): Promise<Health> {
   const path = "/api/v1/health?deep=true";
   const answer = await client.reply("GET", path);

@@ -4,8 +4,8 @@ import { AppError } from "../base/errors.ts";
 const WAIT_MS = 2;
 
 /**
- * Standard output of this process. What is printed has left when a call is back, so that the process may end; once the
- * reader has gone (`weir runs list | head -1`) the rest is dropped. Throws `disk_full` where a file takes no more.
+ * Standard output of this process. Writes are complete when a call returns, so that the process can end.
+ * When the reader is gone (`weir runs list | head -1`), the rest is dropped. Throws `disk_full`.
  */
 export function openOutput() {
   let hasReader = true;
@@ -18,7 +18,7 @@ export function openOutput() {
       } catch (cause) {
         const code = cause instanceof Error && "code" in cause ? cause.code : null;
         if (code === "EPIPE") hasReader = false;
-        // A pipe that another program has made so is full: its reader gets time.
+        // A non-blocking pipe is full: gives its reader time.
         else if (code === "EAGAIN") Bun.sleepSync(WAIT_MS);
         else throw new AppError("disk_full", `Couldn't write the output (${code}).`, { cause });
       }
@@ -32,7 +32,7 @@ export function openOutput() {
   };
 }
 
-/** One line from the person at the terminal; what is hidden is not shown while they type. */
+/** Reads a line from the terminal, without echo if `isHidden`. */
 export async function askPerson(question: string, isHidden: boolean): Promise<string> {
   const { createInterface } = await import("node:readline");
   const { Writable } = await import("node:stream");

@@ -2,16 +2,16 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Config, ConfigError } from "../config.ts";
 
-/** What a server speaks TLS with. */
+/** TLS settings of a server. */
 export interface Tls {
-  /** PEM: the server's own certificate, then those between it and a known authority. */
+  /** PEM: the server's certificate, followed by intermediate ones. */
   cert: string;
   key: string;
-  /** ISO instant. */
+  /** ISO 8601. */
   validTo: string;
 }
 
-/** Of TLS 1.2 those with forward secrecy and AEAD, as all of TLS 1.3 are. */
+/** For TLS 1.2, ciphers with forward secrecy and AEAD, as all of TLS 1.3 have. */
 export const TLS_CIPHERS = [
   "ECDHE-ECDSA-AES128-GCM-SHA256",
   "ECDHE-RSA-AES128-GCM-SHA256",
@@ -21,7 +21,7 @@ export const TLS_CIPHERS = [
   "ECDHE-RSA-CHACHA20-POLY1305",
 ].join(":");
 
-/** The certificate and key that are set; null where none are. Throws `ConfigError` for a pair that can't be used. */
+/** The configured certificate and key. Null if none are. Throws `ConfigError` for a pair that can't be used. */
 export function readTls({ tlsCert, tlsKey }: Config): Tls | null {
   if (tlsCert === null || tlsKey === null) return null;
   const [cert, key] = [readPem("WEIR_TLS_CERT", tlsCert), readPem("WEIR_TLS_KEY", tlsKey)];

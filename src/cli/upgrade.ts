@@ -19,7 +19,7 @@ const OPTIONS = {
   json: { type: "boolean" },
 } as const;
 
-/** `weir upgrade --file NEW`: puts a signed release in the place of this program, and `--rollback` the one before back. */
+/** `weir upgrade --file NEW`: replaces this program with a signed release. `--rollback` restores the previous one. */
 export const upgrade = (args: readonly string[], host: Host) =>
   carryOut(host, usage.upgrade.line, async () => {
     const { values: flags } = readArgs({ args: [...args], options: OPTIONS });
@@ -40,7 +40,7 @@ export const upgrade = (args: readonly string[], host: Host) =>
     host.out("Restart running servers to use the new version.");
   });
 
-/** What became of the program. */
+/** Result of an upgrade. */
 interface Done {
   program: string;
   previous: string;
@@ -118,7 +118,7 @@ async function rollBack(program: string): Promise<Done> {
 
 const pathsOf = (program: string) => ({ program, previous: previousOf(program) });
 
-/** The file that this process runs from, whatever link led to it. */
+/** The file of this process, with links resolved. */
 function ownProgram([program, ...more]: readonly string[]): string {
   if (program !== undefined && more.length === 0) return realpathSync(program);
   throw new AppError("not_available", "Weir is running from source. Update the source instead.");
@@ -160,7 +160,7 @@ function refuseOlder(file: string, offered: string): void {
   );
 }
 
-/** Starts what is to be put in place, which by now is known to be signed. */
+/** Runs the new program, whose signature was verified before. */
 async function trial(file: string, path: string, release: SignedRelease): Promise<About> {
   const about = await aboutProgram(path, file);
   if (about.version === release.version) return about;
@@ -170,7 +170,7 @@ async function trial(file: string, path: string, release: SignedRelease): Promis
   );
 }
 
-/** What the disk says, as a sentence; the program is as it was. */
+/** Converts file system errors to a message that says the program is unchanged. */
 async function asSentence<T>(program: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -4,7 +4,7 @@ import { upkeepUsage } from "./usage-upkeep.ts";
 /** Usage text of a command. */
 export interface Usage {
   line: string;
-  /** What the command does: an imperative phrase in lower case, shown in the overview. */
+  /** What the command does: an imperative phrase in lowercase, shown in the overview. */
   gist: string;
   /** Usage line of each subcommand, by its name. */
   verbs?: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ const SHARED = {
   json: { type: "boolean" },
 } as const satisfies Options;
 
-/** Flags of a command that lists things by page. */
+/** Flags of a command with a paginated list. */
 export const LISTING = {
   limit: { type: "string" },
   offset: { type: "string" },
@@ -36,7 +36,7 @@ export interface CommandInput<O extends Options = typeof SHARED> {
 
 /** A subcommand. */
 export interface Verb {
-  /** Its positional arguments, such as `ACTION`; `[X]` is optional, `X...` can be repeated. */
+  /** Its positional arguments, such as `ACTION`. `[X]` is optional, `X...` can be repeated. */
   words: string;
   options: Options;
   run(input: CommandInput<Options>): Promise<void>;
@@ -52,7 +52,10 @@ export const verb = <const O extends Options = Record<never, never>>(described: 
   run: described.run as Verb["run"],
 });
 
-/** Builds the command `weir NOUN VERB …` from its subcommands; the name of one may be two words, such as `runs list`. */
+/**
+ * Builds the command `weir NOUN VERB …` from its subcommands.
+ * A subcommand's name can be two words, such as `runs list`.
+ */
 export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
   const usage = usageOf(noun);
   return (args: readonly string[], host: Host): Promise<number> => {
@@ -70,7 +73,7 @@ export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
 export const singleCommand = (usage: Usage, only: Verb) => (args: readonly string[], host: Host) =>
   carryOut(host, usage.line, () => runVerb(only, args, host, 0));
 
-/** Returns the subcommand that the words name, past flags and their values; null if they name none. */
+/** Returns the subcommand in the words, skipping flags and their values. Null if there is none. */
 function verbIn(args: readonly string[], verbs: Readonly<Record<string, Verb>>): string | null {
   const takesValue = (word: string) =>
     Object.values(verbs).some(({ options }) => options[word.slice(2)]?.type === "string");
@@ -102,7 +105,7 @@ function checkWords(taken: string, words: readonly string[]): void {
     throw new UsageError(unexpectedArgument(extra));
 }
 
-/** The same of subcommands that may have subcommands of their own. */
+/** The same for subcommands that can have subcommands of their own. */
 function missingVerb(noun: string, verbs: Readonly<Record<string, Verb>>, args: readonly string[]): string {
   const names = Object.keys(verbs).map((name) => name.split(" "));
   const [first = "", ...rest] = args;
@@ -116,7 +119,7 @@ function missingVerb(noun: string, verbs: Readonly<Record<string, Verb>>, args: 
   return missingSubcommand(noun, [...new Set(names.map(([name = ""]) => name))], args);
 }
 
-/** Says that `args` begin with a word that is no subcommand, or with none. */
+/** Reports that `args` start with an unknown subcommand, or with none. */
 export function missingSubcommand(
   command: string,
   verbs: readonly string[],
@@ -136,14 +139,14 @@ export const listed = (names: readonly string[]) =>
 export interface TextReply<T> {
   body: T;
   text: string;
-  /** The response's `ETag`; null if it has none. */
+  /** The response's `ETag`. Null if it has none. */
   tag: string | null;
 }
 
-/** Sends requests to a server as the user who is signed in to it. */
+/** Sends requests to a server as the signed-in user. */
 export interface Api {
   server: string;
-  /** Sends values unchecked: the server reports what is wrong with them. */
+  /** Sends values unvalidated: the server reports what is wrong with them. */
   call<K extends Call>(address: K, input: Typed<K> & Conditions): Promise<TextReply<Reply<K>>>;
   get<T>(path: string, query?: Query): Promise<TextReply<T>>;
   send<T>(method: string, path: string, body?: unknown): Promise<TextReply<T>>;
@@ -151,15 +154,15 @@ export interface Api {
 }
 
 interface Conditions {
-  /** Turns the timeout off. */
+  /** Disables the timeout. */
   isLong?: boolean;
-  /** `ETag` of the state that the call changes; if it has another by now, the server refuses. */
+  /** `ETag` of the state that the call changes. If it differs by now, the server rejects the call. */
   ifMatch?: string | null;
 }
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** Input of a call whose names are checked and whose values aren't. */
+/** Input of a call with checked names and unchecked values. */
 type Typed<K extends Call> = {
   [Part in keyof CallInput<K>]: { [Name in keyof CallInput<K>[Part]]?: unknown };
 };
@@ -198,7 +201,7 @@ async function tagged<T>(reply: Promise<{ body: T; text: string; headers: Header
   return { body, text, tag: headers.get("etag") };
 }
 
-/** Returns `?…` with the defined values; lists become repeated parameters. */
+/** Returns `?…` with the defined values. Lists become repeated parameters. */
 export function queryText(query: Query): string {
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -2,7 +2,7 @@ import { accountAt, accountLine, signedIn, whileSignedIn } from "./account.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
-/** `weir whoami`: who the server takes this terminal for. */
+/** `weir whoami`: shows the account that this terminal uses. */
 export const whoami = (args: readonly string[], host: Host) =>
   carryOut(host, usage.whoami.line, async () => {
     const { values: flags } = readArgs({

@@ -1,10 +1,10 @@
-/** Descriptions of flags are this far in at least; less is text of its own. */
+/** Minimum indentation of flag descriptions. Text with less is a paragraph of its own. */
 const DESCRIPTION_INDENT = 8;
 
 /** A flag, up to its description. */
 const FLAG = /^ +-\S.*?\S {2,}(?=\S)/;
 
-/** Fits the text of a command's help to `width` columns: paragraphs and descriptions of flags are filled anew. */
+/** Wraps a command's help to `width` columns: paragraphs and flag descriptions are refilled. */
 export function wrapped(text: string, width: number): string {
   const lines = text.split("\n");
   if (lines.every((line) => line.length <= width)) return text;
@@ -19,14 +19,14 @@ export function wrapped(text: string, width: number): string {
 
 const indentOf = (line: string): number => line.length - line.trimStart().length;
 
-/** Whether a line is the rest of a paragraph or of a flag's description. */
+/** Returns whether a line continues a paragraph or a flag's description. */
 function continues(last: string, line: string): boolean {
   if (last.trim() === "" || line.trim() === "" || line.startsWith("#")) return false;
   if (/^ +-/.test(last) && !FLAG.test(last)) return false; // a long flag, above its description
   return indentOf(line) >= DESCRIPTION_INDENT || (indentOf(line) === 0 && indentOf(last) === 0);
 }
 
-/** A block as lines; those after the first begin below the flag's description, or a little further in. */
+/** Wraps a block. Later lines start below the flag's description, or a little further in. */
 function filled(block: string, width: number): string[] {
   if (block.length <= width) return [block];
   const description = FLAG.exec(block)?.[0].length;

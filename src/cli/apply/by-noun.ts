@@ -14,41 +14,41 @@ export const PATHS: Readonly<Record<Noun, string>> = {
   webhook: "/api/v1/webhooks",
 };
 
-/** What making or changing a thing has led to. */
+/** Result of creating or changing a resource. */
 export interface Done {
   id: string;
-  /** Of a webhook, where the server made one: shown this once. */
+  /** A signing secret that the server generated. It is shown only once. */
   secret: string | null;
-  /** What has to wait until all that is made of the thing is there. */
+  /** A request that must wait until everything created from the resource exists. */
   atEnd?: () => Promise<unknown>;
 }
 
-/** What all nouns use of the public API and of the things that are there. */
+/** What all nouns use of the public API and of the existing resources. */
 export interface Sender {
   send(method: string, path: string, body?: Json): Promise<JsonObject>;
-  /** Makes the thing; its id is known from then on. */
+  /** Creates the resource, and records its ID. */
   post(path: string, body: JsonObject): Promise<{ id: string; reply: JsonObject }>;
-  /** A value of a file as the API takes it, with ids in place of references. */
+  /** Converts a value of a file to the API's form, with IDs instead of references. */
   raw(value: Json | undefined): Json;
-  /** These fields only, as `raw` has them. */
+  /** Returns only these fields, converted by `raw`. */
   pick(body: JsonObject, names: readonly string[]): JsonObject;
   idOf(noun: Noun, key: string): string;
 }
 
-/** What a file has and what is there, of one thing. */
+/** What a file and the server have of one resource. */
 interface Change {
   id: string;
   path: string;
   before: JsonObject;
   body: JsonObject;
   differs(name: string): boolean;
-  /** Of these fields those that differ. */
+  /** Returns those of these fields that differ. */
   changed(names: readonly string[]): JsonObject;
 }
 
 interface Requests {
   create(api: Sender, key: string, body: JsonObject): Promise<Done>;
-  /** Gives back the id, which is another for a new version of a template. */
+  /** Returns the ID, which differs for a new version of a template. */
   change(api: Sender, change: Change): Promise<string>;
 }
 
@@ -60,7 +60,7 @@ const template: Requests = {
     if (status !== "draft") await send("POST", `${PATHS.template}/${id}/publish`);
     if (status !== "deprecated") return { id, secret: null };
     const atEnd = () => send("POST", `${PATHS.template}/${id}/deprecate`);
-    return { id, secret: null, atEnd }; // nothing new is made of a deprecated one
+    return { id, secret: null, atEnd }; // nothing can be created from a deprecated one
   },
   async change({ send }, { id, path, before, changed }) {
     const names = ["displayName", "description", "iconUrl", "definition", "inputDefaults", "inputJsonSchema"];
@@ -103,7 +103,7 @@ const connection: Requests = {
   },
 };
 
-/** On or off, and the default or not. */
+/** Enables or disables it, and makes it the default or not. */
 async function turnConnection(
   { send }: Sender,
   path: string,
@@ -141,7 +141,7 @@ const agent: Requests = {
     const markdown = raw(body.markdown);
     const { id, reply } = await post(PATHS.agent, { markdown });
     if (reply.slug === key) return { id, secret: null };
-    // the text names no slug, and its name gives another: the slug is given once, and stays
+    // the text names no slug, and its name gives another one: the slug is set once, and then stays
     await send("PATCH", `${PATHS.agent}/${id}`, { markdown: withSlug(String(markdown), key) });
     await send("PATCH", `${PATHS.agent}/${id}`, { markdown });
     return { id, secret: null };
@@ -197,7 +197,7 @@ const automation: Requests = {
   },
 };
 
-/** An automation's config, with its secret where one is given: what it signs with, or what its sender sends along. */
+/** An automation's config with its secret, if given: the signing secret, or what its sender sends along. */
 function configOf({ raw }: Sender, body: JsonObject): JsonObject {
   const given = raw(body.config);
   const config = isObject(given) ? given : {};
@@ -208,7 +208,7 @@ function configOf({ raw }: Sender, body: JsonObject): JsonObject {
   return { ...config, auth: { ...config.auth, [field]: secret } };
 }
 
-/** A noun that the API takes as files have it. */
+/** A noun with the same fields in files and in the API. */
 const asItIs = (noun: Noun, fields: readonly string[]): Requests => ({
   async create({ post, pick }, key, body) {
     const { id } = await post(PATHS[noun], { slug: key, ...pick(body, fields) });
@@ -223,7 +223,7 @@ const asItIs = (noun: Noun, fields: readonly string[]): Requests => ({
 const webhook: Requests = {
   async create({ post, send, pick }, key, body) {
     const given: JsonObject = typeof body.secret === "string" ? pick(body, ["secret"]) : {};
-    const url = key.replace(/ \(\d+\)$/, ""); // the second of one URL
+    const url = key.replace(/ \(\d+\)$/, ""); // suffix of webhooks with the same URL
     const { id, reply } = await post(PATHS.webhook, { url, ...pick(body, ["events"]), ...given });
     if (body.disabled === true) await send("PATCH", `${PATHS.webhook}/${id}`, { status: "disabled" });
     return { id, secret: "secret" in given ? null : String(reply.secret) };
@@ -236,7 +236,7 @@ const webhook: Requests = {
   },
 };
 
-/** How each noun is made and changed. */
+/** How resources of each noun are created and changed. */
 export const BY_NOUN: Readonly<Record<Noun, Requests>> = {
   template,
   connection,
@@ -249,7 +249,7 @@ export const BY_NOUN: Readonly<Record<Noun, Requests>> = {
   webhook,
 };
 
-/** What differs between `before` and `body`, of the thing at `path`. */
+/** Computes what differs between `before` and `body` for the resource at `path`. */
 export function changeOf(
   { pick }: Sender,
   { id, path, before, body }: Pick<Change, "id" | "path" | "before" | "body">,
@@ -268,11 +268,11 @@ const connectionOf = ({ idOf }: Sender, { connection }: JsonObject) =>
 const statusOf = ({ disabled, draft }: JsonObject) =>
   disabled === true ? "disabled" : draft === true ? "draft" : "active";
 
-/** A patch that leaves nothing of `before` but what is in `after`. */
+/** Returns a patch that replaces `before` completely by `after`. */
 const replacing = (before: Json, after: Json): JsonObject => ({
   ...Object.fromEntries(Object.keys(isObject(before) ? before : {}).map((key) => [key, null])),
   ...(isObject(after) ? after : {}),
 });
 
-/** A spec's text with its slug in the front matter. */
+/** Adds the slug to the front matter of a spec. */
 const withSlug = (markdown: string, slug: string): string => markdown.replace("\n", `\nslug: ${slug}\n`);

@@ -6,14 +6,16 @@ import { openRequests } from "./requests.ts";
 import type { State } from "./state.ts";
 import { shownKey } from "./text.ts";
 
-/** Signing secrets that the server has made, by the automation's slug or the webhook's URL; each is shown only once. */
+/**
+ * Signing secrets that the server generated, by the automation's slug or the webhook's URL. Each is shown only once.
+ */
 export type Secrets = Record<string, string>;
 
 interface Done {
   secrets: Secrets;
-  /** What the server warned of, each once and with the name of what it is about. */
+  /** Warnings of the server, each once and with the name of its resource. */
   warnings: string[];
-  /** The plan, with what was sent again and was the same among what is unchanged. */
+  /** The plan, with resources that were sent again but didn't change counted as unchanged. */
   plan: Plan;
 }
 
@@ -23,8 +25,8 @@ interface Undo {
 }
 
 /**
- * Does every step of a plan. Where one fails, those before it are taken back, the last first, and the error says so,
- * and what could not be taken back.
+ * Executes all steps of a plan. If one fails, undoes the previous steps in reverse order.
+ * The error reports that, and what couldn't be undone.
  */
 export async function carryOutPlan(
   api: Api,
@@ -112,21 +114,21 @@ export async function carryOutPlan(
   }
 }
 
-/** File and line of what the server refused; nothing for what no file has. */
+/** File and line of what the server rejected. Empty for steps without a file. */
 function placeIn({ wanted }: PlanStep, { details }: AppError): string {
   if (wanted === null) return "";
   const path = Array.isArray(details?.path) ? details.path.map(String) : [];
   return `${wanted.place(path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)))}: `;
 }
 
-/** URLs that differ only in their secrets are shown alike; no secret may take another's place. */
+/** URLs that differ only in their secrets look the same. They must not overwrite each other's secret. */
 function freeName(secrets: Secrets, name: string): string {
   let free = name;
   for (let count = 2; free in secrets; count++) free = `${name} (${count})`;
   return free;
 }
 
-/** The key of what a step is about, as it may be printed. */
+/** The key of a step's resource, without secrets. */
 export const labelOf = ({ wanted, there }: PlanStep): string =>
   wanted === null ? shownKey(there.noun, there.key) : wanted.shown;
 

@@ -2,18 +2,21 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Kind } from "./kinds.ts";
 import type { Path } from "./text.ts";
 
-/** What the fields of files may hold, by their schema. */
+/** Types of fields in files, by their schema. */
 export interface Types {
-  /** The value of a placeholder that is a whole value, as a number, boolean or text where the field takes nothing else. */
+  /**
+   * Converts the value of a placeholder that is a whole value to a number, boolean or text,
+   * if the field accepts only that.
+   */
   fitted(kind: Kind, thing: JsonObject, path: Path, value: Scalar): Promise<Scalar>;
 }
 
 type Scalar = string | number | boolean;
 
-/** Placeholders and templates may be wherever a number may; they say nothing of what the field takes. */
+/** Placeholders and templates are allowed for any number, so they don't reveal a field's type. */
 const STAND_INS = /\/(Placeholder|TemplateExpression)$/;
 
-/** The schema is drawn when the first placeholder asks for it. */
+/** The schema is built for the first placeholder. */
 export function openTypes(): Types {
   let drawn: Promise<JsonObject> | null = null;
   return {
@@ -45,7 +48,7 @@ function convert(value: Scalar, types: ReadonlySet<string>): Scalar {
   return value;
 }
 
-/** Adds the types that a value at `path` of `thing` may have. */
+/** Adds the possible types of a value at `path` of `thing`. */
 function collect(
   root: JsonObject,
   schema: Json | undefined,
@@ -73,7 +76,7 @@ function collect(
   collect(root, known ?? schema.additionalProperties, inner, rest, found);
 }
 
-/** False where a field of the value tells that it is of another variant, such as one of another provider. */
+/** False if a field of the value shows that it is another variant, such as one of another provider. */
 function mayBe(variant: Json, value: Json | undefined): boolean {
   if (!isObject(variant) || !isObject(variant.properties) || !isObject(value)) return true;
   return Object.entries(variant.properties).every(

@@ -5,20 +5,20 @@ type FieldType = "text" | "flag" | "number" | "object" | "list";
 
 interface Field {
   type: FieldType;
-  /** What an absent field is; a field without one must be given. */
+  /** Default of an omitted field. A field without one is required. */
   fallback?: Json;
-  /** It can't be changed once the thing is there. */
+  /** True if it can't be changed after creation. */
   isFixed?: boolean;
-  /** Names a thing of this sort by its slug. */
+  /** Noun whose slug the field contains. */
   names?: Noun;
 }
 
-/** One sort of thing that a file of configuration holds. */
+/** A kind of resource in configuration files. */
 export interface Kind {
   noun: Noun;
   /** Its section in a file. */
   section: string;
-  /** What tells its things apart. */
+  /** The field that identifies resources. */
   key: "slug" | "name" | "url";
   /** In the order in which an export writes them, after the key. */
   fields: Readonly<Record<string, Field>>;
@@ -32,7 +32,7 @@ const number: Field = { type: "number", fallback: null };
 const list: Field = { type: "list", fallback: [] };
 const fixed = { isFixed: true };
 
-/** In the order in which things are made: each needs only those before it. */
+/** In the order of creation: each depends only on those before it. */
 export const KINDS: readonly Kind[] = [
   {
     noun: "template",
@@ -150,10 +150,10 @@ export const KINDS: readonly Kind[] = [
 
 export const kindOf = (noun: Noun): Kind => KINDS.find((kind) => kind.noun === noun) as Kind;
 
-/** What the API never shows; an export has a placeholder there, and a plan can't compare it. */
+/** Fields that the API never shows. An export writes placeholders for them, and a plan can't compare them. */
 export const UNSEEN: ReadonlySet<string> = new Set(["credentials", "secret"]);
 
-/** Parts of an API's endpoint or tool that are as good as absent. */
+/** Default values of fields of an API's endpoint or tool. */
 const ITEM_FALLBACKS: JsonObject = {
   title: null,
   description: null,
@@ -203,7 +203,7 @@ const ITEM_FIELDS = {
 export const itemFields = (field: string): readonly string[] | null =>
   field === "endpoints" || field === "tools" ? ITEM_FIELDS[field] : null;
 
-/** Every field of a thing, those that are absent or null as their fallback. */
+/** All fields of a resource. Omitted and null ones have their default. */
 export function completed(kind: Kind, given: JsonObject): JsonObject {
   const isServer = kind.noun === "api" && given.type === "mcp";
   const body = isServer ? { ...given, transport: given.transport ?? "http" } : given;
@@ -215,7 +215,7 @@ export function completed(kind: Kind, given: JsonObject): JsonObject {
   );
 }
 
-/** Parameters without a default need not say so. */
+/** Omits null defaults of parameters. */
 const declared = (parameters: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(parameters).map(([name, one]) => {
@@ -227,7 +227,7 @@ const declared = (parameters: JsonObject): JsonObject =>
 
 const EMPTY_MAPS = ["parameters", "clickFilters"];
 
-/** Filters and panels without what is as good as absent. */
+/** Filters and panels without fields that have their default value. */
 const stripped = (item: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(item).filter(
@@ -256,7 +256,7 @@ function completedItems(field: string, value: Json): Json {
   );
 }
 
-/** A thing as an export writes it: without what is as good as absent. */
+/** A resource as an export writes it, without fields that have their default value. */
 export function shortened(kind: Kind, body: JsonObject): JsonObject {
   const isSame = (one: Json | undefined, other: Json | undefined) =>
     JSON.stringify(one) === JSON.stringify(other);

@@ -19,14 +19,14 @@ import {
   withVariables,
 } from "./text.ts";
 
-/** What differs at one path; secrets are masked. */
+/** A difference at one path. Secrets are masked. */
 interface Difference {
   field: string;
   from: Json;
   to: Json;
 }
 
-/** `send`: nothing differs that can be seen, and credentials or a secret are given again. */
+/** `send`: no visible difference, but credentials or a secret are sent again. */
 export type PlanStep =
   | { operation: "create"; wanted: Wanted; there: null; changes: Difference[] }
   | { operation: "change" | "send"; wanted: Wanted; there: There; changes: Difference[] }
@@ -39,14 +39,14 @@ export interface Plan {
   notes: string[];
 }
 
-/** What has to be done to bring a state to what files want; nothing of it may be done where there are faults. */
+/** Plans how to change a state to what files describe. With faults, nothing of it must be executed. */
 export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   const plan: Plan = { steps: [], unchanged: 0, faults: [...files.faults], notes: [] };
   const keys = new Set(files.wanted.map((one) => `${one.noun}:${thereFor(one, state)?.key ?? one.key}`));
   for (const { noun, key } of files.wanted) if (noun === "template") keys.add(`${noun}:${slugOfKey(key)}`);
   const kept = (noun: Noun, key: string) => keys.has(`${noun}:${noun === "template" ? slugOfKey(key) : key}`);
   const isGone = ({ noun, key }: There) =>
-    files.nouns.has(noun) && !kept(noun, key) && (noun !== "template" || key === slugOfKey(key)); // with all its versions
+    files.nouns.has(noun) && !kept(noun, key) && (noun !== "template" || key === slugOfKey(key)); // including all its versions
   const gone = isPruned ? state.things.filter(isGone) : [];
   const isThere = (noun: Noun, key: string) =>
     kept(noun, key) ||
@@ -68,7 +68,10 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   return plan;
 }
 
-/** What a server has of a thing. A webhook whose URL holds a secret that isn't given is found by the rest of the URL. */
+/**
+ * The server's version of a resource.
+ * A webhook whose URL contains a secret that isn't set is identified by the rest of the URL.
+ */
 function thereFor({ noun, key, unset, body }: Wanted, state: State): There | null {
   if (noun === "template" && body.version !== null) {
     const isIt = (one: There) => slugOfKey(one.key) === slugOfKey(key) && one.version === body.version;
@@ -102,7 +105,7 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
   plan.steps.push({ operation: "create", wanted, there: null, changes: [] });
 }
 
-/** A version that a file names by its number is edited only as a draft. */
+/** A version that a file names by number can be edited only as a draft. */
 function editFaults(wanted: Wanted, there: There, changes: readonly Difference[], state: State): string[] {
   const { status } = there.body;
   if (status === "draft" || changes.every(({ field }) => field === "status")) return [];
@@ -124,7 +127,7 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
     const [from, to] = [there.body[field] ?? null, filled.body[field] ?? null];
     if (canonicalJson(from) === canonicalJson(to)) continue;
     if (["template", "templateVersion", "version"].includes(field) && to === null) continue;
-    if (field === "default" && to === false) continue; // another takes it, or none
+    if (field === "default" && to === false) continue; // another one becomes the default, or none
     const found = differences(from, to, field, filled.given);
     changes.push(...found);
     for (const one of isFixed ? found : [])
@@ -147,14 +150,16 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
 const isStep = (from: Json, to: Json) =>
   (from === "draft" && to === "published") || (from === "published" && to === "deprecated");
 
-/** Credentials and secrets that a thing's fields hold. */
+/** Credentials and secrets in a resource's fields. */
 export function unseenIn(body: JsonObject): string[] {
   const names = isObject(body.credentials) ? Object.keys(body.credentials) : [];
   const secret = typeof body.secret === "string" ? ["secret"] : [];
   return [...names.map((name) => `credentials.${name}`), ...secret];
 }
 
-/** Secrets that aren't set stay as they are; an export has placeholders for them. Anything else that isn't set is a fault. */
+/**
+ * Secrets that aren't set are kept, since exports have placeholders for them. Anything else that isn't set is a fault.
+ */
 function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   if (wanted.unset.length === 0) return wanted;
   const { noun, shown: key } = wanted;
@@ -189,7 +194,7 @@ function differences(from: Json, to: Json, field: string, given: readonly Path[]
   }));
 }
 
-/** A value without secrets, and without what stands at a path that is `hidden`, whatever its type. */
+/** Masks secrets in a value, and everything at `hidden` paths, whatever its type. */
 function masked(value: Json, path: Path, hidden: ReadonlySet<string>): Json {
   if (Array.isArray(value)) return value.map((item, at) => masked(item, [...path, at], hidden));
   if (isObject(value))
@@ -200,7 +205,7 @@ function masked(value: Json, path: Path, hidden: ReadonlySet<string>): Json {
   return typeof value === "string" && isSecretText(value, path) ? MASK : value;
 }
 
-/** What a thing names by a reference. */
+/** Resources that a resource refers to. */
 function referencesOf({ noun, body }: Wanted): { noun: Noun; key: string }[] {
   const found: { noun: Noun; key: string }[] = [];
   for (const [field, { names }] of Object.entries(kindOf(noun).fields)) {
@@ -216,7 +221,10 @@ function referencesOf({ noun, body }: Wanted): { noun: Noun; key: string }[] {
   return found;
 }
 
-/** Each after what it names, as far as that goes: by sort, bundles after other templates, automations by their calls. */
+/**
+ * Sorts resources so that each follows those it refers to, as far as possible:
+ * by kind, bundles after other templates, automations by their calls.
+ */
 function inOrder(wanted: readonly Wanted[]): Wanted[] {
   const rank = ({ noun, body }: Wanted) =>
     2 * NOUNS.indexOf(noun) + (noun === "template" && body.templateType === "bundle" ? 1 : 0);

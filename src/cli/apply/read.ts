@@ -24,19 +24,19 @@ import {
 import { openValues, type Values } from "./values.ts";
 import { FORMAT } from "./write.ts";
 
-/** A thing as files want it. */
+/** A resource as described by files. */
 export interface Wanted {
   noun: Noun;
   key: string;
-  /** The key as it may be printed. */
+  /** The key without secrets. */
   shown: string;
-  /** All fields of its kind; values of placeholders are filled in, escaped. */
+  /** All fields of its kind, with placeholders replaced by escaped values. */
   body: JsonObject;
   /** File and line. */
   at: string;
-  /** File and line of what is at a path in it. */
+  /** File and line of a path in it. */
   place(path: Path): string;
-  /** Where values are that may not be shown. */
+  /** Paths of values that must not be shown. */
   given: Path[];
   unset: Unset[];
 }
@@ -47,19 +47,19 @@ interface Unset {
   path: Path;
   /** File and line. */
   at: string;
-  /** That it isn't set, as a sentence. */
+  /** Sentence that says it isn't set. */
   lack: string;
 }
 
 export interface Files {
   wanted: Wanted[];
-  /** The sorts that have a section, also an empty one. */
+  /** Nouns with a section, even an empty one. */
   nouns: Set<Noun>;
   /** Each with its file and line. */
   faults: string[];
 }
 
-/** Reads what files want. Throws `ConfigError` for a file that can't be read at all. */
+/** Reads configuration files. Throws `ConfigError` for a file that can't be read at all. */
 export async function readFiles(host: Host, paths: readonly string[]): Promise<Files> {
   const files: Files = { wanted: [], nouns: new Set(), faults: [] };
   const sources = await readSources(host, paths, files.faults);
@@ -174,7 +174,7 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
   };
 }
 
-/** A key as it may be printed: of a webhook's URL, nothing after its origin that the environment gave. */
+/** A key without secrets: for a webhook's URL, nothing after its origin that came from the environment. */
 function labelOf({ noun }: Kind, text: string, key: string, values: Values): string {
   if (noun !== "webhook") return shownKey(noun, key);
   const shown = shownKey(
@@ -188,7 +188,7 @@ function labelOf({ noun }: Kind, text: string, key: string, values: Values): str
   return URL.canParse(shown) || origin === undefined ? shown : `${origin}/${MASK}`;
 }
 
-/** A thing with the values of its placeholders and of its `@FILE`s. */
+/** Replaces placeholders and `@FILE`s of a resource by their values. */
 async function fill(kind: Kind, thing: JsonObject, { source, values, types, place, tell }: Reading) {
   const hidden: Path[] = [];
   const unset: Unset[] = [];
@@ -244,7 +244,7 @@ function put(root: JsonObject, path: Path, value: Json): void {
   (parent as Record<string | number, Json>)[path.at(-1) as string | number] = value;
 }
 
-/** What is in the file of `@FILE`, without the line break at its end. */
+/** Content of the file in `@FILE`, without the trailing line break. */
 function secretIn(source: Source, text: string, path: Path, tell: Reading["tell"]): string {
   try {
     return readFileSync(resolve(source.directory, text.slice(1)), "utf8").replace(/\r?\n$/, "");
@@ -257,7 +257,7 @@ function secretIn(source: Source, text: string, path: Path, tell: Reading["tell"
   }
 }
 
-/** An automation with a secret that stands in its config, where the API takes it, has it where it is kept out of plans. */
+/** Moves a secret in an automation's config, where the API accepts it, to the field that is kept out of plans. */
 function withSecretApart(kind: Kind, thing: JsonObject, tell: Reading["tell"]): JsonObject {
   const { config } = thing;
   if (kind.noun !== "automation" || !isObject(config) || !("secret" in config)) return thing;
@@ -269,7 +269,9 @@ function withSecretApart(kind: Kind, thing: JsonObject, tell: Reading["tell"]): 
 
 const aNoun = ({ noun }: Kind) => `${/^a/.test(noun) ? "An" : "A"} ${noun}`;
 
-/** What a webhook's sender proves itself with is a secret as others are: a plan could not compare it within the config. */
+/**
+ * Rejects a sender's token or password in the config, where a plan couldn't compare it: it belongs in the secret field.
+ */
 function tellProof(kind: Kind, body: JsonObject, tell: (path: Path, message: string) => void): void {
   const { auth } =
     kind.noun === "automation" && isObject(body.config ?? null) ? (body.config as JsonObject) : {};

@@ -10,8 +10,8 @@ import { decoded, type Noun, slugOfKey, versionKey } from "./text.ts";
 const VERSIONS = 100;
 
 /**
- * Makes, changes and deletes things of a file by the public API. Ids of what was made are known from then on. `warn`
- * hears what the server warns of in its replies.
+ * Creates, changes and deletes resources with the public API. IDs of created resources can be used from then on.
+ * `warn` gets the warnings in the server's responses.
  */
 export function openRequests(api: Api, things: readonly There[], warn: (message: string) => void) {
   const ids = new Map<string, string>();
@@ -36,7 +36,7 @@ export function openRequests(api: Api, things: readonly There[], warn: (message:
     return reply;
   };
 
-  /** For one thing; `made` hears of its id as soon as there is one. */
+  /** For one resource. `made` gets its ID as soon as it exists. */
   const senderFor = (noun: Noun, key: string, made: (id: string) => void): Sender => ({
     send,
     async post(path, body) {
@@ -55,7 +55,7 @@ export function openRequests(api: Api, things: readonly There[], warn: (message:
     create: ({ noun, key, body }: Wanted, made: (id: string) => void): Promise<Done> =>
       BY_NOUN[noun].create(senderFor(noun, key, made), key, body),
 
-    /** Brings a thing from `before` to `body`; gives back its id, which is another for a new version of a template. */
+    /** Changes a resource from `before` to `body`. Returns its ID, which differs for a new version of a template. */
     change(noun: Noun, id: string, before: JsonObject, body: JsonObject): Promise<string> {
       const sender = senderFor(noun, id, () => undefined);
       return BY_NOUN[noun].change(
@@ -64,7 +64,7 @@ export function openRequests(api: Api, things: readonly There[], warn: (message:
       );
     },
 
-    /** When a thing was last changed. */
+    /** When a resource was last changed. */
     async changedAt(noun: Noun, id: string): Promise<Json> {
       return (await api.get<JsonObject>(`${PATHS[noun]}/${id}`)).body.updatedAt ?? null;
     },
@@ -84,7 +84,7 @@ export function openRequests(api: Api, things: readonly There[], warn: (message:
       }
     },
 
-    /** Takes back a version of a template that a change has made. */
+    /** Deletes a version of a template that a change created. */
     async dropVersion(id: string, status: Json): Promise<void> {
       const path = `${PATHS.template}/${id}`;
       if (status === "draft") await send("DELETE", path);

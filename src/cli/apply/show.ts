@@ -8,7 +8,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 
 const MAX_FAULTS = 50;
 
-/** Throws `invalid` with every fault on a line of its own. */
+/** Throws `invalid` with each fault on its own line. */
 export function refuseFaults({ faults }: Plan): void {
   if (faults.length === 0) return;
   const shown = faults.slice(0, MAX_FAULTS).map((fault) => plain(fault));
@@ -17,10 +17,10 @@ export function refuseFaults({ faults }: Plan): void {
 }
 
 const SIGNS = { create: "+", change: "~", send: "?", delete: "-" } as const;
-/** Of ANSI terminals: green, yellow, cyan, red. */
+/** ANSI codes for green, yellow, cyan and red. */
 const COLORS = { create: 32, change: 33, send: 36, delete: 31 } as const;
 
-/** Prints what a plan does, field by field, with colors on a terminal that shows them. */
+/** Prints what a plan does, field by field, with colors if the terminal supports them. */
 export function showPlan(host: Host, { steps, notes, unchanged }: Plan, head = ""): void {
   const colored = (operation: PlanStep["operation"], text: string) =>
     host.hasColor ? `\x1b[${COLORS[operation]}m${text}\x1b[39m` : text;
@@ -43,7 +43,7 @@ export function showPlan(host: Host, { steps, notes, unchanged }: Plan, head = "
   host.out(`${head}${parts.join(", ")}.`);
 }
 
-/** Names of the server's side can't make lines of their own, which would look like steps of the plan. */
+/** Names from the server can't add lines, which would look like steps of the plan. */
 const inLine = (text: string) => plain(text).replaceAll("\n", " ");
 
 function changeText(

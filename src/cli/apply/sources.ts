@@ -9,20 +9,20 @@ import { isBeyondDoubles } from "../../base/json-numbers.ts";
 import type { Host } from "../host.ts";
 import type { Path } from "./text.ts";
 
-/** A few lines of YAML can unfold to more than memory holds. */
+/** A few lines of YAML can expand beyond the memory. */
 const MAX_ALIASES = 100;
-/** Directories within directories. */
+/** Maximum nesting of directories. */
 const MAX_DEPTH = 20;
 
-/** One document of a file. */
+/** A document of a file. */
 export interface Source {
   root: JsonObject;
-  /** The directory that paths in it are relative to. */
+  /** The directory for relative paths in it. */
   directory: string;
   /** False for a file that was found in a directory. */
   isNamed: boolean;
   file: string;
-  /** File and line of the key or value at a path, or of the nearest above it. */
+  /** File and line of the key or value at a path, or of its nearest parent. */
   at(path: Path): string;
 }
 
@@ -34,8 +34,8 @@ interface Text {
 }
 
 /**
- * Reads the documents of files, of directories with what is below them, and of standard input for `-`. What is wrong
- * with a document goes to `faults`. Throws `ConfigError` for what can't be read at all.
+ * Reads the documents of files, of directories including subdirectories, and of standard input for `-`.
+ * Errors in a document are added to `faults`. Throws `ConfigError` for what can't be read at all.
  */
 export async function readSources(host: Host, paths: readonly string[], faults: string[]): Promise<Source[]> {
   const sources: Source[] = [];
@@ -46,7 +46,7 @@ export async function readSources(host: Host, paths: readonly string[], faults: 
     const texts = path === "-" ? [{ ...input, text: await host.stdin() }] : textsAt(path);
     for (const one of texts) {
       const place = resolve(one.name);
-      // A file that is named too is read in its own turn, not in its directory's.
+      // A file that is also listed explicitly is read then, not with its directory.
       if (seen.has(place) || (!one.isNamed && named.has(place))) continue;
       seen.add(place);
       sources.push(...(await documentsIn(one, faults)));
@@ -74,7 +74,7 @@ function textsAt(path: string): Text[] {
   }
 }
 
-/** Files of configuration in a directory and below it, by name; not in hidden ones. */
+/** Configuration files in a directory and its subdirectories, except hidden ones, by name. */
 function filesBelow(directory: string, depth: number): string[] {
   if (depth > MAX_DEPTH) throw new ConfigError(`${directory} is nested more than ${MAX_DEPTH} levels deep.`);
   return readdirSync(directory)
@@ -103,7 +103,7 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
   return documents.flatMap((document): Source[] => {
     const [problem] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
     if (problem) {
-      // What follows the first problem is mostly its consequence.
+      // Later problems are mostly consequences of the first.
       const { line } = lineCounter.linePos(problem.pos[0]);
       faults.push(`${at(line)}: ${sentenceOf(problem, text.split("\n")[line - 1] ?? "")}`);
       return [];
@@ -116,7 +116,7 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     });
     const value = contentOf(document);
     if (value === undefined) faults.push(`${at(first)}: ${TOO_MANY_ALIASES}`);
-    if (value === undefined || value === null) return []; // comments alone want nothing
+    if (value === undefined || value === null) return []; // only comments
     if (!isObject(value)) {
       faults.push(`${at(first)}: A file must contain sections, such as connections: and actions:.`);
       return [];
@@ -126,7 +126,7 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
   });
 }
 
-/** What is wrong with the YAML, and what to do about the mistakes that people make most. */
+/** Returns the message for a YAML error, and how to fix the most common mistakes. */
 function sentenceOf({ code, message }: YAMLError, line: string): string {
   const bare = /[{,].*[\s:](\$\{[^{}"']*\})/.exec(line)?.[1];
   if (code === "UNEXPECTED_TOKEN" && bare !== undefined)
@@ -147,7 +147,7 @@ const LAYOUT: ReadonlySet<YAMLError["code"]> = new Set([
   "MULTILINE_IMPLICIT_KEY",
 ]);
 
-/** A number as the server takes it from JSON: one that no double holds is the text of its digits. */
+/** A number as the server reads it from JSON: one beyond doubles becomes text. */
 function keptNumber({ value, source = "" }: { value: number; source?: string }): number | string {
   if (/^0[xo]/.test(source)) return Number.isSafeInteger(value) ? value : String(BigInt(source));
   const digits = source.replace(/^[+]/, "").replace(/^(-?)0*(?=[.\d])/, "$1");
@@ -160,7 +160,7 @@ const noNumber = (source = ""): string =>
 
 const TOO_MANY_ALIASES = `The aliases unfold to too much. Use at most ${MAX_ALIASES}, none within its own anchor.`;
 
-/** What a document holds; undefined where its aliases have no end, or nearly none. */
+/** Content of a document. Undefined if its aliases expand too far. */
 function contentOf(document: Document): Json | undefined {
   try {
     return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null");
@@ -170,7 +170,7 @@ function contentOf(document: Document): Json | undefined {
   }
 }
 
-/** The line of the key or value at a path, or of what is nearest above it. */
+/** Line of the key or value at a path, or of its nearest parent. */
 function lineOf(document: Document, lines: LineCounter, path: Path): number | null {
   for (let length = path.length; length > 0; length--) {
     const parent = document.getIn(path.slice(0, length - 1), true) as { items?: unknown[] } | undefined;

@@ -6,38 +6,38 @@ import { completed, KINDS, kindOf } from "./kinds.ts";
 import { originOf, sortVersions } from "./template-versions.ts";
 import { encoded, type Noun, numbered, versionKey } from "./text.ts";
 
-/** One thing that a server has. */
+/** A resource on the server. */
 export interface There {
   noun: Noun;
   id: string;
-  /** Its slug; of an API its name, of a webhook its URL. */
+  /** Its slug. For an API its name, for a webhook its URL. */
   key: string;
-  /** All fields of its kind as a file has them, secrets included where the API shows them. */
+  /** All fields of its kind as in files, including secrets that the API shows. */
   body: JsonObject;
-  /** The API has credentials or a secret of it, which it does not show. */
+  /** True if the API has credentials or a secret that it doesn't show. */
   hasUnseen: boolean;
-  /** Names of the credentials that it may have, as far as they are known. */
+  /** Names of its possible credentials, as far as known. */
   credentials: readonly string[];
-  /** Of a template; null for all else. */
+  /** Only for a template, else null. */
   version: number | null;
-  /** Files name the version of the template. */
+  /** True if files refer to the template's version. */
   isNumbered: boolean;
-  /** Not for older versions of templates that nothing needs. */
+  /** False for older versions of templates that nothing needs. */
   isExported: boolean;
 }
 
 export interface State {
   things: readonly There[];
-  /** The sorts that the person at the terminal may not read. */
+  /** Nouns that the user isn't allowed to read. */
   unread: ReadonlySet<Noun>;
   find(noun: Noun, key: string): There | null;
-  /** Whether a connection of this provider works without this one of its credentials. */
+  /** Returns whether connections of this provider work without this credential. */
   isOptional(provider: string, credential: string): boolean;
 }
 
 const PAGE = 100;
 
-/** By id, how files refer to a thing. */
+/** How files refer to resources, by ID. */
 const referencesOf = (lists: Readonly<Record<string, JsonObject[]>>): ReadonlyMap<string, string> =>
   new Map(
     KINDS.flatMap(({ noun, section, key }) =>
@@ -45,7 +45,7 @@ const referencesOf = (lists: Readonly<Record<string, JsonObject[]>>): ReadonlyMa
     ),
   );
 
-/** All that the API has, by section, and all versions of templates, the built-in ones among them. */
+/** Everything in the API, by section, including all versions of templates and the built-in ones. */
 async function readLists(api: Api, webhooks: JsonObject[] | null) {
   const own = await all(api, "/api/v1/templates", "templates");
   const builtIn = await all(api, "/api/v1/templates", "templates", { built_in: true });
@@ -66,7 +66,7 @@ async function readLists(api: Api, webhooks: JsonObject[] | null) {
   return { versions: [...own, ...builtIn], kept, lists };
 }
 
-/** Collects things with their fields as files have them. */
+/** Collects resources, with their fields as in files. */
 function openThings(referenceOf: (id: string) => string | null) {
   const things: There[] = [];
   const add = (noun: Noun, row: JsonObject, body: JsonObject, more: Partial<There> = {}): void => {
@@ -94,7 +94,7 @@ function openThings(referenceOf: (id: string) => string | null) {
   return { things, add };
 }
 
-/** Reads all that an organization has of what files may hold. */
+/** Reads everything of an organization that files can describe. */
 export async function readState(api: Api): Promise<State> {
   const webhooks = await webhooksOf(api);
   const { versions, kept, lists } = await readLists(api, webhooks);
@@ -168,7 +168,7 @@ export async function readState(api: Api): Promise<State> {
   };
 }
 
-/** Several with one URL are in an order that does not depend on when they were made. Null where only admins may read them. */
+/** Webhooks with the same URL are sorted independently of their creation. Null if the user isn't an admin. */
 async function webhooksOf(api: Api): Promise<JsonObject[] | null> {
   const rows: JsonObject[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -215,7 +215,7 @@ async function credentialsSchemas(api: Api): Promise<Map<string, Json | undefine
   return new Map(body.providers.map(({ id, credentialsSchema }) => [String(id), credentialsSchema]));
 }
 
-/** Names that a JSON Schema of an object knows, or requires. */
+/** Names of the properties in a JSON Schema of an object, all or only required ones. */
 function namesIn(schema: Json | undefined, which: "properties" | "required"): string[] {
   const found = isObject(schema) ? schema[which] : null;
   return (Array.isArray(found) ? found.map(String) : Object.keys(isObject(found) ? found : {})).toSorted();

@@ -1,16 +1,19 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** The versions of an organization's templates, by what they are for. */
+/** Versions of an organization's templates, by purpose. */
 export interface Versions {
-  /** Of each slug the one that new resources are created from. */
+  /** The version of each slug that new resources are created from. */
   main: JsonObject[];
-  /** What an export has: these, drafts, those that resources were created from, and those that a bundle names by number. */
+  /**
+   * Versions to export: these, drafts, those that resources were created from,
+   * and those that bundles refer to by number.
+   */
   exported: ReadonlySet<JsonObject>;
-  /** Slugs whose versions are named by number: more than one counts. */
+  /** Slugs of which more than one version is exported or needed, so that files refer to them by number. */
   numbered: ReadonlySet<string>;
 }
 
-/** Chooses from all versions; `made` are the connections and actions. */
+/** Selects versions. `made` are the connections and actions. */
 export function sortVersions(
   versions: readonly JsonObject[],
   made: { connection: readonly JsonObject[]; action: readonly JsonObject[] },
@@ -30,7 +33,7 @@ export function sortVersions(
   return { main, exported: kept, numbered };
 }
 
-/** The version that a connection or action was created from, and whether files name it by its number. */
+/** The version that a connection or action was created from, and whether files refer to it by number. */
 export function originOf(
   { templateId }: JsonObject,
   type: "connection" | "action",
@@ -43,8 +46,8 @@ export function originOf(
 }
 
 /**
- * Of each slug the newest published version, else the newest deprecated one that something was created from, since
- * nothing can be created from a draft; else the draft, else the newest.
+ * Per slug, the newest published version. Else the newest deprecated one that something was created from,
+ * since nothing can be created from a draft. Else the draft, else the newest.
  */
 function mainVersions(versions: readonly JsonObject[], isUsed: (row: JsonObject) => boolean): JsonObject[] {
   const rank = (row: JsonObject) =>
@@ -62,7 +65,7 @@ function mainVersions(versions: readonly JsonObject[], isUsed: (row: JsonObject)
   return [...best.values()];
 }
 
-/** What a bundle's components name by slug and number. */
+/** The versions that a bundle's components refer to by slug and number. */
 function versionsNamedBy({ definition }: JsonObject): { slug: string; version: Json }[] {
   const components =
     isObject(definition) && Array.isArray(definition.components) ? definition.components : [];

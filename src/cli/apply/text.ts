@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
 import { ESCAPED, escaped, WITHIN } from "../../base/placeholder.ts";
 
-/** What a reference may name: `${connection:shop}` stands for that connection's id. */
+/** Nouns of references: `${connection:shop}` is replaced by that connection's ID. */
 export const NOUNS = [
   "template",
   "connection",
@@ -20,7 +20,7 @@ const HELD = /^\$\{([^{}]*)\}$/;
 export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const REFERENCE = new RegExp(`^(${NOUNS.join("|")}):(.+)$`);
 
-/** What a text stands for; null for one that stands for itself. */
+/** Parses a text that is a single placeholder. Null for literal text. */
 export function placeholderIn(
   text: string,
 ): { variable: string } | { noun: Noun; key: string } | { unknown: string } | null {
@@ -32,13 +32,13 @@ export function placeholderIn(
   return known && key !== undefined ? { noun: known, key } : { unknown: held };
 }
 
-/** The text that an escaped one stands for. */
+/** Unescapes a text. */
 export const unescaped = (text: string): string =>
   ESCAPED.test(text)
     ? text.slice(text.startsWith("$$") ? 1 : 0)
     : text.replace(WITHIN, (one, dollars) => (dollars.length > 1 ? one.slice(1) : one));
 
-/** Replaces the variables within a text; those without a value stay, and `missing` hears of them. */
+/** Replaces the variables in a text. Those without a value are left unchanged, and added to `missing`. */
 export function filledWithin(
   text: string,
   valueFor: (name: string) => string | undefined,
@@ -57,13 +57,13 @@ export function filledWithin(
   return isWhole ? escaped(literal) : text;
 }
 
-/** The variables within a text, replaced by what `change` makes of their names. */
+/** Replaces the variables in a text by the result of `change` for their names. */
 export const withVariables = (text: string, change: (name: string) => string): string =>
   text.replace(WITHIN, (one, dollars, name) => (dollars.length > 1 ? one : change(name)));
 
 export type Path = readonly (string | number)[];
 
-/** A copy of `value` with every text in it changed. */
+/** Returns a copy of `value` with every text changed. */
 export function mapTexts(value: Json, change: (text: string, path: Path) => Json, path: Path = []): Json {
   if (typeof value === "string") return change(value, path);
   if (Array.isArray(value)) return value.map((item, at) => mapTexts(item, change, [...path, at]));
@@ -73,11 +73,11 @@ export function mapTexts(value: Json, change: (text: string, path: Path) => Json
   );
 }
 
-/** As a file has it: ids of what is known are references, all else stands for itself. */
+/** Converts a value to its form in files: IDs of known resources become references, other text is escaped. */
 export const encoded = <T extends Json>(value: T, referenceOf: (id: string) => string | null): T =>
   mapTexts(value, (text) => referenceOf(text) ?? escaped(text)) as T;
 
-/** As the API takes it. */
+/** Converts a value to the API's form. */
 export const decoded = (value: Json, idOf: (noun: Noun, key: string) => string): Json =>
   mapTexts(value, (text) => {
     const found = placeholderIn(text);
@@ -92,30 +92,30 @@ export const valueAt = (value: Json | undefined, path: Path): Json | undefined =
     value,
   );
 
-/** Whether a text at this path looks like a secret; a template that fetches one is none. */
+/** Returns whether a text at this path looks like a secret. A template that reads a secret isn't one. */
 export function isSecretText(text: string, path: Path): boolean {
   const plain = text.replace(/\{\{[^{}]*\}\}/g, "").trim();
   if (plain === "" || (plain !== text.trim() && /^(Bearer|Basic|Token)$/i.test(plain))) return false;
   const key = String(path.findLast((step) => typeof step === "string") ?? "value");
-  if (text.endsWith(`/${MASK}`)) return true; // an address that the API masks the end of
-  const tried = text === MASK ? "any" : text; // what the API masks is one
+  if (text.endsWith(`/${MASK}`)) return true; // a URL whose end the API masks
+  const tried = text === MASK ? "any" : text; // what the API masks is a secret
   return JSON.stringify(maskSecrets({ [key]: tried })) !== JSON.stringify({ [key]: tried });
 }
 
-/** The key of one version of a template: `orders-api@2`. */
+/** Key of one version of a template: `orders-api@2`. */
 export const versionKey = (slug: string, version: Json): string => `${slug}@${version}`;
 
-/** A template's slug, whichever version a key names. */
+/** Slug of a template, without the version in a key. */
 export const slugOfKey = (key: string): string => key.replace(/@[^@]*$/, "");
 
-/** A key as it may be printed. */
+/** A key without secrets. */
 export const shownKey = (noun: Noun, key: string): string =>
   noun === "webhook" ? String(maskSecrets(key)) : key;
 
-/** Keys that stand first wherever they are, then the others by their names. */
+/** Keys that come first everywhere, before the others in alphabetical order. */
 const FIRST = ["key", "name", "kind", "type", "actionId", "connectionId"];
 
-/** A value with its keys in an order that does not depend on how it came about. */
+/** Sorts the keys of a value, independently of how it was created. */
 export function ordered(value: Json): Json {
   if (Array.isArray(value)) return value.map(ordered);
   if (!isObject(value)) return value;
@@ -124,7 +124,7 @@ export function ordered(value: Json): Json {
   return Object.fromEntries(keys.map((key) => [key, ordered(value[key] as Json)])) as JsonObject;
 }
 
-/** Several webhooks may have one URL: the second has the key `URL (2)`. */
+/** Several webhooks can have the same URL: the second has the key `URL (2)`. */
 export function numbered(key: string, isTaken: (key: string) => boolean): string {
   for (let n = 1; ; n++) {
     const one = n === 1 ? key : `${key} (${n})`;

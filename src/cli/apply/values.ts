@@ -2,25 +2,25 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { Source } from "./sources.ts";
 import { VARIABLE, withVariables } from "./text.ts";
 
-/** What `${NAME}` stands for. */
+/** Value of `${NAME}`. */
 interface Value {
   value: string | number | boolean;
-  /** It came from the environment, and is never shown. */
+  /** True if it came from the environment. Such values are never shown. */
   isHidden: boolean;
 }
 
-/** Values for the placeholders of files. */
+/** Values of placeholders in files. */
 export interface Values {
   of(name: string): Value | null;
-  /** Why a name has no value, as a sentence. */
+  /** Returns why a name has no value, as a sentence. */
   lack(name: string): string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The values of files that are named with `-f`, the last one first, then those of the environment. A file of values that
- * was found in a directory is for another environment, as far as anyone knows, and gives none.
+ * Values from files given with `-f`, the last one first, then from the environment.
+ * Files of values that were found in a directory are ignored, since they may be for another environment.
  */
 export function openValues(sources: readonly Source[], env: Environment, faults: string[]): Values {
   const given = new Map<string, Value>();

@@ -5,10 +5,10 @@ import { completed, KINDS, kindOf, shortened } from "./kinds.ts";
 import type { State, There } from "./state.ts";
 import { isSecretText, mapTexts, ordered, slugOfKey } from "./text.ts";
 
-/** The version of these files. */
+/** Version of the file format. */
 export const FORMAT = 1;
 
-/** The schema that editors check the files with, beside them: where a server is, files that move do not know. */
+/** JSON Schema for editors, next to the files, since files that are moved around don't know a server's URL. */
 export const SCHEMA_FILE = "weir.schema.json";
 
 const ABOUT = `# yaml-language-server: $schema=${SCHEMA_FILE}
@@ -16,7 +16,7 @@ const ABOUT = `# yaml-language-server: $schema=${SCHEMA_FILE}
 # Editors complete and check it with the schema: \`weir schema config > ${SCHEMA_FILE}\`.
 `;
 
-/** A state as files hold it: by section, without ids and secrets. */
+/** A state as in files: by section, without IDs and secrets. */
 export function sectionsOf(state: State): Record<string, JsonObject[]> {
   const taken = new Set<string>();
   return Object.fromEntries(
@@ -37,7 +37,7 @@ const byKey = (a: There, b: There): number =>
       ? -1
       : 1;
 
-/** Versions of templates are named where more than one counts. */
+/** Versions of templates are written only if there is more than one. */
 const UNNUMBERED: JsonObject = { version: null, templateVersion: null };
 
 function written(thing: There, taken: Set<string>): JsonObject {
@@ -69,7 +69,7 @@ function written(thing: There, taken: Set<string>): JsonObject {
   return { [kind.key]: keyOf(thing, hidden), ...Object.fromEntries(fields) };
 }
 
-/** A webhook's URL has placeholders for the secrets in it. */
+/** A webhook's URL has placeholders for its secrets. */
 function keyOf({ noun, key }: There, hidden: (words: readonly string[]) => string): string {
   if (noun === "template") return escaped(slugOfKey(key));
   if (noun !== "webhook") return escaped(key);
@@ -82,7 +82,7 @@ function keyOf({ noun, key }: There, hidden: (words: readonly string[]) => strin
 
 const hostOf = (url: string): string => URL.parse(url)?.hostname ?? "webhook";
 
-/** YAML of these sections. The same sections are the same text. */
+/** Writes these sections as YAML. The same sections always give the same text. */
 export async function yamlOf(sections: Readonly<Record<string, JsonObject[]>>): Promise<string> {
   const { stringify } = await import("yaml");
   const body = stringify(

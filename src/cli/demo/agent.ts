@@ -21,7 +21,7 @@ const QUESTION = "Which day had the highest revenue, and how much was it?";
 const POLL_MS = 200;
 const PATIENCE_MS = 120_000;
 
-/** An agent answers from the shop's data, where the operator has set up a language model; else it is said that none is. */
+/** An agent answers from the shop's data. Without a configured language model, the step says so. */
 export async function askAgent({ client, clock, model }: Show, scene: Scene): Promise<void> {
   scene.facts({ model });
   if (model === null) {

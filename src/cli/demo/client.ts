@@ -2,21 +2,21 @@ import { createHmac } from "node:crypto";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { type Answer, openClient } from "../client.ts";
 
-/** What an outside sender sends, and how it signs it. */
+/** A delivery of an external sender, and its signature. */
 export interface Delivery {
   url: string;
   secret: string;
   body: string;
-  /** Seconds since 1970, as the sender's clock has them. */
+  /** Seconds since 1970 by the sender's clock. */
   sentAt: number;
 }
 
-/** Speaks to Weir as its user does, with an access token, and as the shop does, with webhooks. */
+/** A client that acts as a user with an access token, and as the shop with webhooks. */
 export function openDemoClient(origin: string, token: string) {
   const client = openClient(origin, { token });
   return {
     ...client,
-    /** Sends a webhook: without a token, signed over the time and the body. */
+    /** Sends a webhook without a token, signed over the time and the body. */
     async deliver({ url, secret, body, sentAt }: Delivery): Promise<Answer & { signature: string }> {
       const signature = `sha256=${createHmac("sha256", secret).update(`${sentAt}.${body}`).digest("hex")}`;
       const headers = {

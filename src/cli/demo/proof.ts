@@ -12,7 +12,7 @@ import type { Ended } from "./webhook.ts";
 const query = (client: Client, sql: string) =>
   client.post<Static<typeof QueryResult>>("/api/v1/query", { sql });
 
-/** How many orders earlier loads brought. */
+/** Returns how many orders earlier loads added. */
 export async function ordersInLake(client: Client): Promise<number> {
   const { rows } = await query(
     client,
@@ -22,7 +22,7 @@ export async function ordersInLake(client: Client): Promise<number> {
   return Number((await query(client, "SELECT count(*) AS n FROM raw.shop__orders")).rows[0]?.n);
 }
 
-/** Shows rows of the lake, and holds them against what follows from the files. */
+/** Shows rows of the lake, and compares them with the expected values from the files. */
 export async function showResult({ client }: Show, scene: Scene, truth: Truth): Promise<void> {
   const sql = "SELECT * EXCLUDE (_dlt_id, _dlt_load_id) FROM marts.daily_revenue ORDER BY day DESC LIMIT 3";
   const { rows } = await query(client, sql);
@@ -48,7 +48,7 @@ export async function showResult({ client }: Show, scene: Scene, truth: Truth): 
   );
 }
 
-/** A request that is signed with another secret is refused, and leaves nothing behind. */
+/** Shows that a request signed with another secret is rejected without effects. */
 export async function forge(
   { client, receiver, clock }: Show,
   scene: Scene,
@@ -77,7 +77,7 @@ export async function forge(
   scene.tell("", "Nothing was stored, and nothing ran.");
 }
 
-/** Shows the board that the run left, with where it lies. */
+/** Shows the dashboard of the run, and its location. */
 export async function showBoard(show: Show, scene: Scene, { steps }: Ended): Promise<string> {
   const { client, origin } = show;
   const { artifactId, warnings = null } = steps.board?.result ?? {};
@@ -99,7 +99,7 @@ export async function showBoard(show: Show, scene: Scene, { steps }: Ended): Pro
   return artifactId;
 }
 
-/** Shows what the run asked a person, and how that ended. */
+/** Shows the approval that the run requested, and its outcome. */
 export async function showApproval(show: Show, scene: Scene, { approvalId, steps }: Ended): Promise<void> {
   const { client, origin } = show;
   expect(approvalId !== null, "The busy day opened no approval.");
@@ -119,7 +119,7 @@ export async function showApproval(show: Show, scene: Scene, { approvalId, steps
   );
 }
 
-/** Shows the events of one webhook, and that nobody has touched the trail. */
+/** Shows the events of one webhook, and that the audit log is intact. */
 export async function showAuditLog(
   { client }: Show,
   scene: Scene,

@@ -1,15 +1,15 @@
 import { type Json, parseJson } from "../../base/json.ts";
 
-/** A request as the receiver got it. */
+/** A request that the receiver got. */
 export interface Received {
   method: string;
   path: string;
-  /** The id that is the same on every try, so that a receiver can act once. */
+  /** An ID that is the same in every attempt, so that a receiver can act once. */
   idempotencyKey: string | null;
   body: Json;
 }
 
-/** The outside system of the demo: takes any request, remembers it, and says thank you. */
+/** The external system of the demo: accepts and records any request. */
 export function openReceiver() {
   const received: Received[] = [];
   const server = Bun.serve({
@@ -27,10 +27,10 @@ export function openReceiver() {
   });
   const address = `127.0.0.1:${server.port}`;
   return {
-    /** Host and port, as `WEIR_EGRESS_ALLOW` takes them. */
+    /** Host and port, as in `WEIR_EGRESS_ALLOW`. */
     address,
     origin: `http://${address}`,
-    /** What came since the last call. */
+    /** Returns requests since the last call. */
     take: (): Received[] => received.splice(0),
     close: () => server.stop(true),
   };

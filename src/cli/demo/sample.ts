@@ -1,7 +1,7 @@
 import orders from "../../resources/template-library/built-in/shop/orders.jsonl" with { type: "text" };
 import laterOrders from "./shop/orders-2.jsonl" with { type: "text" };
 
-/** One order of the sample shop, as its files have it. */
+/** An order in the sample shop's files. */
 interface Order {
   id: number;
   ordered_at: string;
@@ -11,10 +11,10 @@ interface Order {
   [more: string]: unknown;
 }
 
-/** What the lake should hold once the first files of the shop are in it, worked out without it. */
+/** Expected content of the lake after the first files of the shop, computed independently. */
 export interface Truth {
   orders: number;
-  /** Days that someone bought on. */
+  /** Number of days with orders. */
   days: number;
   newestDay: string;
   newestRevenue: number;
@@ -22,18 +22,18 @@ export interface Truth {
 
 const DAY_MS = 86_400_000;
 
-/** The name of the shop's file of orders with this number, from 1. */
+/** Name of the shop's order file with this number, starting with 1. */
 export const ordersName = (batch: number): string => (batch === 1 ? "orders.jsonl" : `orders-${batch}.jsonl`);
 
-/** The number of such a name; null for other files. */
+/** The number in such a name. Null for other files. */
 export function batchOf(name: string): number | null {
   const [, number] = /^orders(?:-(\d+))?\.jsonl$/.exec(name) ?? [name, null];
   return number === null ? null : Number(number ?? 1);
 }
 
 /**
- * The shop's file of orders with this number. The first holds its spring, each one after it a day more:
- * 34 new orders and 3 that were given back. Those past the second are made from the second.
+ * The shop's order file with this number. The first contains its spring, each later one another day:
+ * 34 new orders and 3 returns. Files after the second are derived from it.
  */
 export function ordersFile(batch: number): { name: string; text: string } {
   const name = ordersName(batch);
@@ -77,14 +77,14 @@ function batchOrders(batch: number): Order[] {
   ];
 }
 
-/** How many orders of a file are new, and how many were there before. */
+/** Number of new and existing orders in a file. */
 export function newsOf(batch: number): { inserted: number; updated: number } {
   const all = batchOrders(batch);
   const updated = batch === 1 ? 0 : all.filter((order) => order.status === "refunded").length;
   return { inserted: all.length - updated, updated };
 }
 
-/** What follows from the files up to this one: an order counts as its newest version has it. */
+/** Expected values after the files up to this one, with the newest version of each order. */
 export function truthOf(batch: number): Truth {
   const known = new Map<number, Order>();
   for (let number = 1; number <= batch; number++) {

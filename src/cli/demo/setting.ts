@@ -15,22 +15,22 @@ export interface Show {
   client: Client;
   receiver: Receiver;
   clock: Clock;
-  /** The language model that is configured; null for none. */
+  /** The configured language model. Null for none. */
   model: string | null;
   /** Where the server listens, for links. */
   origin: string;
 }
 
-/** The latest day is busy from this revenue on. */
+/** Revenue from which the latest day is busy. */
 export const BUSY_FROM = 2000;
 const WEBHOOK_PATH = "shop/exported";
 
 export interface Workspace {
   connectionId: string;
   automationId: string;
-  /** The newest file of orders that is there. */
+  /** Number of the newest order file. */
   batch: number;
-  /** True where an earlier demo made it. */
+  /** True if an earlier demo created it. */
   isKnown: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Webhook {
   secret: string;
 }
 
-/** The installed bundle, as an earlier demo left it or new: its connection with the sample files in it. */
+/** The bundle, installed by an earlier demo or now, with the sample files in its connection. */
 export async function openBundle({ client, receiver }: Show, scene: Scene): Promise<Workspace> {
   const { automations } = await client.get<Static<typeof AutomationPage>>(
     "/api/v1/automations?q=shop-exported",
@@ -98,7 +98,7 @@ async function installBundle(client: Client, receiver: Receiver): Promise<Made> 
   return { connectionId: idOf("connection"), automationId: idOf("automation"), version: bundleVersion };
 }
 
-/** What an earlier install made: the automation's first step names the connection. */
+/** What an earlier installation created. The automation's first step names the connection. */
 function madeBy({ id, config }: Static<typeof Automation>): Made {
   const [first] = stepsIn(config);
   expect(typeof first?.connectionId === "string", "The automation Shop exported wasn't created by the demo.");
@@ -117,7 +117,7 @@ const sizeOf = (bytes: number | null): string =>
       ? `${(bytes / 1000).toFixed(1)} kB`
       : `${Math.round(bytes / 1000)} kB`;
 
-/** The automation, with a secret and a receiver's address that are of this day. */
+/** Updates the automation with a new secret and the receiver's current address. */
 export async function openWebhook(
   { client, receiver }: Show,
   scene: Scene,
@@ -137,7 +137,7 @@ export async function openWebhook(
   return { automationId, url, secret };
 }
 
-/** The step, with its request going to the receiver of this day. */
+/** The step, with its request sent to the current receiver. */
 function sentTo(step: JsonObject, receiver: string): JsonObject {
   const { definition } = step;
   if (step.kind !== "http_request" || !isObject(definition)) return step;
@@ -145,7 +145,7 @@ function sentTo(step: JsonObject, receiver: string): JsonObject {
   return { ...step, definition: { ...definition, url: `${receiver}${pathname}` } };
 }
 
-/** A day of the shop: one more file beside the others. */
+/** Adds a day of the shop: one more file. */
 export async function addOrders(
   { client }: Show,
   scene: Scene,

@@ -6,19 +6,19 @@ import { addOrders, BUSY_FROM, openBundle, openWebhook, type Show, type Webhook 
 import { count, counted, expect } from "./stage.ts";
 import { type Ended, sendAndWait, showSteps } from "./webhook.ts";
 
-/** Where the show ended, for whoever wants to look around. */
+/** Links to the results, for people who want to look around. */
 export interface DemoResult {
   connectionId: string;
   automationId: string;
   webhookUrl: string;
-  /** Of the last webhook. */
+  /** Run of the last webhook. */
   automationRunId: string;
   correlationId: string;
-  /** Of the newest flashboard. */
+  /** The newest dashboard. */
   artifactId: string;
 }
 
-/** The main job before everybody's eyes. Throws `StepFailed` where something is not as it should be. */
+/** Plays the demo. Throws `StepFailed` if something isn't as expected. */
 export async function playShow(show: Show): Promise<DemoResult> {
   const { stage } = show;
   const before = await stage.act("bundle", "Install the quick-start bundle", (scene) =>
@@ -79,7 +79,7 @@ export async function playShow(show: Show): Promise<DemoResult> {
   };
 }
 
-/** One webhook from its sending to the request that the receiver got. */
+/** Follows one webhook from its sender to the request that the receiver gets. */
 async function webhook(
   show: Show,
   endpoint: Webhook,

@@ -3,19 +3,19 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Host } from "../host.ts";
 
-/** A part of the show that did not go as it should; it has been told already. */
+/** A step of the demo failed. It was reported already. */
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
 }
 
-/** What a part of the show tells while it goes on; printed together at its end. */
+/** Output of a step, printed together at its end. */
 export interface Scene {
-  /** A line under the title. */
+  /** A line below the title. */
   tell(label: string, text: string): void;
   table(rows: readonly JsonObject[]): void;
-  /** Facts of the step's JSON line. */
+  /** Fields of the step's JSON line. */
   facts(facts: JsonObject): void;
-  /** One line in place of the one before, while people wait; nothing where nobody watches. */
+  /** A status line that replaces the previous one, only if someone watches. */
   wait(text: string): void;
 }
 
@@ -26,12 +26,12 @@ const LABEL = 12;
 
 const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39] } as const;
 
-/** Ends the part of the show that it stands in, with this sentence. */
+/** Fails the current step with this sentence unless the condition holds. */
 export function expect(holds: boolean, sentence: string): asserts holds {
   if (!holds) throw new AppError("internal", sentence);
 }
 
-/** Prints the show as text for people, or as a line of JSON for each step. */
+/** Prints the demo as text for people, or as one line of JSON per step. */
 export function openStage(host: Host, options: { json: boolean; clock: Clock }) {
   const { json, clock } = options;
   const began = clock.monotonic();
@@ -55,13 +55,13 @@ export function openStage(host: Host, options: { json: boolean; clock: Clock }) 
   return {
     print,
     secondsSoFar: () => secondsSince(began),
-    /** A line with a label before it, aligned with all others. */
+    /** A line with an aligned label. */
     line: (label: string, text: string) => print(`    ${paint("dim", label.padEnd(LABEL))}${text}`),
-    /** A line of JSON that is no step of the show's. */
+    /** A line of JSON that isn't a step. */
     record(step: string, facts: JsonObject): void {
       if (json) host.out(JSON.stringify({ step, ok: true, ...facts }));
     },
-    /** One step of the show; throws `StepFailed` where `work` throws an `AppError`. */
+    /** A step of the demo. Throws `StepFailed` if `work` throws an `AppError`. */
     async act<T>(step: string, title: string, work: (scene: Scene) => Promise<T>): Promise<T> {
       const start = clock.monotonic();
       const lines: string[] = [];
@@ -102,7 +102,7 @@ export function openStage(host: Host, options: { json: boolean; clock: Clock }) 
   };
 }
 
-/** Columns aligned, numbers to the right; the first line is the head. */
+/** Aligns columns, numbers to the right. The first line is the header. */
 function tableOf(rows: readonly JsonObject[], style: (head: string) => string): string[] {
   const names = Object.keys(rows[0] ?? {});
   const isNumber = (name: string) => rows.every((row) => typeof row[name] === "number");

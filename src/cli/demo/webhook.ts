@@ -10,7 +10,7 @@ import { count, counted, expect, type Scene } from "./stage.ts";
 const POLL_MS = 100;
 const PATIENCE_MS = 60_000;
 
-/** One step of an automation run that is over. */
+/** A finished step of an automation run. */
 interface EndedStep {
   status: string;
   seconds: number | null;
@@ -18,13 +18,13 @@ interface EndedStep {
   error: string | null;
 }
 
-/** What a webhook led to. */
+/** Results of a webhook. */
 export interface Ended {
   automationRunId: string;
   correlationId: string;
   /** By key, in the automation's order. */
   steps: Record<string, EndedStep>;
-  /** The id of the approval that the run waited for; null where it waited for none. */
+  /** ID of the approval that the run waited for. Null if there was none. */
   approvalId: string | null;
 }
 
@@ -35,7 +35,7 @@ interface Desk {
   automationId: string;
 }
 
-/** Sends a webhook and gives back what it led to, telling people meanwhile which step is under way. */
+/** Sends a webhook and returns its results. Shows the running step in the meantime. */
 export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended> {
   const { client, scene } = desk;
   let isOpen = true;
@@ -61,7 +61,10 @@ export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended
   return { automationRunId, correlationId, steps: await stepsOf(client, automationRunId), approvalId };
 }
 
-/** Shows the step that is under way until the sender has its answer, and approves what waits for a person: its id. */
+/**
+ * Shows the running step until the sender has its response, and approves what waits for a person.
+ * Returns the approval's ID.
+ */
 async function watch(
   { client, clock, scene, automationId }: Desk,
   isOpen: () => boolean,
@@ -122,7 +125,7 @@ interface Loaded {
   updated: number;
 }
 
-/** Tells each step with its time and rows; gives back what the extract did to the orders. */
+/** Shows each step with its duration and rows. Returns what the extract did to the orders. */
 export function showSteps(scene: Scene, { steps }: Ended): Loaded {
   for (const [key, { status, seconds, result, error }] of Object.entries(steps)) {
     const time = seconds === null ? "" : `${seconds.toFixed(2)} s`;
@@ -154,7 +157,7 @@ const tablesOf = ({ tables }: JsonObject): TableCount[] =>
     updated: Number(table.updated),
   }));
 
-/** What a result says, in a few words. */
+/** Summarizes a result in a few words. */
 function noteOf(result: JsonObject): string {
   const tables = tablesOf(result);
   if (tables.length > 0) return tables.map(({ table, rows }) => `${table} ${count(rows)}`).join(", ");

@@ -11,17 +11,17 @@ export const EMAIL = "owner@kettle-and-leaf.example";
 const ORGANIZATION = "Kettle and Leaf";
 const TOKEN_DAYS = 1;
 
-/** What the demo needs to speak for the sample workspace's owner. */
+/** Access to the sample workspace as its owner. */
 export interface Owner {
-  /** An access token, good for a day. */
+  /** An access token, valid for a day. */
   token: string;
-  /** Null where the owner was there before: only the hash of the password is kept. */
+  /** Null if the owner existed before: only the password's hash is stored. */
   password: string | null;
 }
 
 /**
- * The owner of the sample workspace, made where there is none. Throws `ConfigError` for a data directory
- * that holds someone's own workspace, which the demo keeps out of.
+ * Returns the owner of the sample workspace, created if necessary.
+ * Throws `ConfigError` for a data directory with the user's own workspace, which the demo doesn't touch.
  */
 export async function takeOwner(app: App): Promise<Owner> {
   const correlationId = app.ids.uuid();

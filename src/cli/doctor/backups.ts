@@ -14,10 +14,10 @@ import type { ReadDb } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
-/** One that failed is tried again within so long. */
+/** Time within which a failed backup is retried. */
 const GRACE_MS = HOUR_MS;
 
-/** Whether scheduled backups come when they should; without a server none is expected. */
+/** Checks whether scheduled backups are up to date. Without a server, none is expected. */
 export async function checkBackups(
   db: ReadDb,
   settings: Pick<Parts, "config" | "secrets">,

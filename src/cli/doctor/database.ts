@@ -16,9 +16,9 @@ import type { ReadDb } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 const MINUTE_MS = 60 * 1000;
-/** Work that is due is begun within seconds, unless there is too much of it. */
+/** Due work starts within seconds, unless there is too much of it. */
 const MAX_WAIT_MS = 5 * MINUTE_MS;
-/** So many texts of each column are opened. */
+/** Maximum number of texts to decrypt per column. */
 const SEALED_LOOKED_AT = 200;
 const NAMED = 3;
 
@@ -33,7 +33,7 @@ export async function checkIntegrity(db: ReadDb): Promise<Finding> {
   );
 }
 
-/** `isCurrent`: its tables are those that this program knows. */
+/** `isCurrent`: the schema is the one that this program expects. */
 export async function checkSchema(db: ReadDb): Promise<Finding & { isCurrent: boolean }> {
   const applied = await migrationsOf(db);
   const known = migrations.map(({ name }) => name);
@@ -52,7 +52,7 @@ export async function checkSchema(db: ReadDb): Promise<Finding & { isCurrent: bo
   return { ...fine("schema", message), isCurrent: missing === 0 };
 }
 
-/** Whether the keys at hand open what is sealed. */
+/** Checks whether the available keys decrypt the stored secrets. */
 export async function checkKey(db: ReadDb, keys: readonly Uint8Array[], where: string): Promise<Finding> {
   const kept = new Map((await db.select().from(settings)).map(({ key, value }) => [key, value]));
   const [own, ...others] = keys;
@@ -93,13 +93,13 @@ async function openSome(db: ReadDb, box: SecretBox, { table, column, facts, labe
       box.open(row.text, label(row as unknown as Record<string, string>));
       found.opened++;
     } catch {
-      found.closed++; // the finding tells how many
+      found.closed++; // the finding reports the number
     }
   }
   return found;
 }
 
-/** Wall time and the newest event: a clock that was set back makes schedules and tokens go wrong. */
+/** Compares the wall clock with the newest event: a clock that was set back affects schedules and tokens. */
 export async function checkEvents(db: ReadDb, clock: Clock): Promise<Finding> {
   const [newest] = await db.select({ at: sql<string | null>`max(${events.timestamp})` }).from(events);
   const at = newest?.at ?? null;
@@ -112,7 +112,7 @@ export async function checkEvents(db: ReadDb, clock: Clock): Promise<Finding> {
   );
 }
 
-/** Whether work that is due waits too long; without a server it does no harm. */
+/** Checks whether due work waits too long. Without a server, that is harmless. */
 export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): Promise<Finding> {
   const limit = timestamp(clock, -MAX_WAIT_MS);
   const [runs] = await db
@@ -142,13 +142,13 @@ export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): P
   );
 }
 
-/** Whether the files that the database names lie in the lake. */
+/** Checks whether the files that the database names are in the lake. */
 export async function checkLake(db: ReadDb, lake: string): Promise<Finding> {
   const { path, bytes } = lakeFiles;
   const rows = await db.select({ path, bytes }).from(lakeFiles).where(isNull(lakeFiles.removedAt));
   const unseen: string[] = [];
   for (const row of rows) {
-    const there = await lstat(join(lake, row.path)).catch(() => null); // one that can't be seen is told
+    const there = await lstat(join(lake, row.path)).catch(() => null); // an unreadable file is reported
     if (there?.size !== row.bytes) unseen.push(row.path);
   }
   if (unseen.length === 0) return fine("lake", `All ${rows.length} lake files are present.`);

@@ -1,10 +1,10 @@
-/** What one look at an installation has found. */
+/** Result of one check of an installation. */
 export interface Finding {
-  /** What was looked at, such as `disk`. */
+  /** Name of the check, such as `disk`. */
   check: string;
   ok: boolean;
   message: string;
-  /** What to do; null where nothing is wrong. */
+  /** What to do. Null if nothing is wrong. */
   remedy: string | null;
 }
 
@@ -17,7 +17,7 @@ export const wrong = (check: string, message: string, remedy: string): Finding =
   remedy,
 });
 
-/** What `look` finds; what it throws is a finding too. */
+/** Returns the result of `look`. Errors it throws become findings too. */
 export async function looking(
   check: string,
   remedy: string,

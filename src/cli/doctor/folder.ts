@@ -6,14 +6,14 @@ import { sizeText } from "../../base/size.ts";
 import { HEAD_FILE } from "../../resources/events/head-file.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
-/** With less than this the next load, migration or backup may fail. */
+/** With less than this, the next load, migration or backup may fail. */
 const MIN_FREE_BYTES = 512 * 1024 * 1024;
-/** A WAL is cut back to 64 MiB; one of twice that stands in someone's way. */
+/** The WAL is truncated to 64 MiB. If it is twice as large, something prevents that. */
 const MAX_WAL_BYTES = 128 * 1024 * 1024;
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
-/** What nobody but the owner may enter or read. */
+/** What only the owner may access. */
 const PRIVATE = [
   "weir.db",
   "secret.key",
@@ -26,7 +26,7 @@ const PRIVATE = [
   "backups",
 ];
 
-/** Who may read and write the data directory; the key is looked at as well. */
+/** Checks who can read and write the data directory, including the key. */
 export function checkPermissions(folder: string): Finding {
   const open = PRIVATE.filter((name) => {
     const there = lstatSync(join(folder, name), { throwIfNoEntry: false });
@@ -78,7 +78,7 @@ export function checkWal(folder: string): Finding {
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** True where a server, or another command, has the data directory. */
+/** Returns whether a server or another command has the data directory. */
 export function isLocked(folder: string): boolean {
   const path = join(folder, "lock");
   if (!existsSync(path)) return false;

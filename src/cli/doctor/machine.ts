@@ -10,9 +10,9 @@ const JUMP_MS = 1_000;
 /** No release is older. */
 const LEAST_YEAR = 2025;
 const MOST_YEAR = 2100;
-/** A zone whose offset changes in the year. */
+/** A time zone with daylight saving time. */
 const ZONE = "Europe/Berlin";
-/** Where the machines of clouds ask for their own credentials. */
+/** Addresses where cloud machines get their own credentials. */
 const METADATA = ["169.254.169.254", "fd00:ec2::254"];
 
 export async function checkClock(clock: Clock): Promise<Finding> {
@@ -48,7 +48,10 @@ const WALL_NAMES: Readonly<Record<Wall["name"], string>> = {
   programs: "no other programs",
 };
 
-/** What stands around the processes that run SQL, draw charts and read files, and what doesn't, and why. */
+/**
+ * Checks the sandbox of the processes that run SQL, draw charts and read files:
+ * which layers are active, and why others aren't.
+ */
 export async function checkWalls(self: readonly string[]): Promise<Finding> {
   const child = Bun.spawn([...self, "__walls"], {
     env: {},
@@ -68,10 +71,10 @@ export async function checkWalls(self: readonly string[]): Promise<Finding> {
 }
 
 const DAY_MS = 86_400_000;
-/** Certificates that renew themselves do so a month before their end. */
+/** Certificates that renew automatically do so a month before they expire. */
 const SOON_DAYS = 14;
 
-/** Whether the certificate can be used, and for how much longer. */
+/** Checks whether the certificate is usable, and for how long. */
 export function checkTls(config: Config, clock: Clock): Finding {
   const validTo = readTls(config)?.validTo ?? "";
   const days = Math.floor((Date.parse(validTo) - clock.now().getTime()) / DAY_MS);
@@ -92,7 +95,7 @@ const offsetOf = (instant: string) =>
     new Date(instant),
   );
 
-/** Whether `WEIR_EGRESS_ALLOW` opens more than someone can have meant. */
+/** Checks whether `WEIR_EGRESS_ALLOW` is wider than probably intended. */
 export function checkEgress(allow: readonly string[]): Finding {
   const wide = allow.filter(isTooWide);
   if (wide.length > 0) {
@@ -117,7 +120,7 @@ function rangeOf(entry: string) {
       const range = parseCidr(text);
       if (range !== null) return range;
     } catch {
-      // a name with a port, which is no range
+      // a name with a port, not a range
     }
   }
   return null;

@@ -18,16 +18,16 @@ import { isPostgresUrl, type ReadDb, serverName } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 const QUESTIONS = 5;
-/** A write takes several journeys to the database, while all others wait for it. */
+/** A write takes several round trips to the database, while all others wait. */
 const MAX_JOURNEY_MS = 100;
-/** Certificates, signatures and schedules bear so much. */
+/** Certificates, signatures and schedules tolerate this difference. */
 const MAX_AHEAD_MS = 10_000;
 const BY_NTP = "Synchronize the clocks of both machines with NTP (timedatectl set-ntp true).";
 const NAMED = 3;
 
 type Settings = { config: Config; secrets: Secrets };
 
-/** Opens the database on a server for looks that change nothing. */
+/** Opens a database on a server for read-only checks. */
 export function openGlimpse({ config, secrets }: Settings): Glimpse {
   const settings = {
     url: config.databaseUrl ?? "",
@@ -62,7 +62,7 @@ export async function checkWrites({ tryWrite }: { tryWrite(): Promise<void> }): 
   return fine("writes", "The database is writable.");
 }
 
-/** Which processes are at work, and what they share. */
+/** Checks which processes are running, and what they share. */
 export function checkProcesses(all: readonly ProcessRow[], { config }: Settings): Finding[] {
   const names = all.map(({ host, pid, version }) => `${host} (process ${pid}, ${version})`).join(", ");
   const server = fine("server", all.length === 0 ? "No server is using the database." : `Running: ${names}.`);
@@ -101,7 +101,7 @@ export function checkProcesses(all: readonly ProcessRow[], { config }: Settings)
 
 const OWN = "Each process has its own rate limits, caches and log.";
 
-/** The bucket as the server uses it, and whether the files that the database names lie in it. */
+/** Checks the bucket as the server uses it, and whether the files that the database names are in it. */
 export async function checkBucket(db: ReadDb, settings: Settings): Promise<Finding[]> {
   const { config, secrets } = settings;
   const bucket = bucketSettings(config, secrets);
@@ -158,7 +158,7 @@ async function filesFinding(
   );
 }
 
-/** The clock that the rows of the database go by. */
+/** The clock that the database's rows are based on. */
 export async function databaseClock(db: ReadDb): Promise<Clock> {
   const { aheadMs } = await askTime(db, systemClock);
   return { ...systemClock, now: () => new Date(systemClock.now().getTime() + aheadMs) };

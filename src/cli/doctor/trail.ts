@@ -15,7 +15,7 @@ const REASONS = {
   rolled_back: "an older copy was restored",
 };
 
-/** Whether the audit logs are as this installation wrote them; without a key, whether their chains hold. */
+/** Checks whether the audit logs are as this installation wrote them. Without a key, checks only their hash chains. */
 export async function checkTrails(
   db: ReadDb,
   [own, ...former]: readonly Uint8Array[],
@@ -42,7 +42,7 @@ export async function checkTrails(
   return fine("audit", `The audit logs are valid: ${checked} events.`);
 }
 
-/** Whether the triggers that refuse to change events are there. */
+/** Checks whether the triggers that prevent changes to events exist. */
 export async function checkTriggers(db: ReadDb): Promise<Finding> {
   const missing = await missingTriggers(db);
   if (missing.length === 0) return fine("triggers", "The audit log is protected against changes by SQL.");

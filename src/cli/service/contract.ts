@@ -1,30 +1,30 @@
-/** What is to run, and for whom. */
+/** What to run, and as which user. */
 export interface ServiceRequest {
-  /** `user`: while this account is signed in; `system`: from the start of the machine. */
+  /** `user`: while this user is signed in. `system`: from the start of the machine. */
   scope: "user" | "system";
-  /** The program and its arguments; paths are absolute. */
+  /** The program and its arguments, with absolute paths. */
   command: readonly string[];
-  /** User ID that a system service runs as; null for the one of the system. */
+  /** User ID of a system service. Null for the system's own. */
   uid: number | null;
   home: string;
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How the system of a platform is told of the service. */
+/** How to install the service on a platform. */
 export interface ServicePlan {
-  /** What the definition is called, such as `systemd user unit`. */
+  /** Name of the definition, such as `systemd user unit`. */
   noun: string;
   file: string;
   text: string;
   encoding: "utf8" | "utf16le";
-  /** Commands that take the definition up and start the service, in order. */
+  /** Commands that load the definition and start the service, in order. */
   start: readonly (readonly string[])[];
-  /** Commands that stop the service and forget the definition, before its file goes. */
+  /** Commands that stop the service and unload the definition, before its file is deleted. */
   stop: readonly (readonly string[])[];
-  /** Commands after the file has gone. */
+  /** Commands after the file is deleted. */
   after: readonly (readonly string[])[];
   /** Succeeds while the service runs. */
   check: readonly string[];
-  /** What a person should know, as a sentence; null for nothing. */
+  /** A note for the user, as a sentence. Null for none. */
   note: string | null;
 }

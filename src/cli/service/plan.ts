@@ -10,7 +10,7 @@ const PLANS: Readonly<Record<string, (request: ServiceRequest) => ServicePlan>> 
   win32: taskPlan,
 };
 
-/** Throws `not_available` on other platforms, and `bad_request` for a path that no definition can hold. */
+/** Throws `not_available` on other platforms, and `bad_request` for a path that a definition can't contain. */
 export function planFor(platform: string, request: ServiceRequest): ServicePlan {
   const make = PLANS[platform];
   if (!make) throw new AppError("not_available", `weir service doesn't support ${platform}.`);

@@ -7,7 +7,7 @@ const NAME = "weir.service";
 const quoted = (word: string): string =>
   `"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%")}"`;
 
-/** An argument; systemd puts variables into these, and not into the path of the program. */
+/** An argument. Unlike in the program's path, systemd expands variables in arguments. */
 const argument = (word: string): string =>
   /^[\w./:=@-]+$/.test(word) ? word : quoted(word).replaceAll("$", "$$$$");
 

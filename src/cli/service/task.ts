@@ -3,11 +3,12 @@ import type { ServicePlan, ServiceRequest } from "./contract.ts";
 import { escaped } from "./xml.ts";
 
 const NAME = "Weir";
-/** The account of services with no rights beyond those of users. */
+/** The account for services without rights beyond those of users. */
 const LOCAL_SERVICE = "S-1-5-19";
 
 /**
- * A task of the Windows Task Scheduler: the service manager of Windows takes only programs that speak its protocol.
+ * A task of the Windows Task Scheduler.
+ * The service manager of Windows only accepts programs that implement its protocol.
  */
 export function taskPlan({ scope, command, home, env }: ServiceRequest): ServicePlan {
   const isUser = scope === "user";
@@ -69,6 +70,6 @@ export function taskPlan({ scope, command, home, env }: ServiceRequest): Service
   };
 }
 
-/** As programs for Windows take their command line apart: backslashes count only before a quotation mark. */
+/** Quoted as Windows programs parse their command line: backslashes count only before a quotation mark. */
 const quoted = (word: string): string =>
   /^[\w.:\\/=-]+$/.test(word) ? word : `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1")}"`;

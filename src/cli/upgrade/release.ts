@@ -3,17 +3,17 @@ import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { object, read } from "../../base/shape.ts";
 
-/** What a signature speaks of: it holds for one file, of one version, for one kind of machine. */
+/** What a signature covers: one file, of one version, for one platform. */
 export interface Release {
   version: string;
-  /** As in `linux-x64`. */
+  /** Such as `linux-x64`. */
   platform: string;
   bytes: number;
   /** Hex. */
   sha256: string;
 }
 
-/** The text of a signature file, which `scripts/sign.ts` writes: JSON. */
+/** Content of a signature file, which `scripts/sign.ts` writes: JSON. */
 const SignedRelease = object({
   version: Type.String({ maxLength: 100 }),
   platform: Type.String({ maxLength: 100 }),
@@ -24,11 +24,11 @@ const SignedRelease = object({
 });
 export type SignedRelease = Static<typeof SignedRelease>;
 
-/** The bytes that are signed: nothing of a release can be changed or put on another one. */
+/** The signed bytes: nothing about a release can be changed or reused for another. */
 export const signedText = ({ version, platform, bytes, sha256 }: Release): Uint8Array =>
   new TextEncoder().encode(`weir release\n${JSON.stringify([version, platform, bytes, sha256])}\n`);
 
-/** Throws `invalid_state` for a text that is none. */
+/** Throws `invalid_state` for invalid text. */
 export function readSignature(text: string, path: string): SignedRelease {
   const { value, faults } = read(SignedRelease, parsed(text), []);
   if (faults.length === 0) return value;
@@ -39,14 +39,14 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // which is no signature either
+    return null; // not a signature either
   }
 }
 
 export const isSignedBy = (release: SignedRelease, key: KeyObject): boolean =>
   verify(null, signedText(release), key, Buffer.from(release.signature, "base64"));
 
-/** Reads a public key: PEM, or the one line that a build carries (SPKI, base64). Throws `invalid_state`. */
+/** Reads a public key: PEM, or the single line that a build contains (SPKI, base64). Throws `invalid_state`. */
 export function readPublicKey(text: string, source: string): KeyObject {
   try {
     const key = text.includes("-----BEGIN PUBLIC KEY")
@@ -62,7 +62,7 @@ export function readPublicKey(text: string, source: string): KeyObject {
   );
 }
 
-/** A short name of a key, for people to compare. */
+/** A short fingerprint of a key, for people to compare. */
 export const keyIdOf = (key: KeyObject): string =>
   createHash("sha256")
     .update(key.export({ format: "der", type: "spki" }))

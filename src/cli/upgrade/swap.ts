@@ -19,10 +19,10 @@ import { basename, dirname, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** What an upgrade that was killed left beside the program goes with the next one, after so long. */
+/** Age after which the next upgrade deletes leftovers of one that was killed. */
 const LEFT_FOR_MS = 60 * 60 * 1000;
 
-/** Where the program of before is kept. */
+/** Path of the previous program. */
 export const previousOf = (program: string): string => `${program}.previous`;
 
 const asideOf = (program: string, what: string) => `${program}.${what}-${process.pid}`;
@@ -34,8 +34,8 @@ export interface Staged {
 }
 
 /**
- * Copies `file` beside the program, in its mode and for its owner, and hashes just those bytes: whatever becomes of
- * `file` meanwhile, what was checked is what is put in place.
+ * Copies `file` next to the program, with its mode and owner, and hashes the copied bytes:
+ * exactly what was verified is installed, even if `file` changes in the meantime.
  */
 export function stage(
   file: string,
@@ -73,7 +73,7 @@ export function stage(
   return { path, bytes, sha256: hash.digest("hex") };
 }
 
-/** SHA-256 of a file, hex. */
+/** SHA-256 of a file, in hex. */
 export function hashOf(path: string): string {
   const hash = createHash("sha256");
   const file = openSync(path, "r");
@@ -93,8 +93,8 @@ function* chunksOf(file: number): Generator<Uint8Array> {
 }
 
 /**
- * Puts `staged` in the program's place and keeps what was there. At every instant there is a whole program at that
- * path; only Windows, where one that runs can't be written over, has none between two renames.
+ * Replaces the program with `staged`, and keeps the old one. There is a complete program at that path at any time,
+ * except on Windows, where a running program can't be overwritten: there it is missing between two renames.
  */
 export function swap(staged: string, program: string): void {
   if (process.platform === "win32") {
@@ -108,12 +108,12 @@ export function swap(staged: string, program: string): void {
     renameSync(old, previousOf(program));
     renameSync(staged, program);
   } finally {
-    rmSync(old, { force: true }); // a rename onto another name of the same file leaves both
+    rmSync(old, { force: true }); // renaming to another link of the same file keeps both
   }
   flush(dirname(program));
 }
 
-/** Lets the program and the one of before change places. */
+/** Swaps the program and the previous one. */
 export function swapBack(program: string): void {
   const back = asideOf(program, "new");
   try {
@@ -124,13 +124,13 @@ export function swapBack(program: string): void {
   }
 }
 
-/** A second name for a file, or a copy where the disk knows no such thing. */
+/** Creates a hard link, or a copy if the file system doesn't support links. */
 function twin(path: string, to: string): void {
   rmSync(to, { force: true });
   try {
     linkSync(path, to);
   } catch {
-    copyFileSync(path, to); // it says itself why when it can't be written
+    copyFileSync(path, to); // reports why it can't be written
     const file = openSync(to, "r");
     fsyncSync(file);
     closeSync(file);
@@ -157,7 +157,7 @@ function flush(folder: string): void {
   }
 }
 
-/** Throws `not_found` where nothing was kept. */
+/** Throws `not_found` if there is no previous program. */
 export function requirePrevious(program: string): string {
   const previous = previousOf(program);
   if (existsSync(previous)) return previous;

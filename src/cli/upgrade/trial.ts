@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
 const TRIAL_MS = 30_000;
-/** Of what a program says about itself. */
+/** Maximum length of a program's output. */
 const MAX_CHARACTERS = 500;
 
 export interface About {
@@ -10,7 +10,10 @@ export interface About {
   commit: string | null;
 }
 
-/** What `PROGRAM version --json` says. Throws `invalid_state` where it does not start here, or says something else. */
+/**
+ * Returns the output of `PROGRAM version --json`. Throws `invalid_state` if the program doesn't start here,
+ * or prints something else.
+ */
 export async function aboutProgram(path: string, shown = path): Promise<About> {
   const refuse = (why: string) =>
     new AppError("invalid_state", `${shown} doesn't run on this machine: ${why}.`);
@@ -33,7 +36,7 @@ export async function aboutProgram(path: string, shown = path): Promise<About> {
 
 function start(path: string, refuse: (why: string) => AppError) {
   try {
-    // A bare name would be looked for on the PATH, and another program be asked.
+    // A bare name would be looked up on the PATH, and could run another program.
     return Bun.spawn([resolve(path), "version", "--json"], {
       stdin: "ignore",
       stdout: "pipe",
@@ -53,6 +56,6 @@ function aboutIn(text: string): About | null {
       ? { version, commit: typeof commit === "string" ? commit : null }
       : null;
   } catch {
-    return null; // the caller says what it is missing
+    return null; // the caller reports what is missing
   }
 }
