@@ -283,7 +283,7 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
       beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
     };
     const done = await work((ctx) => ({ ...ctx, ...inside }), db);
-    for (const next of agenda.values()) await next(); // works added meanwhile are appended
+    for (const next of agenda.values()) await next(); // works that these add are appended
     for (const last of lasts) await last();
     for (const [organizationId, head] of inside.trail.heads) before.set(organizationId, head);
     return done;

@@ -4,7 +4,7 @@ import type { Call, CallInput, Reply } from "./calls.ts";
 import { forgetTags, rememberTag, type Stamped, tagOf } from "./tags.ts";
 import { serverSentence, t } from "./texts/text.ts";
 
-/** One fault of an input, with its place: `["body", "definition", "url"]`. */
+/** A validation error with its location: `["body", "definition", "url"]`. */
 export interface Fault {
   readonly loc: readonly string[];
   readonly msg: string;
@@ -55,7 +55,7 @@ const ORGANIZATION = "weir.organization";
 const chosenOrganization = (): string | null =>
   sessionStorage.getItem(ORGANIZATION) ?? localStorage.getItem(ORGANIZATION);
 
-/** Kept for this tab, and for tabs that are opened later. */
+/** Stored for this tab, and for tabs that are opened later. */
 export function chooseOrganization(id: string | null): void {
   for (const storage of [sessionStorage, localStorage]) {
     if (id === null) storage.removeItem(ORGANIZATION);
@@ -63,7 +63,7 @@ export function chooseOrganization(id: string | null): void {
   }
 }
 
-/** For this tab alone. */
+/** Only for this tab. */
 export const openOrganization = (id: string): void => sessionStorage.setItem(ORGANIZATION, id);
 
 /** Opens the home page of another organization, which discards everything read so far. */
@@ -181,7 +181,7 @@ export async function call<K extends Call>(
   return body;
 }
 
-/** Calls an operation and also gives the ETag of the resource, which `If-Match` of a change takes. */
+/** Calls an operation, and also returns the ETag of the resource for `If-Match` of a change. */
 export async function callTagged<K extends Call>(
   name: K,
   input: CallInput<K>,
@@ -199,7 +199,7 @@ export async function fetchFile<K extends Call>(
   return (await send(name, input as Parts, { signal })).blob();
 }
 
-/** The first `bytes` of a reply as text, and whether that is all of it; the rest is not fetched. */
+/** Returns the first `bytes` of a response as text, and whether that is all of it. The rest isn't fetched. */
 export async function readStart<K extends Call>(
   name: K,
   input: CallInput<K>,
@@ -254,7 +254,7 @@ export async function* follow<K extends Call>(
   }
 }
 
-/** Sends the answers of a form to its address; throws `ApiError`. */
+/** Submits the answers of a form. Throws `ApiError`. */
 export async function sendForm(path: string, answers: unknown): Promise<void> {
   const headers = { "content-type": "application/json" };
   const reply = await fetch(path, { method: "POST", headers, body: JSON.stringify(answers) }).catch(() => {

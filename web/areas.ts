@@ -27,12 +27,12 @@ export interface Area {
   href: string;
   name: string;
   icon: LucideIcon;
-  /** Pressed after `g`, leads here. */
+  /** Shortcut: `g`, then this key. */
   key: string;
   group: "" | "build" | "data" | "monitor" | "organization" | "operator";
   /** Shown only to operators of the installation. */
   isOperators?: boolean;
-  /** Paths of other pages that belong to it. */
+  /** Other paths that mark this item as current. */
   also?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** A file of the page; its default is the address that it is served at. */
+/** A file of the page. The default export is its URL. */
 declare module "*.woff2" {
   const address: string;
   export default address;

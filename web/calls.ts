@@ -2,7 +2,7 @@ import type { Call, CallInput, Reply } from "../src/calls.ts";
 
 export type { Call, CallInput, Reply };
 
-/** A JSON Schema as the server describes its inputs with one. */
+/** A JSON Schema in the server's description of its inputs. */
 export interface Schema {
   readonly [keyword: string]: unknown;
 }
@@ -12,7 +12,7 @@ type StartOf<P extends string> = P extends `/${infer A}/${infer B}`
   ? `/${A}` | `/${A}${StartOf<`/${B}`>}`
   : P;
 type EndOf<P extends string> = P extends `/${string}/${infer B}` ? P | EndOf<`/${B}`> : P;
-/** A part of the addresses of operations, such as `/connections`. */
+/** Part of the paths of operations, such as `/connections`. */
 export type Address = StartOf<EndOf<PathOf<Call>>>;
 
 export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;

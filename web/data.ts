@@ -13,7 +13,7 @@ import type { Address, Call, CallInput, Reply, Role } from "./calls.ts";
 import { notify } from "./parts/base/toast.tsx";
 import type { Stamped } from "./tags.ts";
 
-/** The server changes rarely without an event that says so; see live.ts. */
+/** Almost every change on the server causes an event. See live.ts. */
 const FRESH_MS = 20_000;
 
 export const client = new QueryClient({
@@ -30,10 +30,10 @@ interface Reading<T> {
   enabled?: boolean;
   /** Keeps the previous data visible while another page or filter loads. */
   keep?: boolean;
-  /** For what does not change while the page is open. */
+  /** For data that doesn't change while the page is open. */
   isFixed?: boolean;
   refetchMs?: number;
-  /** Converts the response to what is shown. Has to be the same function at each render. */
+  /** Converts the response. Must be the same function in each render. */
   select?: (reply: T) => T;
 }
 
@@ -54,7 +54,7 @@ export function useApi<K extends Call>(
   });
 }
 
-/** Addresses, all that the API has, or names that were asked for one by one. */
+/** Paths, everything in the API, or names that were requested individually. */
 type Addresses = readonly (Address | "/api/v1" | "name of")[];
 
 /** Reloads everything below these paths, such as `/connections`. */
@@ -65,12 +65,12 @@ export const refresh = (queries: QueryClient, ...paths: Addresses) =>
   });
 
 interface Changing<K extends Call> {
-  /** Paths whose lists it changes. */
+  /** Paths whose data it changes. */
   touches: Addresses;
   /** Message once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
-  /** Such as `if-match`. */
+  /** For example `if-match`. */
   headers?: Record<string, string>;
   /** False if the caller shows the error itself, next to its field. */
   tellsErrors?: boolean;
@@ -108,7 +108,7 @@ export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   });
 }
 
-/** Who is signed in, in which organization, and what they may do there. */
+/** The signed-in user, the organization, and the user's permissions there. */
 export function useMe() {
   const user = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const memberships = useApi("GET /api/v1/users/me/memberships", {}, { isFixed: true });

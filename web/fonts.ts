@@ -15,8 +15,8 @@ const RANGES: readonly (readonly [file: string, range: string])[] = [
 ];
 
 /**
- * The page's own letters, as files: in a style sheet the bundler would write them as data, which the page's
- * policy refuses. A range is fetched when the page first shows a letter of it.
+ * Loads the page's fonts as files. In a style sheet, the bundler would embed them as data URLs, which the CSP blocks.
+ * A range is fetched when the page first shows one of its characters.
  */
 export function loadFonts(): void {
   for (const [file, unicodeRange] of RANGES) {

@@ -57,7 +57,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const [opened, setOpened] = useState<"palette" | "keys" | null>(null);
   const areas = areasFor(useInstallation());
   useKeys({ onPalette: () => setOpened("palette"), onHelp: () => setOpened("keys") });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigating to another page closes the menu on phones
   useEffect(() => setNavOpen(false), [at]);
 
   const isWhole = WHOLE.test(at);
@@ -174,7 +174,7 @@ function NavItem({ area: { href, name, icon: Icon, also = [] }, at }: { area: Ar
   const isHere = [href, ...also].some((path) => at === path || (path !== "/" && at.startsWith(`${path}/`)));
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
-    if (isHere) link.current?.scrollIntoView({ block: "nearest" }); // in a low window the list scrolls
+    if (isHere) link.current?.scrollIntoView({ block: "nearest" }); // scrolls the list if the window is low
   }, [isHere]);
   return (
     <li>
@@ -275,7 +275,7 @@ const themes = once((): readonly (readonly [theme: Theme, name: string, icon: ty
 ]);
 
 async function signOut(): Promise<void> {
-  await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
+  await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session, there is nothing to end
   chooseOrganization(null);
   sessionStorage.clear(); // drafts and statements must not be left for the next user
   forgetHistory();

@@ -9,7 +9,7 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   target.closest("input, textarea, select, [contenteditable], [data-editor], dialog") !== null;
 
-/** Ctrl-K searches, `g` and a letter leads to an area, `/` to the filter, `?` to this list. */
+/** Ctrl-K opens the search, `g` and a letter an area, `/` focuses the filter, `?` shows the shortcuts. */
 export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }): void {
   const [, go] = useLocation();
   const handlers = useRef({ onPalette, onHelp, go });

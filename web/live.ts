@@ -47,7 +47,7 @@ const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 let link: Link = "connecting";
 let last: string | null = null;
-/** Whether there was a connection since the page was opened. */
+/** True if there was a connection since the page was opened. */
 let hasOpened = false;
 const watchers = new Set<() => void>();
 const readers = new Set<(event: AuditEvent) => void>();
@@ -75,7 +75,7 @@ function gather(event: AuditEvent): void {
   }, wait);
 }
 
-/** The header has seconds, and what the first reply says may have been read a while before it was sent. */
+/** The Date header has seconds, and the first response may have been read a while before it was sent. */
 const READING_MS = 5000;
 
 /** A time before anything shown was read. Null if unknown. */
@@ -93,7 +93,7 @@ const pause = (ms: number, signal: AbortSignal) =>
     });
   });
 
-/** Follows the organization's events while the page is visible. Returns what stops it. */
+/** Follows the organization's events while the page is visible. Returns a function that stops it. */
 export function startLive(): () => void {
   let stop = new AbortController();
   const run = async (signal: AbortSignal) => {
@@ -104,7 +104,7 @@ export function startLive(): () => void {
           signal,
           lastEventId: last,
           onOpen: () => {
-            // What was read before the connection was there may have changed, unless the stream begins before that.
+            // Data read before the connection was open may be outdated, unless the stream starts before it.
             if (failures > 0 || link === "lost" || (last === null && since === null))
               void client.invalidateQueries();
             failures = 0;
@@ -149,10 +149,10 @@ const watch = (watcher: () => void) => {
   return () => watchers.delete(watcher);
 };
 
-/** Whether events come in. */
+/** Returns the state of the connection. */
 export const useLink = (): Link => useSyncExternalStore(watch, () => link);
 
-/** Calls `reader` for each event. Returns what stops it. */
+/** Calls `reader` for each event. Returns a function that stops it. */
 export function onEvent(reader: (event: AuditEvent) => void): () => void {
   readers.add(reader);
   return () => readers.delete(reader);

@@ -12,7 +12,7 @@ import { applyTheme } from "./theme.ts";
 applyTheme();
 loadFonts();
 const isBelow = `${location.pathname}/`.startsWith(`${base}/`);
-// opened without the proxy, as on the machine itself: continues below the base path
+// opened without the proxy, for example on the machine itself: redirects below the base path
 if (!isBelow) location.replace(base + location.pathname + location.search);
 const box = document.getElementById("page");
 if (box && isBelow) void draw(box);

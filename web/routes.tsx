@@ -6,7 +6,7 @@ type PathParams = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;
 
 interface PageRoute {
-  /** `:name` matches one segment, which the page receives by that name. */
+  /** `:name` matches one segment, which the page receives under that name. */
   readonly path: string;
   readonly page: Part<PathParams>;
 }
@@ -20,7 +20,7 @@ export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: Pa
   <Later of={page} given={given} lost={<LostPage />} />
 );
 
-/** All pages. The code of each is in its own file. */
+/** All pages. The code of each is in a separate file. */
 export const ROUTES: readonly PageRoute[] = [
   route("/", () => import("./pages/home.tsx")),
   route("/runs", () => import("./pages/runs.tsx")),
@@ -90,10 +90,10 @@ const savesData = () => (navigator as { connection?: { saveData?: boolean } }).c
 /** Preloads the other pages after the first one, so that they open immediately. */
 const OTHERS_MS = 1500;
 
-/** Fetches the code of the page at `path` now, and that of the others when there is time. */
+/** Loads the code of the page at `path` now, and of the others when there is time. */
 export function fetchPages(path: string): void {
   const first = ROUTES.find(({ path: pattern }) => isAt(pattern, path)) ?? NOWHERE;
-  const ignore = () => undefined; // a page that can't be fetched says so when it is opened
+  const ignore = () => undefined; // a page shows it if its code can't be loaded
   void first.page.load().catch(ignore);
   if (savesData()) return;
   setTimeout(() => {

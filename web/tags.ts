@@ -4,10 +4,10 @@ export interface Stamped {
   readonly status?: unknown;
 }
 
-/** Number of states kept per path: a form may hold an older one while a newer one is read. */
+/** Number of states kept per path: a form may use an older one while a newer one is read. */
 const MOST_STATES = 12;
 
-/** ETags by address and by state; the newest of each address is its last. */
+/** ETags by path and state. The newest of each path is last. */
 const tags = new Map<string, Map<string, string>>();
 
 const stampOf = (body: unknown): string => {
@@ -15,7 +15,7 @@ const stampOf = (body: unknown): string => {
   return typeof updatedAt === "string" ? `${updatedAt} ${status}` : "";
 };
 
-/** Stores the tag of a resource that was read or changed. */
+/** Stores the ETag of a resource that was read or changed. */
 export function rememberTag(address: string, body: unknown, tag: string): void {
   const states = tags.get(address) ?? new Map<string, string>();
   const stamp = stampOf(body);
@@ -25,11 +25,11 @@ export function rememberTag(address: string, body: unknown, tag: string): void {
   tags.set(address, states);
 }
 
-/** The tag of the state that a change is based on; of the newest that is known by default. */
+/** ETag of the state that a change is based on. Default: the newest known. */
 export function tagOf(address: string, basedOn?: Stamped | null): string | undefined {
   const states = tags.get(address);
   return basedOn ? states?.get(stampOf(basedOn)) : [...(states?.values() ?? [])].at(-1);
 }
 
-/** The resource was deleted: its tags don't apply to a new one at the same path. */
+/** The resource was deleted: its ETags don't apply to a new one at the same path. */
 export const forgetTags = (address: string): void => void tags.delete(address);

@@ -4,13 +4,13 @@ export type Theme = "light" | "dark" | "system";
 
 const KEY = "weir.theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
-/** Paper is light. */
+/** Print is always light. */
 const print = matchMedia("print");
 const watchers = new Set<() => void>();
 
 const chosenTheme = (): Theme => (localStorage.getItem(KEY) as Theme | null) ?? "system";
 
-/** Shows the page as chosen, now and when the system's own setting changes. */
+/** Applies the selected theme, now and when the system's setting changes. */
 export function applyTheme(): void {
   const theme = chosenTheme();
   const isDark = !print.matches && (theme === "dark" || (theme === "system" && dark.matches));
@@ -33,6 +33,6 @@ const watch = (watcher: () => void) => {
 
 export const useTheme = (): Theme => useSyncExternalStore(watch, chosenTheme);
 
-/** Whether the page is light or dark now; for what is drawn on a canvas. */
+/** Whether the page is light or dark. For content on a canvas. */
 export const useShade = (): string =>
   useSyncExternalStore(watch, () => document.documentElement.dataset.theme ?? "light");

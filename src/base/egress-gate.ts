@@ -233,7 +233,7 @@ const systemResolve = async (host: string): Promise<string[]> =>
 interface Answer {
   at: number;
   addresses: Promise<string[]>;
-  /** Null until it is there. */
+  /** Null while it is being resolved. */
   found: string[] | null;
 }
 

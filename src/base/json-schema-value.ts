@@ -135,7 +135,7 @@ class Check {
   #text(schema: JsonObject, value: string, path: Way): void {
     const { minLength, maxLength, pattern, format } = schema;
     const counted = minLength !== undefined || maxLength !== undefined;
-    const length = counted ? [...value].length : value.length; // people count characters, not UTF-16 code units
+    const length = counted ? [...value].length : value.length; // characters, not UTF-16 code units
     const fault = wrongLength(length, minLength, maxLength);
     if (fault) this.#fail(path, ...fault);
     if (typeof pattern === "string" && !this.#matches(pattern, value))

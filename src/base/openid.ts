@@ -247,7 +247,7 @@ function profileOf(
     subject,
     email,
     isEmailVerified:
-      verified === undefined ? null : email !== null && (verified === true || verified === "true"), // some providers send text
+      verified === undefined ? null : email !== null && (verified === true || verified === "true"), // some send text
     firstName: text(claims.given_name) ?? text(claims.name),
     lastName: text(claims.family_name),
     pictureUrl: picture !== null && URL.parse(picture)?.protocol === "https:" ? picture : null,

@@ -253,7 +253,7 @@ function closeness(faults: Fault[], loc: readonly string[]): number {
 
 function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
-  const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // people count characters, not UTF-16 code units
+  const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // characters, not UTF-16 code units
   const fault = wrongLength(length, minLength, maxLength);
   if (fault) return fail(...fault);
   if (!raw.isWellFormed()) return fail("Input should be valid Unicode text", "string_unicode");

@@ -21,7 +21,7 @@ const PARAMETERS = ["query", "params"];
 export function typedSecrets(definition: Json): Path[] {
   const found: Path[] = [];
   mapScalars(definition, (value, path) => {
-    if (maskAt(value, path, "") !== value) found.push(path); // a mask that someone typed is neither a secret nor a value
+    if (maskAt(value, path, "") !== value) found.push(path); // a typed mask is not a secret
     return value;
   });
   return found;

@@ -54,7 +54,7 @@ export interface Running {
 /** Opens everything, recovers earlier work, and listens. Resolves once requests are answered. */
 export async function startServer(parts: Parts): Promise<Running> {
   const { config, log } = parts;
-  if (config.backupPassphraseFile !== null) readPassphrase(config.backupPassphraseFile); // otherwise, scheduled backups would fail later
+  if (config.backupPassphraseFile !== null) readPassphrase(config.backupPassphraseFile); // else backups fail later
   const opened = await openApp(parts);
   await warnOfWide(parts);
   const { app } = opened;

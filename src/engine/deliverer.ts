@@ -29,7 +29,7 @@ const ROOM_TO_FOLLOW = 1_024;
 /** Maximum number of deliveries of one subscription to claim at once. */
 const CLAIMED = 512;
 const HELD_UP_MS = 250;
-/** Where no other subscription waits for it. Longer than it takes to send what is in hand. */
+/** For when no other subscription waits. Longer than it takes to send the deliveries in hand. */
 const ALL_HELD_UP_MS = 1_000;
 /** Maximum number of organizations to catch up with in one round. */
 const CAUGHT_UP = 8;

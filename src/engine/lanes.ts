@@ -133,7 +133,10 @@ export function openLanes<T>(
       for (let lane = next(manner); lane !== null; lane = next(manner)) begin(lane, manner);
   };
 
-  /** Once for all requests that end in this turn of the event loop: those that begin together cost less. */
+  /**
+   * Runs once for all requests that end in the same turn of the event loop,
+   * since starting requests together costs less.
+   */
   const goSoon = () => {
     if (isGoing) return;
     isGoing = true;

@@ -86,17 +86,17 @@ export default function NewAction() {
 interface Props {
   kind: ActionKindInfo;
   connectionId: string | null;
-  /** A table or file that an extract is to read. */
+  /** The table or file to extract. */
   spec: string | null;
-  /** Where it will lie. */
+  /** Destination folder. */
   folder: string | null;
-  /** Rows of `spec` replace those with the same key. */
+  /** True if rows of `spec` replace those with the same key. */
   isMerged: boolean;
-  /** The connection that `spec` is of. */
+  /** The connection that contains `spec`. */
   source: Connection | null;
 }
 
-/** A valid dataset name: lower-case letters, digits and `_`, starting with a letter. */
+/** A valid dataset name: lowercase letters, digits and `_`, starting with a letter. */
 const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^[^a-z]+/, "");
 
 function NewOf({ kind, connectionId: given, spec, folder, isMerged, source }: Props) {

@@ -38,7 +38,7 @@ function Whole({ artifact }: { artifact: Artifact }) {
   const [isRemoving, setRemoving] = useState(false);
   const file = fileOf(artifact);
   const board = boardOf(artifact.content.data);
-  // Of a flashboard people want the page that works without Weir.
+  // For a dashboard, users usually want the page that works without Weir.
   const beside = useApi(
     "GET /api/v1/artifacts",
     { query: { action_run_id: artifact.actionRunId, kind: "file", limit: 20 } },

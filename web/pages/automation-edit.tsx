@@ -7,13 +7,13 @@ import { Failed, Loading, Shown } from "../parts/base/page.tsx";
 
 const editor = part(() => import("../parts/automation-editor/editor.tsx"));
 
-/** The editor of an automation; canvas and all are fetched only here. */
+/** The editor of an automation. Only this page loads the canvas. */
 export default function AutomationEdit({ id }: { id: string }) {
   const path = { automation_id: id };
   const automation = useApi("GET /api/v1/automations/{automation_id}", { path });
   const layout = useApi("GET /api/v1/automations/{automation_id}/layout", { path }, { isFixed: true });
   const draft = useQuery({ queryKey: ["draft", id], queryFn: () => readDraft(id), staleTime: 0, gcTime: 0 });
-  useEffect(() => void editor.load().catch(() => undefined), []); // the component shows it if the code can't be loaded
+  useEffect(() => void editor.load().catch(() => undefined), []); // the component reports failures
   useEffect(() => {
     if (automation.data) document.title = `${automation.data.name} · Weir`;
   }, [automation.data]);

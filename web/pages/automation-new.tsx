@@ -34,7 +34,10 @@ const ABOUT: Readonly<Record<Automation["triggerType"], string>> = {
   event: t("An event in Weir starts it, such as a failed run."),
 };
 
-/** What starts an automation; its steps are added on the canvas, and nothing runs before it is published there. */
+/**
+ * Form for the trigger of a new automation.
+ * Steps are added on the canvas, and nothing runs before it is published there.
+ */
 export default function NewAutomation() {
   const [, go] = useLocation();
   const folder = folderIn(useSearchParams()[0]);

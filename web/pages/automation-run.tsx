@@ -66,7 +66,7 @@ function Left({ result }: { result: unknown }) {
   );
 }
 
-/** The config of a run's version. Only one that is not the latest has to be read: the automation has the other. */
+/** The config of a run's version. It is read only if it isn't the automation's current one. */
 function useRunConfig(
   { automationId, automationVersion: version }: AutomationRun,
   { latest, isKnown }: LatestVersion,

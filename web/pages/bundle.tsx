@@ -20,12 +20,12 @@ import { NextStep } from "../parts/templates/next-step.tsx";
 import { t } from "../texts/text.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Installs before the latest that are shown. */
+/** Number of earlier installs to show. */
 const EARLIER = 4;
 
 type Secrets = Readonly<Record<string, string>>;
 
-/** A bundle by the ID of a version, or by its slug: then the latest published version. */
+/** A bundle by the ID of a version, or by its slug for the latest published version. */
 export default function BundlePage({ id }: { id: string }) {
   const isId = ID.test(id);
   const byId = useApi(
@@ -104,7 +104,7 @@ function MadeBy({
 }: {
   install: Install;
   title: string;
-  /** Of webhooks that were just made, by automation; given for the latest install alone. */
+  /** Secrets of webhooks that were just created, by automation. Only for the latest install. */
   secrets?: Secrets;
 }) {
   const automations = components.filter(({ entityType }) => entityType === "automation");
@@ -127,13 +127,13 @@ function MadeBy({
   );
 }
 
-/** What ships with Weir is not in the list of the organization's own. */
+/** Built-in templates aren't in the organization's list. */
 function useIsBuiltIn({ id }: Template): boolean {
   const own = useApi("GET /api/v1/templates", { query: { template_type: "bundle", limit: 100 } });
   return own.data?.templates.some((template) => template.id === id) === false;
 }
 
-/** The schema with the template's own values in the place of its defaults. */
+/** The schema with the template's own defaults. */
 function withDefaults({ inputJsonSchema, inputDefaults }: Template): Schema {
   const defaults = inputDefaults as Values;
   return {

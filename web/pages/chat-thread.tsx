@@ -207,7 +207,7 @@ function useEnd(when: string, live: unknown) {
     document.addEventListener("scroll", onScroll, { passive: true });
     return () => document.removeEventListener("scroll", onScroll);
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each of them makes it longer
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each of them makes the content longer
   useEffect(() => {
     if (!isAway.current) window.scrollTo({ top: document.documentElement.scrollHeight });
   }, [when, live]);

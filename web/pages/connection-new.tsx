@@ -122,7 +122,7 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
   );
 }
 
-/** The newest version of each; the list has them newest first. */
+/** The newest version of each template. The list has them newest first. */
 function newestOf(templates: readonly ListedTemplate[]): ListedTemplate[] {
   const seen = new Set<string>();
   return templates.filter(({ slug }) => !seen.has(slug) && seen.add(slug));

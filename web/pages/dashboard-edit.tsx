@@ -23,7 +23,7 @@ export default function DashboardEdit({ id }: { id: string }) {
   return error ? <Failed error={error} again={again} isPage /> : <Loading />;
 }
 
-/** Its state when editing begins, so that another user's change isn't overwritten unnoticed. */
+/** Captures the state when editing begins, so that another user's change isn't overwritten unnoticed. */
 function Tagged({ id }: { id: string }) {
   const tagged = useQuery({
     queryKey: ["dashboard to edit", id],

@@ -19,7 +19,7 @@ import { useValues } from "../parts/dashboards/values.ts";
 import { t } from "../texts/text.ts";
 import ArtifactPage from "./artifact.tsx";
 
-/** A dashboard by its slug or ID, or one that a run made by the ID of its artifact. */
+/** A dashboard by its slug or ID, or one that a run created by its artifact's ID. */
 export default function DashboardPage({ id }: { id: string }) {
   const { dashboard, isMissing, error, again } = useDashboard(id);
   if (dashboard) return <Whole dashboard={dashboard} />;
@@ -111,7 +111,7 @@ const email = part(() => import("../parts/dashboards/email.tsx"));
 
 interface ActionsProps {
   dashboard: Dashboard;
-  /** The filters of the address. */
+  /** Filters in the URL. */
   given: Record<string, string>;
 }
 

@@ -44,11 +44,11 @@ export default function DatasetPage({ layer, dataset }: { layer: string; dataset
   );
 }
 
-/** How SQL names a table: by the dataset alone where it bears its name. */
+/** Name of a table in SQL: only the dataset if they have the same name. */
 const sqlName = (layer: string, dataset: string, table: string) =>
   `${layer}.${table === dataset ? dataset : `${dataset}__${table}`}`;
 
-/** A file that is dropped on the page goes to the table that is shown. */
+/** A file dropped on the page is loaded into the table shown. */
 function Uploading({ of }: { of: Dataset }) {
   const [search] = useSearchParams();
   const table = tableOf(of, search.get("table"));
@@ -56,7 +56,7 @@ function Uploading({ of }: { of: Dataset }) {
   return <UploadArea to={to}>{(upload) => <Whole of={of} upload={upload} />}</UploadArea>;
 }
 
-/** The table that the address names, else that of the dataset's own name, else the first. */
+/** The table in the URL, else the one with the dataset's name, else the first. */
 const tableOf = ({ tables, dataset }: Dataset, named: string | null) =>
   tables.find(({ name }) => name === named) ?? tables.find(({ name }) => name === dataset) ?? tables[0];
 

@@ -18,7 +18,7 @@ import { useFilters } from "../parts/table/table.tsx";
 import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
-/** Live events beyond these are found by asking for the list anew. */
+/** With more live events than this, the list is reloaded. */
 const MOST_LIVE = 500;
 
 export default function Events() {
@@ -29,7 +29,7 @@ export default function Events() {
   const [opened, setOpened] = useState<AuditEvent | null>(null);
   const correlationId = filters.get("correlationId");
   const address = useSearch();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a span begins when it is chosen, or each minute would ask anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a relative period starts when it is selected
   const query = useMemo(() => eventQueryOf(filters), [address]);
   const key = JSON.stringify(query);
   const list = useInfiniteQuery({
@@ -44,7 +44,7 @@ export default function Events() {
     getNextPageParam: ({ nextCursor, hasMore }) => (hasMore ? nextCursor : undefined),
     staleTime: 0,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other filters begin anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other filters start over
   useEffect(() => {
     setFresh([]);
     if (!isLive) return;

@@ -65,7 +65,7 @@ export default function OrganizationPage() {
   );
 }
 
-/** How long history is kept: a setting of the whole installation. */
+/** Retention periods, which are settings of the installation. */
 function Kept() {
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
   const { retentionDays, retentionFailedDays } = (meta.data?.limits ?? {}) as Record<string, number>;
@@ -85,7 +85,7 @@ function Kept() {
   );
 }
 
-/** The organizations of the person. */
+/** The user's organizations. */
 function Mine() {
   const { memberships } = useMe();
   return (

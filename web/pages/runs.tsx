@@ -9,7 +9,7 @@ const TABS = [
   ["actions", t("Action runs")],
 ] as const;
 
-/** Filters that only runs of actions have. */
+/** Filters that exist only for action runs. */
 const OF_ACTIONS = ["kind", "action", "automation_run"];
 
 export default function Runs() {

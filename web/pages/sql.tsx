@@ -41,7 +41,7 @@ export default function Sql() {
     history.add(tab.sql);
     void runs.run(tab.id, { sql, parameters: valuesFor(tab.sql, tab.parameters), limit });
   };
-  /** Writes what the builder asks as SQL, and shows what it gives. */
+  /** Converts the builder's question to SQL, and runs it. */
   const ask = (question: Question) => {
     const [sql, chart] = [sqlOf(question), chartOf(question) as StoredChart | null];
     tabs.change(tab.id, { question, sql, chart, view: chart ? "chart" : "table", parameters: {} });
@@ -163,7 +163,7 @@ function Head({ tabs: { tab, change } }: { tabs: Tabs }) {
   );
 }
 
-/** Opens saved queries, and once what the address names: `?sql=` or `?query=`, with the `values` of parameters. */
+/** Opens saved queries, and once what the URL contains: `?sql=` or `?query=`, with the `values` of parameters. */
 function useSaved(tabs: Tabs): (id: string) => void {
   const [search, setSearch] = useSearchParams();
   const open = (id: string, values?: Record<string, unknown>) => {
@@ -190,7 +190,7 @@ const parametersOf = (values: Record<string, unknown>) =>
     Object.entries(values).map(([name, value]) => [name, { type: typeOf(value), text: textOf(value) }]),
   );
 
-/** Undefined for what isn't a JSON object. */
+/** Undefined unless the text is a JSON object. */
 function readValues(text: string | null): Record<string, unknown> | undefined {
   if (text === null) return undefined;
   try {

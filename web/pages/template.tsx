@@ -23,7 +23,7 @@ export default function TemplatePage({ id }: { id: string }) {
   );
 }
 
-/** The versions of the same template among the newest hundred; null while they are looked for. */
+/** Versions of the same template among the latest 100. Null while they are loading. */
 function useVersions({ slug, templateType }: Template): readonly ListedTemplate[] | null {
   const own = useApi("GET /api/v1/templates", {
     query: { template_type: templateType, built_in: false, summary: true, limit: 100 },

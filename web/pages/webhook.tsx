@@ -88,7 +88,7 @@ function Whole({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** How a test went, in a sentence. */
+/** Result of a test, in a sentence. */
 function testLine({ status, replyCode, durationMs, error }: OutboundDelivery): string {
   if (status === "delivered")
     return t("The receiver returned {replyCode} in {durationMs} ms", {
@@ -136,7 +136,7 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** Of what waits so many are counted. */
+/** Maximum number of pending deliveries to count. */
 const COUNTED = 200;
 
 function Remove({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {

@@ -11,7 +11,7 @@ import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 import { t } from "../texts/text.ts";
 
-/** The first of the patterns, and how many more there are. */
+/** The first pattern, and the number of others. */
 function eventsLine(events: readonly string[]): string {
   if (events.includes("*")) return t("everything");
   const [first = "", ...more] = events;

@@ -1,25 +1,25 @@
-/** Languages that the page speaks; English is what the source is written in. */
+/** Languages of the page. The source is in English. */
 export const LANGUAGES = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof LANGUAGES;
 
-/** What the person chose in this browser. */
+/** The language selected in this browser. */
 const CHOSEN = "weir.language";
-/** What the locale of the person who was last here says, known before the server replies. */
+/** The language of the last user's locale, known before the server responds. */
 const LAST = "weir.language.last";
 
 const isLanguage = (value: string | null | undefined): value is Language =>
   value !== null && value !== undefined && value in LANGUAGES;
 
-/** A stored language; null in programs other than browsers. */
+/** A stored language. Null outside browsers. */
 function stored(key: string): Language | null {
   const value = globalThis.localStorage?.getItem(key);
   return isLanguage(value) ? value : null;
 }
 
-/** The language that the person chose in this browser; null where it follows their locale and the browser. */
+/** The language selected in this browser. Null for that of the user's locale or the browser. */
 export const chosenLanguage = (): Language | null => stored(CHOSEN);
 
-/** The language of a locale, such as `de` of de-CH; null where the page doesn't speak it. */
+/** The language of a locale, such as `de` for de-CH. Null if the page isn't translated to it. */
 function languageOf(locale: string | null | undefined): Language | null {
   const language = locale?.split("-")[0]?.toLowerCase();
   return isLanguage(language) ? language : null;
@@ -36,20 +36,20 @@ function store(key: string, language: Language | null): void {
   else localStorage.setItem(key, language);
 }
 
-/** Opens the page again where it should speak another language than it does. Returns whether it does so. */
+/** Reloads the page if it should be in another language. Returns whether it does. */
 function reopen(): boolean {
   const isOther = (chosenLanguage() ?? stored(LAST) ?? ofBrowser()) !== opened;
   if (isOther) location.reload();
   return isOther;
 }
 
-/** Follows a person's locale from now on. Returns whether the page opens again for it. */
+/** Uses the language of a user's locale from now on. Returns whether the page is reloaded. */
 export function followLocale(locale: string | null): boolean {
   store(LAST, locale === null ? null : (languageOf(locale) ?? "en"));
   return reopen();
 }
 
-/** Keeps the person's choice in this browser; null follows their locale and the browser again. */
+/** Stores the selected language in this browser. Null means that of the locale or the browser. */
 export function chooseLanguage(language: Language | null): boolean {
   store(CHOSEN, language);
   return reopen();

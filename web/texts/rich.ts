@@ -1,10 +1,10 @@
 import { createElement, Fragment, type ReactNode } from "react";
 import { type NameIn, textOf } from "./text.ts";
 
-/** Elements by their placeholders; one that has a text of its own, `<link>here</link>`, is made of that. */
+/** Elements by placeholder. One with text, such as `<link>here</link>`, is a function of that text. */
 type Element = ReactNode | ((inner: string) => ReactNode);
 
-/** The names of the elements that have a text of their own. */
+/** Names of the elements with text. */
 type TagIn<S extends string> = S extends `${string}</${infer Name}>${infer Rest}`
   ? Name | TagIn<Rest>
   : never;
@@ -12,8 +12,8 @@ type TagIn<S extends string> = S extends `${string}</${infer Name}>${infer Rest}
 const PART = /\{(\w+)\}|<(\w+)>(.*?)<\/\2>/g;
 
 /**
- * A sentence with elements in it, in the page's language: `rich("See <link>the manual</link>.", { link: (text) => <a …>{text}</a> })`,
- * `rich("Enter {name} to confirm", { name: <b>{name}</b> })`. Its elements may stand elsewhere in another language.
+ * A sentence with elements, in the page's language: `rich("See <link>the manual</link>.", { link: (text) => <a
+ * …>{text}</a> })`, `rich("Enter {name} to confirm", { name: <b>{name}</b> })`. Translations can reorder its elements.
  */
 export function rich<const S extends string>(
   english: S,

@@ -6,7 +6,7 @@ type Translate = (text: string) => string;
 const isObject = (value: unknown): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A schema with its titles and descriptions as `translate` gives them; `name` is the property's that it describes. */
+/** Translates the titles and descriptions in a schema. `name` is the property that it describes. */
 export function translatedSchema(schema: Schema, translate: Translate, name?: string): Schema {
   const inner = (value: unknown) => (isObject(value) ? translatedSchema(value, translate) : value);
   const byName = (value: unknown, isNamed: boolean) =>

@@ -1,19 +1,19 @@
 import { type Language, openedLanguage } from "./language.ts";
 
-/** Texts by their English one; of those with plural forms one for each, by `Intl.PluralRules`. */
+/** Translations by English text. Texts with plural forms have one per form, as in `Intl.PluralRules`. */
 type Texts = Readonly<Record<string, string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>>>;
 
 let texts: Texts | null = null;
-/** Texts of the server. */
+/** Translations of the server's texts. */
 let served: Readonly<Record<string, string>> | null = null;
 let rules = new Intl.PluralRules("en");
 
-/** The language that the page speaks: English where the texts of another couldn't be fetched. */
+/** The language of the page. English if the translations couldn't be loaded. */
 export const language = (): Language => (texts === null ? "en" : openedLanguage());
 
 /**
- * Fetches the texts of the language that the page is opened in. English ones are in the source. Modules that the page is
- * loaded with are evaluated before: `scripts/texts.ts` sees to it that they call `t` in functions alone.
+ * Loads the translations of the page's language. English texts are in the source. Modules in the page's main bundle are
+ * evaluated before: `scripts/texts.ts` checks that they call `t` only in functions.
  */
 export async function loadTexts(): Promise<void> {
   if (openedLanguage() === "de") {
@@ -32,12 +32,12 @@ export async function loadTexts(): Promise<void> {
   document.documentElement.lang = language();
 }
 
-/** The names of a text's placeholders: of `{count} of {total}` they are `count` and `total`. */
+/** Names of a text's placeholders: `count` and `total` for `{count} of {total}`. */
 export type NameIn<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
   ? Name | NameIn<Rest>
   : never;
 
-/** Values for all placeholders of a text; none where it has none. */
+/** Values for all placeholders of a text. None if it has none. */
 type ValuesOf<S extends string> = [NameIn<S>] extends [never]
   ? []
   : [Readonly<Record<NameIn<S>, string | number>>];
@@ -45,16 +45,16 @@ type ValuesOf<S extends string> = [NameIn<S>] extends [never]
 const NOTE = /\|[^|]*$/;
 const PLACEHOLDER = /\{(\w+)\}/g;
 
-/** A text in the page's language, with its placeholders as they are. */
+/** Translates a text, without filling in placeholders. */
 export function textOf(english: string): string {
   const text = texts?.[english];
   return typeof text === "string" && text !== "" ? text : english.replace(NOTE, "");
 }
 
-/** A text of the server in the page's language, where its translation is known. */
+/** Translates a text of the server, if a translation exists. */
 export const known = (english: string): string => (texts && served?.[english]) || english;
 
-/** Sentences of the server that have values in them, by what they look like. */
+/** Patterns of the server's sentences with values. */
 const patterns = once(() =>
   Object.entries(served ?? {}).flatMap(([english, translation]) => {
     const names = [...english.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
@@ -64,7 +64,7 @@ const patterns = once(() =>
   }),
 );
 
-/** A sentence of the server in the page's language, with its values, where its translation is known. */
+/** Translates a sentence of the server with its values, if a translation exists. */
 export function serverSentence(english: string): string {
   if (texts === null || served === null) return english;
   const text = served[english];
@@ -77,18 +77,18 @@ export function serverSentence(english: string): string {
   return english;
 }
 
-/** A text with its placeholders filled in; those without a value stay. */
+/** Fills in placeholders. Those without a value are left unchanged. */
 export const filled = (text: string, values: Readonly<Record<string, string | number>> = {}): string =>
   text.replace(PLACEHOLDER, (name, key: string) => String(values[key] ?? name));
 
 /**
- * A text for people, in the page's language: `t("{name} saved", { name })`. What follows a last `|` is a note that tells
- * two meanings of one English text apart, as in `t("Run|verb")`; it isn't shown.
+ * A text in the page's language: `t("{name} saved", { name })`.
+ * A note after the last `|` distinguishes meanings of the same English text, as in `t("Run|verb")`, and isn't shown.
  */
 export const t = <const S extends string>(english: S, ...[values]: ValuesOf<S>): string =>
   filled(textOf(english), values);
 
-/** The form of a text for `count`; `other` is the text that the others are found by. */
+/** Selects the form of a text for `count`. Translations are found by the form `other`. */
 export function textFor(count: number, one: string, other: string): string {
   const forms = texts?.[other];
   const rule = rules.select(count);
@@ -96,7 +96,7 @@ export function textFor(count: number, one: string, other: string): string {
   return rule === "one" ? one : other;
 }
 
-/** Makes it when it is first asked for, once the texts are there: for constants that hold texts. */
+/** Caches the result on first use, when translations are loaded. For constants with texts. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | null = null;
   return () => {

@@ -46,7 +46,7 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   for (const { noun, key } of files.wanted) if (noun === "template") keys.add(`${noun}:${slugOfKey(key)}`);
   const kept = (noun: Noun, key: string) => keys.has(`${noun}:${noun === "template" ? slugOfKey(key) : key}`);
   const isGone = ({ noun, key }: There) =>
-    files.nouns.has(noun) && !kept(noun, key) && (noun !== "template" || key === slugOfKey(key)); // including all its versions
+    files.nouns.has(noun) && !kept(noun, key) && (noun !== "template" || key === slugOfKey(key)); // with all versions
   const gone = isPruned ? state.things.filter(isGone) : [];
   const isThere = (noun: Noun, key: string) =>
     kept(noun, key) ||

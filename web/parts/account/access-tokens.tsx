@@ -19,7 +19,7 @@ type Scope = Made["scopes"][number];
 const SCOPES: typeof Scopes = ["read", "run", "write", "approve", "admin"];
 const DAYS = [7, 30, 90, 180, 365] as const;
 
-/** The person's own, in this organization. */
+/** The user's access tokens in this organization. */
 export function AccessTokens() {
   const now = useNow();
   const { current } = useMe();

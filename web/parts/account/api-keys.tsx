@@ -14,7 +14,7 @@ import { Credentials } from "./credentials.tsx";
 
 type Made = Reply<"POST /api/v1/api-keys">;
 
-/** The organization's own, which belong to no person. */
+/** The organization's API keys, which don't belong to a user. */
 export function ApiKeys() {
   const may = useMay("admin");
   const list = useOlder("GET /api/v1/api-keys", {}, { enabled: may });

@@ -22,9 +22,12 @@ interface Credential {
 
 interface Props<T extends Credential, M extends { name: string }> {
   texts: {
-    /** Of the button and the form. */ create: string /** Of the table. */;
+    /** Label of the button, and title of the form. */
+    create: string;
+    /** Accessible name of the table. */
     label: string;
-    none: string /** Title and button of the dialog that shows the secret. */;
+    none: string;
+    /** Title and button of the dialog that shows the secret. */
     save: string;
     copy: string;
   };
@@ -35,21 +38,21 @@ interface Props<T extends Credential, M extends { name: string }> {
   > & {
     items: T[] | null;
   };
-  /** Beside name, use and age. */
+  /** In addition to name, use and age. */
   columns: readonly Column<T>[];
   empty: string;
-  /** Draws the form for a new one. */
+  /** Renders the form for a new one. */
   make: (onClose: () => void, onMade: (made: M) => void) => ReactNode;
-  /** What is shown once of a new one, and the header that carries it. */
+  /** The secret to show once, and the header that it is sent in. */
   secretOf: (made: M) => string;
   header: string;
-  /** What is lost with it. */
+  /** What stops working without it. */
   loss: string;
   revoke: (id: string, then: { onSuccess: () => void; onSettled: () => void }) => void;
   isRevoking: boolean;
 }
 
-/** Secrets of programs: created, shown once, revoked. */
+/** Credentials of programs, which are created, shown once and revoked. */
 export function Credentials<T extends Credential, M extends { name: string }>(props: Props<T, M>) {
   const { texts, list } = props;
   const [isMaking, setMaking] = useNew();

@@ -11,7 +11,7 @@ import { cantUndo } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
 
-/** What is kept about the person: all of it as a file, and its erasure. */
+/** Personal data: download and erasure. */
 export function OwnData() {
   const { user } = useMe();
   const [isAsking, setAsking] = useState(false);

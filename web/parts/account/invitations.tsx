@@ -13,7 +13,7 @@ import { Named } from "../table/table.tsx";
 
 type Own = Reply<"GET /api/v1/users/me/invitations">["items"][number];
 
-/** Organizations that ask the person to join; nothing joins by itself. */
+/** Pending invitations of the user, to accept or decline. */
 export function OwnInvitations() {
   const list = useApi("GET /api/v1/users/me/invitations", {});
   if (list.error instanceof ApiError && list.error.status !== 0)

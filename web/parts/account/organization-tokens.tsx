@@ -14,7 +14,7 @@ import { type Column, Named, Table } from "../table/table.tsx";
 
 type Token = Reply<"GET /api/v1/organizations/tokens">["items"][number];
 
-/** Everybody's tokens and keys of the organization, for its admins. */
+/** All tokens and keys of the organization, for admins. */
 export function OrganizationTokens() {
   const [gone, setGone] = useState<Token | null>(null);
   const list = useOlder("GET /api/v1/organizations/tokens", {});

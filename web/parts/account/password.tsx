@@ -7,7 +7,7 @@ import { FormFrame, messagesBy } from "../form/frame.tsx";
 
 const EMPTY = { currentPassword: "", newPassword: "", endTokens: true };
 
-/** Changes the person's own password. */
+/** Changes the user's own password. */
 export function OwnPassword() {
   const [draft, setDraft] = useState(EMPTY);
   const change = useChange("POST /api/v1/users/me/password", {

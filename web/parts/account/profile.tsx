@@ -16,7 +16,7 @@ import { FormFrame, messagesBy } from "../form/frame.tsx";
 
 type User = Reply<"GET /api/v1/users/me">;
 
-/** Any other tag can be typed. */
+/** Suggestions. Other locales can be typed. */
 const LOCALES = [
   "de-AT",
   "de-CH",
@@ -31,7 +31,7 @@ const LOCALES = [
   "pt-BR",
 ];
 
-/** Name, language, and how numbers and times are shown to the person. */
+/** The user's name, and the locale and time zone of numbers and times. */
 export function OwnProfile() {
   const me = useApi("GET /api/v1/users/me", {});
   return (
@@ -42,7 +42,7 @@ export function OwnProfile() {
   );
 }
 
-/** The language of the page, kept in this browser. */
+/** Language of the page, stored in this browser. */
 function LanguageChoice() {
   return (
     <Section title={t("Language")}>

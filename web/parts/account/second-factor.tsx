@@ -16,7 +16,7 @@ type Begun = Reply<"POST /api/v1/users/me/totp">;
 
 const STATE = "/users/me/totp";
 
-/** Turns an authenticator app as second factor on and off. */
+/** Enables and disables an authenticator app as second factor. */
 export function SecondFactor() {
   const state = useApi("GET /api/v1/users/me/totp", {});
   const [begun, setBegun] = useState<Begun | null>(null);
@@ -105,7 +105,7 @@ function TurnOn(props: { begun: Begun; onClose: () => void; onDone: (codes: read
   );
 }
 
-/** Dark on light also in the dark theme: scanners want it so. */
+/** Dark on light even in the dark theme, as scanners require. */
 function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { border: 2 });
   const path = data

@@ -19,7 +19,7 @@ const nameOf = ({ browserFamily, browserVersion, osFamily, cliVersion, terminal,
   return osFamily ? t("{name} on {system}", { name, system: osFamily }) : name;
 };
 
-/** Where the person is signed in. */
+/** The user's sessions. */
 export function Sessions() {
   const [gone, setGone] = useState<Session | null>(null);
   const list = useOlder("GET /api/v1/sessions", {});

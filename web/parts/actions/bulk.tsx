@@ -13,7 +13,7 @@ const pathOf = ({ id }: Action) => ({ path: { action_id: id } });
 const change = (each: Action, body: Change) =>
   call("PATCH /api/v1/actions/{action_id}", { ...pathOf(each), body }, { basedOn: each });
 
-/** How actions are moved into folders. */
+/** How actions are moved to folders. */
 export const ACTIONS_MOVING: Moving<Action> = {
   change,
   texts: {
@@ -23,7 +23,7 @@ export const ACTIONS_MOVING: Moving<Action> = {
   touches: TOUCHES,
 };
 
-/** What can be done with actions that are chosen in their list. */
+/** Operations on actions that are selected in the list. */
 export const BulkActions = ({ chosen, onDone }: { chosen: readonly Action[]; onDone: () => void }) => (
   <BulkButtons
     chosen={chosen}

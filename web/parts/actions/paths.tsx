@@ -3,7 +3,7 @@ import { useApi } from "../../data.ts";
 import { useLastRun } from "../automations/last-run.ts";
 import { TemplatePaths } from "../editor/template-paths.ts";
 
-/** Offers the editors of an action what its templates saw last, where an automation ran it. */
+/** Offers the values that templates of an action saw in the last automation run. */
 export function ActionPaths({ actionId, children }: { actionId: string; children: ReactNode }) {
   const automations = useApi("GET /api/v1/automations", { query: { limit: 100 } });
   const user = automations.data?.automations.find(

@@ -74,7 +74,7 @@ interface Props {
   markdown: string;
   onChange: (markdown: string) => void;
   faults: readonly Fault[];
-  /** The text that the faults are about. */
+  /** The text that the errors refer to. */
   judged: string;
   onSubmit: () => void;
 }
@@ -92,7 +92,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
   );
   const messages = faults.map((fault) => ({ line: lineOf(judged, fault), msg: fault.msg }));
   const isJudged = judged === markdown;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the lines are those of the faults
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the lines are those of the errors
   const badLines = useMemo(() => (isJudged ? messages.map(({ line }) => line) : []), [faults, isJudged]);
   return (
     <div>

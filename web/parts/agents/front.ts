@@ -2,14 +2,14 @@ import type { Fault } from "../../api.ts";
 
 const isFence = (line: string | undefined) => line !== undefined && /^---\s*$/.test(line);
 
-/** Where the front matter of a spec ends: the place of its second `---` among the lines; -1 where there is none. */
+/** Index of the line that ends the front matter, its second `---`. -1 if there is none. */
 const endOf = (lines: readonly string[]): number =>
   isFence(lines[0]) ? lines.findIndex((line, at) => at > 0 && isFence(line)) : -1;
 
 const isKey = (name: string) => (line: string) =>
   line.startsWith(name) && /^\s*:/.test(line.slice(name.length));
 
-/** Places of the entries of `tools:` where each stands on a line of its own. */
+/** Indexes of the entries of `tools:` that are on lines of their own. */
 function toolLines(lines: readonly string[], end: number): number[] {
   const key = lines.findIndex((line, at) => at < end && isKey("tools")(line));
   const found: number[] = [];
@@ -21,7 +21,7 @@ function toolLines(lines: readonly string[], end: number): number[] {
   return found;
 }
 
-/** The line, from 1, that a fault of a spec is about. */
+/** The line, counted from 1, that an error in a spec refers to. */
 export function lineOf(markdown: string, { loc, msg }: Fault): number {
   const lines = markdown.split("\n");
   const [field = "", index] = loc.slice(2);
@@ -33,7 +33,7 @@ export function lineOf(markdown: string, { loc, msg }: Fault): number {
   return at < 0 ? 1 : at + 1;
 }
 
-/** The spec with one more tool in its front matter, in the way its tools are written; as it was where it has it. */
+/** Adds a tool to the front matter in the existing notation. Returns the spec unchanged if it has the tool. */
 export function withTool(markdown: string, tool: string): string {
   const lines = markdown.split("\n");
   const end = endOf(lines);

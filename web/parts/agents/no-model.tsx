@@ -1,7 +1,7 @@
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 
-/** Shown where agents are used, before anyone writes a message in vain. */
+/** Shown wherever agents are used, before anyone writes a message. */
 export function NoModel() {
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
   if (meta.data?.limits.model !== null) return null;

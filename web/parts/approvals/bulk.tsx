@@ -18,7 +18,7 @@ interface Props {
   onClear: () => void;
 }
 
-/** Decides the chosen approvals together; one that asks for a form is approved by itself alone. */
+/** Decides the selected approvals together. Those with a form must be approved individually. */
 export function BulkDecisions({ chosen, onClear }: Props) {
   const [asked, setAsked] = useState<"approve" | "reject" | null>(null);
   const approvable = chosen.filter(({ decisionType }) => decisionType === "approve_reject");

@@ -12,13 +12,13 @@ import { triggerName } from "../runs/filters.tsx";
 
 type Of = Pick<Approval, "id" | "automationId" | "automationRunId" | "stepKey">;
 
-/** What started the run that asks, what each answer leads to, and who else may give it. */
+/** What started the run, the consequence of each decision, and who else can decide. */
 export function ApprovalContext({
   of: { id, automationId, automationRunId, stepKey },
   isOnRun = false,
 }: {
   of: Of;
-  /** On the page of the run itself. */
+  /** True on the page of the run itself. */
   isOnRun?: boolean;
 }) {
   const decision = useApi("GET /api/v1/decisions/{decision_id}", { path: { decision_id: id } });
@@ -96,7 +96,7 @@ const RunLink = ({ href }: { href: string }) => (
   </Link>
 );
 
-/** What follows each answer, as the automation stands now. */
+/** Consequence of each decision, by the automation's current config. */
 function outcomesOf({ config }: Automation, stepKey: string): (readonly [string, string])[] {
   const steps = stepsIn(config);
   const next = steps

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** After `g` the next key leads to an area, and is none of these. */
+/** After `g`, the next key opens an area, and isn't one of these. */
 const CHORD_MS = 1200;
 
 const isElsewhere = (target: EventTarget | null) =>
@@ -8,7 +8,7 @@ const isElsewhere = (target: EventTarget | null) =>
   target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], [data-editor], dialog") !==
     null;
 
-/** Keys of the inbox, such as `j`; none while a person types or a dialog is open. */
+/** Shortcuts of the inbox, such as `j`. Inactive while the user types or a dialog is open. */
 export function useInboxKeys(keys: Readonly<Record<string, () => unknown>>): void {
   const latest = useRef(keys);
   latest.current = keys;

@@ -35,7 +35,7 @@ export function Inbox() {
   );
 }
 
-/** Right after another approval replaced the selected one, a key was still meant for the previous one. */
+/** Right after another approval replaced the selected one, a key may still be meant for the previous one. */
 const MEANT_MS = 700;
 
 /** The selected approval. Once it is decided, here or by someone else, the next one is selected. */
@@ -180,7 +180,7 @@ function Item({
   );
 }
 
-/** The request itself, with a link that opens it for a colleague. */
+/** The request, with a link that opens it for a colleague. */
 function AtHand({ of }: { of: Approval }) {
   const { current } = useMe();
   const organization = current ? `?organization=${current.organization.id}` : "";

@@ -11,17 +11,17 @@ import { Faults, SchemaForm, type Values } from "../form/form.tsx";
 import { faultsOf, messagesBy, Refusal } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 
-/** If a schema has no fields to show, the whole answer is entered as JSON. */
+/** If a schema has no fields to show, the answer is entered as JSON. */
 const AS_JSON: Schema = { properties: { formResponse: { title: t("Answer") } } };
 
 interface Props {
   of: Pick<Approval, "id" | "title" | "description" | "formSchema" | "context" | "decisionType">;
   aside: ReactNode;
-  /** What else helps to decide. */
+  /** Further context for the decision. */
   children?: ReactNode;
 }
 
-/** The request, and for users who may decide it, its form. */
+/** The request and, for users who may decide it, its form. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one form, from the question to its buttons
 export function Question({ of, aside, children }: Props) {
   const { id, title, description, formSchema, context, decisionType } = of;

@@ -6,7 +6,7 @@ import { When } from "../base/time.tsx";
 import { ApprovalContext } from "./context.tsx";
 import { Question } from "./question.tsx";
 
-/** What a run asks people while it waits, to be decided here. */
+/** Pending approvals of a run, which can be decided here. */
 export function RunDecisions({ run }: { run: AutomationRun }) {
   const isWaiting = run.steps.some(({ status }) => status === "waiting");
   const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isWaiting });

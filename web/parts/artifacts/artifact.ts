@@ -25,15 +25,15 @@ export function previewOf(artifact: Artifact): Preview {
   return type.startsWith("text/") || /json|xml|yaml|csv|sql/.test(type) ? "text" : "none";
 }
 
-/** Whether it is a flashboard, by its data. Unknown if it is too large to be included. */
+/** Returns whether it is a dashboard, by its data. False if the data is too large to be included. */
 export const isBoard = ({ content: { data } }: Artifact): boolean =>
   typeof data === "object" && data !== null && "type" in data && data.type === "flashboard";
 
-/** A flashboard, or a page that a run made. */
+/** A dashboard, or a page that a run created. */
 export const isDashboard = (artifact: Artifact): boolean =>
   isBoard(artifact) || previewOf(artifact) === "html";
 
-/** The address of its page; dashboards are an area of their own. */
+/** Path of its page. Dashboards have an area of their own. */
 export const pageOf = (artifact: Artifact): string =>
   `/${isDashboard(artifact) ? "dashboards" : "artifacts"}/${artifact.id}`;
 
@@ -51,7 +51,7 @@ const FILE_KINDS: Readonly<Record<string, string>> = {
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": t("Excel"),
 };
 
-/** What an artifact is, in words. Files of rare types keep the type's name. */
+/** Type of an artifact for people. Files of rare types show the media type. */
 export function kindOf(artifact: Artifact): string {
   if (isBoard(artifact)) return t("Dashboard");
   if (artifact.kind === "json") return "JSON";

@@ -6,16 +6,16 @@ import { notify } from "../base/toast.tsx";
 import { contentUrl } from "./artifact.ts";
 
 interface Props {
-  /** Of an artifact. */
+  /** ID of the artifact. */
   id: string;
-  /** What the file is called. */
+  /** Filename. */
   file: string;
   name: string;
 }
 
 /**
- * The content of an artifact as a file. The browser fetches it itself, so that nothing of it comes into the page; a
- * link can't name an organization, though, so who has several gets it through the page.
+ * Link to the content of an artifact as a file. The browser fetches it directly, so that none of it becomes part of the
+ * page. A link can't select an organization, so users of several get it through the page.
  */
 export function ContentLink({ id, file, name }: Props) {
   const isOneOfMany = useMe().memberships.length > 1;

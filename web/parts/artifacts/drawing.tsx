@@ -1,7 +1,7 @@
 import { createElement, type ReactNode, useId, useMemo } from "react";
 import { t } from "../../texts/text.ts";
 
-/** What a drawing may consist of: shapes and text, nothing that runs, fetches or leads elsewhere. */
+/** Allowed elements: shapes and text, nothing that runs, loads or links. */
 const TAGS = new Set([
   "svg",
   "g",
@@ -25,14 +25,14 @@ const TAGS = new Set([
 const ATTRIBUTES =
   /^(d|x|y|x1|x2|y1|y2|cx|cy|r|rx|ry|dx|dy|width|height|points|transform|viewBox|offset|fill|stroke|opacity|(fill|stroke|stop)-[a-z-]+|font-(family|size|weight|style)|text-anchor|dominant-baseline|clip-path|gradientUnits|gradientTransform|clipPathUnits|role|aria-[a-z-]+)$/;
 const LOCAL = /^url\(["']?#([\w-]+)["']?\)$/;
-/** Of a drawing with more elements than this only the first are drawn. */
+/** Maximum number of elements to draw. */
 const MOST_ELEMENTS = 50_000;
 
-/** `stroke-width` → `strokeWidth`, as React writes attributes; `aria-…` stay as they are. */
+/** `stroke-width` → `strokeWidth`, as React names attributes. `aria-…` is unchanged. */
 const inReact = (name: string) =>
   name.startsWith("aria-") ? name : name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** An SVG document as elements of this page, made anew from what is allowed of it. */
+/** Renders an SVG document as elements of this page, recreated from what is allowed. */
 export function Drawing({ svg, label }: { svg: string; label: string }) {
   const prefix = useId().replace(/\W/g, "");
   const drawn = useMemo(() => {
@@ -45,7 +45,7 @@ export function Drawing({ svg, label }: { svg: string; label: string }) {
 
 interface Copying {
   prefix: string;
-  /** Elements that may still be drawn. */
+  /** Number of elements that can still be drawn. */
   left: number;
   label: string;
 }

@@ -13,7 +13,7 @@ interface Origin {
   table: string;
   version: number | null;
   rows: number;
-  /** The load that left the rows, where it is not the latest. */
+  /** The load that the rows are from, if it isn't the latest. */
   asOf?: string;
 }
 
@@ -37,14 +37,14 @@ export interface Board {
   panels: Panel[];
 }
 
-/** The flashboard that an artifact holds; null for one that holds something else. */
+/** The dashboard in an artifact. Null for other artifacts. */
 export function boardOf(data: unknown): Board | null {
   if (typeof data !== "object" || data === null) return null;
   const { type, panels } = data as { type?: unknown; panels?: unknown };
   return type === "flashboard" && Array.isArray(panels) && panels.every(isPanel) ? (data as Board) : null;
 }
 
-/** Artifacts come from anywhere: what does not look like a panel is not drawn as one. */
+/** Artifacts come from anywhere, so anything that isn't a valid panel is ignored. */
 function isPanel(panel: unknown): boolean {
   if (typeof panel !== "object" || panel === null) return false;
   const { title, sql, columns, rows, provenance } = panel as Partial<Record<keyof Panel, unknown>>;
@@ -57,7 +57,7 @@ function isPanel(panel: unknown): boolean {
   );
 }
 
-/** The panels as a dashboard takes them, which queries them anew. */
+/** Panels in the form of a dashboard's, which queries them again. */
 export const panelsOf = ({ panels }: Board) =>
   panels.map(({ title, sql, parameters = {}, chart = null }) => ({
     title,
@@ -67,7 +67,7 @@ export const panelsOf = ({ panels }: Board) =>
     chart,
   }));
 
-/** A table that numbers come from: `marts.sales, table sales: version 1, 2 rows`. */
+/** A table that numbers come from, such as `marts.sales, table sales: version 1, 2 rows`. */
 function sourceInWords({ layer, dataset, table, version, rows, asOf }: Origin): string {
   const names = {
     dataset: `${layer}.${dataset}`,
@@ -81,7 +81,7 @@ function sourceInWords({ layer, dataset, table, version, rows, asOf }: Origin): 
 
 const HALF = 6;
 
-/** The panels of a flashboard, each with where its numbers come from. */
+/** The panels of a dashboard, each with the source of its numbers. */
 export function Flashboard({ board }: { board: Board }) {
   return (
     <>
@@ -92,7 +92,7 @@ export function Flashboard({ board }: { board: Board }) {
       </p>
       <div className="grid gap-x-5 md:grid-cols-2">
         {board.panels.map((panel, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: panels have nothing else to be known by
+          // biome-ignore lint/suspicious/noArrayIndexKey: panels have no IDs
           <div key={at} className={`min-w-0 ${panel.width > HALF ? "md:col-span-2" : ""}`}>
             <PanelCard panel={panel} />
           </div>
@@ -147,10 +147,10 @@ function Body({ panel: { note, svg, title, columns, rows } }: { panel: Panel }) 
   if (typeof note === "string") return <p className="py-6 text-center text-sm text-soft">{note}</p>;
   if (typeof svg === "string")
     return (
-      // In the dark the drawing's white is turned into the page's ground, and its colours keep their hues.
+      // In the dark theme, white becomes the page's background, and colors keep their hues.
       <section
         aria-label={title}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the drawing scrolls, by keyboard too
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the drawing scrolls, also by keyboard
         tabIndex={0}
         className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000] in-data-[theme=dark]:hue-rotate-180 in-data-[theme=dark]:invert-91 print:filter-none"
       >

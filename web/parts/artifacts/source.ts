@@ -5,7 +5,7 @@ import { t } from "../../texts/text.ts";
 /** Number of latest runs to read: one call, however many artifacts. */
 const LIMIT = 100;
 
-/** What made each artifact, by the id of its run: the name of the automation, else of the action, else the run. */
+/** Names what created each artifact, by its run's ID: the automation, else the action, else the run. */
 export function useSources(artifacts: readonly Artifact[]): (artifact: Artifact) => string {
   const boards = { query: { limit: LIMIT, kinds: ["create_flashboard" as const] } };
   const runs = useApi("GET /api/v1/action-runs", boards, { enabled: artifacts.length > 0 });

@@ -60,7 +60,7 @@ const Cut = () => (
   </p>
 );
 
-/** Text, or JSON that was too large to come with the artifact. */
+/** Text, or JSON that was too large to be included in the artifact. */
 function Text({ artifact }: { artifact: Artifact }) {
   const isJson = artifact.kind === "json";
   const content = useContent(artifact, isJson ? JSON_BYTES : SHOWN_BYTES);
@@ -97,7 +97,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A frame with an origin of its own, where no script runs and nothing is fetched. */
+/** A frame with an opaque origin, where no script runs and nothing is loaded. */
 function Html({ artifact }: { artifact: Artifact }) {
   const content = useContent(artifact);
   return (

@@ -33,7 +33,7 @@ interface Props {
 const holds = (text: string, words: string) =>
   words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
 
-/** Actions, endpoints and templates by the server's own search: however many there are, all can be found. */
+/** Actions, endpoints and templates from the server's search, so that all can be found. */
 async function search(q: string, signal: AbortSignal) {
   const query = { ...(q === "" ? {} : { q }), limit: EACH };
   const [actions, items, templates] = await Promise.all([
@@ -229,7 +229,7 @@ function serverHits(
 
 const INPUT = /\{\{\s*inputs\.([\w-]+)\s*\}\}/g;
 
-/** A template's action as a step; what it asks for at an install is its default, or stays as it is written, to be filled in. */
+/** Creates a step from a template's action. Inputs get their defaults, or stay as placeholders to fill in. */
 async function stepOfTemplate(id: string, key: string): Promise<StepValue> {
   const template = await call("GET /api/v1/templates/{template_id}", { path: { template_id: id } });
   const { kind, inputDefaults } = template;

@@ -6,9 +6,9 @@ import { part } from "../base/later.tsx";
 /** The canvas of runs. */
 export const runCanvas = part(() => import("./run-canvas.tsx"));
 
-/** Fetches the canvas of runs and what it draws while the page still waits for the rest. */
+/** Loads the canvas of runs while the page waits for data. */
 export function useCanvasEarly(automationId: string | null): void {
-  useEffect(() => void runCanvas.load().catch(() => undefined), []); // what draws it says when it can't be fetched
+  useEffect(() => void runCanvas.load().catch(() => undefined), []); // the component reports failures
   useActionKinds();
   useApi(
     "GET /api/v1/automations/{automation_id}/layout",

@@ -8,7 +8,7 @@ import type { StepValue } from "../canvas/steps-config.ts";
 
 type Format = typeof import("../canvas/clipboard.ts");
 
-/** The id of what a slug names, here; null where nothing has it. */
+/** ID of the resource with this slug. Null if there is none. */
 async function idOf(noun: Noun, slug: string): Promise<string | null> {
   const query = { q: slug, limit: 100 };
   const found =
@@ -18,7 +18,7 @@ async function idOf(noun: Noun, slug: string): Promise<string | null> {
   return found.find((each) => each.slug === slug)?.id ?? null;
 }
 
-/** Steps on the clipboard, as YAML; the code that writes it is fetched while nobody waits for it. */
+/** Copies and pastes steps as YAML. The code for YAML is loaded in the background. */
 export function useClipboard(actions: Actions) {
   const format = useRef<Format | null>(null);
   const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
@@ -29,7 +29,7 @@ export function useClipboard(actions: Actions) {
       (module) => {
         format.current = module;
       },
-      () => undefined, // then steps are copied as JSON, and pasting says so
+      () => undefined, // then steps are copied as JSON, and pasting reports it
     );
   }, []);
   return useMemo(() => {

@@ -18,17 +18,17 @@ interface Props {
   before: Values;
   after: Values;
   titleOf: (kind: string) => string;
-  /** What differs, in words. */
+  /** The differences as text. */
   words: string;
   chosen: string | null;
   onChoose: (key: string | null) => void;
 }
 
-/** How what is at one side of a change became what is at the other. */
+/** Classifies a change by its two sides. */
 export const changeOf = ({ from, to }: { from: unknown; to: unknown }): StepChange =>
   from === undefined ? "added" : to === undefined ? "removed" : "changed";
 
-/** What differs between two configs, on the canvas: steps that are gone stay where they were. */
+/** Differences between two configs, on the canvas. Removed steps keep their positions. */
 export function Comparison({ automation, before, after, titleOf, words, chosen, onChoose }: Props) {
   const patch = useMemo(() => diff(before, after, ""), [before, after]);
   const steps = useMemo(

@@ -11,7 +11,7 @@ import { COMMANDS, OTHER_KEYS } from "../canvas/keyboard.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
 import type { Spot } from "../canvas/ui.ts";
 
-/** All keys of the canvas. */
+/** All shortcuts of the canvas. */
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   const rows = [...COMMANDS.map(({ keys, name }) => [keys, name] as const), ...OTHER_KEYS];
   return (
@@ -43,7 +43,7 @@ interface EdgesProps {
   onClose: () => void;
 }
 
-/** The edges of one step as a list, for the keyboard. */
+/** The edges of a step as a list, for use with the keyboard. */
 export function EdgesDialog({ step, steps, nameOf, onAdd, onDisconnect, onGo, onClose }: EdgesProps) {
   const links = linksOf(steps).filter(({ source, target }) => source === step || target === step);
   return (
@@ -131,7 +131,7 @@ interface UnguardedProps {
   onClose: () => void;
 }
 
-/** Steps that ran on one branch of what goes would then run always. */
+/** Warns about steps on a branch of a removed step, which would then always run. */
 export function UnguardedDialog({ steps, onRemoveAll, onKeep, onClose }: UnguardedProps) {
   const names = steps.map(({ key, name }) => name ?? key).join(", ");
   return (

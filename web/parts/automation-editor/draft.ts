@@ -25,22 +25,22 @@ export interface DraftState {
   readonly active: Values;
   readonly draft: StoredDraft | null;
   readonly saving: "saved" | "changed" | "saving" | "failed";
-  /** Why it is not saved. */
+  /** Why saving failed. */
   readonly problem: string | null;
   readonly faults: Faults;
   /** Conflicts to resolve before anything else is saved. */
   readonly conflicts: readonly Conflict[];
-  /** What others have changed since it was opened, in words. */
+  /** What others have changed since it was opened, as text. */
   readonly others: string | null;
 }
 
-/** As the editor has it: in steps, and without what the server adds and does not take back. */
+/** The config in the editor's form: as steps, and without fields that the server adds but doesn't accept. */
 export const configOf = ({ config }: Pick<Automation, "config">): Values => {
   const { secret: _, ...rest } = config as Values;
   return inSteps(rest);
 };
 
-/** The body of a change: what differs, and null for what is gone. */
+/** Body of a change: the differences, with null for removed fields. */
 function changeBetween(before: Values, after: Values): Values {
   const { steps, fields } = diff(before, after, "");
   return {
@@ -58,7 +58,7 @@ interface Start {
   layout: Layout;
 }
 
-/** What another person changed, in words. */
+/** Describes another user's changes. */
 export function changesInWords(before: Values, after: Values): string {
   const { steps, fields } = diff(before, after, "");
   return [
@@ -68,7 +68,7 @@ export function changesInWords(before: Values, after: Values): string {
 }
 
 /** A draft in the editor: its changes, and how they are saved. No user's change overwrites another's. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the draft and what was done to it
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the draft and its history
 export function openDraft({ automation, draft, layout }: Start) {
   const path = { automation_id: automation.id };
   const active = configOf(automation);
@@ -141,7 +141,7 @@ export function openDraft({ automation, draft, layout }: Start) {
   };
 
   const send = async (merges = 0): Promise<void> => {
-    // Two people may begin a draft at once; whoever comes second has to see the first one's.
+    // Two users may start a draft at the same time. The second one must see the first one's.
     if (state.draft === null && (await readDraft(automation.id))) await readAgain();
     if (state.conflicts.length > 0 || !isChanged()) return;
     const mine = state.history.config;
@@ -197,7 +197,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== CHANGED)
         return set({ problem: error instanceof Error ? error.message : String(error) });
-      // Whoever moves a step last has it; the other's steps stay where they were put.
+      // The last user who moves a step wins. Other steps keep the other user's positions.
       const theirs = await call("GET /api/v1/automations/{automation_id}/layout", { path });
       await send({ ...mine, positions: { ...theirs.positions, ...mine.positions } });
     }
@@ -211,7 +211,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     },
     isChanged,
     edit: (edit: Edit) => put(commit(state.history, edit)),
-    /** False where another person's change conflicts. */
+    /** Returns false if another user's change conflicts. */
     undo() {
       const history = undo(state.history);
       if (history) put(history);
@@ -226,7 +226,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     saveLayout,
     setFaults: (faults: Faults) => set({ faults }),
     hearOthers: () => set({ others: null }),
-    /** Another person may have saved in the meantime. */
+    /** Checks whether another user has saved in the meantime. */
     async look() {
       if (inFlight || isClosed) return;
       const stored = await readDraft(automation.id);
@@ -250,7 +250,7 @@ export function openDraft({ automation, draft, layout }: Start) {
       put(rebase(state.history, config));
       void save();
     },
-    /** What was published since the draft was begun, together with the draft. */
+    /** Merges what was published since the draft was started. */
     async rebaseOn(version: number, before: Values, now: Values) {
       const { config, conflicts } = merge(before, now, state.history.config);
       set({ active: now, conflicts });
@@ -274,13 +274,13 @@ export function openDraft({ automation, draft, layout }: Start) {
         problem: null,
       });
     },
-    /** What was not published with the rest stays in the draft. */
+    /** Changes that weren't published stay in the draft. */
     async publishedPart(now: Automation) {
       set({ active: configOf(now), faults: NO_FAULTS, others: null, problem: null });
       const stored = await readDraft(automation.id);
       takeIn(configOf(stored ?? now), stored, false);
     },
-    /** An earlier version is published again, and is what is edited. */
+    /** An earlier version was restored, and becomes the edited one. */
     restored(now: Automation) {
       const config = configOf(now);
       set({ active: config, base: config, draft: null, faults: NO_FAULTS, others: null, problem: null });

@@ -35,7 +35,7 @@ interface EditorDialogsProps {
 }
 
 /** Dialogs of the editor. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of the dialogs, one after the other
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of the dialogs
 export default function EditorDialogs(props: EditorDialogsProps) {
   const { opened, around, automation, state, steps, on } = props;
   const { store, nameOf, choose, show, open } = around;

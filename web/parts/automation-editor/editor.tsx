@@ -29,16 +29,16 @@ const configJson = part(() => import("./json.tsx"));
 const stepList = part(() => import("./step-list.tsx"));
 const testBar = part(() => import("./test-bar.tsx"));
 const conflicts = part(() => import("./conflicts.tsx"));
-/** Fetched once the canvas stands: nothing of it is seen before something is asked. */
+/** Loaded after the canvas is shown, since no dialog is open at first. */
 const dialogs = part(() => import("./editor-dialogs.tsx"));
 
 const isNarrow = () => matchMedia("(max-width: 639px)").matches;
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: holds all parts of the editor together
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: connects all parts of the editor
 export default function AutomationEditor(props: EditorProps) {
   const { automation } = props;
   const mayChange = useMay("member");
-  useEffect(() => void dialogs.load().catch(() => undefined), []); // what draws it says when it can't be fetched
+  useEffect(() => void dialogs.load().catch(() => undefined), []); // the component reports failures
   const { user } = useMe();
   const { store, state } = useDraft(props);
   const { config, layout } = state.history;
@@ -111,7 +111,7 @@ export default function AutomationEditor(props: EditorProps) {
   const drawn = canDraw ? view : "json";
   const shared = { steps, trigger, actions, titleOf, states, faults, chosen } as const;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the editor that work in all of it
+    // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts that work in the whole editor
     <div
       data-panel={chosen === null ? undefined : ""}
       className="flex h-full min-h-0 flex-col"

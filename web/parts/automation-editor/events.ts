@@ -51,7 +51,7 @@ export interface Around {
   };
 }
 
-/** Where a step that is added after another one goes: of one that decides, onto its first branch that is free. */
+/** Where to add a step after another one: for a step with branches, on its first free branch. */
 function onBranch(spot: Spot, steps: readonly StepValue[], actions: Actions): Spot {
   if (!("after" in spot) || spot.after.length !== 1) return spot;
   const [key = ""] = spot.after;
@@ -63,7 +63,7 @@ function onBranch(spot: Spot, steps: readonly StepValue[], actions: Actions): Sp
   return free === undefined ? spot : { ...spot, after: [`${key}:${free}`] };
 }
 
-/** A config with a new step where it is wanted. */
+/** Adds a step at a position. */
 export function addAt(config: Values, step: StepValue, spot: Spot): Values {
   if ("before" in spot) return insertBefore(config, step, spot.before);
   if ("target" in spot) return insertOn(config, step, spot.source, spot.target);
@@ -73,7 +73,7 @@ export function addAt(config: Values, step: StepValue, spot: Spot): Values {
     : addAfter(config, step, spot.after);
 }
 
-/** Takes steps out; the focus goes to what comes after them now, else to what came before. */
+/** Removes steps, and focuses the step that follows, else the one before. */
 export function removeSteps(
   { store, choose, show, chosen, nameOf }: Around,
   keys: ReadonlySet<string>,
@@ -228,7 +228,7 @@ export function canvasEvents(around: Around): CanvasEvents {
 
 type PutLayout = (label: string, change: Partial<Layout>) => void;
 
-/** Groups, notes, and tidying up: what is stored next to the config. */
+/** Groups, notes and tidying up, which are stored next to the config. */
 function layoutEvents({ store, open }: Around, put: PutLayout) {
   const layout = () => store.get().history.layout;
   return {
@@ -272,7 +272,7 @@ function layoutEvents({ store, open }: Around, put: PutLayout) {
   };
 }
 
-/** A group of these steps, collapsed. */
+/** Creates a collapsed group of these steps. */
 export const grouped = (layout: Layout, title: string, steps: ReadonlySet<string>): Layout => ({
   ...layout,
   groups: [
@@ -289,7 +289,10 @@ interface EditorKeys {
   mayChange: boolean;
 }
 
-/** Keys of the editor as a whole; true where this was one. Those that mean something in a field are the field's there. */
+/**
+ * Shortcuts of the whole editor. Returns true if this was one.
+ * In a text field, keys that edit text are left to the field.
+ */
 export function onEditorKey(
   event: KeyboardEvent,
   { store, on, open, onPublish, mayChange }: EditorKeys,

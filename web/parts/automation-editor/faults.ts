@@ -13,7 +13,9 @@ export const NO_FAULTS: Faults = { steps: new Map(), trigger: [] };
 /** Path of the config in a request. */
 export const AT = ["body", "config"] as const;
 
-/** The server counts the steps of the config that was sent; the canvas may have others by now, and so goes by keys. */
+/**
+ * Maps errors to step keys. The server reports positions in the sent config, but the canvas may have changed by now.
+ */
 export function faultsBySteps(faults: readonly Fault[], sent: Values): Faults {
   const steps = stepsIn(sent);
   const found = new Map<string, Fault[]>();
@@ -31,7 +33,7 @@ export function faultsBySteps(faults: readonly Fault[], sent: Values): Faults {
   return { steps: found, trigger };
 }
 
-/** Without those of steps that have changed since. */
+/** Drops errors of steps that have changed since. */
 export function stillFaults(faults: Faults, before: Values, after: Values): Faults {
   if (faults.steps.size === 0 && faults.trigger.length === 0) return faults;
   const now = new Map(stepsIn(after).map((step) => [step.key, step]));

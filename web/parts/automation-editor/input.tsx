@@ -17,7 +17,7 @@ const TRIGGER_VALUES = ["payload", "headers", "query", "input"] as const;
 const sourceOf = (run: AutomationRun | null) =>
   run === null ? null : run.triggerMethod === "test" ? t("From the last test run") : t("From the last run");
 
-/** What a step sees: the trigger's values, and the result of each step above it. */
+/** What a step sees: the trigger's values and the results of previous steps. */
 export function StepInput({ step, steps, run, scope, onInsert }: Props) {
   const above = step ? upTo(steps, step.key) : new Set<string>();
   const results = (scope.steps ?? {}) as Record<string, { result?: unknown } | undefined>;

@@ -8,11 +8,11 @@ const isField = (target: EventTarget | null): target is Field =>
   target instanceof HTMLTextAreaElement ||
   (target instanceof HTMLInputElement && ["text", "search", "url", ""].includes(target.type));
 
-/** Of an editor, which stands in a shadow root, what is written in. */
+/** Editable element of a code editor, which is in a shadow root. */
 const editableIn = (host: Element | null): HTMLElement | null =>
   host?.shadowRoot?.querySelector<HTMLElement>("[contenteditable=true]") ?? null;
 
-/** Puts expressions into the field that was last written in. */
+/** Inserts expressions into the last focused field. */
 export function useInsert() {
   const last = useRef<Element | null>(null);
   const onFocus = useCallback((event: FocusEvent) => {
@@ -27,7 +27,7 @@ export function useInsert() {
       editable.focus();
       document.execCommand("insertText", false, `{{${path}}}`);
     } else if (isField(field)) {
-      // A condition is an expression as a whole, and names values without braces.
+      // A condition is an expression itself, and refers to values without braces.
       const text = field.dataset.as === "condition" ? path : `{{${path}}}`;
       field.focus();
       field.setRangeText(text, field.selectionStart ?? 0, field.selectionEnd ?? 0, "end");

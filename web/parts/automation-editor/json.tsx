@@ -7,7 +7,7 @@ import type { Values } from "../form/form.tsx";
 interface Props {
   config: Values;
   mayChange: boolean;
-  /** False where the canvas can't show it. */
+  /** False if the canvas can't show it. */
   canDraw: boolean;
   onChange: (config: Values) => void;
 }

@@ -13,7 +13,7 @@ export const FirstStep = ({ onAdd }: { onAdd: () => void }) => (
   </div>
 );
 
-/** What others have changed, and why a draft is not saved. */
+/** Shows what others have changed, and why a draft isn't saved. */
 export function Notices({ state, onHeard }: { state: DraftState; onHeard: () => void }) {
   return (
     <>

@@ -19,7 +19,7 @@ interface Props {
   /** State of the step in the shown run. Null without one. */
   state: StepRun | null;
   pinned: unknown;
-  /** Absent where nothing may be changed. */
+  /** Null if the user can't change the automation. */
   onPin: ((result: unknown) => void) | null;
 }
 

@@ -20,7 +20,7 @@ const stepOutput = part(() => import("./output.tsx"));
 const triggerForm = part(() => import("../automations/trigger-form.tsx"));
 
 interface Options {
-  /** Null of the trigger. */
+  /** Null for the trigger. */
   step: StepValue | null;
   steps: readonly StepValue[];
   automation: Automation;
@@ -35,7 +35,7 @@ interface Options {
   onRenamed: (key: string) => void;
 }
 
-/** What the panel shows of a step, or of the trigger. */
+/** Content of the panel for a step or the trigger. */
 export function panelParts(options: Options): Readonly<Record<PanelTab, React.ReactNode>> {
   const { step, steps, last, mayChange, onInsert } = options;
   const input = (
@@ -62,7 +62,7 @@ function OfStep(options: Options & { step: StepValue }) {
   const { step, steps, state, around, actions, kinds, onDisconnect, onRenamed } = options;
   const { store, nameOf, open } = around;
   const { config, layout } = state.history;
-  // a form stays as it is, with what is focused in it, when its step gets another key
+  // keeps the form and its focus when the step's key changes
   const [form, setForm] = useState({ of: step.key, number: 0 });
   if (form.of !== step.key) setForm({ of: step.key, number: form.number + 1 });
   const rename = (to: string) => {

@@ -10,9 +10,9 @@ interface Props {
   tab: PanelTab;
   onTab: (tab: PanelTab) => void;
   isWide: boolean;
-  /** Absent where there is no room for it. */
+  /** Null if there is no room for it. */
   onWide: (() => void) | null;
-  /** Absent where the step can't be run or removed. */
+  /** Null if the step can't be run or removed. */
   onRunTo: (() => void) | null;
   onRemove: (() => void) | null;
   onClose: () => void;
@@ -27,12 +27,15 @@ const TABS: readonly (readonly [PanelTab, string])[] = [
   ["output", t("Output")],
 ];
 
-/** A field that a key leads to is to be seen whole; after a click nothing moves under the pointer. */
+/** Scrolls a field that got the focus by keyboard into view. After a click, nothing moves under the pointer. */
 const showWhole = ({ target }: FocusEvent<HTMLElement>) => {
   if (target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest" });
 };
 
-/** The selected step next to the canvas: input, settings and output. Each keeps its scroll position, and asks for nothing before it is opened. */
+/**
+ * The selected step next to the canvas: input, settings and output.
+ * Each keeps its scroll position, and loads nothing before it is opened.
+ */
 export function StepPanel(props: Props) {
   const { name, tab, onTab, isWide, onWide, onRunTo, onRemove, onClose, focus, parts } = props;
   const box = useRef<HTMLElement>(null);

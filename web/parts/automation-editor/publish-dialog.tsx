@@ -17,23 +17,23 @@ interface Props {
   state: DraftState;
   titleOf: (kind: string) => string;
   nameOf: (key: string) => string;
-  /** All changes, or those that are named. */
+  /** Publishes all changes, or only the named ones. */
   onPublish: (only?: readonly string[]) => Promise<void>;
   onClose: () => void;
 }
 
 interface Change {
-  /** As the draft's `changedBy` has it. */
+  /** As in the draft's `changedBy`. */
   readonly id: string;
-  /** Of the card on the canvas. */
+  /** Title of the card on the canvas. */
   readonly step: string;
   readonly name: string;
   readonly how: StepChange;
-  /** Who made it; null where that is no longer known. */
+  /** The user who made it. Null if it isn't known any longer. */
   readonly by: string | null;
 }
 
-/** What a draft changes, and who made each change. */
+/** Lists the changes of a draft, and who made each. */
 function changesOf({ active, history, draft }: DraftState, nameOf: Props["nameOf"]): Change[] {
   const { steps, fields } = diff(active, history.config, "");
   const by = (id: string) => draft?.changedBy[id] ?? null;
@@ -55,7 +55,7 @@ function changesOf({ active, history, draft }: DraftState, nameOf: Props["nameOf
   ];
 }
 
-/** Says who changed what in a draft of several people, and publishes all of it or only the person's own changes. */
+/** Lists the changes in a shared draft by user, and publishes all or only the user's own. */
 export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, onClose }: Props) {
   const { user } = useMe();
   const team = useApi("GET /api/v1/organizations/team", {});

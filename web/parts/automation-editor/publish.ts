@@ -6,7 +6,7 @@ import type { Values } from "../form/form.tsx";
 import { configOf, type DraftStore } from "./draft.ts";
 import { faultsBySteps } from "./faults.ts";
 
-/** What others have published since the draft was begun comes into it; throws where that can't be read. */
+/** Merges what others have published since the draft was started. Throws if that can't be read. */
 async function takeOver(store: DraftStore, path: { automation_id: string }): Promise<void> {
   const { draft } = store.get();
   if (!draft) return;
@@ -24,7 +24,7 @@ async function takeOver(store: DraftStore, path: { automation_id: string }): Pro
 
 const OF_DRAFT = "GET /api/v1/automations/{automation_id}/draft";
 
-/** Publishes the draft as it is known here: changes that another person saved since are merged first, and shown. */
+/** Publishes the draft as shown here. If another user has saved changes since, they are merged and shown first. */
 async function send(store: DraftStore, path: { automation_id: string }, only?: readonly string[]) {
   try {
     return await call(
@@ -40,9 +40,9 @@ async function send(store: DraftStore, path: { automation_id: string }, only?: r
 }
 
 /**
- * Makes the draft, or only the named changes in it, what runs go by: saves it, merges what was published in the
- * meantime, and enables an automation that was never active. Null if something has to be resolved or fixed first. The
- * store then says what.
+ * Publishes the draft, or only the named changes in it:
+ * saves it, merges what was published in the meantime, and enables an automation that was never active.
+ * Null if something has to be resolved or fixed first, which the store then shows.
  */
 export async function publish(
   store: DraftStore,

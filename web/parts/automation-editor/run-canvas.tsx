@@ -18,7 +18,7 @@ import { useStates } from "./testing.ts";
 
 interface Props {
   automation: Automation;
-  /** As the run went by it; the automation's own by default. */
+  /** The config that the run used. Default: the automation's current one. */
   config?: Values;
   run: AutomationRun | null;
 }
@@ -33,7 +33,7 @@ function keptDirection(): Layout["direction"] | null {
   return kept === "down" || kept === "right" ? kept : null;
 }
 
-/** Where someone has put the steps is meant for the layout's own direction. */
+/** Manual positions apply only to the layout's own direction. */
 const turnedTo = (direction: Layout["direction"] | null, layout: Layout): Layout =>
   direction === null || direction === layout.direction ? layout : { ...layout, direction, positions: {} };
 
@@ -120,7 +120,7 @@ export default function RunCanvas({ automation, config = automation.config, run 
   );
 }
 
-/** Steps that the run has and the automation no longer does are shown too. */
+/** Adds steps of the run that the automation no longer has. */
 function withRun(steps: readonly StepValue[], run: AutomationRun | null): readonly StepValue[] {
   const known = new Set(steps.map(({ key }) => key));
   const gone = (run?.steps ?? []).filter(({ key }) => !known.has(key) && key !== TRIGGER);

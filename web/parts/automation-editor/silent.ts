@@ -2,7 +2,7 @@ import type { CanvasEvents } from "../canvas/props.ts";
 
 const nothing = () => undefined;
 
-/** For a canvas that only shows. */
+/** For a read-only canvas. */
 export const SILENT: CanvasEvents = {
   onChoose: nothing,
   onAdd: nothing,

@@ -43,7 +43,7 @@ function useAddress() {
   return { step: search.get("step"), tab: TABS.includes(asked) ? asked : ("settings" as PanelTab), put };
 }
 
-/** The draft, kept in step with the server for as long as the editor is open. */
+/** The draft, synchronized with the server while the editor is open. */
 export function useDraft({ automation, draft, layout }: EditorProps) {
   const kept = useRef<DraftStore>(null);
   kept.current ??= openDraft({ automation, draft, layout });
@@ -76,7 +76,7 @@ export function useDraft({ automation, draft, layout }: EditorProps) {
   return { store, state };
 }
 
-/** The first fault of each step, of the server and of the canvas. */
+/** The first error of each step, from the server or the canvas. */
 export function useFaults({ faults }: DraftState, steps: readonly StepValue[]): ReadonlyMap<string, string> {
   return useMemo(
     () =>

@@ -19,7 +19,7 @@ interface Props {
   onAdd: (() => void) | null;
 }
 
-/** Steps in the order in which they run, with how many come before each at the least. */
+/** Steps in execution order, with the minimum number of steps before each. */
 function inOrder(steps: readonly StepValue[]): { step: StepValue; depth: number }[] {
   const depths = new Map<string, number>([[TRIGGER, -1]]);
   const links = linksOf(steps);
@@ -38,7 +38,7 @@ function inOrder(steps: readonly StepValue[]): { step: StepValue; depth: number 
 
 const MOST_INDENT = 4;
 
-/** The steps as a list: for small screens, and for those who would rather read. */
+/** The steps as a list, for small screens and for users who prefer text. */
 export default function StepList({
   steps,
   trigger,

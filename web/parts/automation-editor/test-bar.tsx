@@ -19,7 +19,7 @@ interface Props {
   onHide: (() => void) | null;
 }
 
-/** A run in one line, which opens to a waterfall of its steps. */
+/** A run on one line, which expands to a waterfall of its steps. */
 export default function TestBar({ run, title, nameOf, pinned, onChoose, onCancel, onHide }: Props) {
   const [isOpen, setOpen] = useState(false);
   const error = (run.error as { message?: string } | null)?.message;

@@ -15,7 +15,7 @@ interface Props {
   automation: Automation;
   config: Values;
   steps: readonly StepValue[];
-  /** The step that it ends with; null for all. */
+  /** The last step to run. Null for all. */
   end: string | null;
   nameOf: (key: string) => string;
   kindOf: (step: StepValue) => string | undefined;
@@ -26,7 +26,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks what a test begins with, and says which steps it really runs. */
+/** Asks for the input of a test run, and lists the steps that it will really run. */
 export function TestDialog({ automation, config, steps, end, nameOf, kindOf, ...rest }: Props) {
   const { take, fields } = useRunInput({ automation, config, takesRuns: true, onPin: rest.onPin });
   const results = reusable(steps, end, rest.last, rest.lastRun);

@@ -13,7 +13,7 @@ const POLL_MS = 1000;
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 const NONE: ReadonlyMap<string, StepState> = new Map();
 
-/** States of a run's steps, the same objects for as long as nothing changes in them. */
+/** States of a run's steps. The same objects as long as nothing changes in them. */
 export function useStates(run: AutomationRun | null): ReadonlyMap<string, StepState> | null {
   const before = useRef(NONE);
   const [states, setStates] = useState<ReadonlyMap<string, StepState> | null>(null);
@@ -36,11 +36,11 @@ export interface TestPlan {
 interface LastTest {
   runId: string;
   config: Values;
-  /** Input of the run. Another input produces other results. */
+  /** Input of the run. With another input, results can't be reused. */
   input: RunInput;
 }
 
-/** Test runs of what is on the canvas. */
+/** Test runs of the config on the canvas. */
 export function useTesting(automationId: string) {
   const [last, setLast] = useState<LastTest | null>(null);
   const [isHidden, setHidden] = useState(false);
@@ -82,7 +82,7 @@ export function useTesting(automationId: string) {
   };
 }
 
-/** The result of each step that the last test ran, and that would come out the same: it and all before it are as they were. */
+/** Results of the last test that can be reused, since the step and all steps before it are unchanged. */
 export function reusable(
   steps: readonly StepValue[],
   end: string | null,
@@ -104,7 +104,7 @@ export function reusable(
   return found;
 }
 
-/** Kinds that change something elsewhere, or in the lake. */
+/** Kinds that change external systems or the lake. */
 const WRITES: readonly string[] = [
   "dlt_extract",
   "duckdb_transform",
@@ -117,7 +117,7 @@ const WRITES: readonly string[] = [
   "run_script",
 ];
 
-/** The steps that a test would really run, and whether they write. */
+/** Steps that a test will really run, and whether they write. */
 export function stepsToRun(
   steps: readonly StepValue[],
   end: string | null,

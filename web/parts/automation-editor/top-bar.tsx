@@ -23,7 +23,7 @@ export type View = "canvas" | "list" | "json";
 interface Props {
   automation: Automation;
   state: DraftState;
-  /** Whether the draft differs from what runs go by. */
+  /** True if the draft differs from the published config. */
   differs: boolean;
   faults: number;
   view: View;
@@ -47,7 +47,7 @@ const SAVING: Readonly<Record<DraftState["saving"], string>> = {
   failed: t("Not saved"),
 };
 
-/** What is shown, in words: what runs go by, or how far the draft is saved. */
+/** Describes what is shown: the published config, or a draft and whether it is saved. */
 const standing = (state: DraftState, { status }: Automation, differs: boolean): string => {
   if (state.saving !== "saved" || differs) return SAVING[state.saving];
   return status === "draft" ? t("Not active yet") : t("No changes");

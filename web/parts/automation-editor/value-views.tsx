@@ -20,15 +20,15 @@ const joined = (before: string, key: string, isIndex: boolean): string => {
 
 export interface ValueProps {
   value: unknown;
-  /** As expressions name it, such as `steps.load.result`. */
+  /** As in expressions, for example `steps.load.result`. */
   path: string;
-  /** Puts an expression where the person was writing; without it values are only shown. */
+  /** Inserts an expression into the last focused field. Null if values are only shown. */
   onInsert: ((path: string) => void) | null;
 }
 
 type Way = "tree" | "table" | "json";
 
-/** Where the rows of a result are, before its other lists. */
+/** Where the rows of a result usually are. Checked before other lists. */
 const ROWS_AT = ["items", "rows", "output", "body", "data"];
 const DEEPEST = 3;
 
@@ -37,7 +37,7 @@ interface Rows {
   path: string;
 }
 
-/** The list of objects that is the least deep in a value. */
+/** Returns the least nested list of objects in a value. */
 function rowsIn(value: unknown, path: string): Rows | null {
   let level: readonly (readonly [unknown, string])[] = [[value, path]];
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
@@ -60,7 +60,7 @@ const isRows = (value: unknown): value is readonly Record<string, unknown>[] =>
   value.length > 0 &&
   value.every((each) => typeof each === "object" && each !== null && !Array.isArray(each));
 
-/** A value as a tree, a table or JSON; each part of it can be clicked or dragged into a field as an expression. */
+/** A value as a tree, a table or JSON. Each part can be clicked, or dragged into a field as an expression. */
 export default function ValueViews(props: ValueProps) {
   const [chosen, setChosen] = useState<Way>("tree");
   const rows = useMemo(() => rowsIn(props.value, props.path), [props.value, props.path]);
@@ -213,7 +213,7 @@ function Entry({ name, value, path, onInsert, depth }: ValueProps & { name: stri
   );
 }
 
-/** A list of objects, a row each; a column's name stands for its value in the first row. */
+/** A list of objects as a table. A column's header inserts its value in the first row. */
 function Table({ path, onInsert, rows }: Rows & Pick<ValueProps, "onInsert">) {
   const columns = [...new Set(rows.slice(0, MOST_ROWS).flatMap((row) => Object.keys(row)))].slice(
     0,
@@ -221,7 +221,7 @@ function Table({ path, onInsert, rows }: Rows & Pick<ValueProps, "onInsert">) {
   );
   return (
     <section
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
       tabIndex={0}
       aria-label={t("Rows of {path}", { path })}
       className="max-h-96 overflow-auto rounded-md border border-line"
@@ -254,7 +254,7 @@ function Table({ path, onInsert, rows }: Rows & Pick<ValueProps, "onInsert">) {
         </thead>
         <tbody>
           {rows.slice(0, MOST_ROWS).map((row, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows are known by their number alone
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no IDs
             <tr key={at} className="border-t border-line">
               {columns.map((column) => (
                 <td key={column} className="max-w-48 truncate px-2 py-1 font-mono" dir="auto">

@@ -14,7 +14,7 @@ import { changesInWords } from "./draft.ts";
 
 interface Props {
   automation: Automation;
-  /** What is on the canvas now. */
+  /** The config on the canvas. */
   current: Values;
   hasDraft: boolean;
   titleOf: (kind: string) => string;
@@ -23,7 +23,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Earlier versions, each with what differs from what is on the canvas now. */
+/** Earlier versions, each with its differences from the canvas. */
 export function Versions({ automation, current, hasDraft, titleOf, mayChange, onRestore, onClose }: Props) {
   const path = { automation_id: automation.id };
   const versions = useApi("GET /api/v1/automations/{automation_id}/versions", { path, query: { limit: 50 } });
@@ -121,7 +121,7 @@ const personOf = (users: unknown, id: string | null): string => {
 
 type SinceProps = Pick<ComponentProps<typeof Comparison>, "automation" | "before" | "after" | "titleOf">;
 
-/** What differs between a version and what is on the canvas now. */
+/** Differences between a version and the canvas. */
 function Since(props: SinceProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const words = changesInWords(props.before, props.after);

@@ -17,7 +17,7 @@ function useActions(ids: readonly string[]): readonly Action[] {
   );
 }
 
-/** The actions that steps name: these alone, however many there are. */
+/** The actions that steps refer to, however many exist. */
 export function useStepActions(steps: readonly StepValue[]): Actions {
   const ids = [...new Set(steps.flatMap(({ actionId }) => actionId ?? []))].sort();
   const some = useActions(ids.slice(0, MAX_ACTIONS));
@@ -25,7 +25,7 @@ export function useStepActions(steps: readonly StepValue[]): Actions {
   return useMemo(() => new Map([...some, ...others].map((action) => [action.id, action])), [some, others]);
 }
 
-/** Kinds of work with the titles that people know them by. */
+/** Action kinds with their titles. */
 export function useKinds() {
   const { data } = useActionKinds();
   return useMemo(() => {

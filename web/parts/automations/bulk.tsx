@@ -14,7 +14,7 @@ const pathOf = ({ id }: Automation) => ({ path: { automation_id: id } });
 const change = (each: Automation, body: Change) =>
   call("PATCH /api/v1/automations/{automation_id}", { ...pathOf(each), body }, { basedOn: each });
 
-/** How automations are moved into folders. */
+/** How automations are moved to folders. */
 export const AUTOMATIONS_MOVING: Moving<Automation> = {
   change,
   texts: {
@@ -24,7 +24,7 @@ export const AUTOMATIONS_MOVING: Moving<Automation> = {
   touches: TOUCHES,
 };
 
-/** What can be done with automations that are chosen in their list. */
+/** Operations on automations that are selected in the list. */
 export const BulkAutomations = ({
   chosen,
   onDone,

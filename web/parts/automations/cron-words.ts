@@ -6,10 +6,10 @@ const weekday = dateFormat({ weekday: "short", timeZone: "UTC" });
 
 const timeOf = (hour: string, minute: string) =>
   clock().format(Date.UTC(2023, 0, 1, Number(hour), Number(minute)));
-/** `1` is Monday; both `0` and `7` are Sunday. */
+/** `1` is Monday. Both `0` and `7` are Sunday. */
 const dayName = (day: string) => weekday().format(Date.UTC(2023, 0, 1 + Number(day)));
 
-/** `0 7 * * 1-5` as "Mon–Fri at 7:00 AM"; null for what has no short words. */
+/** `0 7 * * 1-5` as "Mon–Fri at 7:00 AM". Null for expressions without a short description. */
 export function cronInWords(cron: string): string | null {
   const [minute = "", hour = "", day, month, week = "", ...more] = cron.trim().split(/\s+/);
   if (month !== "*" || more.length > 0) return null;

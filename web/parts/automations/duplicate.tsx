@@ -9,7 +9,7 @@ import { ShownOnce } from "../base/shown-once.tsx";
 
 type Copied = Reply<"POST /api/v1/automations/{automation_id}/duplicate">;
 
-/** Makes a copy as a draft, and leads to it. */
+/** Creates a copy as a draft, and opens it. */
 export function DuplicateAutomation({ automation }: { automation: Automation }) {
   const [, go] = useLocation();
   const [made, setMade] = useState<Copied | null>(null);

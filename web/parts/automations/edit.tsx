@@ -23,7 +23,10 @@ interface Props {
   onDirty: (isDirty: boolean) => void;
 }
 
-/** Names, and what may hold secrets; all else is edited on the canvas, whose drafts keep none. */
+/**
+ * Names, and fields that can contain secrets. Everything else is edited on the canvas,
+ * whose drafts can't contain secrets.
+ */
 export function EditAutomation({ automation, mayChange, onDirty }: Props) {
   return (
     <>
@@ -45,7 +48,7 @@ export function EditAutomation({ automation, mayChange, onDirty }: Props) {
   );
 }
 
-/** What changes of the fields that may hold secrets; null for each that goes. */
+/** Changes of the fields that can contain secrets, with null for removed ones. */
 function configChange(before: Values, after: Values): Values {
   const names = [...SENDER_FIELDS, "secret", "alerts"].filter(
     (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),

@@ -6,7 +6,7 @@ import { Button } from "../base/button.tsx";
 import { download } from "../base/download.ts";
 import { notify } from "../base/toast.tsx";
 
-/** Hands automations to the person as a file that `weir apply` reads. */
+/** Downloads automations as a file for `weir apply`. */
 export function ExportAutomations({ of }: { of: readonly Automation[] }) {
   const [isBusy, setBusy] = useState(false);
   const take = async () => {

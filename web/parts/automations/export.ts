@@ -3,10 +3,10 @@ import { escaped, variableName } from "../../../src/base/placeholder.ts";
 import { ApiError, call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
 
-/** As the files of `weir apply` say it. */
+/** Format version of `weir apply`. */
 const FORMAT = 1;
 
-/** What a config names by its id and files name by its slug, such as `${connection:shop}`. */
+/** Resources that configs refer to by ID and files by slug, such as `${connection:shop}`. */
 const NOUNS: Readonly<Record<string, (id: string) => Promise<string>>> = {
   connectionId: async (id) => {
     const { slug } = await call("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });
@@ -28,7 +28,7 @@ const NOUNS: Readonly<Record<string, (id: string) => Promise<string>>> = {
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What is gone keeps its id, as the config has it. Any other failure is the export's. */
+/** References to deleted resources keep the ID. Any other error fails the export. */
 function idOfGone(error: unknown, id: string): string {
   if (error instanceof ApiError && error.status === 404) return id;
   throw error;
@@ -48,7 +48,7 @@ async function written(value: unknown, field: string, names: Map<string, Promise
   return name;
 }
 
-/** Automations as `weir apply` reads them, without ids and secrets. */
+/** Automations as YAML for `weir apply`, without IDs and secrets. */
 export async function automationsAsYaml(automations: readonly Automation[]): Promise<string> {
   const names = new Map<string, Promise<string>>();
   const things = await Promise.all(

@@ -6,12 +6,12 @@ import { TemplateText } from "../editor/template-text.tsx";
 
 interface Props {
   step: StepValue;
-  /** What is wrong with a field, by its name. */
+  /** Returns the error of a field. */
   messageFor: (name: string) => string | undefined;
   onChange: (step: StepValue) => void;
 }
 
-/** The items that a step runs for: of a list, or the rows of a table. */
+/** The items that a step runs for: of a list, or rows of a table. */
 export function ForEach({ step, messageFor, onChange }: Props) {
   const { forEach } = step;
   const put = (change: Partial<StepValue>) => onChange(putInStep(step, change));

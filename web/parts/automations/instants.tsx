@@ -38,7 +38,7 @@ function nextOf({ cron, timezone }: Schedule): Date[] | null {
   }
 }
 
-/** A schedule to pick, in words, and when it is due next. */
+/** A schedule with a picker, a description and its next runs. */
 export default function Instants({ onCron, ...schedule }: Props) {
   const words = cronInWords(schedule.cron);
   return (
@@ -53,7 +53,7 @@ export default function Instants({ onCron, ...schedule }: Props) {
 
 const FIRST_TIME = "07:00";
 
-/** Writes the cron expression of the usual schedules. */
+/** Builds cron expressions for common schedules. */
 function Picker({ cron, onCron }: Pick<Props, "cron" | "onCron">) {
   const now = rhythmOf(cron.trim());
   const time = now?.time ?? FIRST_TIME;
@@ -92,7 +92,7 @@ function Picker({ cron, onCron }: Pick<Props, "cron" | "onCron">) {
   );
 }
 
-/** When a schedule is due next, in its own zone and in the person's. */
+/** Next runs of a schedule, in its own and the user's time zone. */
 function Next(props: Schedule) {
   const next = nextOf(props);
   const own = ownZone();

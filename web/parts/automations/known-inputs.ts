@@ -9,13 +9,13 @@ import type { Values } from "../form/form.tsx";
 const MOST = 6;
 const LOOKED_AT = 20;
 
-/** What a run can begin with, as a choice; `runId` names the run that began with it. */
+/** An input to choose for a run. `runId` names the run that had it. */
 export interface KnownInput {
   readonly id: string;
   readonly title: string;
   readonly at: string | null;
   readonly runId: string | null;
-  /** Undefined where it is fetched by itself. */
+  /** Undefined if it has to be fetched. */
   readonly value?: unknown;
 }
 
@@ -64,7 +64,7 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
   ];
 }
 
-/** The value of what is chosen: `undefined` until it is here, and `isGone` where it isn't stored any more. */
+/** Value of the selected input. `undefined` while it is loading. `isGone` if it isn't stored any longer. */
 export function useValueOf(known: KnownInput | null): {
   value: unknown;
   isGone: boolean;

@@ -7,14 +7,14 @@ import { useStepRuns } from "../runs/step-runs.ts";
 
 export interface LastRun {
   run: AutomationRun | null;
-  /** By the key of its step. */
+  /** By step key. */
   results: ReadonlyMap<string, ListedRun>;
-  /** What templates saw in it: `payload`, `input`, `steps`, … */
+  /** What templates saw: `payload`, `input`, `steps`, … */
   scope: Readonly<Record<string, unknown>>;
   paths: readonly TemplatePath[];
 }
 
-/** A result that was kept as an artifact stands in templates with its small values; see `summary`. */
+/** Templates see a result that is stored as an artifact with its small values. See `summary`. */
 function seen(result: unknown): unknown {
   const summary = (result as { summary?: { fields?: object } } | null)?.summary;
   return typeof summary?.fields === "object" ? { ...summary.fields, ...(result as object) } : result;
@@ -73,7 +73,10 @@ export function useLastRun(
   }, [run, found, delivery.data, triggerType, isTest, isWebhook]);
 }
 
-/** What expressions are evaluated against while they are written: pinned results before those of the last run; null where there is neither. */
+/**
+ * Scope for evaluating expressions while they are written. Pinned results take precedence over those of the last run.
+ * Null if there are neither.
+ */
 export function useWrittenScope({ run, scope, paths }: LastRun, steps: readonly StepValue[]) {
   const pinned = steps.flatMap(({ key, pinned: result }) =>
     result === undefined ? [] : [[key, result] as const],

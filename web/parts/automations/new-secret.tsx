@@ -10,7 +10,7 @@ import { choiceOf } from "./sender-choices.ts";
 
 const SECRET_BYTES = 32;
 
-/** In the form of those that Weir makes itself for this sender. */
+/** In the format of secrets that Weir generates for this sender. */
 export function makeSecret(sender: string): string {
   const bytes = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))));
   const isPlain = sender === "telegram";

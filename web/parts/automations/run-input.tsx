@@ -13,14 +13,14 @@ import { SchemaForm, type Values } from "../form/form.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 import { type KnownInput, PINNED, useKnownInputs, useValueOf } from "./known-inputs.ts";
 
-/** What a run begins with; `fromRunId` takes over all that another run was given. */
+/** Input of a run. `fromRunId` uses the whole input of another run. */
 export interface RunInput {
   input?: unknown;
   fromRunId?: string;
 }
 
 interface Kept {
-  /** `form`, `json`, `none`, or the id of a known input. */
+  /** `form`, `json`, `none`, or the ID of a known input. */
   way: string | null;
   text: string;
   values: Values;
@@ -35,15 +35,18 @@ function read(id: string): Kept {
 
 interface Options {
   automation: Automation;
-  /** In place of the automation's own. */
+  /** Used instead of the automation's own config. */
   config: Values;
-  /** Whether another run can be named in place of an input. */
+  /** True if another run can be named instead of an input. */
   takesRuns: boolean;
-  /** Pins an input, or none with `undefined`; absent where nothing may be changed. */
+  /** Pins an input, or removes the pin with `undefined`. Absent if the user can't change the automation. */
   onPin?: (input: unknown) => void;
 }
 
-/** Asks what a run begins with: by the form of its schema, what is pinned or came before, or JSON; what was given stays for the next one. */
+/**
+ * Form for a run's input: by its schema, from pinned or earlier inputs, or as JSON.
+ * The entered input is kept for the next run.
+ */
 export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   const { id, triggerType } = automation;
   const [kept, setKept] = useState(() => read(id));
@@ -73,12 +76,12 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   const values =
     canDraw && Object.keys(kept.values).length === 0 ? (startValue(schema) as Values) : kept.values;
 
-  /** Null where what was written can't be read: the field says so. */
+  /** Null if the entered text is invalid. The field shows why. */
   const take = (): RunInput | null => {
     if (way === "none") return { input: null };
     if (way === "form") return { input: values };
     if (chosen) {
-      if (found.value === undefined) return null; // the field says why
+      if (found.value === undefined) return null; // the field shows why
       return takesRuns && chosen.runId !== null ? { fromRunId: chosen.runId } : { input: found.value };
     }
     try {
@@ -150,7 +153,7 @@ interface KnownProps extends ReturnType<typeof useValueOf> {
   onPin: Options["onPin"] | null;
 }
 
-/** An input that is known already, which can be changed for this run, or pinned. */
+/** A known input, which can be edited for this run, or pinned. */
 function Known({ known, value, isGone, error, onEdit, onPin }: KnownProps) {
   if (isGone || error)
     return (

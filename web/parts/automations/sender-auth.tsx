@@ -16,7 +16,7 @@ interface Props {
   config: Values;
   onChange: (config: Values) => void;
   faults: readonly Fault[];
-  /** The config as it is stored with its secret; null where there is none yet. */
+  /** The stored config, including its secret. Null for a new automation. */
   stored: Values | null;
 }
 
@@ -90,7 +90,7 @@ export function SenderAuth({ config, onChange, faults, stored }: Props) {
   );
 }
 
-/** Whether a fault is shown with the sender's choice. */
+/** Returns whether an error is shown in this section. */
 export const isOfSender = ({ loc }: Fault, config: Values): boolean =>
   loc[1] === "config" &&
   (SENDER_FIELDS.includes(loc[2] ?? "") || wayOf(choiceOf(config))?.proof?.field === loc[2]);
@@ -105,7 +105,7 @@ const optionsOf = (ways: Readonly<Record<string, { name: string }>>) =>
     </option>
   ));
 
-/** A secret to be entered, or made here and shown once. */
+/** A secret that is entered, or generated here and shown once. */
 function ProofField({
   make,
   ...field
@@ -115,7 +115,7 @@ function ProofField({
   value: string;
   onChange: (text: string) => void;
   fault: string | undefined;
-  /** Null where the sender makes it. */
+  /** Null if the sender generates it. */
   make: (() => string) | null;
 }) {
   const [made, setMade] = useState<string | null>(null);

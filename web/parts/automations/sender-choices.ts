@@ -12,7 +12,7 @@ type AuthType = Auth["type"];
 type AuthOf<T extends AuthType> = Omit<Extract<Auth, { type: T }>, "type" | "token" | "password" | "value">;
 type OwnSignature = Pick<Webhook, "signatureHeader" | "signatureAlgorithm" | "requireTimestamp">;
 
-/** A secret that a sender has too. */
+/** A secret that is shared with the sender. */
 interface Proof {
   field: "secret" | (typeof SENDER_PROOFS)[keyof typeof SENDER_PROOFS];
   title: string;
@@ -26,7 +26,7 @@ interface Way {
   name: string;
   /** Fields in addition to the secret. */
   fields: Schema;
-  /** Whether these fields are those of `auth`, not of the config itself. */
+  /** True if these fields belong to `auth` rather than to the config itself. */
   isAuth: boolean;
   proof: Proof | null;
 }
@@ -62,7 +62,7 @@ const preset = (name: string, about: string, isTheirs = false): Way => ({
   ...{ name, fields: NONE, isAuth: false, proof: secret(about, isTheirs) },
 });
 
-/** Services with a way of their own. */
+/** Services with their own signature format. */
 export const SERVICES: Readonly<Record<Preset, Way>> = {
   github: preset("GitHub", t("Enter the same secret in the repository's Settings → Webhooks.")),
   gitlab: preset("GitLab", t("Enter it as the secret token in GitLab's Settings → Webhooks.")),
@@ -77,7 +77,7 @@ export const SERVICES: Readonly<Record<Preset, Way>> = {
   ),
 };
 
-/** Ways that any sender may take. */
+/** Ways for any sender. */
 export const TYPES: Readonly<Record<AuthType, Way>> = {
   signature: { name: t("Signature"), fields: SIGNATURE, isAuth: false, proof: secret(MADE) },
   bearer: {
@@ -119,7 +119,7 @@ export const TYPES: Readonly<Record<AuthType, Way>> = {
   },
 };
 
-/** Fields of a config that say how a sender proves who it is. */
+/** Fields of a config about the sender's authentication. */
 const SENDER: Each<keyof OwnSignature | "signaturePreset" | "auth"> = {
   signaturePreset: true,
   auth: true,
@@ -129,7 +129,7 @@ const SENDER: Each<keyof OwnSignature | "signaturePreset" | "auth"> = {
 };
 export const SENDER_FIELDS: readonly string[] = Object.keys(SENDER);
 
-/** What a config has chosen. It may be a name that nothing here has. */
+/** The selected way of a config. Can be an unknown name. */
 export function choiceOf({ signaturePreset, auth }: Values): string {
   if (typeof signaturePreset === "string") return signaturePreset;
   const { type } = (typeof auth === "object" && auth !== null ? auth : {}) as { type?: unknown };
@@ -139,7 +139,10 @@ export function choiceOf({ signaturePreset, auth }: Values): string {
 export const wayOf = (chosen: string): Way | undefined =>
   Object.entries({ ...SERVICES, ...TYPES }).find(([id]) => id === chosen)?.[1];
 
-/** A config with another choice, all else as it is. `before` has what is taken up again where it made that choice. */
+/**
+ * Returns a config with another way selected, and its other fields unchanged.
+ * If `before` had this way, its fields are restored.
+ */
 export function withChoice(config: Values, chosen: string, before: Values): Values {
   const dropped = [...SENDER_FIELDS, "secret"];
   const kept = Object.entries(config).filter(([name]) => !dropped.includes(name));

@@ -12,7 +12,7 @@ import { TemplateText } from "../editor/template-text.tsx";
 import { DefinitionEditor } from "../form/definition.tsx";
 import { ForEach } from "./for-each.tsx";
 
-/** A key as the API takes it. */
+/** Format of a key in the API. */
 const KEY = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$/;
 
 interface Props {
@@ -20,19 +20,19 @@ interface Props {
   steps: readonly StepValue[];
   actions: Actions;
   kinds: readonly ActionKindInfo[];
-  /** With places below the step. */
+  /** With locations below the step. */
   faults: readonly Fault[];
-  /** Where the step stands in the request. */
+  /** Location of the step in the request. */
   at: readonly string[];
-  /** `field` names the edited field, so that continued typing is undone in one step. */
+  /** `field` names the edited field, so that undo reverts continued typing in one step. */
   onChange: (step: StepValue, field: string) => void;
   onRename: (key: string) => void;
-  /** Asks what it is to do instead. */
+  /** Opens the choice of another action or kind. */
   onReplace: () => void;
   onDisconnect: (dependency: string) => void;
 }
 
-/** The settings of one step. */
+/** Settings of a step. */
 export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Props) {
   const put = (change: Partial<StepValue>) =>
     on.onChange(putInStep(step, change), Object.keys(change).join());
@@ -115,11 +115,11 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
 }
 
 interface WorkProps extends Pick<Props, "step" | "actions" | "kinds" | "onReplace"> {
-  /** What is wrong with it. */
+  /** The error. */
   children: string | undefined;
 }
 
-/** What a step does: an action that exists, or a kind that is defined in its place. */
+/** What a step runs: an existing action, or a kind with an inline definition. */
 function Work({ step, actions, kinds, onReplace, children }: WorkProps) {
   const action = actions.get(step.actionId ?? "");
   const title = kinds.find(({ kind }) => kind === (action?.kind ?? step.kind))?.title ?? step.kind;
@@ -156,7 +156,7 @@ interface AfterProps extends Pick<Props, "step" | "steps" | "onDisconnect"> {
   fault: string | undefined;
 }
 
-/** What the step depends on; edges are drawn on the canvas. */
+/** Dependencies of the step. Edges are drawn on the canvas. */
 function After({ step, steps, fault, onDisconnect }: AfterProps) {
   const nameOf = (dependency: string) => {
     const [key = "", branch] = dependency.split(/:(.*)/s);
@@ -198,7 +198,7 @@ interface DelayProps extends Pick<Props, "step"> {
   onChange: (step: StepValue) => void;
 }
 
-/** How long a step waits before it runs. */
+/** Delay before the step runs. */
 function Delay({ step, fault, onChange }: DelayProps) {
   const { seconds, until } = step.delay ?? {};
   const put = (delay: StepValue["delay"]) => {
@@ -260,7 +260,7 @@ const keyFault = (text: string, key: string, steps: readonly StepValue[]): strin
   return KEY.test(text) ? undefined : t("Use letters, digits, _ and -. Can't start with a digit.");
 };
 
-/** The key changes once one leaves the field: each letter would be another step. */
+/** The key changes when the field loses focus, since each keystroke would rename the step. */
 function Key({ step: { key }, steps, fault, onRename }: KeyProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const text = typed ?? key;

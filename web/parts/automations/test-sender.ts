@@ -5,23 +5,23 @@ type Preset = NonNullable<AutomationConfig["signaturePreset"]>;
 type Algorithm = NonNullable<AutomationConfig["signatureAlgorithm"]>;
 const HASHES: Readonly<Record<Algorithm, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
 
-/** What the config of a webhook says of its sender. */
+/** Fields of a webhook's config about its sender. */
 export type WebhookConfig = Pick<
   AutomationConfig,
   "signaturePreset" | "signatureHeader" | "signatureAlgorithm" | "auth"
 >;
 
-/** How a test is sent from here. */
+/** How to send a test request. */
 export interface TestSender {
-  /** How the request authenticates, as text. */
+  /** Describes the authentication, by field. */
   about: readonly (readonly [name: string, text: string])[];
-  /** True where the secret signs here and is not sent. */
+  /** True if the secret is used to sign and isn't sent. */
   signs: boolean;
   /** Headers of a request. Null if only the sender can create them. */
   headers: ((secret: string, body: string) => Promise<Record<string, string>>) | null;
 }
 
-/** `sha256=<hex>` over `text`, as Weir and most senders write it. */
+/** `sha256=<hex>` of `text`, the format of Weir and most senders. */
 async function sign(secret: string, algorithm: Algorithm, text: string): Promise<string> {
   const encoder = new TextEncoder();
   const hash = HASHES[algorithm];
@@ -38,7 +38,7 @@ const sends = (name: string, text: string, value: (secret: string) => string): T
   headers: async (secret) => ({ [name]: value(secret) }),
 });
 
-/** Senders that send the secret itself, by preset. */
+/** Headers of senders that send the secret itself, by preset. */
 const SECRET_HEADERS: Readonly<Partial<Record<Preset, string>>> = {
   gitlab: "X-Gitlab-Token",
   telegram: "X-Telegram-Bot-Api-Secret-Token",

@@ -28,12 +28,12 @@ const COLUMNS: readonly Column<InboundDelivery>[] = [
   { name: t("Received"), isRight: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
 ];
 
-/** The address of a webhook, and a form that sends it a signed one from here. */
+/** URL of a webhook, and a form that sends a signed test request. */
 export function Tester({
   automation,
   known = "",
 }: {
-  automation: Automation /** Its secret, if it was just made. */;
+  automation: Automation /** Its secret, if it was just created. */;
   known?: string;
 }) {
   const sender = testSenderOf(automation.config as WebhookConfig);

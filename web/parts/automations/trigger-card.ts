@@ -13,10 +13,10 @@ const NAMES: Readonly<Record<Automation["triggerType"], string>> = {
   event: t("Event"),
 };
 
-/** `Europe/Zurich` as people say it. */
+/** `Europe/Zurich` as "Zurich". */
 const cityOf = (zone: string) => zone.replace(/^.*\//, "").replaceAll("_", " ");
 
-/** What starts an automation, as its card on the canvas says it. */
+/** Content of the trigger's card on the canvas. */
 export function triggerCard(type: Automation["triggerType"], config: Values): TriggerCard {
   const { schedule, path, event, form } = config as {
     schedule?: { cron?: string; timezone?: string };

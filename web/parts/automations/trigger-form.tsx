@@ -13,7 +13,7 @@ interface Props {
   faults: readonly Fault[];
 }
 
-/** What starts an automation, and the limits of its runs. */
+/** Settings of the trigger, and limits of its runs. */
 export default function TriggerForm({ trigger, config, onChange, faults }: Props) {
   const { schedule } = config as { schedule?: { cron?: unknown; timezone?: unknown } };
   return (

@@ -4,7 +4,7 @@ import { t } from "../../texts/text.ts";
 import { ownZone } from "../base/formats.ts";
 
 type TriggerType = Automation["triggerType"];
-/** Fields of a config, without its work and what is edited elsewhere. */
+/** Fields of a config, without its steps and those that are edited elsewhere. */
 type Settings<T extends TriggerType> = Omit<
   TriggerConfigs[T],
   | "action"
@@ -24,7 +24,7 @@ type Alerts = NonNullable<Common["alerts"]>;
 type Schedule = Settings<"schedule">["schedule"];
 type Webhook = Required<Settings<"webhook">>;
 
-/** A schema for each field of `T`: one that is missing or has another name is an error of types. */
+/** A schema for each field of `T`. A missing or misspelled one is a type error. */
 export type Fields<T> = { [K in keyof T]-?: Schema };
 type RequiredOf<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
 export type Each<V extends PropertyKey> = Readonly<Record<V, true>>;
@@ -254,10 +254,10 @@ export const MINOR_SETTINGS: readonly (keyof Common | keyof Webhook)[] = [
   "retries",
 ];
 
-/** Alerts may hold addresses that are secrets, which no draft keeps: they are edited with the automation itself. */
+/** Alerts can contain secret URLs, which drafts can't store, so they are edited with the automation itself. */
 export const ALERT_SETTINGS: Schema = { type: "object", title: "", properties: { alerts: ALERTS } };
 
-/** What a config holds beside its work and its alerts, as a form is made from it; the server checks it. */
+/** Schema of a config's form, without steps and alerts. The server validates it. */
 export function settingsOf(trigger: TriggerType): Schema {
   const [properties, required] = OWN[trigger];
   const { alerts: _, ...common } = COMMON;
@@ -275,7 +275,7 @@ const NEW_FORM = {
   required: ["name"],
 };
 
-/** What a new automation begins with. */
+/** Default config of a new automation. */
 export function startOf(trigger: TriggerType): Record<string, unknown> {
   if (trigger === "webhook") return { path: "" };
   if (trigger === "form") return { form: { title: "", schema: NEW_FORM } };

@@ -58,7 +58,7 @@ export function LinkButton({ kind = "plain", icon: Icon, href, children }: Butto
   );
 }
 
-/** A button that is only its icon; the label is for those who don't see it, and for the pointer. */
+/** A button with only an icon. The label is for screen readers, and shown on hover. */
 export function IconButton({
   icon: Icon,
   label,

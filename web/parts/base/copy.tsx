@@ -6,7 +6,7 @@ import { notify } from "./toast.tsx";
 
 const SHOWN_MS = 1500;
 
-/** Puts `text` into the clipboard, where the browser allows it. */
+/** Copies `text` to the clipboard. Returns false if the browser doesn't allow it. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -33,7 +33,7 @@ export function CopyButton({ text, label = t("Copy") }: { text: string; label?: 
   );
 }
 
-/** An id or address in fixed width, to be copied with one click. */
+/** An ID or URL in a monospace font, which can be copied with one click. */
 export function Mono({ text, shown = text }: { text: string; shown?: string }) {
   return (
     <span className="-my-1 inline-flex max-w-full items-center gap-0.5 align-middle">

@@ -8,12 +8,12 @@ interface Props {
   title: string;
   onClose: () => void;
   children: ReactNode;
-  /** Buttons, the main one last. */
+  /** Buttons, with the main one last. */
   foot?: ReactNode;
   isWide?: boolean;
 }
 
-/** A modal window of the browser's own kind: it keeps the focus, and Escape closes it. */
+/** A modal dialog. The browser traps the focus, and Escape closes it. */
 export function Dialog({ title, onClose, children, foot, isWide = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const name = useId();
@@ -56,7 +56,7 @@ interface ConfirmProps {
   children: ReactNode;
   /** The action, as a verb: "Delete". */
   verb: string;
-  /** Has to be typed first, for what can't be undone. */
+  /** Text that must be typed first, for what can't be undone. */
   typed?: string;
   isBusy?: boolean;
   onConfirm: () => void;

@@ -1,7 +1,7 @@
 import { once, t } from "../../texts/text.ts";
 import { visible } from "./visible.ts";
 
-/** More lines than this are shown whole, one text after the other. */
+/** Beyond this number of lines, both texts are shown completely, without a comparison. */
 const MAX_LINES = 600;
 
 interface Line {
@@ -9,14 +9,14 @@ interface Line {
   text: string;
 }
 
-/** The lines of both texts in order, those that are the same once. */
+/** The lines of both texts in order, with common lines once. */
 function linesOf(before: readonly string[], after: readonly string[]): Line[] {
   if (before.length * after.length > MAX_LINES * MAX_LINES)
     return [
       ...before.map((text): Line => ({ sign: "-", text })),
       ...after.map((text): Line => ({ sign: "+", text })),
     ];
-  // Of each pair of rests, how many lines they have in common at most.
+  // Length of the longest common subsequence, for each pair of suffixes.
   const common = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
   const at = (one: number, other: number) => common[one]?.[other] ?? 0;
   for (let one = before.length - 1; one >= 0; one--) {
@@ -44,25 +44,25 @@ function linesOf(before: readonly string[], after: readonly string[]): Line[] {
 }
 
 const STYLE = { " ": "text-soft", "-": "bg-bad-soft text-bad", "+": "bg-good-soft text-good" } as const;
-/** For those who don't see the colors. */
+/** For screen readers. */
 const spoken = once(() => ({ " ": "", "-": t("Before:"), "+": t("After:") }));
 
 const textOf = (value: unknown): string =>
   visible(typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 
-/** What differs between two values, line by line. */
+/** A line-by-line comparison of two values. */
 export function Diff({ before, after, label }: { before: unknown; after: unknown; label: string }) {
   const lines = linesOf(textOf(before).split("\n"), textOf(after).split("\n"));
   return (
     <section
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
       tabIndex={0}
       className="max-h-96 overflow-auto rounded-md border border-line bg-raised py-1 font-mono text-xs leading-5"
     >
       {lines.map(({ sign, text }, at) => (
         <p
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines are known by their place alone
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no IDs
           key={at}
           dir="auto"
           className={`px-3 whitespace-pre-wrap [overflow-wrap:anywhere] ${STYLE[sign]}`}

@@ -1,5 +1,5 @@
 import { serverSentence, t } from "../../texts/text.ts";
-/** Message and code of an error as deliveries and runs keep it. */
+/** Message and code of an error, as stored in deliveries and runs. */
 export function ErrorText({ of }: { of: unknown }) {
   if (typeof of !== "object" || of === null) return <span className="text-faint">–</span>;
   const { message, code } = of as { message?: string; code?: string };
@@ -13,7 +13,7 @@ export function ErrorText({ of }: { of: unknown }) {
   );
 }
 
-/** An error's message. Further lines, such as a statement with a mark below it, keep their columns. */
+/** An error message. Its further lines, such as a statement with a marker below it, are in a monospace font. */
 export function ErrorMessage({ text }: { text: string }) {
   const [first, ...rest] = serverSentence(text).split("\n");
   const more = rest.join("\n").replace(/^\n+/, "");
@@ -31,7 +31,7 @@ export function ErrorMessage({ text }: { text: string }) {
   );
 }
 
-/** An error's message as one line of a list. */
+/** An error message on one line. */
 export const errorLine = (error: unknown): string | null =>
   typeof error === "object" && error !== null && "message" in error
     ? serverSentence(String(error.message))

@@ -38,7 +38,7 @@ interface TextProps {
   placeholder?: string;
 }
 
-/** Text of several lines. */
+/** Multi-line text. */
 export function LongField({ label, fault, about, isRequired = false, isCode = false, ...rest }: TextProps) {
   return (
     <Labelled label={label} isRequired={isRequired} about={about ?? null} fault={fault}>

@@ -10,7 +10,7 @@ import { notify } from "./toast.tsx";
 interface Props<K extends Call> {
   call: K;
   input: CallInput<K>;
-  /** Of the file. */
+  /** Filename. */
   name: string;
   verb: string;
 }

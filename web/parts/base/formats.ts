@@ -1,12 +1,12 @@
 import { language } from "../../texts/text.ts";
 
-/** Where the person set no locale: the browser's own where it is of the page's language, else that language. */
+/** Default locale: the browser's, if it has the page's language, else that language. */
 function unset(): string | undefined {
   const isOwn = language() === "en" || navigator.language.startsWith(language());
   return isOwn ? undefined : language();
 }
 
-/** How a person reads numbers and times; undefined: as the browser does. */
+/** Locale and time zone of numbers and times. Undefined means the browser's. */
 interface Region {
   readonly locale: string | undefined;
   readonly timeZone: string | undefined;
@@ -14,17 +14,17 @@ interface Region {
 
 let region: Region = { locale: undefined, timeZone: undefined };
 
-/** Uses the person's own settings from now on; what the browser doesn't know is left to the browser. */
+/** Sets the user's locale and time zone. Those that the browser doesn't support are ignored. */
 export function setRegion({ locale, timezone }: { locale: string | null; timezone: string | null }): void {
   const next = { locale: knownLocale(locale), timeZone: knownZone(timezone) };
   if (next.locale !== region.locale || next.timeZone !== region.timeZone) region = next;
 }
 
-/** The zone that times are shown in. */
+/** The time zone of displayed times. */
 export const ownZone = (): string =>
   region.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
 
-/** What `make` gives for the person's region, made once for each. */
+/** Caches the result of `make` for the user's locale and time zone. */
 function inRegion<T>(make: (region: Region) => T): () => T {
   let madeFor: Region | null = null;
   let made: T | undefined;
@@ -49,7 +49,7 @@ function knownLocale(locale: string | null): string | undefined {
   try {
     return locale === null ? undefined : Intl.DateTimeFormat.supportedLocalesOf(locale)[0];
   } catch {
-    return undefined; // it is no language tag here
+    return undefined; // not a language tag
   }
 }
 
@@ -59,6 +59,6 @@ function knownZone(timeZone: string | null): string | undefined {
       ? undefined
       : new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
   } catch {
-    return undefined; // this browser's list of zones is older
+    return undefined; // this browser doesn't know the time zone
   }
 }

@@ -12,6 +12,6 @@ const names = once(
     ]),
 );
 
-/** Keys as keyboards in the page's language have them: `Strg+Eingabe` for `Ctrl+Enter`. */
+/** Names keys as on keyboards in the page's language: `Strg+Eingabe` for `Ctrl+Enter`. */
 export const keyNames = (keys: string): string =>
   keys.replace(/[A-Z][a-z]+/g, (key) => names().get(key) ?? key);

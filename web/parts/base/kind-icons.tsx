@@ -68,7 +68,7 @@ const TRIGGERS: Readonly<Record<Automation["triggerType"], LucideIcon>> = {
 };
 export const triggerIcon = (type: Automation["triggerType"]): LucideIcon => TRIGGERS[type] ?? Zap;
 
-/** Mark of a kind on its tint. */
+/** Icon of a kind, with its background. */
 export function KindTile({ kind }: { kind: string | undefined }) {
   const { icon: Icon, tint } = kindStyle(kind);
   return (
@@ -78,7 +78,7 @@ export function KindTile({ kind }: { kind: string | undefined }) {
   );
 }
 
-/** Mark of a trigger before its name. */
+/** Icon of a trigger, shown before its name. */
 export function TriggerIcon({ type }: { type: Automation["triggerType"] }) {
   const Icon = triggerIcon(type);
   return <Icon size={14} aria-hidden className="mr-1.5 inline-block align-[-2px]" />;

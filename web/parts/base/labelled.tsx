@@ -12,7 +12,7 @@ interface Props {
   label: string;
   isRequired?: boolean;
   about?: string | null;
-  /** What is wrong with it. */
+  /** Error message. */
   fault?: string | undefined;
   children: (wiring: Wiring) => ReactNode;
 }
@@ -62,7 +62,7 @@ interface TextProps {
   placeholder?: string;
   maxLength?: number;
   autoFocus?: boolean;
-  /** Id of a `datalist` with values to choose from. */
+  /** ID of a `datalist` with suggestions. */
   list?: string;
 }
 
@@ -82,7 +82,7 @@ export function TextField({
         <input
           {...wiring}
           {...rest}
-          // biome-ignore lint/a11y/noAutofocus: only the first field of a form that was just opened
+          // biome-ignore lint/a11y/noAutofocus: only for the first field of a form that was just opened
           autoFocus={autoFocus}
           className="field"
           autoComplete="off"

@@ -2,7 +2,7 @@ import { type ComponentType, type ReactNode, useEffect, useReducer, useState } f
 import { Failed, Loading } from "./page.tsx";
 import { pageLost } from "./texts.ts";
 
-/** Code that is a file of its own. */
+/** Code in a separate file. */
 export interface Part<P> {
   /** Loads it once. Browsers cache failed modules and their imports, so only a reload can load them again. */
   readonly load: () => Promise<void>;
@@ -32,7 +32,7 @@ interface Props<P> {
   lost?: ReactNode;
 }
 
-/** Draws a part. Code that is here already is drawn at once; through `lazy` it would be a third of a second late. */
+/** Renders a part. Loaded code renders immediately, while `lazy` would delay it by a third of a second. */
 export function Later<P extends object>({ of, given, waiting = <Loading />, lost = <Lost /> }: Props<P>) {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const [isLost, setLost] = useState(false);

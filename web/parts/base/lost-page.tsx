@@ -4,19 +4,19 @@ import { Failed } from "./page.tsx";
 import { pageLost } from "./texts.ts";
 
 const AGAIN_MS = 2_000;
-/** Minimum time between two reloads, so that an unavailable page isn't requested endlessly. */
+/** Minimum time between two reloads, to prevent a reload loop. */
 const APART_MS = 30_000;
 const RELOADED_AT = "weir.reloadedAt";
 
 /**
- * Replaces a page whose code couldn't be loaded. Browsers keep a failed module, so only a reload can fetch it: that
- * comes by itself once the server answers. Nothing was typed here yet.
+ * Replaces a page whose code couldn't be loaded. Browsers cache failed modules, so only a reload can load it:
+ * automatically, once the server responds. Nothing was typed here yet.
  */
 export function LostPage() {
   useEffect(() => {
     const timer = setInterval(() => {
       if (Date.now() - Number(sessionStorage.getItem(RELOADED_AT)) < APART_MS) return;
-      call("GET /health", {}).then(reload, () => undefined); // not there yet
+      call("GET /health", {}).then(reload, () => undefined); // not available yet
     }, AGAIN_MS);
     return () => clearInterval(timer);
   }, []);

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 interface Item {
   name: string;
   icon?: LucideIcon;
-  /** At the right, such as a mark or a key. */
+  /** Shown on the right, such as an icon or a shortcut. */
   aside?: ReactNode;
   isBad?: boolean;
   isDisabled?: boolean;
@@ -12,18 +12,18 @@ interface Item {
 }
 
 interface Props {
-  /** What the menu holds, for those who don't see it; the button says it too where it has no text of its own. */
+  /** Accessible name of the menu, and of a button without text. */
   label: string;
   hasText?: boolean;
   button: ReactNode;
   buttonClass: string;
   items: readonly (Item | "line")[];
-  /** Which edge of the button it hangs from. */
+  /** The edge of the button that the menu is aligned with. */
   align?: "left" | "right";
   opens?: "up" | "down";
 }
 
-/** A button with a menu, for pointer and keyboard: arrows move, Enter picks, Escape closes. */
+/** A button with a menu, for pointer and keyboard: arrow keys move, Enter selects, Escape closes. */
 export function Menu({
   label,
   hasText = false,
@@ -87,7 +87,7 @@ export function Menu({
         >
           {items.map((item, at) =>
             item === "line" ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a line has nothing else to be known by
+              // biome-ignore lint/suspicious/noArrayIndexKey: separators have no IDs
               <hr key={at} className="my-1 border-line" />
             ) : (
               <button

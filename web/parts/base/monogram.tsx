@@ -1,4 +1,4 @@
-/** Letters of a name on a colour of its own: what tells services apart at a glance. */
+/** Initials of a name on a color derived from it, to distinguish services. */
 export function Monogram({ name, of }: { name: string; of: string }) {
   let hash = 0;
   for (const letter of of) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 3600;

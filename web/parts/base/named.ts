@@ -1,3 +1,3 @@
-/** Each word with its name, in the order given: a word that is missing, or not among them, is an error of types. */
+/** Pairs of values and names, in the given order. A missing or unknown value is a type error. */
 export const named = <V extends string>(names: Readonly<Record<V, string>>) =>
   Object.entries(names) as [word: V, name: string][];

@@ -1,6 +1,6 @@
 import { useSearchParams } from "wouter";
 
-/** Whether the page is to show the form for something new, which its address says: `?new=yes`. */
+/** Whether the form for a new resource is open, stored in the URL as `?new=yes`. */
 export function useNew(): readonly [isNew: boolean, setNew: (isNew: boolean) => void] {
   const [search, setSearch] = useSearchParams();
   const setNew = (isNew: boolean) =>

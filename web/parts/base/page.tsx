@@ -10,9 +10,9 @@ interface HeadProps {
   title: string;
   /** Parent page: path and name. */
   from?: readonly (readonly [href: string, name: string])[];
-  /** Beside the title, such as a status. */
+  /** Shown next to the title, such as a status. */
   beside?: ReactNode;
-  /** A sentence below it. */
+  /** A sentence below the title. */
   about?: ReactNode;
   /** Buttons. */
   children?: ReactNode;
@@ -54,7 +54,7 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
 
 interface SectionProps {
   title: ReactNode;
-  /** At the right of the title. */
+  /** Shown right of the title. */
   aside?: ReactNode;
   /** Without padding, for tables. */
   flush?: boolean;
@@ -77,7 +77,7 @@ interface EmptyProps {
   icon: LucideIcon;
   title: string;
   children?: ReactNode;
-  /** The next step. */
+  /** A button for the next step. */
   action?: ReactNode;
 }
 
@@ -96,7 +96,7 @@ export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
 
 const WIDTHS = ["92%", "71%", "84%", "58%", "88%", "66%", "79%", "62%"] as const;
 
-/** Grey bars where rows will be. */
+/** Placeholder while rows are loading. */
 export function Loading({ rows = 5 }: { rows?: number }) {
   return (
     <div className="space-y-3 p-4" role="status" aria-label={t("Loading")}>
@@ -113,7 +113,7 @@ const missingText = () =>
 interface FailedProps {
   error: Error;
   again?: () => void;
-  /** Whether there is nothing else on the page. */
+  /** True if there is nothing else on the page. */
   isPage?: boolean;
 }
 
@@ -160,7 +160,7 @@ export function Failed({ error, again, isPage = false }: FailedProps) {
 interface ShownProps<T> {
   of: UseQueryResult<T, Error>;
   rows?: number;
-  /** Whether there is nothing else on the page. */
+  /** True if there is nothing else on the page. */
   isPage?: boolean;
   children: (data: T) => ReactNode;
 }
@@ -175,15 +175,15 @@ export function Shown<T>({ of, rows, isPage = false, children }: ShownProps<T>) 
 /** Tabs, with the selected one in the URL as `?tab=`. */
 export function useTab<T extends string>(
   tabs: readonly (readonly [id: T, name: string])[],
-  /** Shown if the address names none. */
+  /** Shown if the URL has no tab. */
   fallback = tabs[0]?.[0],
 ) {
   const [search] = useSearchParams();
   const asked = search.get("tab");
   const current = tabs.find(([id]) => id === asked)?.[0] ?? fallback;
   const nav = useRef<HTMLElement>(null);
-  // On a phone, the selected one of many may be out of view.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is selected
+  // On a phone, the selected tab may be out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when another tab is selected
   useEffect(() => {
     const link = nav.current?.querySelector<HTMLElement>("[aria-current]");
     if (nav.current && link) nav.current.scrollLeft = link.offsetLeft - nav.current.clientWidth / 3;
@@ -213,7 +213,7 @@ export function useTab<T extends string>(
   return { current, bar };
 }
 
-/** Details in two columns: name and value. */
+/** Details in two columns: names and values. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[max-content_minmax(0,1fr)] items-baseline gap-x-5 gap-y-2 text-sm">

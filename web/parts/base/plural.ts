@@ -2,8 +2,8 @@ import { filled, textFor } from "../../texts/text.ts";
 import { counted } from "./time.tsx";
 
 /**
- * Returns the sentence for `count` in the page's language, with each `#` replaced by the count:
- * `{ one: "# run", other: "# runs" }`. Both are written out where it is called, so that translations find them.
+ * Returns the text for `count` in the page's language, with each `#` replaced by the count: `{ one: "# run", other:
+ * "# runs" }`. Callers pass literals, so that translations can find them.
  */
 export const plural = (
   count: number,

@@ -15,7 +15,7 @@ print.addEventListener("change", ({ matches }) => set(matches));
 addEventListener("beforeprint", () => set(true));
 addEventListener("afterprint", () => set(false));
 
-/** Whether the page is being printed, when there is no scrolling. */
+/** Whether the page is being printed, which shows everything without scrolling. */
 export const usePrinting = (): boolean =>
   useSyncExternalStore(
     (watcher) => {

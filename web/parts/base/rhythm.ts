@@ -17,13 +17,13 @@ const DAYS: Readonly<Record<Exclude<Rhythm, "now" | "cron">, string>> = {
   monthly: "1 * *",
 };
 
-/** The cron expression of a rhythm at a time such as `07:30`. */
+/** Cron expression of a schedule at a time such as `07:30`. */
 export function cronOf(rhythm: keyof typeof DAYS, time: string): string {
   const [hour = 0, minute = 0] = time.split(":").map(Number);
   return `${minute} ${hour} ${DAYS[rhythm]}`;
 }
 
-/** What `cronOf` was given; null for an expression that is none of the rhythms. */
+/** Parses an expression of `cronOf`. Null for any other. */
 export function rhythmOf(cron: string): { rhythm: keyof typeof DAYS; time: string } | null {
   const [minute = "", hour = "", ...days] = cron.split(" ");
   const rhythm = (Object.keys(DAYS) as (keyof typeof DAYS)[]).find((id) => DAYS[id] === days.join(" "));
@@ -31,7 +31,7 @@ export function rhythmOf(cron: string): { rhythm: keyof typeof DAYS; time: strin
   return { rhythm, time: `${hour.padStart(2, "0")}:${minute.padStart(2, "0")}` };
 }
 
-/** A cron expression in words, where it is one of the rhythms; else itself. */
+/** Describes a cron expression of `cronOf`. Returns others unchanged. */
 export function inRhythm(cron: string): string {
   const found = rhythmOf(cron);
   if (found === null) return cron;

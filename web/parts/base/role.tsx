@@ -13,7 +13,7 @@ const ABOUT: Readonly<Record<Role, string>> = {
   owner: t("Admin permissions, plus managing owners."),
 };
 
-/** Each role with its name and what it may do, from the least to the most. */
+/** Roles with name and permissions, in ascending order. */
 export const NAMED_ROLES = ROLES.map((id) => [id, roleName(id), ABOUT[id]] as const);
 
 /** Roles that the user can assign: none above their own. */
@@ -50,11 +50,11 @@ export function RoleField({ value, onChange, fault }: Props) {
   );
 }
 
-/** Tells others who to ask. */
+/** Says who to ask. */
 export const askForRole = (role: Role): string =>
   t("Your role is {role}. Ask an admin to change it.", { role: roleName(role) });
 
-/** Replaces what only admins see. */
+/** Shown instead of content for admins. */
 export function AdminsOnly({ title }: { title: string }) {
   const { current, role } = useMe();
   if (!current) return <Loading />;

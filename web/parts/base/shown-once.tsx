@@ -7,7 +7,7 @@ import { copyNow } from "./texts.ts";
 
 interface Props {
   title: string;
-  /** What it is used for. */
+  /** What it is for. */
   children: ReactNode;
   copyLabel: string;
   text: string;

@@ -40,7 +40,7 @@ interface StatusStyle {
   label: string;
 }
 
-/** Statuses of the server, and words that only the page draws so. */
+/** Statuses of the server, and further ones that only the page shows. */
 export type StatusWord =
   | Run["status"]
   | Action["status"]
@@ -62,7 +62,7 @@ export type StatusWord =
   | "stale"
   | "noted";
 
-/** Each status has a colour and a shape of its own. */
+/** Each status has its own color and shape. */
 const STYLES: Readonly<Record<StatusWord, StatusStyle>> = {
   pending: { tone: "idle", icon: CircleDashed, label: t("Queued") },
   running: { tone: "busy", icon: LoaderCircle, label: t("Running") },
@@ -97,11 +97,11 @@ const STYLES: Readonly<Record<StatusWord, StatusStyle>> = {
   noted: { tone: "idle", icon: Circle, label: t("Info") },
 };
 
-/** Of a word that a newer server has, the word itself. */
+/** Style of a status. A newer server's unknown status is shown unchanged. */
 export const styleOf = (status: StatusWord): StatusStyle =>
   STYLES[status] ?? { tone: "idle", icon: Circle, label: String(status).replaceAll("_", " ") };
 
-/** The statuses of runs, by what the server calls them. */
+/** Names of run statuses. */
 const RUN_STATUSES: Readonly<Record<string, string>> = {
   Queued: t("Queued"),
   Running: t("Running"),
@@ -113,10 +113,10 @@ const RUN_STATUSES: Readonly<Record<string, string>> = {
   Cancelled: t("Cancelled"),
 };
 
-/** A run's status in the page's language; one that only a newer server has as it is. */
+/** Name of a run status in the page's language. A newer server's unknown status is returned unchanged. */
 export const runStatusName = (text: string): string => RUN_STATUSES[text] ?? text;
 
-/** A status within a sentence: `completed`. */
+/** A status as part of a sentence, such as `completed`. */
 export function inText(status: StatusWord): string {
   const { label } = styleOf(status);
   return label.charAt(0).toLowerCase() + label.slice(1);
@@ -152,7 +152,7 @@ export function StatusIcon({ status, size = 15 }: { status: StatusWord; size?: n
   );
 }
 
-/** A status in words, with its colour and shape. */
+/** A status as text, with its color and shape. */
 export function Status({
   status,
   label,
@@ -160,7 +160,7 @@ export function Status({
 }: {
   status: StatusWord;
   label?: string | undefined;
-  /** On a phone its shape alone is seen, where the words would push other columns out. */
+  /** Shows only the shape on phones, where the text would be too wide. */
   isShort?: boolean;
 }) {
   const { icon: Icon, tone, label: known } = styleOf(status);

@@ -1,5 +1,5 @@
 import { t } from "../../texts/text.ts";
-/** Sentences that several pages show. */
+/** Sentences used on several pages. */
 export const cantUndo = () => t("This can't be undone.");
 export const copyNow = () => t("Copy it now. You won't be able to see it again.");
 export const onlyAdminsChange = () => t("Only admins can change this.");

@@ -10,7 +10,7 @@ setInterval(() => {
   for (const watcher of watchers) watcher();
 }, TICK_MS);
 
-/** Milliseconds since 1970, renewed every 15 s. */
+/** Milliseconds since 1970, updated every 15 s. */
 export const useNow = (): number =>
   useSyncExternalStore(
     (watcher) => {
@@ -38,7 +38,7 @@ const short = dateFormat({
   second: "2-digit",
 });
 
-/** `3 min. ago`, in the words of the person's locale. */
+/** `3 min. ago`, in the user's locale. */
 function ago(at: string, from: number): string {
   const seconds = (Date.parse(at) - from) / 1000;
   for (const [unit, size] of STEPS) {
@@ -47,10 +47,10 @@ function ago(at: string, from: number): string {
   return relative().format(seconds > 5 ? Math.trunc(seconds) : 0, "second");
 }
 
-/** A time in the person's own zone, with seconds. */
+/** A time in the user's time zone, with seconds. */
 export const exactly = (at: string): string => exact().format(new Date(at));
 const day = dateFormat({ dateStyle: "medium" });
-/** The day of a time in the person's own zone: `Jan 31, 2026`. */
+/** The day of a time in the user's time zone, such as `Jan 31, 2026`. */
 export const dayOf = (at: string): string => day().format(new Date(at));
 export const shortly = (at: string): string => short().format(new Date(at));
 
@@ -68,7 +68,7 @@ export function When({ at, empty = t("Never") }: { at: string | null | undefined
 const tenths = numberFormat({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const and = (rest: number, unit: string) => (rest === 0 ? "" : ` ${rest} ${unit}`);
 
-/** Seconds as people say them: `340 ms`, `4.2 s`, `3 min 5 s`, `5 min`. */
+/** A duration for people: `340 ms`, `4.2 s`, `3 min 5 s`, `5 min`. */
 export function inWords(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${seconds < 10 ? tenths().format(seconds) : Math.round(seconds)} s`;

@@ -3,7 +3,7 @@ import { StatusIcon, type StatusWord } from "./status.tsx";
 import { exactly, inWords, shortly } from "./time.tsx";
 
 export interface Moment {
-  /** Where two may have the same title at the same instant. */
+  /** Required if two can have the same title and time. */
   id?: string;
   at: string;
   status: StatusWord;
@@ -11,7 +11,7 @@ export interface Moment {
   detail?: ReactNode;
 }
 
-/** What happened, in order, with the time between. */
+/** Events in order, with the time between them. */
 export function Timeline({ moments }: { moments: readonly Moment[] }) {
   return (
     <ol className="relative">

@@ -8,7 +8,7 @@ interface Toast {
   tone: "good" | "bad";
 }
 
-/** Where a panel stands at the right, or below on a phone, nothing of it may be hidden. */
+/** Keeps clear of a panel on the right, or at the bottom on phones. */
 const BESIDE_PANEL =
   "[body:has([data-panel])_&]:max-sm:top-14 [body:has([data-panel])_&]:max-sm:bottom-auto sm:[body:has([data-panel])_&]:right-[26rem] xl:[body:has([data-panel])_&]:right-[28.5rem]";
 

@@ -14,7 +14,7 @@ const OPEN_AT_FIRST = [20];
 
 const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** A JSON value to look into; big ones open piece by piece. */
+/** An expandable JSON value. Large ones expand in parts. */
 export function Tree({ value, copyLabel }: { value: unknown; copyLabel: string }) {
   if (value === null || value === undefined) return <p className="text-sm text-faint">{t("Empty")}</p>;
   return (

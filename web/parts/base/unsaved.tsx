@@ -22,7 +22,7 @@ const watch = (watcher: () => void) => {
   return () => watchers.delete(watcher);
 };
 
-/** While `isUnsaved`, the person is asked before they leave the page. */
+/** Asks for confirmation before the user leaves the page, while `isUnsaved`. */
 export function useUnsaved(isUnsaved: boolean): void {
   const id = useId();
   useEffect(() => {
@@ -33,13 +33,13 @@ export function useUnsaved(isUnsaved: boolean): void {
   }, [id, isUnsaved]);
 }
 
-/** Asks before a navigation that starts on this page. */
+/** Asks before navigation within the app. */
 export const askFirst: AroundNavHandler = (go, ...to) => {
   if (forms.size === 0) return go(...to);
   ask(() => go(...to));
 };
 
-// The browser has gone back already when it says so: this address is put in front again, and left by Back if need be.
+// `popstate` fires after the browser went back: restores the URL, and goes back if the user confirms.
 window.addEventListener(
   "popstate",
   (event) => {

@@ -2,15 +2,15 @@ import type { Link } from "./config.ts";
 
 export const WIDTH = 236;
 export const HEIGHT = 64;
-/** Below a step that decides: the row of its branches. */
+/** Height of the row of branches below a step that has some. */
 export const BRANCHES = 26;
 export const GAP_X = 28;
 export const GAP_Y = 52;
-/** From left to right, an edge's row count is between the cards. */
+/** With the direction right, the gap contains the row counts of edges. */
 export const GAP_ACROSS = 84;
-/** Right of a step that decides, where steps follow each other to the right: the column of its branches. */
+/** With the direction right, width of the column of branches next to a step. */
 export const BRANCHES_ACROSS = 104;
-/** And the height of each in it. */
+/** Height of each branch in it. */
 export const BRANCH_ACROSS = 26;
 
 interface Size {
@@ -23,11 +23,11 @@ interface Box extends Size {
 }
 export interface Arrangement {
   readonly boxes: ReadonlyMap<string, Box>;
-  /** Where a long edge passes between the steps, by its id. */
+  /** Points where a long edge passes between the steps, by the edge's ID. */
   readonly bends: ReadonlyMap<string, readonly { x: number; y: number }[]>;
 }
 
-/** A step, or what keeps a way free for an edge that passes by. */
+/** A step, or a placeholder for an edge that passes through its rank. */
 interface Item extends Size {
   readonly key: string;
   readonly rank: number;
@@ -38,7 +38,7 @@ interface Item extends Size {
 interface Tie {
   readonly from: Item;
   readonly to: Item;
-  /** Where it leaves the bottom of `from`, relative to its middle: branches are side by side. */
+  /** Position on the bottom of `from`, relative to its center: branches are side by side. */
   readonly shift: number;
 }
 interface Graph {
@@ -54,7 +54,7 @@ function push<K, V>(into: Map<K, V[]>, key: K, value: V): void {
   else into.set(key, [value]);
 }
 
-/** How many steps precede each at the least: what can run at the same time has the same rank. */
+/** Minimum number of steps before each: steps that can run at the same time have the same rank. */
 function ranksOf(keys: Iterable<string>, links: readonly Link[]): ReadonlyMap<string, number> {
   const above = new Map<string, string[]>();
   for (const { source, target } of links) push(above, target, source);
@@ -112,7 +112,7 @@ function graphOf(sizes: ReadonlyMap<string, Size>, links: readonly Link[]): Grap
   return { ranks, down, up, passes };
 }
 
-/** Counts inversions by merging: two edges between neighbouring ranks cross where their ends are the other way round. */
+/** Counts inversions by merge sort: two edges between adjacent ranks cross if their ends are in opposite order. */
 function inversions(ends: readonly number[]): number {
   if (ends.length < 2) return 0;
   const middle = ends.length >> 1;
@@ -144,7 +144,7 @@ function reorder(row: Item[], order: readonly Item[]): void {
   });
 }
 
-/** The order within each rank: by the middle of the neighbours, to and fro; the best that came by stays. */
+/** Orders each rank by the averages of its neighbors, in alternating sweeps. Keeps the best result. */
 function untangle(graph: Graph, sweeps = 12): void {
   const { ranks, up, down } = graph;
   let best = { count: crossings(graph), rows: ranks.map((row) => [...row]) };
@@ -182,7 +182,7 @@ interface Wish {
   readonly weight: number;
 }
 
-/** Least squares under "each at least so far right of the one before": pool adjacent violators. */
+/** Least squares with minimum distances between neighbors, by the pool adjacent violators algorithm. */
 function line(row: readonly Item[], wishes: readonly Wish[]): void {
   const offsets: number[] = [];
   row.forEach((item, at) => {
@@ -213,7 +213,7 @@ function line(row: readonly Item[], wishes: readonly Wish[]): void {
   }
 }
 
-/** Puts each rank at once nearest to what its neighbours ask for, in its order and with its gaps. */
+/** Moves each rank as close as possible to its neighbors, keeping its order and gaps. */
 function straighten({ ranks, up, down }: Graph, sweeps = 14): void {
   for (const row of ranks)
     line(
@@ -222,7 +222,7 @@ function straighten({ ranks, up, down }: Graph, sweeps = 14): void {
     );
   for (let sweep = 0; sweep < sweeps; sweep++) {
     const isDown = sweep % 2 === 0;
-    // Sums instead of lists: this runs for each step in each sweep, while the page waits.
+    // Sums instead of lists, since this runs for each step in each sweep, while the page waits.
     const wishOf = (item: Item): Wish => {
       let [sum, weight] = [0, 0];
       for (const { from, shift } of up.get(item) ?? NO_TIES) {
@@ -244,9 +244,9 @@ function straighten({ ranks, up, down }: Graph, sweeps = 14): void {
 const turned = ({ x, y }: { x: number; y: number }) => ({ x: y, y: x });
 
 /**
- * Where each step goes, from the top down: ranks by what can run at the same time, an order with few crossings, and
- * edges as straight as can be. Steps don't overlap, and edges turn only between ranks, where no step stands. With
- * `isAcross` from left to right.
+ * Arranges steps from top to bottom, or with `isAcross` from left to right:
+ * ranks of steps that can run at the same time, an order with few crossings, and edges as straight as possible.
+ * Steps don't overlap, and edges bend only between ranks.
  */
 export function arrange(
   sizes: ReadonlyMap<string, Size>,

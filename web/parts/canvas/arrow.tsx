@@ -1,6 +1,6 @@
 import { t } from "../../texts/text.ts";
 
-/** The tip of an edge, in the edge's color. */
+/** The arrowhead of an edge, in the edge's color. */
 export const Arrow = () => (
   <svg className="absolute size-0" aria-hidden="true">
     <title>{t("Arrow")}</title>

@@ -45,7 +45,7 @@ const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNo
 const EDGES = { flow: FlowEdge };
 /** Minimum number of steps for a minimap. */
 const LARGE = 30;
-/** With one of these held, a click adds to what is selected. */
+/** Modifier keys with which a click adds to the selection. */
 const ADDS = ["Meta", "Control", "Shift"];
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
@@ -62,8 +62,8 @@ export function Canvas(props: CanvasProps) {
 }
 
 /**
- * What is drawn follows the document in a task of its own: with hundreds of steps both in one would keep the page waiting
- * for longer than people notice. What is to be shown comes with it, since its card may be new.
+ * Defers rendering to a separate task: with hundreds of steps, updating the document and rendering in one task would
+ * block the page noticeably. The step to show is deferred too, since its card may be new.
  */
 function useLater(props: CanvasProps) {
   const { steps, layout, actions, trigger, titleOf, mayChange } = props;
@@ -89,7 +89,7 @@ function useLater(props: CanvasProps) {
   );
 }
 
-/** Scene, arrangement, nodes and edges of what is to be drawn. */
+/** Scene, arrangement, nodes and edges to draw. */
 function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
   const { steps, layout, actions, connections, trigger, titleOf, states, faults, changes, mayChange } = later;
   const scene = useMemo(() => sceneOf(steps, actions, layout), [steps, actions, layout]);
@@ -143,7 +143,7 @@ function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
   );
 }
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its handlers share the selection and the gesture under way
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its handlers share the selection and the current gesture
 function Flow(props: CanvasProps & { ui: UiStore }) {
   const { steps, name, mayChange, on, ui, isEmbedded = false, chosen } = props;
   const flow = useReactFlow<CanvasNode, FlowEdgeType>();
@@ -163,7 +163,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const start = useStart(parts, chosen, box);
   const now = useRef({ on, nodes });
   now.current = { on, nodes };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each time that something else is to be shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs each time that another step is to be shown
   useEffect(() => {
     if (shown) requestAnimationFrame(() => view.focusStep(shown.key));
   }, [shown?.key, shown?.count]);
@@ -176,7 +176,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     drawnAcross.current = isAcross;
   }, [isAcross, start]);
   useEffect(() => {
-    // The step that Tab reaches may be gone.
+    // The step that Tab reaches may have been removed.
     const { tabStop } = ui.get();
     if (!nodes.some(({ id }) => id === tabStop)) ui.set({ tabStop: TRIGGER });
   }, [nodes, ui]);
@@ -199,7 +199,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     ...on,
     open: (key) => on.open(key),
     remove(keys) {
-      // With the card its focus would go, and keys be lost until the next one has it.
+      // Otherwise the focus would be lost with the card, and key presses with it.
       box.current?.focus({ preventScroll: true });
       on.remove(keys);
     },
@@ -244,7 +244,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     });
   const onInit = () => {
     start();
-    // Nothing else has the focus: keys work at once, and the next Tab leads to a step.
+    // If nothing else has the focus, shortcuts work immediately, and the next Tab focuses a step.
     if (!isEmbedded && document.activeElement === document.body) box.current?.focus({ preventScroll: true });
   };
   const onto = () => (document.activeElement as HTMLElement | null)?.dataset.step ?? null;
@@ -269,7 +269,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     [steps],
   );
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the steps inside bubble to here
+    // biome-ignore lint/a11y/noStaticElementInteractions: key events of the steps inside bubble to here
     <div
       ref={box}
       tabIndex={-1}
@@ -305,7 +305,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           isValidConnection={isValid}
           onEdgeMouseEnter={useCallback((_: unknown, { id }: FlowEdgeType) => ui.set({ hovered: id }), [ui])}
           onEdgeMouseLeave={useCallback(
-            // What is on the edge has to stay until the pointer gets there.
+            // The buttons on an edge must stay until the pointer reaches them.
             () => void setTimeout(() => ui.set({ hovered: null }), 400),
             [ui],
           )}

@@ -10,7 +10,7 @@ const REFERENCES = [
 export type Noun = (typeof REFERENCES)[number][1];
 const REFERENCE = /^\$\{(connection|action):([^}]+)\}$/;
 
-/** Steps as `weir apply` reads them below `steps:`; edges to steps that are not copied are left out. */
+/** Formats steps as `weir apply` reads them below `steps:`. Edges to steps that aren't copied are left out. */
 export function toYaml(
   steps: readonly StepValue[],
   slugOf: (noun: Noun, id: string) => string | null,
@@ -37,14 +37,14 @@ interface Pasted {
 
 const MOST_CHARACTERS = 2_000_000;
 
-/** The steps in a text of YAML or JSON, by themselves or below `steps:`, `config:` or `spec:`; null for other text. */
+/** Parses steps from YAML or JSON, as a list or below `steps:`, `config:` or `spec:`. Null for other text. */
 export function fromText(text: string, idOf: (noun: Noun, slug: string) => string | null): Pasted | null {
   if (text.length > MOST_CHARACTERS || !/\bkey\b/.test(text)) return null;
   let found: unknown;
   try {
     found = parse(text, { maxAliasCount: 20 });
   } catch {
-    return null; // other text, such as a sentence
+    return null; // other text
   }
   const list = stepsWithin(found);
   if (!list || list.length === 0 || !canDrawSteps({ steps: list })) return null;

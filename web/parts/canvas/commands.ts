@@ -12,7 +12,7 @@ const mapSteps = (config: Values, change: (step: StepValue) => StepValue): Value
   steps: stepsIn(config).map(change),
 });
 
-/** `source` as `dependsOn` has it; from the trigger it means: after nothing else. */
+/** Adds an edge. `source` is as in `dependsOn`. From the trigger, removes all others. */
 export const connect = (config: Values, source: string, target: string): Values =>
   mapSteps(config, (step) => {
     if (step.key !== target) return step;
@@ -37,7 +37,7 @@ export const renameStep = (config: Values, from: string, to: string): Values => 
   steps: renamed(stepsIn(config), from, to),
 });
 
-/** A new step, after the ones named as `dependsOn` has them; it follows them in the list too. */
+/** Adds a step after others, named as in `dependsOn`. It follows them in the list too. */
 export function addAfter(config: Values, step: StepValue, sources: readonly string[]): Values {
   const own = sources.filter((each) => each !== TRIGGER);
   const steps = [...stepsIn(config)];
@@ -46,7 +46,7 @@ export function addAfter(config: Values, step: StepValue, sources: readonly stri
   return { ...config, steps };
 }
 
-/** A new step right after another: what followed that one follows the new one. */
+/** Inserts a step after another one, before its followers. */
 export function insertAfter(config: Values, step: StepValue, source: string): Values {
   const isAfter = ({ dependsOn = [] }: StepValue) =>
     source === TRIGGER ? dependsOn.length === 0 : dependsOn.includes(source);
@@ -61,7 +61,7 @@ export function insertAfter(config: Values, step: StepValue, source: string): Va
   return addAfter(moved, step, [source]);
 }
 
-/** A new step on an edge: after its source, before its target. */
+/** Inserts a step on an edge, between source and target. */
 export function insertOn(config: Values, step: StepValue, source: string, target: string): Values {
   const next = (each: StepValue): StepValue =>
     withDependsOn(
@@ -78,7 +78,7 @@ export function insertOn(config: Values, step: StepValue, source: string, target
   };
 }
 
-/** A new step before another one: it takes over all that this depended on. */
+/** Inserts a step before another one, with the dependencies of that one. */
 export const insertBefore = (config: Values, step: StepValue, target: string): Values => ({
   ...config,
   steps: stepsIn(config).flatMap((each) =>
@@ -124,7 +124,7 @@ export const unguarded = (config: Values, keys: ReadonlySet<string>): StepValue[
       }),
   );
 
-/** Copies of steps under keys of their own, with the edges among them; those without hang on `after`. */
+/** Copies steps under new keys, with the edges between them. Those without edges follow `after`. */
 export function addCopies(
   config: Values,
   copies: readonly StepValue[],

@@ -12,10 +12,10 @@ export const dependencyOf = (text: string): { key: string; branch: string | null
     : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
 };
 
-/** A config whose work is written as steps, whichever way it is stored. */
+/** Normalizes a config to steps, however it is stored. */
 export const inSteps = (config: Values): Values => withSteps(config, stepsIn(config));
 
-/** One edge: to a step from another, from one of its branches, or from the trigger. */
+/** An edge to a step from another step, one of its branches, or the trigger. */
 export interface Link {
   readonly id: string;
   readonly source: string;
@@ -23,13 +23,13 @@ export interface Link {
   readonly branch: string | null;
 }
 
-/** What `dependsOn` says of an edge that begins there. */
+/** Entry in `dependsOn` for an edge from there. */
 export const dependencyText = ({ source, branch }: Pick<Link, "source" | "branch">): string =>
   branch === null ? source : `${source}:${branch}`;
 
 const linkId = (dependency: string, target: string): string => `${dependency}>${target}`;
 
-/** All edges; steps that depend on nothing follow the trigger. */
+/** All edges. Steps without dependencies follow the trigger. */
 export function linksOf(steps: readonly StepValue[]): Link[] {
   const known = new Set(steps.map(({ key }) => key));
   return steps.flatMap(({ key, dependsOn }): Link[] => {
@@ -43,7 +43,7 @@ export function linksOf(steps: readonly StepValue[]): Link[] {
   });
 }
 
-/** The steps that come after each one. */
+/** Steps that directly follow each step. */
 export function followersOf(steps: readonly StepValue[]): ReadonlyMap<string, readonly string[]> {
   const below = new Map<string, string[]>();
   for (const { source, target } of linksOf(steps)) {
@@ -54,7 +54,7 @@ export function followersOf(steps: readonly StepValue[]): ReadonlyMap<string, re
   return below;
 }
 
-/** Whether one step leads to the other. */
+/** Returns whether there is a path between two steps. */
 export function reaches(steps: readonly StepValue[], from: string, to: string): boolean {
   const below = followersOf(steps);
   const seen = new Set<string>();
@@ -67,7 +67,7 @@ export function reaches(steps: readonly StepValue[], from: string, to: string): 
   return false;
 }
 
-/** A step with all that it depends on, near and far. */
+/** A step and all its direct and indirect dependencies. */
 export function upTo(steps: readonly StepValue[], key: string): ReadonlySet<string> {
   const byKey = new Map(steps.map((step) => [step.key, step]));
   const found = new Set<string>();
@@ -101,7 +101,7 @@ function unordered(
   return left;
 }
 
-/** Duplicate keys and cycles, which two valid changes can create together. */
+/** Duplicate keys and cycles, which two valid changes can cause together. */
 export function unsound(steps: readonly StepValue[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const seen = new Set<string>();

@@ -9,7 +9,7 @@ export interface Used {
   readonly provider: string;
 }
 
-/** The most that one reply has. An automation has at most twice as many steps. */
+/** Maximum number per response. An automation has at most twice as many steps. */
 const MOST = 100;
 const NONE: readonly [] = [];
 
@@ -17,8 +17,8 @@ export const connectionOf = (step: StepValue, actions: Actions): string =>
   step.connectionId ?? actions.get(step.actionId ?? "")?.connectionId ?? "";
 
 /**
- * Connections by their ids. Asks for nothing where no step uses one, and by id only for those that the editor's list of
- * connections, which is asked for anyway, lacks.
+ * Connections by ID. Loads nothing if no step uses one,
+ * and loads by ID only those that aren't in the editor's list of connections, which is loaded anyway.
  */
 export function useConnections(steps: readonly StepValue[], actions: Actions): ReadonlyMap<string, Used> {
   const ids = [...new Set(steps.map((step) => connectionOf(step, actions)).filter(Boolean))].sort();

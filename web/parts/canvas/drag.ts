@@ -8,7 +8,7 @@ interface Point {
   y: number;
 }
 
-/** An edge at something that is being dragged: its lines, and where they began and ended before. */
+/** An edge of a dragged node: its lines, and their original end points. */
 interface Edge {
   lines: readonly Element[];
   first: Point;
@@ -25,7 +25,7 @@ interface Drag {
 
 const NUMBERS = /-?\d+(?:\.\d+)?/g;
 
-/** Both ends of a path, as it is drawn. */
+/** Both end points of an SVG path. */
 function endsOf(path: string): [Point, Point] {
   const [x = 0, y = 0, ...rest] = (path.match(NUMBERS) ?? []).map(Number);
   const [endX = x, endY = y] = rest.slice(-2);
@@ -88,8 +88,8 @@ function draw({ isAcross, cards, edges }: Drag, changes: readonly NodePositionCh
 }
 
 /**
- * While cards are dragged, they and their edges are moved in the document itself: React hears of it at the end, since
- * drawing hundreds of cards anew with each move of the pointer takes longer than a frame.
+ * Moves dragged cards and their edges directly in the DOM, and updates React at the end:
+ * rendering hundreds of cards with each pointer move takes longer than a frame.
  */
 export function useDrag(options: Options) {
   const now = useRef(options);

@@ -10,11 +10,11 @@ import { ActionsContext, useUi } from "./ui.ts";
 interface FlowData extends Record<string, unknown> {
   bends: readonly { x: number; y: number }[];
   tone: "idle" | "good" | "busy" | "off";
-  /** Rows that went along it. */
+  /** Number of rows that passed it. */
   count: number | null;
-  /** Its name, for those who don't see it. */
+  /** Accessible name. */
   label: string;
-  /** As `dependsOn` has it. */
+  /** As in `dependsOn`. */
   dependency: string;
   mayChange: boolean;
 }

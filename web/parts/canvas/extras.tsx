@@ -68,7 +68,7 @@ interface GroupData extends Record<string, unknown> {
 }
 export type GroupNodeType = Node<GroupData, "group">;
 
-/** A group that is collapsed: one card, with the worst state inside. */
+/** A collapsed group: one card, with the worst state of its steps. */
 export const GroupNode = ({ id, data, selected, sourcePosition }: NodeProps<GroupNodeType>) => (
   <GroupCard id={id} data={data} selected={selected} sourcePosition={sourcePosition} />
 );

@@ -11,7 +11,7 @@ interface Props {
   onClose: (key: string | null) => void;
 }
 
-/** Steps whose name, key, kind or any text of the definition holds the words. */
+/** Steps whose name, key, kind or definition contains the text. */
 function findSteps(steps: readonly StepValue[], text: string): string[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];

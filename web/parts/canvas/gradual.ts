@@ -3,12 +3,12 @@ import { TRIGGER } from "./config.ts";
 import type { FlowEdgeType } from "./edge.tsx";
 import type { CanvasNode } from "./nodes.ts";
 
-/** Cards that come within one frame: hundreds at once would keep the page waiting for longer than people notice. */
+/** Maximum number of new cards per frame: hundreds at once would block the page noticeably. */
 const AT_ONCE = 16;
 
 /**
- * Nodes and edges to draw now. Where many are new they come a few in each frame, those near the chosen step first, and
- * one before its turn by `bring`, which is null once all are there.
+ * Nodes and edges to draw now. If many are new, a few are added per frame, starting with those near the selected step.
+ * `bring` adds one immediately. It is null once all are drawn.
  */
 export function useGradual(nodes: CanvasNode[], edges: FlowEdgeType[], chosen: string | null) {
   const [known, setKnown] = useState<ReadonlySet<string>>(() => nearest(nodes, chosen));

@@ -9,12 +9,12 @@ interface Held {
   readonly selected?: boolean;
 }
 interface Over {
-  /** What the positions belong to: another arrangement has its own. */
+  /** The arrangement that the positions belong to. */
   readonly of: Arrangement;
   readonly held: ReadonlyMap<string, Held>;
 }
 
-/** Sizes that the library has measured go back to it: without them it would measure again with each drawing. */
+/** Passes measured sizes back to the library, which would otherwise measure again on each render. */
 export function useMeasured() {
   const [sizes, setSizes] = useState<Sizes>(new Map());
   const take = useCallback((changes: readonly NodeChange<CanvasNode>[]) => {
@@ -40,7 +40,7 @@ interface Options {
   takeSizes: (changes: readonly NodeChange<CanvasNode>[]) => void;
 }
 
-/** Gestures in progress are kept apart from the document, and applied to it when they end. */
+/** Keeps gestures in progress separate from the document, and applies them when they end. */
 export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
   const [over, setOver] = useState<Over>({ of: arrangement, held: new Map() });
   const drawn = useRef(new Map<CanvasNode, CanvasNode>());
@@ -108,7 +108,7 @@ export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
   return { nodes, moved, onNodesChange, select };
 }
 
-/** Keys of the steps that are selected. */
+/** Keys of the selected steps. */
 export const selectedSteps = (nodes: readonly CanvasNode[]): ReadonlySet<string> =>
   new Set(
     nodes.flatMap(({ id, type, selected }) => (selected && type === "step" && id !== TRIGGER ? [id] : [])),

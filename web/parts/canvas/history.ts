@@ -16,7 +16,7 @@ export interface History {
   readonly layout: Layout;
   readonly past: readonly Entry[];
   readonly future: readonly Entry[];
-  /** What the last entry belongs to, such as a field of a form, and when: typing on is one entry. */
+  /** What the last entry belongs to, such as a field of a form, and its time: continued typing is one entry. */
   readonly last: { readonly scope: string; readonly at: number } | null;
 }
 
@@ -47,7 +47,7 @@ export function commit(history: History, { label, scope, at = Date.now(), ...nex
     scope !== undefined &&
     history.last?.scope === scope &&
     at - history.last.at < TYPING_MS;
-  // Typing on: from the state before the first key to now.
+  // Continued typing: from the state before the first keystroke to now.
   const whole: Entry = goesOn
     ? { ...last, ...diff(apply(history.config, invert(last)).config, config, last.label) }
     : { ...patch, ...moved };
@@ -62,7 +62,7 @@ export function commit(history: History, { label, scope, at = Date.now(), ...nex
   };
 }
 
-/** Null where another person's change conflicts: then nothing is undone. */
+/** Null if another user's change conflicts. Then nothing is undone. */
 export function undo(history: History): History | null {
   const entry = history.past.at(-1);
   if (!entry) return history;
@@ -77,7 +77,7 @@ export function undo(history: History): History | null {
   };
 }
 
-/** Null where another person's change conflicts. */
+/** Null if another user's change conflicts. */
 export function redo(history: History): History | null {
   const entry = history.future.at(-1);
   if (!entry) return history;

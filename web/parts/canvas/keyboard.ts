@@ -1,6 +1,6 @@
 import { t } from "../../texts/text.ts";
 
-/** What a step's keys and its menu do; `steps` are those chosen, or the one alone. */
+/** Commands of a step's shortcuts and menu. `steps` are the selected ones, or a single one. */
 export interface StepCommands {
   open(key: string): void;
   connectFrom(key: string): void;
@@ -19,10 +19,10 @@ export interface StepCommands {
 
 interface Command {
   readonly name: string;
-  /** As people read it. */
+  /** For display. */
   readonly keys: string;
   readonly mayOnly: boolean;
-  /** Whether it is for the trigger too. */
+  /** True if it applies to the trigger too. */
   readonly forTrigger: boolean;
   readonly isBad?: true;
   readonly matches: (event: KeyLike) => boolean;
@@ -48,7 +48,7 @@ const command = (
   more: Partial<Command> = {},
 ): Command => ({ name, keys, mayOnly: true, forTrigger: false, matches, run, ...more });
 
-/** In the order of the menu. */
+/** In menu order. */
 export const COMMANDS: readonly Command[] = [
   command(t("Open settings"), "Enter", plain("Enter"), (on, key) => on.open(key), {
     mayOnly: false,
@@ -81,7 +81,7 @@ export const COMMANDS: readonly Command[] = [
   ),
 ];
 
-/** Keys of the canvas as a whole, for the list of all keys. */
+/** Shortcuts of the whole canvas, for the list of shortcuts. */
 export const OTHER_KEYS: readonly (readonly [keys: string, name: string])[] = [
   [t("Arrow keys"), t("Go along the edges, or to the nearest step")],
   ["Home, End", t("Go to the trigger, to the last step")],
@@ -114,11 +114,11 @@ export const sideOf = (key: string): Side | undefined => ARROWS[key];
 interface Around {
   nodes: readonly { id: string; position: { x: number; y: number } }[];
   links: readonly { source: string; target: string }[];
-  /** Whether edges lead from left to right, else from the top down. */
+  /** True if edges lead from left to right instead of top to bottom. */
   isAcross: boolean;
 }
 
-/** The next step on a side: along the edges first, else the nearest there. */
+/** The next step in a direction: along edges first, else the nearest one. */
 export function neighbour({ nodes, links, isAcross }: Around, key: string, side: Side): string | null {
   const at = nodes.find(({ id }) => id === key)?.position;
   if (!at) return null;

@@ -19,9 +19,9 @@ export interface KeyContext {
   nodes: readonly CanvasNode[];
   links: readonly SceneLink[];
   selected: ReadonlySet<string>;
-  /** The step whose form is open. */
+  /** The step whose panel is open. */
   chosen: string | null;
-  /** Whether steps follow each other to the right. */
+  /** True if steps follow each other to the right. */
   isAcross: boolean;
   mayChange: boolean;
   commands: StepCommands;
@@ -83,7 +83,7 @@ function onArrow(event: KeyboardEvent, key: string, on: KeyContext): boolean {
   return true;
 }
 
-/** An edge is being drawn by keyboard: Enter ends it, Escape leaves it. */
+/** While an edge is drawn by keyboard: Enter completes it, Escape cancels it. */
 function onDrawing(event: KeyboardEvent, key: string, on: KeyContext): boolean {
   const { from } = on.ui.get();
   if (from === null || (event.key !== "Enter" && event.key !== "Escape")) return false;
@@ -132,7 +132,9 @@ function onSelection(event: KeyboardEvent, key: string, on: KeyContext): boolean
   return true;
 }
 
-/** The canvas itself has the focus, as when it was just opened: the first key leads to the step that Tab would reach. */
+/**
+ * If the canvas itself has the focus, for example after opening, the first key focuses the step that Tab would reach.
+ */
 function onCanvasItself(event: KeyboardEvent, on: KeyContext): boolean {
   if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (sideOf(event.key) === undefined && event.key !== "Home" && event.key !== "Enter")
@@ -141,11 +143,11 @@ function onCanvasItself(event: KeyboardEvent, on: KeyContext): boolean {
   return true;
 }
 
-/** Drawing a box leaves the focus to the canvas: the keys of steps are for those in the box. */
+/** After drawing a selection box, the canvas has the focus: step shortcuts apply to the selected steps. */
 const ofBox = ({ target, currentTarget }: KeyboardEvent, { selected, chosen }: KeyContext) =>
   target === currentTarget ? [...selected].find((key) => key !== chosen) : undefined;
 
-/** The keys of the canvas. Those of steps work while a step has the focus, and so never in a form. */
+/** Shortcuts of the canvas. Those of steps work only while a step has the focus, and so never in a form. */
 export function onCanvasKey(event: KeyboardEvent, on: KeyContext): void {
   const target = event.target as HTMLElement;
   if (target.closest("input, textarea, [role=menu]")) return;

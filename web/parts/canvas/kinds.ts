@@ -2,7 +2,7 @@ import type { Action } from "../../calls.ts";
 import { dependencyOf } from "./config.ts";
 import type { StepValue } from "./steps-config.ts";
 
-/** Actions by their ids, as far as they are known. */
+/** Known actions by ID. */
 export type Actions = ReadonlyMap<
   string,
   Pick<Action, "name" | "slug" | "kind" | "definition" | "connectionId">
@@ -11,7 +11,7 @@ export type Actions = ReadonlyMap<
 export const kindOf = ({ kind, actionId }: StepValue, actions: Actions): string | undefined =>
   kind ?? actions.get(actionId ?? "")?.kind;
 
-/** The branches of a step that decides between some, in their order. */
+/** Branches of a step, in order. Empty if it has none. */
 export function branchesOf(step: StepValue, actions: Actions): string[] {
   if (kindOf(step, actions) !== "conditional_branch") return [];
   const { branches, else: otherwise } = (step.definition ??
@@ -21,7 +21,7 @@ export function branchesOf(step: StepValue, actions: Actions): string[] {
   return [...keys, otherwise].filter((key): key is string => typeof key === "string" && key !== "");
 }
 
-/** Branches with those that edges leave from and the step no longer has. */
+/** Branches, including removed ones that still have edges. */
 export function drawnBranches(own: readonly string[], step: string, steps: readonly StepValue[]): string[] {
   const used = steps.flatMap(({ dependsOn }) =>
     (dependsOn ?? [])
@@ -53,7 +53,7 @@ export function summaryOf(step: StepValue, actions: Actions, titleOf: (kind: str
   return own[0] ?? titleOf(step.kind ?? "");
 }
 
-/** Where an edge from a step begins, as `dependsOn` has it: its first branch, then the next ones, then the step whatever it takes. */
+/** Start of a new edge from a step, as in `dependsOn`: the first unused branch, then the step itself. */
 export function nextWayOut(
   steps: readonly StepValue[],
   actions: Actions,

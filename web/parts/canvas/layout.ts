@@ -12,7 +12,7 @@ export const NO_LAYOUT: Layout = { direction: "down", positions: {}, groups: [],
 /** Whether someone positioned the steps. Otherwise they are arranged again after each change. */
 export const isByHand = ({ positions }: Layout): boolean => Object.keys(positions).length > 0;
 
-/** Without keys of steps that are gone; a rename carries everything over. */
+/** Drops keys of removed steps, and applies renames. */
 export function keepLayout(
   layout: Layout,
   steps: readonly StepValue[],
@@ -45,7 +45,7 @@ interface Spacing {
 
 const swap = ([x = 0, y = 0]: readonly number[]): Point => [y, x];
 
-/** The same with steps that follow each other to the right. */
+/** Transposes a layout for the direction right. */
 export function pointAcross(
   positions: Readonly<Record<string, readonly number[]>>,
   step: StepValue,
@@ -55,7 +55,7 @@ export function pointAcross(
   return swap(pointFor(turned, step, { width: height, height: width, gapX, gapY }));
 }
 
-/** Where a step goes that nobody has put anywhere: below what it follows, right of what is there. */
+/** Position of a step without one: below the steps it follows, right of existing ones. */
 export function pointFor(
   positions: Readonly<Record<string, readonly number[]>>,
   { dependsOn = [] }: StepValue,
@@ -76,7 +76,7 @@ export function pointFor(
   return [x, y];
 }
 
-/** Steps that lie between those of a group: collapsed, the group would then both precede and follow them. */
+/** Steps between those of a group, which would both precede and follow the collapsed group. */
 export function between(
   below: ReadonlyMap<string, readonly string[]>,
   group: ReadonlySet<string>,

@@ -14,24 +14,24 @@ import type { StepValue } from "./steps-config.ts";
 import { ActionsContext, useUi } from "./ui.ts";
 
 interface StepData extends Record<string, unknown> {
-  /** Null of the trigger. */
+  /** Null for the trigger. */
   step: StepValue | null;
   name: string;
   summary: string;
   icon: LucideIcon;
   tint: string;
-  /** Its mark stands in place of the kind's. */
+  /** Its icon replaces the kind's. */
   used: Used | null;
   branches: readonly string[];
-  /** Branches that no edge leaves from. */
+  /** Branches without edges. */
   unused: readonly string[];
   state: StepState | null;
   fault: string | null;
-  /** In a comparison of versions. */
+  /** Only in a comparison of versions. */
   change: StepChange | null;
   hasNext: boolean;
   mayChange: boolean;
-  /** Text alternative for what is around the card. */
+  /** Text alternative for what is shown around the card. */
   label: string;
 }
 export type StepNodeType = Node<StepData, "step">;
@@ -67,7 +67,7 @@ export const StepNode = ({ id, data, selected, isConnectable, sourcePosition }: 
 );
 
 type CardProps = Pick<NodeProps<StepNodeType>, "id" | "data" | "selected" | "isConnectable"> & {
-  /** Whether what comes next is to the right, else below. */
+  /** True if the next steps are to the right instead of below. */
   isAcross: boolean;
 };
 
@@ -119,7 +119,7 @@ const Card = memo(function Card({ id, data, selected, isConnectable, isAcross }:
   );
 });
 
-/** The library looks for ports when a card is new; edges from branches that come or move later need another look. */
+/** The library looks up ports only for new cards, so it must be notified when branches are added or moved. */
 function useBranchPorts(id: string, { branches, unused }: StepData) {
   const look = useUpdateNodeInternals();
   const ports = [...branches, "", ...unused].join("\n");
@@ -130,7 +130,7 @@ function useBranchPorts(id: string, { branches, unused }: StepData) {
   }, [id, ports, look]);
 }
 
-/** Two more cards behind the one of a step over a list. */
+/** Two more cards behind a step with `forEach`. */
 const Stack = () => (
   <>
     <span
@@ -230,7 +230,7 @@ function Line({ data: { state, summary } }: Pick<CardProps, "data">) {
 
 const TICK_MS = 1000;
 
-/** How long something took; it ticks while that is under way. */
+/** A duration, which updates while it isn't over. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const [, tick] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
@@ -245,7 +245,7 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
 /** Names of branches up to this length are never cut. Longer ones next to them are. */
 const SHORT = 8;
 
-/** A step that decides has one way out for each branch; an edge leaves from its label. */
+/** Branches of a step. An edge starts at its branch's label. */
 function Branches({ id, data, isConnectable, isAcross }: Omit<CardProps, "selected">) {
   const { branches, unused, state, mayChange, name } = data;
   const actions = useContext(ActionsContext);
@@ -287,7 +287,7 @@ function Branches({ id, data, isConnectable, isAcross }: Omit<CardProps, "select
   );
 }
 
-/** What changes how a step runs stands on its edge, where one sees it without opening anything. */
+/** Settings that change how a step runs, shown on its edge. */
 function Chips({ step }: { step: StepValue }) {
   const chips = chipsOf(step);
   if (chips.length === 0) return null;

@@ -31,7 +31,7 @@ export interface Drawn {
   layout: Layout;
   trigger: TriggerCard;
   actions: Actions;
-  /** By their ids. */
+  /** By ID. */
   connections: ReadonlyMap<string, Used>;
   titleOf: (kind: string) => string;
   states: ReadonlyMap<string, StepState> | null;
@@ -40,10 +40,10 @@ export interface Drawn {
   mayChange: boolean;
 }
 
-/** What the library has measured, by node. */
+/** Sizes measured by the library, by node. */
 export type Sizes = ReadonlyMap<string, { width: number; height: number }>;
 
-/** What sighted people see around a card, in words after its text: "Extract, after New order, before 2 steps, completed". */
+/** Text alternative for what is shown around a card: "Extract, after New order, before 2 steps, completed". */
 function labelOf(
   key: string,
   title: string,
@@ -72,7 +72,7 @@ const namesOf = ({ scene, trigger }: Pick<Drawn, "scene" | "trigger">) => {
   return (key: string) => names.get(key) ?? key;
 };
 
-/** Edges by both their ends: looking through all of them for each card would be slow with hundreds. */
+/** Edges by both their ends: scanning all of them for each card would be slow with hundreds. */
 function linksBy(links: readonly SceneLink[]): ReadonlyMap<string, readonly SceneLink[]> {
   const by = new Map<string, SceneLink[]>();
   for (const link of links) {
@@ -128,7 +128,7 @@ function dataOf(
 
 const NONE: readonly string[] = [];
 
-/** Whether two nodes show the same: then the old object stays, and nothing is drawn anew. */
+/** Returns whether two nodes look the same. Then the old object is kept, and nothing renders again. */
 function isAlike(one: CanvasNode, other: CanvasNode): boolean {
   if (
     one.position.x !== other.position.x ||
@@ -152,14 +152,14 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
   const { scene, arrangement, layout, states, mayChange } = drawn;
   const nameOf = namesOf(drawn);
   const isAcross = layout.direction === "right";
-  // The library looks again where the ports are once these change.
+  // The library looks up the ports again when these change.
   const ports = isAcross
     ? { sourcePosition: Position.Right, targetPosition: Position.Left }
     : { sourcePosition: Position.Bottom, targetPosition: Position.Top };
   const by = linksBy(scene.links);
   const around = (key: string) => by.get(key) ?? [];
   const fixed = { deletable: false, focusable: false } as const;
-  // Told as measured: what the library measures itself it forgets together with the ports, if a card changes meanwhile.
+  // Passed as measured: the library's own measurements are lost with the ports if a card changes in the meantime.
   const boxOf = (key: string) => {
     const { x = 0, y = 0, width = WIDTH, height = HEIGHT } = arrangement.boxes.get(key) ?? {};
     return { position: { x, y }, width, height, measured: { width, height } };
@@ -221,7 +221,7 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
   return [...frames, ...steps, ...groups, ...notes];
 }
 
-/** The nodes of the library: a new object only where what it shows has changed. */
+/** Nodes for the library. An object is replaced only if it looks different. */
 export function useNodes(drawn: Drawn, sizes: Sizes): CanvasNode[] {
   const kept = useRef(new Map<string, CanvasNode>());
   const made = useMemo(() => nodesOf(drawn), [drawn]);
@@ -269,7 +269,7 @@ function edgeOf(
   };
 }
 
-/** `moved` are the keys of what the hand is dragging, with spaces between. */
+/** `moved` are the keys of the dragged nodes, separated by spaces. */
 export function useEdges(drawn: Drawn, moved: string): FlowEdgeType[] {
   const kept = useRef(new Map<string, FlowEdgeType>());
   return useMemo(() => {

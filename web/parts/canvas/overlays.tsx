@@ -8,7 +8,7 @@ import type { View } from "./view.tsx";
 const find = part(() => import("./find.tsx"));
 const stepMenu = part(() => import("./step-menu.tsx"));
 
-/** Where a step's menu is open, in the window. */
+/** Position of a step's menu in the window. */
 export interface MenuSpot {
   x: number;
   y: number;
@@ -23,12 +23,12 @@ interface Props {
   isFinding: boolean;
   view: View;
   menu: MenuSpot | null;
-  /** With the step to go to. */
+  /** Called with the step to show. */
   onFound: (key: string | null) => void;
   onMenuClose: () => void;
 }
 
-/** The search and the menu of a step, which lie over the canvas and are fetched once it stands. */
+/** The search and the menu of a step above the canvas. Loaded after the canvas is shown. */
 export function Overlays(props: Props) {
   const { steps, selected, commands, mayChange, isFinding, view, menu, onFound, onMenuClose } = props;
   const ui = useContext(UiContext);

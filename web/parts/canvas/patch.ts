@@ -2,25 +2,25 @@ import type { Values } from "../form/form.tsx";
 import { dependencyOf } from "./config.ts";
 import { type StepValue, stepsIn } from "./steps-config.ts";
 
-/** `undefined` on one side: it is not there. */
+/** `undefined` on one side means absent. */
 export interface Change<T> {
   readonly from: T | undefined;
   readonly to: T | undefined;
 }
 
 /**
- * What changed between two configs, with whole values before and after: it can be applied to another state than the one
- * it was made of, and says where that fails. Undo, versions and merges are made of it.
+ * The differences between two configs, with whole values before and after, so that it can be applied to another state,
+ * with conflicts. Used for undo, versions and merges.
  */
 export interface Patch {
-  /** What people read in the history: "Add Load orders". */
+  /** Label in the history, such as "Add Load orders". */
   readonly label: string;
   readonly steps: ReadonlyMap<string, Change<StepValue>>;
-  /** Of the config beside its steps: schedule, concurrency, alerts, … */
+  /** Fields of the config other than steps: schedule, concurrency, alerts, … */
   readonly fields: ReadonlyMap<string, Change<unknown>>;
 }
 
-/** With sorted keys: the order in which a form wrote them is no difference. */
+/** With sorted keys, since the order of keys doesn't matter. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     inner && typeof inner === "object" && !Array.isArray(inner)
@@ -63,7 +63,7 @@ export const invert = ({ label, steps, fields }: Patch): Patch => ({
 /** Two users set the same field of the same step to different values. `step` is null for a field of the config. */
 export interface Conflict {
   readonly step: string | null;
-  /** Empty where one took the step out while the other changed it. */
+  /** Empty if one user removed the step while the other changed it. */
   readonly field: string;
   readonly base: unknown;
   readonly theirs: unknown;
@@ -91,7 +91,7 @@ interface Sides {
   readonly mine: Values;
 }
 
-/** Merges field by field. Where both differ, mine stays until a person decides. */
+/** Merges field by field. In conflicts, mine is kept until the user decides. */
 function mergeFields({ step, base, theirs, mine }: Sides, conflicts: Conflict[]): StepValue {
   const merged: Values = { ...theirs };
   for (const field of new Set([...Object.keys(base), ...Object.keys(mine)])) {
@@ -108,7 +108,7 @@ function mergeFields({ step, base, theirs, mine }: Sides, conflicts: Conflict[])
   return merged as StepValue;
 }
 
-/** The order of steps means nothing to a run; a new one follows what it depends on, for those who read JSON. */
+/** Position of a new step: after its dependencies. The order matters only to people who read the JSON. */
 function indexAfter(steps: readonly StepValue[], { dependsOn = [] }: StepValue): number {
   const parents = dependsOn.map((text) => steps.findIndex(({ key }) => key === dependencyOf(text).key));
   return Math.max(-1, ...parents) + 1 || steps.length;
@@ -121,14 +121,14 @@ function put(steps: StepValue[], at: number, step: StepValue | undefined): void 
   else steps.splice(indexAfter(steps, step), 0, step);
 }
 
-/** Carries a patch over to any state of the config. */
+/** Applies a patch to any state of the config. */
 export function apply(config: Values, patch: Patch): Applied {
   const conflicts: Conflict[] = [];
   const steps = [...stepsIn(config)];
   for (const [key, { from, to }] of patch.steps) {
     const at = steps.findIndex((step) => step.key === key);
     const now = steps[at];
-    if (isSame(now, to)) continue; // both did the same
+    if (isSame(now, to)) continue; // both made the same change
     if (isSame(now, from)) put(steps, at, to);
     else if (now && from && to)
       steps[at] = mergeFields({ step: key, base: from, theirs: now, mine: to }, conflicts);
@@ -152,7 +152,7 @@ export function apply(config: Values, patch: Patch): Applied {
 export const merge = (base: Values, theirs: Values, mine: Values): Applied =>
   apply(theirs, diff(base, mine, ""));
 
-/** The config with the other side of a conflict in place of mine. */
+/** Resolves a conflict in favor of the other side. */
 export function takeTheirs(config: Values, { step, field, theirs }: Conflict): Values {
   if (step === null) {
     const { [field]: _, ...rest } = config;

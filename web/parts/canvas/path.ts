@@ -4,8 +4,8 @@ interface Point {
 }
 
 /**
- * Leaves and arrives straight down, or with `isAcross` from left to right, through what the arrangement keeps free for it
- * between the boxes.
+ * Starts and ends vertically, or with `isAcross` horizontally,
+ * and passes through the points that the arrangement keeps free between the boxes.
  */
 export function pathOf(points: readonly Point[], isAcross = false): string {
   const [first, ...rest] = points;

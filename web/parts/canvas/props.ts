@@ -6,7 +6,7 @@ import type { StepChange, StepState } from "./states.ts";
 import type { StepValue } from "./steps-config.ts";
 import type { Spot } from "./ui.ts";
 
-/** By the ids of nodes. */
+/** By node ID. */
 type Positions = Readonly<Record<string, readonly [number, number]>>;
 
 /** What the canvas needs from its surroundings. */
@@ -15,12 +15,12 @@ export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAft
   onAdd(spot: Spot): void;
   onConnect(source: string, target: string): void;
   onDisconnect(source: string, target: string): void;
-  /** Where all nodes are, notes among them, after some of them were moved. */
+  /** Positions of all nodes, including notes, after some of them were moved. */
   onMove(positions: Positions, moved: ReadonlySet<string>): void;
   onUndo(): void;
   onRedo(): void;
   onTidy(): void;
-  /** Absent where the steps stay as they stand. */
+  /** Absent if positions can't be changed. */
   onTurn?(direction: Layout["direction"]): void;
   onHelp(): void;
   onVersions(): void;
@@ -38,7 +38,7 @@ export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAft
 
 export interface CanvasProps {
   steps: readonly StepValue[];
-  /** The automation's name, for its region. */
+  /** The automation's name, as label of the region. */
   name: string;
   trigger: TriggerCard;
   actions: Actions;
@@ -50,7 +50,7 @@ export interface CanvasProps {
   changes?: ReadonlyMap<string, StepChange> | null;
   mayChange: boolean;
   on: CanvasEvents;
-  /** In a page that scrolls: the wheel is the page's. */
+  /** True in a page that scrolls: the wheel scrolls the page. */
   isEmbedded?: boolean;
   /** Step to show and focus, with a number that changes each time. */
   shown?: { key: string; count: number } | null;

@@ -16,11 +16,11 @@ import { type Group, isByHand, type Layout, pointAcross, pointFor } from "./layo
 import type { StepValue } from "./steps-config.ts";
 
 export interface SceneLink extends Link {
-  /** As `dependsOn` of the target has it. */
+  /** As in the target's `dependsOn`. */
   readonly dependency: string;
 }
 
-/** What the canvas draws: the steps, groups in place of those they hide, and the edges among them. */
+/** What the canvas draws: steps, groups instead of the steps they hide, and edges. */
 export interface Scene {
   readonly steps: readonly StepValue[];
   readonly collapsed: readonly Group[];
@@ -94,7 +94,7 @@ export function arrangementOf({ steps, collapsed, branches, links }: Scene, layo
 
 const PADDING = 24;
 
-/** Around the steps of each group that stands open. */
+/** Frames around the steps of expanded groups. */
 export function framesOf(layout: Layout, { boxes }: Arrangement) {
   return layout.groups
     .filter(({ isCollapsed }) => isCollapsed !== true)

@@ -10,19 +10,19 @@ export interface StepState {
   readonly status: StepRun["status"];
   readonly startedAt: string | null;
   readonly completedAt: string | null;
-  /** `38 of 120` of a step over a list. */
+  /** `38 of 120` for a step with `forEach`. */
   readonly items: string | null;
-  /** 0 to 1, of items. */
+  /** 0 to 1, for items. */
   readonly share: number | null;
   /** Number of rows or items that it returned. */
   readonly count: number | null;
-  /** The branch that it took. */
+  /** The branch taken. */
   readonly branch: string | null;
   readonly error: string | null;
   readonly actionRunId: string | null;
 }
 
-/** How many rows or items a result has. */
+/** Number of rows or items in a result. */
 function countOf(result: unknown): number | null {
   if (Array.isArray(result)) return result.length;
   if (typeof result !== "object" || result === null) return null;
@@ -56,7 +56,7 @@ function stateOf(
 const isAlike = (one: StepState, other: StepState) =>
   (Object.keys(one) as (keyof StepState)[]).every((name) => one[name] === other[name]);
 
-/** The states of a run's steps; of a step that has not changed since `before`, the same object. */
+/** States of a run's steps. For unchanged steps, the same object as in `before`. */
 export function statesOf(
   run: Pick<AutomationRun, "steps" | "result">,
   before: ReadonlyMap<string, StepState>,
@@ -77,7 +77,7 @@ export type StepChange = "added" | "removed" | "changed";
 export const changeName = (change: StepChange): string =>
   change === "added" ? t("added") : change === "removed" ? t("removed") : t("changed");
 
-/** What `forEach`, `when`, `delay` and `onError` say of a step, for the chips on its edge. */
+/** Chips on a step's edge, from its `forEach`, `when`, `delay` and `onError`. */
 export function chipsOf(step: StepValue): { name: string; about: string; isPin?: true }[] {
   const { delay, pinned } = step as { delay?: { seconds?: unknown; until?: unknown }; pinned?: unknown };
   return [

@@ -5,7 +5,7 @@ import { TRIGGER } from "./config.ts";
 import { COMMANDS, type StepCommands } from "./keyboard.ts";
 
 interface Props {
-  /** Of the window. */
+  /** Position in the window. */
   at: { x: number; y: number };
   step: string;
   selected: ReadonlySet<string>;
@@ -16,7 +16,7 @@ interface Props {
 
 const MENU_WIDTH = 300;
 
-/** The menu of a step: what its keys do. */
+/** The menu of a step, with the commands of its shortcuts. */
 export default function StepMenu({ at, step, selected, commands, mayChange, onClose }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const items = COMMANDS.filter(

@@ -1,7 +1,7 @@
 import type { Step } from "../../../src/resources/automations/config.ts";
 import type { Values } from "../form/form.tsx";
 
-/** A step as the config has it; what is not named here is kept as it is. */
+/** A step in the config. Unknown fields are kept. */
 export interface StepValue extends Values, Omit<Step, "kind" | "definition" | "onError"> {
   kind?: string;
   definition?: Values;
@@ -16,7 +16,7 @@ const isTexts = (value: unknown) =>
 
 const TEXTS: readonly (keyof Step)[] = ["name", "when", "onError", "kind", "actionId"];
 
-/** Whether the form can show the work of a config: its steps, or its one action. */
+/** Returns whether the form can show the steps, or the single action, of a config. */
 export function canDrawSteps({ steps, action }: Values): boolean {
   if (steps === undefined) return action === undefined || isRecord(action);
   if (!Array.isArray(steps)) return false;
@@ -34,7 +34,7 @@ export function canDrawSteps({ steps, action }: Values): boolean {
   );
 }
 
-/** The steps; an `action` alone is the step of that key. */
+/** The steps. A single `action` becomes the step of that key. */
 export const stepsIn = ({ steps, action }: Values): StepValue[] =>
   (steps as StepValue[] | undefined) ?? (isRecord(action) ? [{ ...action, key: "action" }] : []);
 
@@ -42,7 +42,7 @@ export function withSteps({ action: _, ...config }: Values, steps: readonly Step
   return { ...config, steps };
 }
 
-/** Without what is empty, since the API takes no empty texts and lists. */
+/** Applies a change. Drops empty values, since the API accepts no empty texts and lists. */
 export function putInStep(step: StepValue, change: Partial<StepValue>): StepValue {
   const put = { ...step, ...change };
   for (const [name, value] of Object.entries(put)) {
@@ -94,7 +94,7 @@ export function after(steps: readonly StepValue[], key: string): ReadonlySet<str
   return found;
 }
 
-/** A key that conditions can write without brackets, and that no other step has. */
+/** A key that conditions can use without brackets, and that no other step has. */
 export function freshKey(steps: readonly StepValue[], wish: string): string {
   const plain = wish
     .replace(/[^A-Za-z0-9_]+/g, "_")

@@ -2,13 +2,13 @@ import { createContext, useContext, useSyncExternalStore } from "react";
 
 /** State of the canvas apart from the document. */
 interface Ui {
-  /** The one step that Tab reaches. */
+  /** The only step that Tab reaches. */
   tabStop: string;
-  /** An edge is being drawn from here by keyboard, as `dependsOn` has it. */
+  /** Start of the edge that is being drawn by keyboard, as in `dependsOn`. */
   from: string | null;
   /** The edge under the pointer. */
   hovered: string | null;
-  /** Steps that a search has found; null without a search. */
+  /** Steps that the search has found. Null without a search. */
   found: ReadonlySet<string> | null;
 }
 
@@ -37,18 +37,18 @@ export function useUi<T>(pick: (ui: Ui) => T): T {
   return useSyncExternalStore(ui.subscribe, () => pick(ui.get()));
 }
 
-/** Where a new step is to go. */
+/** Where to add a new step. */
 export type Spot =
   | {
       readonly after: readonly string[];
-      /** What followed comes after the new step instead. */
+      /** True if the followers then follow the new step. */
       readonly isInLine?: boolean;
       readonly at?: readonly [number, number];
     }
   | { readonly before: string }
   | { readonly source: string; readonly target: string };
 
-/** What cards and edges can ask for by themselves; the same object for as long as the canvas stands. */
+/** Actions that cards and edges can trigger. The same object as long as the canvas is mounted. */
 export interface CanvasActions {
   choose(key: string): void;
   add(spot: Spot): void;

@@ -7,12 +7,12 @@ import type { CanvasNode } from "./nodes.ts";
 import type { UiStore } from "./ui.ts";
 import { glide } from "./zoom.tsx";
 
-/** Farther away, cards show their names alone. */
+/** Below this zoom, cards show only their names. */
 const FAR = 0.6;
-/** Where the whole is far too large, no nearer than this. */
+/** Minimum zoom to show everything if the canvas is far too large. */
 export const NEAREST = 0.1;
 
-/** Around all nodes, whether they are drawn yet or not. */
+/** Bounding box of all nodes, whether they are drawn yet or not. */
 function boundsOf(nodes: readonly CanvasNode[]) {
   const lefts = nodes.map(({ position }) => position.x);
   const tops = nodes.map(({ position }) => position.y);
@@ -24,16 +24,16 @@ function boundsOf(nodes: readonly CanvasNode[]) {
 
 interface ViewOptions {
   nodes: readonly CanvasNode[];
-  /** Draws a card now that would come in a later frame; null once all are drawn. */
+  /** Draws a card now instead of in a later frame. Null once all are drawn. */
   bring: ((key: string) => void) | null;
   ui: UiStore;
   box: RefObject<HTMLElement | null>;
 }
 
-/** Most that one waits for a card: one that was just brought is hidden until the library has measured it, and takes no focus. */
+/** Maximum wait for a card: a new one is hidden until the library has measured it, and can't be focused. */
 const FRAMES = 30;
 
-/** Ways to steps and around them, whether their cards are drawn yet or not. */
+/** Scrolls to steps and fits the view, whether their cards are drawn yet or not. */
 export function useView({ nodes, bring, ui, box }: ViewOptions) {
   const flow = useReactFlow<CanvasNode, FlowEdgeType>();
   const now = useRef({ nodes, bring });
@@ -43,14 +43,14 @@ export function useView({ nodes, bring, ui, box }: ViewOptions) {
     const centre = ({ x, y }: { x: number; y: number }, zoom: number) =>
       void flow.setCenter(x + WIDTH / 2, y + HEIGHT / 2, { zoom, ...glide() });
     const focus = (key: string, frames: number) => {
-      if (ui.get().tabStop !== key) return; // a later key went on
+      if (ui.get().tabStop !== key) return; // a later key moved on
       const card = box.current?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"]`);
-      // Where the browser scrolled a hidden part into view it would push the whole canvas aside.
+      // Scrolling by the browser would shift the whole canvas.
       card?.focus({ preventScroll: true });
       if (document.activeElement !== card && frames > 0) requestAnimationFrame(() => focus(key, frames - 1));
     };
     return {
-      /** Brings a step into view, and gives it the focus. */
+      /** Scrolls to a step and focuses it. */
       focusStep(key: string) {
         const position = at(key);
         if (!position) return;
@@ -72,7 +72,7 @@ export function useView({ nodes, bring, ui, box }: ViewOptions) {
         const position = at(key);
         if (position) centre(position, Math.max(flow.getZoom(), 0.6));
       },
-      /** All of it, or these alone. */
+      /** Fits the view to all steps, or to these. */
       fit(ids?: ReadonlySet<string>) {
         const { width = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
         const all = now.current.nodes;
@@ -86,7 +86,7 @@ export function useView({ nodes, bring, ui, box }: ViewOptions) {
 
 export type View = ReturnType<typeof useView>;
 
-/** The whole where that can be read, else its beginning or the step that is chosen. */
+/** Initial view: everything if it is readable, else the beginning or the selected step. */
 export function useStart(
   {
     nodes,
@@ -123,7 +123,7 @@ export function useStart(
   }, [flow, nodes, arrangement, isAcross, chosen, box]);
 }
 
-/** Where the canvas gets wider or narrower, as when a step opens beside it, its middle stays in the middle. */
+/** Keeps the center in place when the canvas is resized, for example when a step's panel opens. */
 export function useKeepCentred(box: RefObject<HTMLElement | null>) {
   const flow = useReactFlow<CanvasNode, FlowEdgeType>();
   useEffect(() => {
@@ -142,14 +142,14 @@ export function useKeepCentred(box: RefObject<HTMLElement | null>) {
   }, [flow, box]);
 }
 
-/** Cards that change how they look within one frame: all of hundreds at once would take longer than one. */
+/** Number of cards updated per frame: hundreds at once would take longer than one. */
 const AT_ONCE = 24;
 
-/** Far from the steps their names alone are shown, larger: by an attribute of each card that is set at the threshold. */
+/** Shows only the names of steps, enlarged, when zoomed out: sets an attribute of each card at the threshold. */
 export function Far({ box }: { box: RefObject<HTMLElement | null> }) {
   const isFar = useStore(({ transform }) => transform[2] < FAR);
-  const nodes = useStore((state) => state.nodes); // cards that are new have none yet
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the cards in the document are those of the nodes
+  const nodes = useStore((state) => state.nodes); // new cards don't have it yet
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the cards in the DOM depend on the nodes
   useEffect(() => {
     const cards = [...(box.current?.querySelectorAll("[data-card]") ?? [])].filter(
       (card) => card.hasAttribute("data-far") !== isFar,

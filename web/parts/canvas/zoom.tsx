@@ -11,11 +11,11 @@ interface Props {
   onMap: () => void;
   onFind: () => void;
   isAcross: boolean;
-  /** Absent where the steps stay as they stand. */
+  /** Undefined if positions can't be changed. */
   onTurn: (() => void) | undefined;
-  /** Absent where nothing can be tidied. */
+  /** Null if nothing can be tidied up. */
   onTidy: (() => void) | null;
-  /** Shows the keys. */
+  /** Shows the shortcuts. */
   onHelp: (() => void) | null;
 }
 

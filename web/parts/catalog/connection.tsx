@@ -8,7 +8,7 @@ interface ChoiceProps {
   fault?: string | undefined;
 }
 
-/** The connection whose credentials go with each call, or none. */
+/** The connection whose credentials are sent with each call, if any. */
 export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
   const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
   return (

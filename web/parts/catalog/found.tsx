@@ -29,7 +29,7 @@ const hostOf = (address: string | null): string => {
   }
 };
 
-/** What was found, to pick from, with the fields of a new entry. */
+/** Discovered endpoints or tools to select, with the fields of a new catalog entry. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one form, from what was found to its buttons
 export function FoundApi({ found, onBack }: Props) {
   const [, go] = useLocation();
@@ -140,7 +140,7 @@ export function FoundApi({ found, onBack }: Props) {
   );
 }
 
-/** What to know before it is added. */
+/** Hints and warnings before it is added. */
 function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { found: Found }) {
   return (
     <div className="mb-5 space-y-2 text-sm empty:hidden">

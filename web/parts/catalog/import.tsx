@@ -13,7 +13,7 @@ import { type ContentType, TextToRead } from "./source.tsx";
 type Read = Reply<"POST /api/v1/api-catalog/{api_id}/ai-import">;
 type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;
 
-/** Reads a description again, and shows what would change. */
+/** Reads a description again, and previews the changes. */
 export function ImportAgain({ api }: { api: CatalogEntry }) {
   const [content, setContent] = useState("");
   const [contentType, setContentType] = useState<ContentType>("auto");
@@ -45,7 +45,7 @@ export function ImportAgain({ api }: { api: CatalogEntry }) {
   );
 }
 
-/** What an endpoint sends and is said to do. */
+/** What an endpoint sends, and its description. */
 const shownOf = ({
   method,
   path,
@@ -161,7 +161,7 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
   );
 }
 
-/** Tools that a server has and the entry has not, to be added. */
+/** New tools of a server, which can be added to the entry. */
 export function NewTools({
   api,
   found,

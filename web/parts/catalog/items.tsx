@@ -28,7 +28,7 @@ interface Flags {
   status?: "active";
 }
 
-/** Changes one item. A list in a request replaces all items, and omitted fields of an item stay. */
+/** Changes one item. A list in a request replaces all items, but omitted fields of an item are kept. */
 function useItemChange(api: CatalogEntry, done: string) {
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", { touches: ["/api-catalog"], done });
   const with_ = (own: string, name: string, flags: Flags) => (own === name ? flags : {});
@@ -94,7 +94,7 @@ export function CatalogItems({ api }: { api: CatalogEntry }) {
 function OneItem({ api, item }: { api: CatalogEntry; item: Any }) {
   const drift = isTool(item) && item.status !== "active" ? item.status : null;
   const [chosen, setOpen] = useState<boolean | null>(null);
-  const isOpen = chosen ?? drift === "changed"; // what an admin has to see is expanded
+  const isOpen = chosen ?? drift === "changed"; // what an admin must review is expanded
   const line = toItem(item);
   return (
     <li className="border-b border-line last:border-0">
@@ -128,7 +128,7 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
   const save = useItemChange(api, t("Changes saved"));
   const isDrifted = isTool(item) && item.status !== "active";
   const asksFirst = item.approvalRequired || api.approvalRequired;
-  const [wanted, setWanted] = useState<Flags>({}); // shown at once, until the server has it
+  const [wanted, setWanted] = useState<Flags>({}); // shown immediately, before the server responds
   const set = (flags: Flags) => {
     setWanted(flags);
     save.set(name, flags, () => setWanted({}));
@@ -220,7 +220,7 @@ const TITLES = {
   annotations: t("Annotations"),
 } as const;
 
-/** A tool's current definition next to the approved one: nobody can call it until an admin has reviewed it. */
+/** A tool's current definition next to the approved one. Nobody can call it until an admin has reviewed it. */
 function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
   const isAdmin = useMay("admin");
   const save = useItemChange(

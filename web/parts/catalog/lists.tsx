@@ -18,11 +18,11 @@ const AT_ONCE = 100;
 /** Maximum number of candidates to show for an open question. */
 const CANDIDATES = 10;
 
-/** What keeps a list from being read whole; empty where nothing does. */
+/** What prevents a list from being read completely. Empty if nothing does. */
 const missingOf = ({ unresolved }: Listing) =>
   unresolved.filter(({ field }) => field === "endpoint.dataPath" || field === "endpoint.paginator");
 
-/** What a description leaves open, with the names that it may be. */
+/** An open question about a description, with possible answers. */
 function Gap({ message, candidates }: Pick<Draft["unresolved"][number], "message" | "candidates">) {
   const names = candidates.filter((each) => typeof each === "string").slice(0, CANDIDATES);
   return (
@@ -42,7 +42,7 @@ const PAGES: Record<string, string> = {
   offset: t("Offset"),
 };
 
-/** The lists of an API, how their rows are read, and a button that creates a connection template. */
+/** Lists of an API, how their rows are read, and a button that creates a connection template. */
 export function Lists({ api }: { api: CatalogEntry }) {
   const may = useMay("member");
   const [draft, setDraft] = useState<Draft | null>(null);
@@ -144,7 +144,7 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
   );
 }
 
-/** The created template, and what is still open. */
+/** The created template, and its open questions. */
 function Made({ draft: { template, unresolved } }: { draft: Draft }) {
   const [shown, setShown] = useState(AT_ONCE);
   return (

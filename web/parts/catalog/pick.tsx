@@ -5,12 +5,12 @@ import { Tag } from "../base/status.tsx";
 import { counted } from "../base/time.tsx";
 import { SearchField } from "../table/filters.tsx";
 
-/** An endpoint or a tool, as a list of them shows it. */
+/** An endpoint or a tool in a list. */
 export interface Item {
   name: string;
-  /** `GET`; null for a tool. */
+  /** `GET`, for example. Null for a tool. */
   method: string | null;
-  /** Of an endpoint its path, of a tool its title. */
+  /** The path of an endpoint, or the title of a tool. */
   detail: string;
   description: string | null;
   isUnverified: boolean;
@@ -117,7 +117,7 @@ export function PickList({ items, picked, onPick, label }: Props) {
   );
 }
 
-/** Name, place and description of an endpoint or tool. */
+/** Name, location and description of an endpoint or tool. */
 export function ItemLine({ item }: { item: Item }) {
   return (
     <span className="min-w-0 grow">

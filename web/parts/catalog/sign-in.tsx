@@ -16,7 +16,7 @@ import { messagesBy, Refusal } from "../form/frame.tsx";
 
 type Started = Reply<"POST /api/v1/api-catalog/authorize">;
 
-/** Whether an entry is one that people sign in to. */
+/** Returns whether an entry uses a sign-in. */
 const hasSignIn = ({ type, connectionId }: CatalogEntry) => type === "mcp" && connectionId === null;
 
 const useSignIn = (api: CatalogEntry) =>
@@ -127,12 +127,12 @@ const Scopes = ({ of }: { of: string }) => (
 
 interface DialogProps {
   onClose: () => void;
-  /** Of the catalog; else `server` says where. */
+  /** ID of the catalog entry. Without one, `server` is the URL. */
   entryId?: string;
   server?: { url: string; transport: "http" | "sse" };
 }
 
-/** Begins a sign-in, shows where it leads, and goes there. */
+/** Starts a sign-in: shows the target, and opens it. */
 export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   const [grant, setGrant] = useState<"authorization_code" | "client_credentials">("authorization_code");
   const [clientId, setClientId] = useState("");

@@ -8,7 +8,7 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { ApiConnection } from "./connection.tsx";
 
-/** What was found of an API. */
+/** Result of a discovery. */
 export type Found = Pick<
   Discovery,
   | "baseUrl"
@@ -150,7 +150,7 @@ const CONTENT_TYPES = [
 ] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number][0];
 
-/** Reads what is pasted: descriptions, commands, archives, or prose, which needs a language model. */
+/** Reads pasted text: descriptions, commands, archives, or prose, which needs a language model. */
 export function ByText({ onFound }: Props) {
   const [content, setContent] = useState("");
   const [contentType, setContentType] = useState<ContentType>("auto");
@@ -213,7 +213,7 @@ interface TextProps {
   messageFor: (field: string) => string | undefined;
 }
 
-/** The text of an import, and what it is. */
+/** The text to import, and its type. */
 export function TextToRead({ content, onContent, contentType, onContentType, messageFor }: TextProps) {
   return (
     <div className="space-y-4">

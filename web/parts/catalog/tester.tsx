@@ -20,7 +20,7 @@ interface Props {
   schema: Schema | null;
 }
 
-/** Calls an endpoint or tool once, with arguments that are written here. */
+/** Calls an endpoint or tool once, with the entered arguments. */
 export function EndpointTester({ api, name, schema }: Props) {
   const [input, setInput] = useState<Values>(() => startValue(schema ?? {}));
   const [text, setText] = useState("{}");

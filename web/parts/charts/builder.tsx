@@ -76,7 +76,7 @@ interface Props {
   onChange: (spec: ChartSpec) => void;
 }
 
-/** The chart with another field; a field without a value is left out. */
+/** Changes a field of the chart. A field without a value is omitted. */
 function changed(spec: ChartSpec, field: Fields): ChartSpec {
   const entries = Object.entries({ ...spec, ...field });
   const isEmpty = (value: unknown) =>
@@ -191,7 +191,7 @@ function Plotted({ spec, columns, isOne, set }: Omit<Props, "onChange"> & { isOn
   );
 }
 
-/** How numbers are written, and what they are compared with. */
+/** Number format, and the value for comparison. */
 function Look({ spec, set }: { spec: ChartSpec; set: Set }) {
   const id = useId();
   return (

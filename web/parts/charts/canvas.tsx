@@ -45,7 +45,7 @@ Chart.register(
 const INKS = ["--accent", "--good", "--code-number", "--wait", "--bad", "--soft"] as const;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 4], [1, 2]];
 const SHAPES = ["circle", "rect", "triangle", "rectRot", "cross", "star"] as const;
-/** With more points than this the lines have no marks. */
+/** With more points than this, lines have no markers. */
 const MAX_MARKS = 80;
 /** With few bars, wider ones would look like blocks. */
 const MAX_BAR_PIXELS = 96;
@@ -62,9 +62,9 @@ const NAMES = {
 interface Props {
   spec: ChartSpec;
   shaped: Shaped;
-  /** Pixels; without it the chart is as high as its box. */
+  /** Height in pixels. Default: the height of its container. */
   height?: number | undefined;
-  /** Called with what a clicked mark stands for. */
+  /** Called with the values of a clicked element. */
   onPick?: ((cells: readonly Cell[]) => void) | undefined;
 }
 
@@ -75,7 +75,7 @@ export default function Canvas({ spec, shaped, height, onPick }: Props) {
   report.current = onPick;
   const isPicked = onPick !== undefined;
   const shade = useShade();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another shade has other inks
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colors
   useEffect(() => {
     if (!canvas.current) return;
     const config = configOf(spec, shaped);
@@ -104,7 +104,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const thisYear = dateFormat({ day: "numeric", month: "short", timeZone: "UTC" });
 const anyYear = dateFormat({ day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 
-/** Days as the person writes them, without a year that is the same for all. */
+/** Formats dates for the user, without the year if it is the same for all. */
 function inDays(labels: readonly string[]): string[] {
   if (!labels.every((label) => DAY.test(label))) return [...labels];
   const isOne = new Set(labels.map((label) => label.slice(0, 4))).size === 1;
@@ -113,7 +113,9 @@ function inDays(labels: readonly string[]): string[] {
 
 type Config = ChartConfiguration<"line" | "bar" | "scatter" | "pie">;
 
-/** Options by which marks are clicked: the mark itself tells its series, its place on the axis only the x value. */
+/**
+ * Options for clicks: an element identifies its series, while its position on the axis identifies only the x value.
+ */
 function picking(
   spec: ChartSpec,
   { x, keys, series }: Shaped,

@@ -15,12 +15,12 @@ const HEIGHT = 360;
 interface Props {
   columns: readonly Column[];
   rows: readonly Row[];
-  /** Null for one that fits the columns. */
+  /** Null for an automatic one. */
   chart: StoredChart | null;
   onChange: (chart: StoredChart) => void;
 }
 
-/** A chart of a result with the fields that build it. */
+/** A chart of a result, with fields to edit it. */
 export function Explore({ columns, rows, chart, onChange }: Props) {
   const stored = chart && fits(chart, columns) ? chart : chartFor(columns, rows);
   if (!stored)
@@ -44,11 +44,11 @@ export function Explore({ columns, rows, chart, onChange }: Props) {
   );
 }
 
-/** A chart that fits the rows; null if none does. */
+/** Suggests a chart for the rows. Null if there is none. */
 export const chartFor = (columns: readonly Column[], rows: readonly Row[]): StoredChart | null =>
   suggestChart(columns, rows.length) as unknown as StoredChart | null;
 
-/** Whether the chart's columns are there, which another query may not have. */
+/** Returns whether the chart's columns exist, which may not be the case for another query. */
 function fits(chart: StoredChart, columns: readonly Column[]): boolean {
   const spec = specOf(chart);
   if (!spec) return true;
@@ -56,7 +56,7 @@ function fits(chart: StoredChart, columns: readonly Column[]): boolean {
   return named.every((name) => columns.some((column) => column.name === name));
 }
 
-/** The same where nobody keeps the chart. */
+/** The same without saving the chart. */
 export function Chart({ columns, rows }: Pick<Props, "columns" | "rows">) {
   const [chart, setChart] = useState<StoredChart | null>(null);
   return <Explore columns={columns} rows={rows} chart={chart} onChange={setChart} />;

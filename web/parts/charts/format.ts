@@ -11,7 +11,7 @@ interface Style {
   unit?: string | undefined;
 }
 
-/** A number of a chart as people read it. A percentage is given as a fraction, a duration in seconds. */
+/** Formats a number of a chart. Percentages are fractions, durations are seconds. */
 export function formatted(value: number | null, { format = "number", unit }: Style): string {
   if (value === null) return "–";
   const text = {

@@ -6,7 +6,7 @@ import type { Row, StoredChart } from "../../../src/base/chart-spec.ts";
 import { t } from "../../texts/text.ts";
 import { useShade } from "../../theme.ts";
 
-/** The name under which a chart finds its rows. */
+/** Name of the data source with the rows. */
 const ROWS = "rows";
 const MIN_HEIGHT = 120;
 
@@ -22,12 +22,12 @@ const refuse = async (): Promise<never> => {
 };
 const LOADER = { load: refuse, sanitize: refuse, http: refuse, file: refuse };
 
-/** Draws a Vega-Lite specification on a canvas. Expressions are interpreted, as the page's policy allows no `eval`. */
+/** Draws a Vega-Lite specification on a canvas. Expressions are interpreted, since the CSP doesn't allow `eval`. */
 export default function Vega({ chart, rows, title, height }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const shade = useShade();
   const [fault, setFault] = useState<string | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another shade has other inks
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colors
   useEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -39,7 +39,7 @@ export default function Vega({ chart, rows, title, height }: Props) {
       view?.finalize();
       try {
         view = viewOf(chart, rows, { width, height: Math.max(height ?? element.clientHeight, MIN_HEIGHT) });
-        view.initialize(element).run(); // at once: paper does not wait
+        view.initialize(element).run(); // synchronously, since printing doesn't wait
         setFault(null);
       } catch (error) {
         setFault(error instanceof Error ? error.message : String(error));
@@ -86,7 +86,7 @@ function viewOf(chart: StoredChart, rows: readonly Row[], size: { width: number;
   return view.data(ROWS, structuredClone(rows) as never[]);
 }
 
-/** The page's own inks. */
+/** The colors of the page. */
 function configOf() {
   const style = getComputedStyle(document.body);
   const ink = (name: string) => style.getPropertyValue(name).trim();

@@ -17,30 +17,30 @@ import { formatted } from "./format.ts";
 const canvas = part(() => import("./canvas.tsx"));
 const vega = part(() => import("./vega.tsx"));
 
-/** Fetches the code that draws these charts, while their rows are awaited. */
+/** Loads the code for these charts while their rows are loading. */
 export function useChartCode(panels: readonly { chart: StoredChart | null }[]): void {
   useEffect(() => {
     for (const { chart } of panels) {
       if (chart === null) continue;
       const { kind } = specOf(chart) ?? {};
       if (kind === "table" || kind === "number") continue;
-      void (kind ? canvas : vega).load().catch(() => undefined); // what draws it says when it can't be fetched
+      void (kind ? canvas : vega).load().catch(() => undefined); // the component reports failures
     }
   }, [panels]);
 }
 
 interface Props {
-  /** Null: a table. */
+  /** Null for a table. */
   chart: StoredChart | null;
   columns: readonly Column[];
   rows: readonly Row[];
   title: string;
-  /** Pixels that the chart or table may take. */
+  /** Maximum height of the chart or table in pixels. */
   height: number;
   picking?: Picking | undefined;
 }
 
-/** Rows as a chart or, without one, as a table. */
+/** Rows as a chart, or as a table without one. */
 export function ChartView({ chart, columns, rows, title, height, picking }: Props) {
   const spec = chart && specOf(chart);
   if (rows.length === 0) return <p className="p-4 text-sm text-soft">{t("No rows")}</p>;

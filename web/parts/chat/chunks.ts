@@ -1,5 +1,5 @@
 import { t } from "../../texts/text.ts";
-/** A call of a tool, as a message holds it. */
+/** A tool call in a message. */
 export interface ToolPart {
   type: "dynamic-tool";
   toolName: string;
@@ -26,7 +26,7 @@ interface TextPart {
 
 export type Part = TextPart | ToolPart | { type: "step-start" };
 
-/** A message as the AI SDK keeps it. */
+/** A message in the AI SDK's format. */
 export interface UiMessage {
   id: string;
   role: "user" | "assistant";
@@ -34,7 +34,7 @@ export interface UiMessage {
   parts: Part[];
 }
 
-/** One chunk of the AI SDK's UI message stream; which fields there are, its type says. */
+/** A chunk of the AI SDK's UI message stream. Its fields depend on its type. */
 interface Chunk {
   type: string;
   messageId?: string;

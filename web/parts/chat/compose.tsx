@@ -4,10 +4,10 @@ import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 
 interface Props {
-  /** Sends. True once the field can be cleared. */
+  /** Sends the message. Resolves to true once the field can be cleared. */
   onAsk: (text: string) => Promise<boolean>;
   onStop: () => void;
-  /** Nothing can be sent while an answer is in progress or waits. */
+  /** True while an answer is in progress or waits. Then nothing can be sent. */
   isBusy: boolean;
   hint: string | null;
   draft: string;
@@ -43,7 +43,7 @@ export function Compose({ onAsk, onStop, isBusy, hint, draft, onDraft }: Props) 
         <textarea
           aria-label={t("Message")}
           placeholder={t("Ask a question")}
-          // biome-ignore lint/a11y/noAutofocus: it is what the page is for
+          // biome-ignore lint/a11y/noAutofocus: the main purpose of the page
           autoFocus
           rows={Math.min(draft.split("\n").length, MAX_ROWS)}
           maxLength={MAX_CHARACTERS}

@@ -17,7 +17,7 @@ const NAMED: Readonly<Record<string, string>> = {
   nbsp: " ",
 };
 
-/** Characters that the text writes by their name or number. */
+/** Decodes HTML character references. */
 const plain = (text: string): string =>
   text.replace(/&(?:(\w{2,6})|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, name, decimal, hex) => {
     if (name) return NAMED[name] ?? whole;
@@ -35,7 +35,7 @@ function webAddress(href: string): URL | null {
   }
 }
 
-/** Whether the words of a link are where it leads. */
+/** Returns whether the text of a link is its URL. */
 const says = (words: string, { host, origin }: URL): boolean =>
   words === host || words === origin || words.startsWith(`${origin}/`);
 
@@ -62,7 +62,7 @@ function Out({ href, words, children }: { href: string; words: string; children:
 
 const inline = (tokens: readonly Token[] | undefined, depth: number): ReactNode =>
   (tokens ?? []).map((token, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text are known by their place alone
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no IDs
     <Fragment key={at}>{drawInline(token, depth + 1)}</Fragment>
   ));
 
@@ -85,7 +85,7 @@ function drawInline(token: Token, depth: number): ReactNode {
           {token.autolink ? token.text : inline(token.tokens, depth)}
         </Out>
       );
-    case "image": // never fetched: its address could tell somebody that it was shown, or what stands here
+    case "image": // never loaded: its URL could reveal that it was shown, or the content of the chat
       return (
         <Out href={token.href} words="">
           {token.text ? t("[Image: {text}]", { text: plain(token.text) }) : t("[Image]")}
@@ -104,7 +104,7 @@ function drawInline(token: Token, depth: number): ReactNode {
 
 const blocks = (tokens: readonly Token[] | undefined, depth: number): ReactNode =>
   (tokens ?? []).map((token, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text are known by their place alone
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no IDs
     <Fragment key={at}>{drawBlock(token, depth + 1)}</Fragment>
   ));
 
@@ -145,7 +145,7 @@ function drawBlock(token: Token, depth: number): ReactNode {
 
 function List({ of, depth }: { of: Tokens.List; depth: number }) {
   const items = of.items.map(({ tokens }, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: items of a list are known by their place alone
+    // biome-ignore lint/suspicious/noArrayIndexKey: items of a list have no IDs
     <li key={at} className="space-y-1">
       {blocks(tokens, depth)}
     </li>
@@ -167,7 +167,7 @@ function CodeBlock({ text, language }: { text: string; language: string }) {
       </div>
       <section
         aria-label={language ? t("Code in {language}", { language }) : t("Code")}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
         tabIndex={0}
         className="overflow-x-auto py-2 pr-10 pl-3"
       >
@@ -182,7 +182,7 @@ function MarkdownTable({ of: { header, rows }, depth }: { of: Tokens.Table; dept
   return (
     <section
       aria-label={t("Table")}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
       tabIndex={0}
       className="overflow-x-auto rounded-md border border-line"
     >
@@ -190,7 +190,7 @@ function MarkdownTable({ of: { header, rows }, depth }: { of: Tokens.Table; dept
         <thead>
           <tr className="bg-ground text-xs text-soft">
             {header.map(({ tokens, align }, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: columns are known by their place alone
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns have no IDs
               <th key={at} scope="col" className={`px-3 py-1.5 font-medium ${side(align)}`}>
                 {inline(tokens, depth)}
               </th>
@@ -199,10 +199,10 @@ function MarkdownTable({ of: { header, rows }, depth }: { of: Tokens.Table; dept
         </thead>
         <tbody>
           {rows.map((row, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows are known by their place alone
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no IDs
             <tr key={at} className="border-t border-line">
               {row.map(({ tokens, align }, column) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: cells are known by their place alone
+                // biome-ignore lint/suspicious/noArrayIndexKey: cells have no IDs
                 <td key={column} className={`px-3 py-1.5 ${side(align)}`}>
                   {inline(tokens, depth)}
                 </td>
@@ -226,8 +226,8 @@ function read(text: string): Token[] | null {
 }
 
 /**
- * Markdown as elements of the page. Markup in it is text, links lead only to the web and show where, and nothing in
- * it is ever loaded.
+ * Markdown as elements of the page. HTML in it is shown as text, links only lead to the web and show their target,
+ * and nothing is loaded.
  */
 function Markdown({ text }: { text: string }) {
   const tokens = read(text);

@@ -33,9 +33,9 @@ export function Question({ text }: { text: string }) {
 
 interface Props {
   said: MessageText;
-  /** True while more of it may come. */
+  /** True while it is being received. */
   isGrowing: boolean;
-  /** True where its questions can still be answered. */
+  /** True if its approvals can still be decided. */
   isCurrent: boolean;
   /** Requests another answer. Omitted if that isn't possible. */
   onAgain?: (() => void) | undefined;
@@ -57,7 +57,7 @@ export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
           </p>
         ))}
       {parts.map((each, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts only come at the end
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts are only appended
         <Drawn key={at} part={each} isCurrent={isCurrent} />
       ))}
       {isGrowing && (isEmpty || !isWriting(parts)) && (
@@ -85,7 +85,7 @@ export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
   );
 }
 
-/** Whether the last part is a text that grows. */
+/** Returns whether the last part is a text in progress. */
 function isWriting(parts: readonly Part[]): boolean {
   const last = parts.at(-1);
   return last !== undefined && "text" in last && last.text !== "" && last.state === "streaming";

@@ -38,7 +38,7 @@ interface Result {
   truncated: boolean;
 }
 
-/** The rows of a query; null for any other output. */
+/** The rows of a query. Null for other output. */
 function resultOf(output: unknown): Result | null {
   const { columns, rows, truncated } = asObject(output);
   if (!Array.isArray(columns) || !Array.isArray(rows) || columns.length === 0) return null;
@@ -56,7 +56,7 @@ function runLink(output: unknown): string | null {
   return typeof runId === "string" ? `/runs/${encodeURIComponent(runId)}` : null;
 }
 
-/** The arguments, cut to one line. */
+/** Maximum length of the arguments on one line. */
 const SHOWN_CHARACTERS = 120;
 
 function lineOf({ input }: ToolPart): string {
@@ -121,7 +121,7 @@ export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boole
 
 const HEIGHT = 260;
 
-/** Rows of an answer, as a table or a chart. */
+/** Rows in an answer, as a table or a chart. */
 function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
   const [isChart, setChart] = useState(false);
   return (
@@ -147,13 +147,13 @@ function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
   );
 }
 
-/** Asks for approval: exactly these arguments are used, once, or none. */
+/** Asks to approve a call with exactly these arguments, once. */
 function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurrent: boolean }) {
   const may = useMay("member");
   const [reason, setReason] = useState("");
   const pending = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isCurrent });
   const isListed = pending.data?.items.some((each) => each.id === id) ?? false;
-  const wasListed = useRef(false); // the list may be a moment older than the approval
+  const wasListed = useRef(false); // the list may be slightly older than the approval
   if (isListed) wasListed.current = true;
   const isOpen = isCurrent && (isListed || !wasListed.current);
   const decided = {
@@ -185,7 +185,7 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
         </div>
         <section
           aria-label={t("Arguments to approve")}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
           tabIndex={0}
           className="max-h-80 overflow-auto py-2 pr-10 pl-3"
         >

@@ -34,8 +34,8 @@ interface Listener {
 }
 
 /**
- * Reads the stream of a turn from its start: a new one where something is asked, else the one that is under way.
- * `none` where none is; `lost` where the line broke before the end. Throws what the server refuses.
+ * Reads the stream of a turn from its start: of a new one after a message, else of the one in progress.
+ * Returns `none` if there is none, and `lost` if the connection broke before the end. Throws the server's error.
  */
 async function readTurn(
   threadId: string,
@@ -70,7 +70,7 @@ async function readTurn(
   return isOpen ? "lost" : "none";
 }
 
-/** Draws a message that grows in place, as often as a person can see it. */
+/** Renders a growing message at a rate that people can perceive. */
 function drawer(show: (message: UiMessage) => void, signal: AbortSignal) {
   let isDue = false;
   return (message: UiMessage) => {
@@ -89,7 +89,7 @@ function drawer(show: (message: UiMessage) => void, signal: AbortSignal) {
 
 const renew = (queries: QueryClient) => refresh(queries, "/chat/threads");
 
-/** A thread's turn: asked, followed as it grows, taken up again after a reload or a broken line, and stopped. */
+/** The turn of a thread: starts it, follows it, resumes it after a reload or a lost connection, and stops it. */
 export function useTurn(thread: Thread) {
   const queries = useQueryClient();
   const [state, setState] = useState<State>("idle");
@@ -130,7 +130,7 @@ export function useTurn(thread: Thread) {
           await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0, signal);
           end = await readTurn(id, null, on);
         }
-        // It has just ended, and the thread does not know it yet.
+        // It has just ended, and the thread isn't updated yet.
         if (end === "none") await pause(RETRY_MS[1] ?? 0, signal);
       } catch (error) {
         failure = error instanceof Error ? error : new Error(String(error));
@@ -165,7 +165,7 @@ export function useTurn(thread: Thread) {
     live,
     question,
     problem,
-    /** False where it could not be asked; then `problem` says why. */
+    /** False if the message couldn't be sent. `problem` says why. */
     ask(content: string) {
       setQuestion(content);
       return carry({ content });

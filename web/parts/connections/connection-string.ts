@@ -1,6 +1,6 @@
 import type { Values } from "../form/form.tsx";
 
-/** The schemes of the addresses that databases are commonly written as, by provider. */
+/** URL schemes of database connection strings, by provider. */
 const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   postgres: ["postgres:", "postgresql:"],
   mysql: ["mysql:", "mariadb:"],
@@ -13,7 +13,7 @@ interface Parts {
   credentials: Record<string, string>;
 }
 
-/** What a connection string such as `postgres://user:password@host:5432/shop` says; null for another text. */
+/** Parses a connection string such as `postgres://user:password@host:5432/shop`. Null for other text. */
 export function partsOf(text: string, provider: string): Parts | null {
   const url = URL.parse(text.trim());
   if (!url || !SCHEMES[provider]?.includes(url.protocol) || url.hostname === "") return null;
@@ -21,7 +21,7 @@ export function partsOf(text: string, provider: string): Parts | null {
     try {
       return decodeURIComponent(part);
     } catch {
-      return part; // a percent sign that stands for itself
+      return part; // a literal percent sign
     }
   };
   const database = plain(url.pathname.slice(1));

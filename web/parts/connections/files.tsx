@@ -16,7 +16,7 @@ import { FileStart } from "./remote-preview.tsx";
 interface Props {
   connection: Connection;
   canUpload: boolean;
-  /** Whether an extract can read from it. */
+  /** True if an extract can read from it. */
   canLoad: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Props {
 export function Files({ connection, canUpload, canLoad }: Props) {
   const [search, setSearch] = useSearchParams();
   const path = search.get("path") ?? "/";
-  /** The folder's path by names, where `path` is an id. */
+  /** Names of the folders in the path, if `path` is an ID. */
   const names = search.get("names") ?? path;
   const may = useMay("member");
   const queries = useQueryClient();

@@ -6,7 +6,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const asSchema = (value: unknown): Schema => (isObject(value) ? value : {});
 
-/** Self-hosted services need a URL. For others, few people change it. */
+/** Self-hosted services need their own URL. For others, few users change it. */
 const ADDRESSES = ["baseUrl", "authorizeUrl", "tokenUrl"];
 
 const signsIn = ({ http }: Template["definition"]): boolean =>
@@ -22,7 +22,7 @@ export const sourceOf = (template: Template): Source => ({
   minor: ADDRESSES,
 });
 
-/** What a connection's page needs of its template. Null for one from a bundle. */
+/** The parts of a template that a connection's page needs. Null for one from a bundle. */
 export function providerOf(template: Template): Provider | null {
   const { http } = template.definition;
   if (!isObject(http)) return null;

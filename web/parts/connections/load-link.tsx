@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { t } from "../../texts/text.ts";
 
-/** Link to a new extract of one table or file. One with a key is merged, so that it can be loaded repeatedly. */
+/** Link to a new extract of one table or file. With a key it is merged, so that it can be loaded repeatedly. */
 export function LoadLink({
   connectionId,
   spec,

@@ -21,15 +21,15 @@ export interface Source {
   description: string | null;
   configSchema: Schema;
   credentialsSchema: Schema;
-  /** What the request names it with. */
+  /** How the request refers to it. */
   named: { provider: string } | { templateId: string };
-  /** A person signs in for its connections. */
+  /** True if its connections need a sign-in. */
   hasSignIn: boolean;
-  /** Fields of the config that few people change. */
+  /** Config fields that few users change. */
   minor: readonly string[];
 }
 
-/** Form for a new connection, which then signs in or verifies it. */
+/** Form for a new connection, which is then signed in to or verified. */
 export function NewConnectionForm({
   source,
   name,
@@ -141,7 +141,7 @@ interface StringProps {
   onParts: (parts: NonNullable<ReturnType<typeof partsOf>>) => void;
 }
 
-/** Fills in the form from what people have of a database in one line; pasting is enough. */
+/** Fills in the form from a pasted connection string. */
 function ConnectionString({ provider, onParts }: StringProps) {
   const [text, setText] = useState("");
   const [message, setMessage] = useState<string | null>(null);

@@ -12,7 +12,7 @@ import { TableRows } from "./remote-preview.tsx";
 /** Number of tables to show. The filter finds the others. */
 const SHOWN = 300;
 
-/** The tables of a database, each opening to its columns. */
+/** The tables of a database, each expandable to its columns. */
 export function Tables({ connectionId, canLoad }: { connectionId: string; canLoad: boolean }) {
   const may = useMay("member");
   const [search, setSearch] = useState("");

@@ -14,7 +14,7 @@ import { propertiesOf } from "../form/schema.ts";
 import { ConnectionSignInFacts } from "./sign-in.tsx";
 import { TestButton, TrialResult, trialFaults } from "./trial.tsx";
 
-/** Only what differs. Null removes a key. */
+/** Only the differences. Null removes a key. */
 function changesOf(before: Values, after: Values): Values {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Object.fromEntries(

@@ -14,14 +14,14 @@ import { When } from "../base/time.tsx";
 const useSignIn = (connection: Connection) =>
   useApi("GET /api/v1/connections/{connection_id}/sign-in", { path: { connection_id: connection.id } });
 
-/** Goes to the other system to sign in. */
+/** Opens the external system to sign in. */
 const useLeave = () =>
   useChange("POST /api/v1/connections/{connection_id}/authorize", {
     touches: [],
     onDone: ({ authorizationUrl }) => location.assign(authorizationUrl),
   });
 
-/** Opens the sign-in of a new connection, or verifies it if none is needed. False: the page stays. */
+/** Opens the sign-in of a new connection, or verifies it if none is needed. Returns false if the page stays open. */
 export async function leaveToSignIn(id: string): Promise<boolean> {
   const path = { path: { connection_id: id } };
   const { state } = await call("GET /api/v1/connections/{connection_id}/sign-in", path);

@@ -12,7 +12,7 @@ interface Test {
   isPending: boolean;
 }
 
-/** What a test found wrong, at its fields. */
+/** Errors of a test, by field. */
 export function trialFaults({ data, error }: Test): readonly Fault[] {
   if (!data?.field) return faultsOf(error);
   return [
@@ -28,7 +28,7 @@ export function TestButton({ test, onTest }: { test: Test; onTest: () => void })
   );
 }
 
-/** How the last test of what the form holds went. */
+/** Result of the last test of the form's values. */
 export function TrialResult({ test: { data, error } }: { test: Test }) {
   if (error)
     return error instanceof ApiError && error.faults.length > 0 ? (

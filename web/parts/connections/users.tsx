@@ -43,7 +43,7 @@ function Users({ of }: { of: Uses }) {
   );
 }
 
-/** Who uses a connection. */
+/** Resources that use a connection. */
 export function ConnectionUsers({ id }: { id: string }) {
   return (
     <div className="card">
@@ -64,7 +64,7 @@ export function ConnectionUsers({ id }: { id: string }) {
   );
 }
 
-/** Confirms deleting a connection. One in use is kept, and what uses it is listed. */
+/** Confirms deleting a connection. One in use can't be deleted, and its users are listed. */
 export function DeleteConnection({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const [, go] = useLocation();
   const uses = useUses(connection.id);

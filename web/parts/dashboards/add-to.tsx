@@ -14,14 +14,14 @@ const LIMIT = 100;
 const NEW = "";
 
 interface Props {
-  /** What the button adds. */
+  /** The panels to add. */
   panels: readonly NewPanel[];
   /** A name for a new dashboard. */
   name: string;
   disabled?: boolean;
 }
 
-/** Adds panels to a dashboard that is there, or to a new one. */
+/** Adds panels to an existing or a new dashboard. */
 export function AddToDashboard(props: Props) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -104,7 +104,7 @@ function AddDialog({ panels, name: given, onClose }: Props & { onClose: () => vo
               onChange={(title) => put(at, { panel: { ...panel, title } })}
             />
           ) : (
-            // biome-ignore lint/suspicious/noArrayIndexKey: panels have nothing else to be known by
+            // biome-ignore lint/suspicious/noArrayIndexKey: panels have no IDs
             <label key={at} className="flex items-center gap-2">
               <input
                 type="checkbox"

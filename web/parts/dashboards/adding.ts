@@ -62,7 +62,7 @@ async function add({ id, name, panels }: Adding): Promise<Dashboard> {
   );
 }
 
-/** Adds panels to the current dashboard. Someone else's change in between is reported, and not lost. */
+/** Adds panels to the current state of the dashboard. A concurrent change by someone else is reported and kept. */
 export function useAdd(onDone: (dashboard: Dashboard) => void) {
   const queries = useQueryClient();
   return useMutation({

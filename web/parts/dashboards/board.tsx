@@ -14,11 +14,11 @@ export type PanelData = DashboardData["panels"][string];
 /** As in style.css. */
 export const ROW_HEIGHT = 64;
 export const GAP = 12;
-/** What a card needs beside its content: title, borders and padding. */
+/** Height of a card without its content: title, borders and padding. */
 const FRAME_HEIGHT = 41 + 2;
 const PADDING = 24;
 
-/** Where a panel is in the grid, for style.css; on a phone panels are one below the other. */
+/** Grid position of a panel, for style.css. On phones, panels are stacked. */
 export const positionOf = ({ x, y, width, height }: Pick<ShownPanel, "x" | "y" | "width" | "height">) =>
   ({
     "--column": `${x + 1} / span ${width}`,
@@ -35,7 +35,7 @@ interface Props<P extends ShownPanel> {
   data: DashboardData | undefined;
   /** Buttons of a panel. */
   actionsOf?: ((panel: P) => ReactNode) | undefined;
-  /** What clicks on its values do. */
+  /** What clicks on values of a panel do. */
   pickingOf?: (panel: P) => Picking | undefined;
 }
 
@@ -107,11 +107,11 @@ function PanelCard({ panel: given, data, actions, picking }: CardProps) {
   );
 }
 
-/** The rows of a panel, by the names of its columns. */
+/** Rows of a panel as objects. */
 export const rowsOf = ({ columns, rows }: PanelData): Record<string, unknown>[] =>
   rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
 
-/** What a panel shows, or its own error. */
+/** Content of a panel, or its own error. */
 export function PanelBody({
   panel,
   data,

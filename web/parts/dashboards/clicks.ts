@@ -7,13 +7,13 @@ type Clicks = Readonly<Record<string, string | null>>;
 export interface Clicked {
   filters: readonly Filter[];
   choices: DashboardData["choices"];
-  /** Of the panel: which filter a click on a column's value sets. */
+  /** Which filter a click on a column's value sets. */
   clickFilters: Clicks;
-  /** All values that the panel shows in a column. */
+  /** Returns all values of a column in the panel. */
   valuesIn: (column: string) => readonly unknown[];
 }
 
-/** The values of filters, by name, that clicks on these cells set; empty where no filter takes any of them. */
+/** Filter values that clicks on these cells set, by name. Empty if no filter accepts any of them. */
 export function filtersFor(cells: readonly Cell[], clicked: Clicked): Record<string, string> {
   return Object.assign({}, ...cells.map((cell) => filterFor(cell, clicked)));
 }
@@ -47,7 +47,7 @@ function dates(filter: Filter, text: string, all: readonly unknown[]): Record<st
 
 const MS_PER_DAY = 86_400_000;
 
-/** The last day of what a date stands for: a day, or a week, month or year if all dates begin one. */
+/** The last day of a date's period: the day itself, or the week, month or year if all dates start one. */
 function lastDay(from: string, all: readonly unknown[]): string {
   const days = [...new Set(all.flatMap((each) => dayOf(each) ?? []))].toSorted();
   const times = days.map((day) => Date.parse(day));
@@ -61,7 +61,7 @@ function lastDay(from: string, all: readonly unknown[]): string {
   return new Date(end.getTime() - MS_PER_DAY).toISOString().slice(0, 10);
 }
 
-/** Sets what was clicked, or removes it if it is already set: a second click undoes the first. */
+/** Sets what was clicked, or removes it if it is already set. */
 export function toggle(values: Values, changes: Readonly<Record<string, string>>): void {
   const isSet = Object.entries(changes).every(([name, value]) => values.given[name] === value);
   if (isSet) values.remove(Object.keys(changes));

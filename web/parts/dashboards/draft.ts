@@ -5,7 +5,7 @@ import type { Panel } from "./values.ts";
 export type DraftFilter = Dashboard["filters"][number];
 export type DraftPanel = Panel;
 
-/** A dashboard while it is edited. */
+/** A dashboard that is being edited. */
 export interface Draft {
   name: string;
   description: string;
@@ -24,7 +24,7 @@ export const draftOf = ({ name, description, refreshSeconds, filters, panels }: 
   panels,
 });
 
-/** The body that saves a draft. Clicks set no filter that has been removed. */
+/** Body that saves a draft. Drops click filters that were removed. */
 export const bodyOf = (draft: Draft) =>
   ({
     ...draft,
@@ -42,7 +42,7 @@ export const bodyOf = (draft: Draft) =>
 const WIDTH = 6;
 const HEIGHT = 5;
 
-/** A name like `panel_3` that no other has. */
+/** A name such as `panel_3` that no other has. */
 export function freeKey(stem: string, taken: readonly { key: string }[]): string {
   let number = taken.length + 1;
   while (taken.some(({ key }) => key === `${stem}_${number}`)) number++;
@@ -64,7 +64,7 @@ export const newPanel = (panels: readonly DraftPanel[]): DraftPanel => ({
   height: HEIGHT,
 });
 
-/** What filters are without anybody setting them, by the names that SQL knows. */
+/** Default values of filters, by their names in SQL. */
 export function defaultsOf(filters: readonly DraftFilter[]): Record<string, unknown> {
   return Object.fromEntries(
     filters.flatMap(({ key, type, default: value }): [string, unknown][] => {

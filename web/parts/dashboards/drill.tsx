@@ -12,7 +12,7 @@ import type { Panel } from "./values.ts";
 const NAME = /\$([A-Za-z_][A-Za-z0-9_]*)/g;
 const HEIGHT = 360;
 
-/** The address of the SQL workbench with a panel's SQL and the values it was queried with, or its rows with these cells. */
+/** URL of the SQL workbench with a panel's SQL and its values, or with a query for the rows of these cells. */
 export function workbenchPath(
   { sql, queryId, parameters }: Panel,
   data: DashboardData | undefined,
@@ -34,7 +34,7 @@ const literal = (value: unknown) =>
     ? String(value)
     : `'${String(value).replaceAll("'", "''")}'`;
 
-/** The statement around a panel's that gives the rows with these values. */
+/** Wraps a panel's statement to select the rows with these values. */
 function narrowed(sql: string, cells: readonly Cell[]): string {
   const conditions = cells.map(({ column, value }) =>
     value === null || value === undefined
@@ -48,12 +48,12 @@ interface Props {
   panel: ShownPanel;
   data: PanelData;
   cells: readonly Cell[];
-  /** Leads to these rows in SQL; null for those who may not. */
+  /** Opens these rows in SQL. Null for users without permission. */
   href: string | null;
   onClose: () => void;
 }
 
-/** The rows behind a mark that no filter takes the value of. */
+/** The rows behind an element that sets no filter. */
 export function DrillDialog({ panel, data, cells, href, onClose }: Props) {
   const rows = rowsOf(data).filter((row) => cells.every(({ column, value }) => row[column] === value));
   const named = cells.map(({ column, value }) => `${column}: ${String(value)}`).join(", ");

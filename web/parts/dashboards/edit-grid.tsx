@@ -24,7 +24,7 @@ interface Dragging {
   way: Way;
   fromX: number;
   fromY: number;
-  /** As the panels were when it began. */
+  /** Panels when the gesture started. */
   panels: readonly DraftPanel[];
 }
 
@@ -53,7 +53,7 @@ const placed = ({ title, x, y, width, height }: DraftPanel) =>
     height,
   });
 
-/** The grid while it is edited: panels are dragged and resized by pointer or with the arrow keys. */
+/** The grid in edit mode: panels are moved and resized by pointer or with arrow keys. */
 export function EditGrid({ panels, onChange, ...rest }: Props) {
   const grid = useRef<HTMLDivElement>(null);
   const dragging = useRef<Dragging | null>(null);

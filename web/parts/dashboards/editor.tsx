@@ -31,7 +31,7 @@ interface Props {
 
 type Opened = { panel: DraftPanel; isNew: boolean } | { filter: DraftFilter; isNew: boolean } | null;
 
-/** Edits a dashboard: its name, filters and panels. Nothing is saved before Save. */
+/** Edits a dashboard: its name, filters and panels. Nothing is saved before the user selects Save. */
 export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
   const [draft, setDraft] = useState(start);
   const [opened, setOpened] = useState<Opened>(null);

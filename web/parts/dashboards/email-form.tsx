@@ -5,13 +5,13 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { personName } from "../base/person.ts";
 import { cronOf, RHYTHMS, type Rhythm, rhythmOf } from "../base/rhythm.ts";
 
-/** When and to whom a dashboard is emailed, as the form has it. */
+/** When and to whom a dashboard is emailed, as form values. */
 export interface Plan {
   readonly rhythm: Rhythm;
-  /** Such as `07:30`. */
+  /** For example `07:30`. */
   readonly time: string;
   readonly cron: string;
-  /** Null for the person alone. */
+  /** Null for the user alone. */
   readonly recipients: readonly string[] | null;
 }
 
@@ -22,13 +22,13 @@ export function planOf(cron: string, recipients: readonly string[]): Plan {
   return { rhythm: found?.rhythm ?? "cron", time: found?.time ?? NEW_PLAN.time, cron, recipients };
 }
 
-/** The cron expression of a plan that is not for now. */
+/** Cron expression of a scheduled plan. */
 export const cronOfPlan = ({ rhythm, time, cron }: Plan): string =>
   rhythm === "cron" || rhythm === "now" ? cron : cronOf(rhythm, time);
 
 interface WhenProps {
   plan: Plan;
-  /** False where a schedule is edited. */
+  /** False when a schedule is edited. */
   mayBeNow: boolean;
   onChange: (change: Partial<Plan>) => void;
 }

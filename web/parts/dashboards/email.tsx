@@ -17,7 +17,7 @@ type Subscription = Reply<"GET /api/v1/dashboards/{dashboard_id}/subscriptions">
 
 interface Props {
   dashboard: Dashboard;
-  /** Those of the address. */
+  /** Filters in the URL. */
   filters: Record<string, string>;
   onClose: () => void;
 }
@@ -119,7 +119,7 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
   );
 }
 
-/** The calls of the dialog; each shows its own error. */
+/** Calls of the dialog, each with its own error. */
 function useSave(onSent: () => void, onSaved: () => void) {
   const send = useChange("POST /api/v1/dashboards/{dashboard_id}/send", {
     touches: ["/notices"],

@@ -107,7 +107,7 @@ export function FilterDialog({ filter: given, isNew, taken, onSave, onRemove, on
 
 type Set = (change: Partial<DraftFilter>) => void;
 
-/** The values of a choice: a list, or the first column of a query. */
+/** Values of a choice: a list, or the first column of a query. */
 function Choices({ filter: { options, sql }, set }: { filter: DraftFilter; set: Set }) {
   const tables = useTables();
   return (
@@ -150,7 +150,7 @@ function Choices({ filter: { options, sql }, set }: { filter: DraftFilter; set: 
 
 type Ends = { from?: string | null; to?: string | null };
 
-/** The default of a filter, with the field that the dashboard shows. */
+/** Default of a filter, with the same field as on the dashboard. */
 function Default({ filter, set }: { filter: DraftFilter; set: Set }) {
   const { key, type, default: value, options } = filter;
   const range = (type === "date_range" ? (value ?? {}) : {}) as Ends;

@@ -3,24 +3,24 @@ import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { type Filter, namesOf } from "./values.ts";
 
-/** Typing pauses for so long before a value is reported. */
+/** Pause in typing before a value is reported. */
 const TYPING_MS = 400;
 
 interface Props {
   filter: Pick<Filter, "key" | "type" | "label">;
-  /** The text of a value by its name; empty for none. */
+  /** Text of a value by its name. Empty for none. */
   textOf: (name: string) => string;
   onChange: (name: string, text: string) => void;
-  /** What a choice may be; null where anything may be typed. */
+  /** Values of a choice. Null if any text is allowed. */
   choices?: readonly unknown[] | null;
   fault?: string | undefined;
-  /** What it says where there is no value. */
+  /** Placeholder for no value. */
   none: string;
-  /** Reports each letter, rather than once typing pauses. */
+  /** Reports each keystroke instead of waiting for a pause. */
   isPrompt?: boolean;
 }
 
-/** The field of a filter, or both fields of a date range: on the dashboard and for its default. */
+/** The field of a filter, or both fields of a date range. Used on the dashboard and for defaults. */
 export function FilterInput({ filter, textOf, onChange, choices = null, fault, none, isPrompt }: Props) {
   const { type, label } = filter;
   if (type === "boolean" || (type === "choice" && choices !== null))

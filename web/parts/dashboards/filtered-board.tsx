@@ -12,7 +12,7 @@ interface Props<P extends ShownPanel> {
   values: Values;
   data: DashboardData | undefined;
   actionsOf?: (panel: P) => ReactNode;
-  /** Where the rows behind a mark can be queried. */
+  /** URL where the rows behind an element can be queried. */
   hrefOf?: (panel: P, cells: readonly Cell[]) => string | null;
 }
 
@@ -22,7 +22,7 @@ interface Opened<P> {
   cells: readonly Cell[];
 }
 
-/** A board on which a click on a value sets the filter that takes it, or else shows the rows behind it. */
+/** A board where a click on a value sets its filter, or shows the rows behind it if there is none. */
 export function FilteredBoard<P extends ShownPanel>(props: Props<P>) {
   const { panels, filters, values, data, actionsOf, hrefOf } = props;
   const [opened, setOpened] = useState<Opened<P> | null>(null);

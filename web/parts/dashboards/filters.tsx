@@ -12,7 +12,7 @@ interface Props {
   data: DashboardData | undefined;
 }
 
-/** The filters of a dashboard, which change its address. */
+/** Filters of a dashboard, stored in the URL. */
 export function FilterFields({ filters, values, data }: Props) {
   if (filters.length === 0) return null;
   const textOf = (name: string): string => values.given[name] ?? String(data?.filters[name] ?? "");
@@ -36,7 +36,7 @@ export function FilterFields({ filters, values, data }: Props) {
   );
 }
 
-/** What the address filters by, each with a button that removes it; also on paper. */
+/** Active filters, each with a remove button. Also shown when printed. */
 function Chips({ filters, values }: Omit<Props, "data">) {
   const set = filters.filter((filter) => namesOf(filter).some((name) => values.given[name] !== undefined));
   return (

@@ -4,17 +4,17 @@ import type { Dashboard } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-/** Addresses that aren't a dashboard's. */
+/** Paths that aren't a dashboard's. */
 const RESERVED = ["new"];
 const LIMIT = 100;
 
-/** The address of a dashboard: its slug, which people can read. */
+/** Path of a dashboard, with its readable slug. */
 export const pathOf = ({ id, slug }: Pick<Dashboard, "id" | "slug">): string =>
   `/dashboards/${RESERVED.includes(slug) || UUID.test(slug) ? id : slug}`;
 
 interface Found {
   dashboard: Dashboard | null;
-  /** True once it is known that there is none. */
+  /** True if it is known that there is none. */
   isMissing: boolean;
   error: Error | null;
   again: () => void;
@@ -32,7 +32,7 @@ export function useDashboard(name: string): Found {
   const found = isId ? byId.data : bySlug.data?.dashboards.find(({ slug }) => slug === name);
   const asked = isId ? byId : bySlug;
   const isNone = asked.error instanceof ApiError && asked.error.status === 404;
-  // A failed query has no error while it is asked again; what is shown instead of a dashboard has to stay meanwhile.
+  // A query has no error while it is retried, but what is shown instead of a dashboard must stay in the meantime.
   const missing = useRef<string | null>(null);
   if (isNone) missing.current = name;
   else if (!asked.isPending && missing.current === name) missing.current = null;

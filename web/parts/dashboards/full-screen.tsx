@@ -9,7 +9,7 @@ const watch = (watcher: () => void) => {
   return () => document.removeEventListener("fullscreenchange", watcher);
 };
 
-/** Shows what the page holds without navigation and browser, as on a wall. */
+/** Shows the content without navigation and browser, for example on a wall display. */
 export function FullScreenButton() {
   const isFull = useSyncExternalStore(watch, () => document.fullscreenElement !== null);
   const toggle = () => {

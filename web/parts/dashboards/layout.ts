@@ -17,7 +17,7 @@ const within = (value: number, least: number, most: number) => Math.min(Math.max
 
 const byPosition = (a: Position, b: Position) => a.y - b.y || a.x - b.x;
 
-/** Moves panels down until none overlaps another; the first ones keep their places. */
+/** Moves panels down until none overlap. Earlier panels keep their positions. */
 function pushDown<P extends Position>(panels: readonly P[]): P[] {
   const placed: P[] = [];
   for (const panel of panels) {
@@ -34,7 +34,7 @@ function pushDown<P extends Position>(panels: readonly P[]): P[] {
   return placed;
 }
 
-/** Moves panels up into the room above them. */
+/** Moves panels up into free space. */
 function pullUp<P extends Position>(panels: readonly P[]): P[] {
   const placed: P[] = [];
   for (const panel of panels.toSorted(byPosition)) {
@@ -45,7 +45,7 @@ function pullUp<P extends Position>(panels: readonly P[]): P[] {
   return placed;
 }
 
-/** The panels after one of them has moved or has another size: others make room, and nothing is left between them. */
+/** The panels after one of them was moved or resized. Others make room, and gaps are closed. */
 export function moved<P extends Position>(
   panels: readonly P[],
   key: string,

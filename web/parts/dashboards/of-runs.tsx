@@ -10,7 +10,7 @@ import { exactly, shortly } from "../base/time.tsx";
 /** Number of latest artifacts, and of latest files, to search. */
 const LIMIT = 100;
 
-/** The flashboards and pages that runs made, newest first. */
+/** Dashboards and pages created by runs, newest first. */
 export function useMade(): Artifact[] {
   const newest = useApi("GET /api/v1/artifacts", { query: { limit: LIMIT } });
   const files = useApi("GET /api/v1/artifacts", { query: { kind: "file", limit: LIMIT } });
@@ -23,7 +23,7 @@ export function useMade(): Artifact[] {
     .sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-/** Each leads to its page. */
+/** A list with links to their pages. */
 export function MadeByRuns({ made }: { made: readonly Artifact[] }) {
   const sourceOf = useSources(made);
   return (

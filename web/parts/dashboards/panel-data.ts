@@ -10,7 +10,7 @@ const LIMIT = 1000;
 const messageOf = (error: Error) =>
   error instanceof ApiError && error.faults[0] ? error.faults[0].msg : error.message;
 
-/** What a panel would show as it is edited, with the default values of the filters. */
+/** Data of a panel that is being edited, with the filters' default values. */
 export function usePanelData(
   { sql, queryId, parameters }: Pick<DraftPanel, "sql" | "queryId" | "parameters">,
   filters: readonly DraftFilter[],

@@ -31,7 +31,7 @@ interface Props {
 /** Edits a panel: its title, its SQL or saved query, its chart and its size. */
 export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onClose }: Props) {
   const [panel, setPanel] = useState(given);
-  /** What was last run, which is not each letter that is typed. */
+  /** The last executed state, since not every keystroke is executed. */
   const [ran, setRan] = useState(given);
   const set = (change: Partial<DraftPanel>) => setPanel({ ...panel, ...change });
   const [question, setQuestion] = useState<Question | null>(isNew ? questionOf("") : null);
@@ -114,7 +114,7 @@ type Set = (change: Partial<DraftPanel>) => void;
 interface SourceProps extends Pick<Props, "panel" | "filters" | "queries"> {
   set: Set;
   onRun: () => void;
-  /** Above the SQL, where it is the panel's own. */
+  /** Shown above the SQL, if the panel has its own. */
   children: ReactNode;
 }
 
@@ -237,7 +237,7 @@ function Clicks({
   );
 }
 
-/** The size as numbers, also where nothing can be dragged. */
+/** The size as numbers, for users who can't drag. */
 function Size({ panel, set }: { panel: DraftPanel; set: Set }) {
   const fields = [
     { label: t("Width (columns)"), name: "width", most: COLUMNS },

@@ -5,7 +5,7 @@ import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { pathOf } from "./found.ts";
 
-/** Makes a dashboard, which queries its data anew, of the panels that a run made. */
+/** Creates a dashboard from panels that a run created. It queries their data again. */
 export function SaveAsDashboard({ artifactId }: { artifactId: string }) {
   const [, go] = useLocation();
   const create = useChange("POST /api/v1/dashboards", {

@@ -10,7 +10,7 @@ import { Confirm, Dialog } from "../base/dialog.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { When } from "../base/time.tsx";
 
-/** Creates and revokes the link to a dashboard, which works for anyone who has it. */
+/** Creates and revokes the link to a dashboard. It works for anyone who has it. */
 export function ShareDialog({ dashboard, onClose }: { dashboard: Dashboard; onClose: () => void }) {
   const [isRevoking, setRevoking] = useState(false);
   const [days, setDays] = useState(NEVER);

@@ -8,7 +8,7 @@ import { FilterFields } from "./filters.tsx";
 import { FullScreenButton } from "./full-screen.tsx";
 import { useValues } from "./values.ts";
 
-/** A dashboard by its link: for anybody who has it, so that nothing around it needs a sign-in. */
+/** A dashboard by its link, for anyone who has it. Nothing on the page needs a sign-in. */
 export default function SharedDashboardPage({ token }: { token: string }) {
   const board = useApi("GET /api/v1/shared-dashboards/{token}", { path: { token } });
   const values = useValues(board.data?.filters ?? []);

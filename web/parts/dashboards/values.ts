@@ -4,11 +4,11 @@ import type { Dashboard, SharedDashboard } from "../../calls.ts";
 export type Filter = SharedDashboard["filters"][number];
 export type Panel = Dashboard["panels"][number];
 
-/** The names that a filter has in addresses and in SQL. */
+/** Names of a filter in URLs and in SQL. */
 export const namesOf = ({ key, type }: Pick<Filter, "key" | "type">): readonly string[] =>
   type === "date_range" ? [`${key}_from`, `${key}_to`] : [key];
 
-/** The values of filters in the address, so that a link shows the same. */
+/** Values of filters, stored in the URL so that links keep them. */
 export function useValues(filters: readonly Filter[]) {
   const [search, setSearch] = useSearchParams();
   const names = filters.flatMap(namesOf);
@@ -16,10 +16,10 @@ export function useValues(filters: readonly Filter[]) {
     names.flatMap((name) => (search.has(name) ? [[name, search.get(name) ?? ""]] : [])),
   );
   return {
-    /** Those that the address gives. An empty one means no value, where the default would be another. */
+    /** Values in the URL. An empty one means no value instead of the default. */
     given,
     isAny: Object.keys(given).length > 0,
-    /** Sets several at once; `isStep` so that the browser's Back undoes it. */
+    /** Sets several at once. With `isStep`, the browser's Back button reverts it. */
     set(changes: Readonly<Record<string, string>>, isStep = false) {
       setSearch(
         (before) => {
@@ -30,7 +30,7 @@ export function useValues(filters: readonly Filter[]) {
         { replace: !isStep },
       );
     },
-    /** Their defaults apply again. */
+    /** Restores their defaults. */
     remove(gone: readonly string[]) {
       setSearch((before) => {
         const after = new URLSearchParams(before);

@@ -7,7 +7,7 @@ const FORMATS = {
   parquet: "parquet",
 } as const;
 
-/** What an upload says of a file: its format, and the name of a dataset made of its own. */
+/** Reads the format, and a name for a new dataset, from a filename. */
 export function readFileName(name: string) {
   const [stem = "", ...ends] = name
     .toLowerCase()

@@ -10,7 +10,7 @@ export const WIDTH = 208;
 export const HEIGHT = 52;
 const MARGIN = 16;
 
-/** Room for the tip of an edge. */
+/** Room for the arrowhead. */
 const TIP = 4;
 
 export function acrossOf({ nodes, edges }: Lineage) {
@@ -52,7 +52,7 @@ export function acrossOf({ nodes, edges }: Lineage) {
 
 type Drawn = ReturnType<typeof acrossOf>;
 
-/** The node that an arrow key leads to: along the edges first, else the nearest on that side. */
+/** The node that an arrow key moves to: along edges first, else the nearest in that direction. */
 export function nextNode({ places, paths }: Drawn, id: string, key: string): string | null {
   const side = sideOf(key);
   if (!side) return null;

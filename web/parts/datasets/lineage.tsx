@@ -29,7 +29,7 @@ interface Props {
 const FAR = 5;
 const isNarrow = () => matchMedia("(max-width: 639px)").matches;
 
-/** Where a dataset's rows come from and where they go, as a graph from left to right or as a list. */
+/** Sources and consumers of a dataset's rows, as a graph from left to right or as a list. */
 export function LineageOf({ layer, dataset }: Props) {
   const [depth, setDepth] = useState<number | null>(null);
   const [isList, setList] = useState(isNarrow);
@@ -77,7 +77,7 @@ export function LineageOf({ layer, dataset }: Props) {
 
 interface GraphProps {
   of: Lineage;
-  /** The dataset that the page is of. */
+  /** ID of the page's dataset. */
   center: string;
   label: string;
 }
@@ -110,7 +110,7 @@ function LineageGraph({ of: lineage, center, label }: GraphProps) {
     <section
       ref={frame}
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
       tabIndex={0}
       onKeyDown={onKeyDown}
       className="relative max-h-[34rem] overflow-auto"
@@ -168,7 +168,7 @@ const ICONS: Readonly<Partial<Record<LineageNode["type"], LucideIcon>>> = {
   sync: RefreshCw,
 };
 
-/** Where a node leads; null for what is gone and for what has no page. */
+/** Path of a node's page. Null if it was deleted or has no page. */
 function hrefOf({ type, resourceId, layer, dataset, updatedAt }: LineageNode): string | null {
   if (type === "dataset") return updatedAt === null ? null : `/datasets/${layer}/${dataset}?tab=lineage`;
   if (resourceId === null) return null;
@@ -182,7 +182,7 @@ function hrefOf({ type, resourceId, layer, dataset, updatedAt }: LineageNode): s
   return pages[type] ?? null;
 }
 
-/** What a node is, and its name for people. */
+/** Names the types of nodes, and the nodes. */
 function useWords() {
   const { titleOf } = useKinds();
   const providers = useProviders();
@@ -215,7 +215,7 @@ function useWords() {
 interface NodeProps {
   node: LineageNode;
   isCenter: boolean;
-  /** The names before and after it. */
+  /** Names of the source and target. */
   from: string;
   to: string;
 }
@@ -278,7 +278,7 @@ function Node({ node, isCenter, from, to }: NodeProps) {
   );
 }
 
-/** The edges as a table: what the graph draws, for those who don't see it and for narrow screens. */
+/** The edges of the graph as a table, for screen readers and narrow screens. */
 function EdgeList({ of: { nodes, edges } }: { of: Lineage }) {
   const wordsOf = useWords();
   const byId = new Map(nodes.map((node) => [node.id, node]));

@@ -74,7 +74,7 @@ export function Freshness(of: Props) {
 
 const BAR = { width: 5, gap: 2, height: 36 };
 
-/** The rows that each of the last loads wrote, oldest first. The tab of loads has them as text. */
+/** Number of rows of each of the last loads, oldest first. The Loads tab has them as text. */
 function History({ of: loads }: { of: readonly Load[] }) {
   const bars = loads.toReversed().map(({ loadId, committedAt, tables }) => ({
     loadId,
@@ -122,7 +122,7 @@ const signed = (change: number) => (change > 0 ? `+${counted(change)}` : counted
 
 const rowsOf = (load: Load, table: string) => load.tables?.find((each) => each.table === table);
 
-/** A load of an earlier version has no figures. */
+/** Loads of earlier versions have no counts. */
 const figure = (value: number | undefined, write: (value: number) => string) =>
   value === undefined ? "–" : write(value);
 
@@ -155,7 +155,7 @@ const columnsOf = (name: string, table: string): readonly Column<Load>[] => [
   },
 ];
 
-/** The loads of a dataset, newest first; a table can be queried as one of them left it. */
+/** Loads of a dataset, newest first. A table can be queried as of a load. */
 export function LoadsOf({ layer, dataset, table, name }: Props & { table: string; name: string }) {
   const [offset, setOffset] = useState(0);
   const loads = useLoads({ layer, dataset }, offset);

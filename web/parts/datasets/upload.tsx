@@ -23,12 +23,12 @@ interface Target {
 }
 
 interface Props {
-  /** The table that is shown; none on the list of datasets. */
+  /** The table shown. None on the list of datasets. */
   to?: Target;
   children: (button: ReactNode) => ReactNode;
 }
 
-/** Loads a file that is dropped on the page, or chosen with the button, into a table. */
+/** Loads a file into a table: dropped on the page, or selected with the button. */
 export function UploadArea({ to, children }: Props) {
   const may = useMay("member");
   const [file, setFile] = useState<File | null>(null);
@@ -66,7 +66,7 @@ export function UploadArea({ to, children }: Props) {
     </>
   );
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is beside the button, which does the same
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button does the same as dropping a file
     <div
       className={isOver ? "rounded-xl outline-2 outline-offset-4 outline-accent outline-dashed" : ""}
       onDragOver={(event) => {

@@ -13,15 +13,15 @@ export interface CodeProps {
   onSubmit?: () => void;
   minHeight?: number;
   isInvalid?: boolean;
-  /** For Markdown: what is offered in its front matter. */
+  /** For Markdown: completions in its front matter. */
   words?: readonly { name: string; about: string }[];
-  /** Lines at fault, from 1. */
+  /** Lines with errors, counted from 1. */
   badLines?: readonly number[];
 }
 
 const editor = part(() => import("./editor.tsx"));
 
-/** A code editor; it is loaded when one is first shown. */
+/** A code editor. Its code is loaded on first use. */
 export function Code(props: CodeProps) {
   const paths = useContext(props.language === "typescript" ? InputPaths : TemplatePaths);
   return (

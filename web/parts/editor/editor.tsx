@@ -35,7 +35,7 @@ const theme = EditorView.theme({
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",
   },
-  ".cm-completionIcon": { display: "none" }, // letters that few fonts have
+  ".cm-completionIcon": { display: "none" }, // few fonts have these symbols
   ".cm-completionDetail": { color: "var(--faint)", fontStyle: "normal" },
   "li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", border: "none", color: "var(--soft)" },
@@ -65,15 +65,15 @@ const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"] 
           });
 
 interface EditorProps extends CodeProps {
-  /** Offered after `{{`; in scripts what `input` holds. */
+  /** Completions after `{{`, and in scripts those of `input`. */
   paths: readonly TemplatePath[];
 }
 
 /**
- * CodeMirror in a shadow root: there it keeps its styles in a sheet that the page's policy allows, where it
- * would otherwise write them into the document as an inline element, which is refused.
+ * CodeMirror in a shadow root. There it keeps its styles in a constructed style sheet, which the CSP allows.
+ * In the document it would insert an inline style element, which the CSP blocks.
  */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of what the editor is made of
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of the editor's parts
 export default function Editor(props: EditorProps) {
   const {
     value,
@@ -91,7 +91,7 @@ export default function Editor(props: EditorProps) {
   const grammar = useRef(new Compartment());
   const offers = useRef(new Compartment());
   const marks = useRef(new Compartment());
-  /** Texts that were reported and aren't back as `value` yet. */
+  /** Texts that were reported but haven't come back as `value` yet. */
   const underWay = useRef<string[]>([]);
   const isPutIn = useRef(false);
   const latest = useRef(props);
@@ -123,8 +123,8 @@ export default function Editor(props: EditorProps) {
                 key: "Mod-Enter",
                 run: (view) => {
                   const { state } = view;
-                  view.dispatch({ selection: state.selection }); // closes what is offered
-                  // The last keystrokes have to be part of what is sent.
+                  view.dispatch({ selection: state.selection }); // closes the completions
+                  // Reports the last keystrokes, so that they are sent too.
                   flushSync(() => latest.current.onChange(state.doc.toString()));
                   latest.current.onSubmit?.();
                   return latest.current.onSubmit !== undefined;
@@ -161,7 +161,7 @@ export default function Editor(props: EditorProps) {
 
   useEffect(() => {
     const { current } = view;
-    // What was typed comes back later than the next key: only a value from elsewhere is put in.
+    // Typed text comes back after the next keystroke, so only other values are inserted.
     const at = underWay.current.lastIndexOf(value);
     underWay.current.splice(0, at + 1);
     const isOlder = at >= 0 && underWay.current.length > 0;

@@ -9,17 +9,17 @@ const MOST_SHOWN = 200;
 type Scope = Readonly<Record<string, unknown>>;
 export type Evaluated = Reply<"POST /api/v1/expressions/evaluate">;
 
-/** Values of the last run and pinned results, which expressions are evaluated against as one types; null for none. */
+/** Values of the last run and pinned results, for evaluating expressions while the user types. Null for none. */
 export const ScopeOfValues = createContext<Scope | null>(null);
 
-/** What a text names of a scope: the rest needn't be sent. */
+/** The part of a scope that a text refers to. The rest needn't be sent. */
 function named(text: string, scope: Scope): Scope {
   const { steps, ...rest } = scope;
   const only = (of: object) => Object.fromEntries(Object.entries(of).filter(([name]) => text.includes(name)));
   return { ...only(rest), ...(text.includes("steps") ? { steps: only((steps ?? {}) as object) } : {}) };
 }
 
-/** What the server makes of a text a moment after it was typed; null while that isn't known. */
+/** Evaluates a text on the server shortly after it was typed. Null until then. */
 export function useEvaluated(
   text: string,
   as: "template" | "condition",
@@ -57,7 +57,7 @@ const shown = (value: unknown): string => {
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 };
 
-/** The value of a field's expression below it, or why it has none. */
+/** Shows the value of a field's expression below it, or the error. */
 export function EvaluatedText({ text, as }: { text: string; as: "template" | "condition" }) {
   const evaluated = useEvaluated(text, as, useContext(ScopeOfValues));
   if (evaluated === null) return null;

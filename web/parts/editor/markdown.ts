@@ -9,7 +9,7 @@ interface ParserState {
 
 const KEY = /^[\w-]+(?=\s*:)/;
 
-/** Markdown whose front matter is YAML: as much of both as makes them readable. */
+/** Markdown with YAML front matter, as far as highlighting helps reading. */
 export const markdown: Extension = StreamLanguage.define<ParserState>({
   startState: () => ({ part: "top", isCode: false }),
   copyState: (state) => ({ ...state }),
@@ -52,7 +52,7 @@ function inBody(stream: Stream, state: ParserState): string | null {
 
 const bad = Decoration.line({ class: "cm-bad-line" });
 
-/** Colours these lines, as far as there are so many. */
+/** Highlights these lines, if they exist. */
 export const badLinesOf = (lines: readonly number[] = []): Extension =>
   EditorView.decorations.of(({ state: { doc } }) =>
     Decoration.set(

@@ -27,7 +27,7 @@ interface OfferOptions {
   words?: CodeProps["words"];
 }
 
-/** What a script has of Weir. */
+/** Members of `weir` in scripts. */
 const WEIR = [
   { label: "weir.now", detail: t("string: start time of the run"), type: "property" },
   {
@@ -48,8 +48,8 @@ const WEIR = [
 const IN_WORD = /^[\w:.-]*$/;
 
 /**
- * What is offered beside the words of the language: values of the last run after `{{`, in JSON the tables of the lake, and
- * in scripts what `weir` and `input` hold.
+ * Completions in addition to the language's own: values of the last run after `{{`, in JSON the tables of the lake,
+ * and in scripts the members of `weir` and `input`.
  */
 export function offersOf({ language, tables = {}, paths, words = [] }: OfferOptions): Extension {
   const ofTemplates = ({ state, pos }: Position): Offers | null => {
@@ -105,7 +105,7 @@ export function offersOf({ language, tables = {}, paths, words = [] }: OfferOpti
   ]);
 }
 
-/** Whether a line stands between the two lines of `---` at the top. */
+/** Returns whether a line is in the front matter. */
 function isInFront({ doc }: EditorState, line: number): boolean {
   if (line < 2 || doc.line(1).text.trimEnd() !== "---") return false;
   for (let at = 2; at <= line; at++) if (doc.line(at).text.trimEnd() === "---") return false;

@@ -1,23 +1,23 @@
 import { createContext } from "react";
 import { t } from "../../texts/text.ts";
 
-/** A value that templates and conditions can name, as the last run had it. */
+/** A value that templates and conditions can refer to, from the last run. */
 export interface TemplatePath {
-  /** As templates write it: `steps.load.result.rows`. */
+  /** As in templates: `steps.load.result.rows`. */
   readonly path: string;
-  /** As conditions write it, where a hyphen is a minus: `steps["load-all"].result.rows`. */
+  /** As in conditions, where a hyphen is a minus: `steps["load-all"].result.rows`. */
   readonly condition: string;
-  /** The value in short. */
+  /** A short form of the value. */
   readonly shows: string;
 }
 
-/** What the editors and fields below offer; empty where nothing has run. */
+/** Completions for the editors and fields below. Empty if nothing has run. */
 export const TemplatePaths = createContext<readonly TemplatePath[]>([]);
 
-/** What a script's `input` is made of, as the last run had it: `input.rows`. */
+/** Values of a script's `input` in the last run, such as `input.rows`. */
 export const InputPaths = createContext<readonly TemplatePath[]>([]);
 
-/** What templates may always name. */
+/** Names that templates can always use. */
 export const ALWAYS: Readonly<Record<string, unknown>> = { run: { id: "…", startedAt: "…" }, now: "…" };
 
 const MOST_PATHS = 600;
@@ -37,7 +37,7 @@ const shown = (value: unknown): string => {
 const joined = (before: string, key: string, plain: RegExp): string =>
   before === "" ? key : plain.test(key) ? `${before}.${key}` : `${before}[${JSON.stringify(key)}]`;
 
-/** Every place in `scope`, from the outermost in; of a list its first item stands for all. */
+/** All paths in `scope`, outermost first. For a list, the first item represents all. */
 export function pathsIn(scope: Readonly<Record<string, unknown>>): TemplatePath[] {
   const found: TemplatePath[] = [];
   const walk = (value: unknown, path: string, condition: string, depth: number): void => {
@@ -56,7 +56,7 @@ export function pathsIn(scope: Readonly<Record<string, unknown>>): TemplatePath[
   return found;
 }
 
-/** What `input` holds in a script whose definition has this as its input. */
+/** Members of `input` in a script with this input definition. */
 export function inputPaths(input: unknown, paths: readonly TemplatePath[], at = "input"): TemplatePath[] {
   const here = { path: at, condition: at, shows: shown(input) };
   if (typeof input === "object" && input !== null && !Array.isArray(input)) {
@@ -76,7 +76,7 @@ export function inputPaths(input: unknown, paths: readonly TemplatePath[], at = 
     .map(([rest, shows]) => ({ path: at + rest, condition: at + rest, shows }));
 }
 
-/** Where a template that is being written begins, after its braces; -1 where none is open at `at`. */
+/** Returns the start of an unfinished template after its braces. -1 if none is open at `at`. */
 export function openTemplate(text: string, at: number): number {
   const open = text.lastIndexOf("{{", at - 1);
   if (open < 0 || open + 2 > at) return -1;
@@ -84,7 +84,7 @@ export function openTemplate(text: string, at: number): number {
   return /[{}\n]/.test(written) ? -1 : open + 2 + (written.length - written.trimStart().length);
 }
 
-/** The names that `written` leads to, the shortest first; nothing else below one that is reached. */
+/** Names that start with `written`, then those that contain it. */
 export function fitting<T extends { name: string }>(of: readonly T[], written: string, most: number): T[] {
   const wanted = written.toLowerCase();
   const begins = of.filter(({ name }) => name.toLowerCase().startsWith(wanted));

@@ -4,13 +4,13 @@ import { EvaluatedText } from "./evaluated.tsx";
 import { fitting, openTemplate, TemplatePaths } from "./template-paths.ts";
 
 const MOST = 8;
-/** What a condition's name is made of. */
+/** Matches a partial name in a condition. */
 const NAME = /[A-Za-z_][\w.$@\-[\]"]*$/;
 
 interface Props {
   value: string;
   onChange: (value: string) => void;
-  /** A condition names values without braces. */
+  /** Conditions refer to values without braces. */
   as?: "template" | "condition";
   isLong?: boolean;
   className?: string;
@@ -28,7 +28,7 @@ interface Offer {
   shows: string;
 }
 
-/** A field for text with templates: after `{{` it offers what the last run had there. */
+/** A field for text with templates. After `{{` it completes values of the last run. */
 export function TemplateText({ value, onChange, as = "template", isLong, className = "", ...rest }: Props) {
   const paths = useContext(TemplatePaths);
   const list = useId();
@@ -104,7 +104,7 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
           className="absolute top-full left-0 z-20 mt-1 max-h-64 min-w-full sm:w-max sm:max-w-lg overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
         >
           {offers.map((offer, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and hears the keys
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and handles the keys
             <div
               key={offer.name}
               id={`${list}-${index}`}

@@ -1,8 +1,8 @@
 import { EditorView } from "@codemirror/view";
 
 /**
- * Text over a selection is put in by the editor itself. Left to the browser, which joins the selected lines, it would
- * write an inline style, which the page's policy refuses.
+ * Replaces a selection by typed text. The browser would join the selected lines with an inline style,
+ * which the CSP blocks.
  */
 export const typedOver = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -13,7 +13,7 @@ export const typedOver = EditorView.domEventHandlers({
     event.preventDefault();
     const put = () =>
       state.update(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
-    // Brackets and quotes go around what is selected: the editor's extensions come first.
+    // Brackets and quotes wrap the selection: the editor's extensions come first.
     const isTaken = state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, data, put));
     if (!isTaken) view.dispatch(put());
     return true;

@@ -15,7 +15,7 @@ const ACTORS = named<AuditEvent["actor"]["type"]>({
   system: "Weir",
 });
 
-/** What people look for; a link can name any other. */
+/** Common types to filter by. Links can use any other. */
 const RESOURCES: readonly (readonly [Entity["type"], string])[] = [
   ["action", t("Action")],
   ["agent_spec", t("Agent")],
@@ -37,7 +37,7 @@ const RESOURCES: readonly (readonly [Entity["type"], string])[] = [
 
 type ShownQuery = Omit<NonNullable<CallInput<"GET /api/v1/events">["query"]>, "limit" | "cursor" | "order">;
 
-/** What the list of events is asked, by the address. */
+/** Query of the list of events, from the URL. */
 export function eventQueryOf(filters: Filters): ShownQuery {
   const given = {
     q: filters.get("q"),
@@ -52,7 +52,7 @@ export function eventQueryOf(filters: Filters): ShownQuery {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value)) as ShownQuery;
 }
 
-/** Whether an event that just happened belongs to the list as it is filtered. */
+/** Returns whether a new event matches the filters of the list. */
 export function fits(event: AuditEvent, query: ShownQuery): boolean {
   const { q, type, entityType, entityId, actorType, actorId, correlationId, until } = query;
   const isType =
@@ -70,7 +70,7 @@ export function fits(event: AuditEvent, query: ShownQuery): boolean {
   );
 }
 
-/** As the server finds it. */
+/** Matches as the server does. */
 function hasText({ data, actor, entity }: AuditEvent, q: string): boolean {
   const wanted = JSON.stringify(q).slice(1, -1).toLowerCase();
   const { type: _, id: __, ...shown } = actor;

@@ -11,7 +11,7 @@ interface Props {
   onOpen: (event: AuditEvent) => void;
 }
 
-/** One event as a line. Earlier progress events of the run can be expanded. */
+/** An event on one line. Earlier progress events of the run can be expanded. */
 export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) {
   const [isUnfolded, setUnfolded] = useState(false);
   return (

@@ -11,7 +11,7 @@ import { Timeline } from "../base/timeline.tsx";
 import { Tree } from "../base/tree.tsx";
 import { subjectOf, titleOf, toneOf, useSubjects, who } from "./words.ts";
 
-/** Of what events are about, as far as it has a page by its id. */
+/** Pages of the resources of events, if they have one by ID. */
 const PAGES: Readonly<Record<string, string>> = {
   action: "/actions/",
   action_run: "/runs/",
@@ -24,7 +24,7 @@ const PAGES: Readonly<Record<string, string>> = {
   webhook: "/webhooks/",
 } satisfies Partial<Record<Entity["type"], string>>;
 
-/** The events of one cause, in order. */
+/** Events with the same correlation ID, in order. */
 export function Story({ id }: { id: string }) {
   const subjects = useSubjects();
   const chain = useApi("GET /api/v1/events", { query: { correlationId: id, order: "asc", limit: 100 } });

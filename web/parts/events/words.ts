@@ -28,11 +28,11 @@ const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
   webhook: t("Webhook"),
 };
 
-/** What events are about, in words. */
+/** Names of the types of resources. */
 export const nounName = (noun: string): string =>
   NOUNS[noun as EventNoun] ?? noun.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 
-/** What was done to a thing. */
+/** Titles for what was done to a resource. */
 const DONE: Readonly<Partial<Record<EventWord, (thing: string) => string>>> = {
   cancelled: (thing) => t("{thing} cancelled", { thing }),
   completed: (thing) => t("{thing} completed", { thing }),
@@ -54,7 +54,7 @@ const DONE: Readonly<Partial<Record<EventWord, (thing: string) => string>>> = {
   uploaded: (thing) => t("{thing} uploaded", { thing }),
 };
 
-/** Sentences that are not the noun with what was done to it. */
+/** Titles that don't combine a resource and a verb. */
 const TITLES: Readonly<Partial<Record<EventType, string>>> = {
   "action.started": t("Run started"),
   "action.progress": t("Run progressed"),
@@ -103,7 +103,7 @@ const TITLES: Readonly<Partial<Record<EventType, string>>> = {
   "webhook.secret_rotated": t("Webhook secret rotated"),
 };
 
-/** What happened, in words: `connection.created` → Connection created. */
+/** Title of an event: `connection.created` → Connection created. */
 export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): string {
   const [noun, verb] = partsOf(type);
   if (noun === "auth" && verb.startsWith("token_")) {
@@ -119,7 +119,7 @@ export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): stri
   return plain.slice(0, 1).toUpperCase() + plain.slice(1);
 }
 
-/** Statuses that say by colour and shape what kind of event it is; of the others it is `noted`. */
+/** Statuses whose color and shape match the event. Others are `noted`. */
 const TONES: Readonly<Partial<Record<EventWord, StatusWord>>> = {
   failed: "failed",
   login_failed: "failed",
@@ -151,7 +151,7 @@ const TONES: Readonly<Partial<Record<EventWord, StatusWord>>> = {
 
 export const toneOf = (type: EventType): StatusWord => TONES[partsOf(type)[1]] ?? "noted";
 
-/** Names of what events are about, and titles of kinds, as far as the first page of each list has them. */
+/** Names of the resources of events, and titles of kinds, from the first page of each list. */
 export function useSubjects(): ReadonlyMap<string, string> {
   const query = { limit: 100 };
   const actions = useApi("GET /api/v1/actions", { query });
@@ -186,7 +186,7 @@ export function subjectOf({ entity, data }: AuditEvent, subjects: ReadonlyMap<st
   return texts.filter(isText).join(" · ");
 }
 
-/** Who did it: a person, an automation by its name, or Weir. */
+/** The actor: a user, an automation by its name, or Weir. */
 export const who = ({ actor }: AuditEvent, subjects: ReadonlyMap<string, string>): string =>
   actor.email ?? subjects.get(actor.id) ?? (actor.type === "system" ? "Weir" : actor.type);
 

@@ -11,7 +11,7 @@ interface Props {
 
 const nameOf = (column: string | { name: string }) => (typeof column === "string" ? column : column.name);
 
-/** What is read of a chosen table: its columns, its key and its cursor, picked from those that it has. */
+/** Selects columns, key and cursor of a table. */
 export function ColumnPick({ connectionId, table, resource, onChange }: Props) {
   const columns = useApi("GET /api/v1/connections/{connection_id}/schema/columns", {
     path: { connection_id: connectionId },

@@ -6,7 +6,7 @@ export interface Column {
   nullable: boolean;
 }
 
-/** One table that an extract reads, as a definition has it. */
+/** A table in the definition of an extract. */
 export interface Resource extends Values {
   spec?: string;
   name?: string;
@@ -30,7 +30,7 @@ function keyOf(table: string, columns: readonly Column[]): string | null {
   return named("id") ?? named(`${bare(table)}_id`) ?? named("uuid") ?? null;
 }
 
-/** The most likely cursor column: a time of change, then a time of creation, then a growing key. */
+/** The most likely cursor column: a time of change, then a time of creation, then an increasing key. */
 function cursorOf(columns: readonly Column[], key: string | null): string | null {
   const timed = columns.filter(({ dataType }) => IS_TIME.test(dataType));
   for (const name of [...CHANGED, ...MADE]) {
@@ -40,7 +40,7 @@ function cursorOf(columns: readonly Column[], key: string | null): string | null
   return columns.find(({ name, dataType }) => name === key && IS_WHOLE.test(dataType))?.name ?? null;
 }
 
-/** How a table is best read again and again, by what its columns are called. */
+/** Suggests how to load a table repeatedly, by the names of its columns. */
 export function proposalFor(
   {
     table,
@@ -59,6 +59,6 @@ export function proposalFor(
   };
 }
 
-/** Whether each run appends all rows again. */
+/** Returns whether each run appends all rows again. */
 export const addsAllAgain = ({ writeDisposition = "append", incremental }: Resource): boolean =>
   writeDisposition === "append" && !incremental?.cursorField;

@@ -28,7 +28,7 @@ interface Table {
 const resourcesOf = ({ resources }: Values): readonly Resource[] =>
   Array.isArray(resources) ? (resources as Resource[]) : [];
 
-/** Picks the tables of an extract from those that its connection has now, with a key and a cursor proposed for each. */
+/** Selects tables for an extract from those of its connection, and suggests a key and a cursor for each. */
 export default function ExtractTables({ connectionId, value, onChange }: Props) {
   const queries = useQueryClient();
   const [search, setSearch] = useState("");
@@ -137,5 +137,5 @@ export default function ExtractTables({ connectionId, value, onChange }: Props) 
   );
 }
 
-/** A row of the form that was added and left empty reads nothing. */
+/** An empty row of the form reads nothing. */
 const isNamed = ({ spec, name }: Resource) => Boolean(spec ?? name);

@@ -24,7 +24,10 @@ const MINOR = [
   "followRedirects",
 ];
 
-/** Columns of the lake's tables as SQL names them: `raw.shop__orders`, or `raw.orders` where the table bears the dataset's name. */
+/**
+ * Columns of the lake's tables by their name in SQL: `raw.shop__orders`,
+ * or `raw.orders` if the table has the dataset's name.
+ */
 export function useTables(enabled = true): Tables {
   const datasets = useApi("GET /api/v1/datasets", { query: { limit: 100 } }, { enabled });
   return useMemo(() => tablesOf(datasets.data?.datasets ?? []), [datasets.data]);
@@ -42,7 +45,7 @@ export const tablesOf = (datasets: readonly Dataset[]): Tables =>
     ),
   );
 
-/** A table as SQL names it. */
+/** Name of a table in SQL. */
 export const tableName = (layer: string, dataset: string, table: string): string =>
   `${layer}.${table === dataset ? dataset : `${dataset}__${table}`}`;
 
@@ -50,12 +53,12 @@ interface Props {
   kind: ActionKindInfo;
   value: Values;
   onChange: (value: Values) => void;
-  /** Why the JSON can't be read, and so can't be saved; null where it can. */
+  /** Reports why the JSON is invalid and can't be saved. Null if it is valid. */
   onProblem: (problem: string | null) => void;
   faults: readonly Fault[];
-  /** Where it stands in the request. */
+  /** Location in the request. */
   at?: readonly string[];
-  /** What an extract reads from. */
+  /** The connection of an extract. */
   connectionId?: string;
 }
 
@@ -63,10 +66,10 @@ const extractTables = part(() => import("../extract/tables.tsx"));
 
 const DEFINITION_PATH = ["body", "definition"];
 
-/** Whether a kind's definition can be shown as a form. */
+/** Returns whether a kind's definition can be edited as a form. */
 const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitionSchema).length > 0;
 
-/** A definition by the form of its kind, or as JSON; both show the same value. */
+/** Edits a definition as the form of its kind, or as JSON. */
 export function DefinitionEditor(props: Props) {
   const { kind, value, onChange, onProblem, faults, at = DEFINITION_PATH, connectionId = "" } = props;
   const tables = useTables(JSON.stringify(kind.definitionSchema).includes('"sql":'));

@@ -7,7 +7,7 @@ import { Refusal, useFirstFault } from "./frame.tsx";
 interface FormProps {
   title: string;
   verb: string;
-  /** Whether it destroys something. */
+  /** True if it destroys something. */
   isBad?: boolean;
   call: { error: Error | null; isPending: boolean };
   onSend: () => void;
@@ -15,7 +15,7 @@ interface FormProps {
   children: ReactNode;
 }
 
-/** A small form in a window. */
+/** A small form in a dialog. */
 export function FormDialog({ title, verb, isBad = false, call, onSend, onClose, children }: FormProps) {
   const form = useFirstFault(call.error);
   useEffect(() => form.current?.querySelector<HTMLElement>("input, select")?.focus(), [form]);

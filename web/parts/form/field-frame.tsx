@@ -8,13 +8,13 @@ export interface FieldProps {
   schema: Schema;
   isRequired: boolean;
   value: unknown;
-  /** With places below this field. */
+  /** With locations below this field. */
   faults: readonly Fault[];
   onChange: (value: unknown) => void;
   tables?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** What is wrong with a field, in one line. */
+/** Errors of a field, on one line. */
 export const messagesOf = (faults: readonly Fault[]) =>
   faults.length === 0
     ? undefined
@@ -25,7 +25,7 @@ export const asObject = (value: unknown): Record<string, unknown> =>
     ? (value as Record<string, unknown>)
     : {};
 
-/** A field that holds fields. */
+/** A field with nested fields. */
 export function Frame({
   title,
   about,

@@ -5,7 +5,7 @@ import { jsonProblem } from "../base/texts.ts";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
-/** A value that no form can show, as JSON. */
+/** A field as JSON, for values that have no form. */
 export function JsonField({ name, schema, isRequired, value, faults, onChange }: FieldProps) {
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
@@ -37,7 +37,7 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
   );
 }
 
-/** Text as JSON; nothing at all is no value. A bare template or word counts as a text. */
+/** Parses text as JSON. Empty text means no value, and a bare template or word is a string. */
 function readField(text: string): { value: unknown; problem: string | null } {
   if (text.trim() === "") return { value: undefined, problem: null };
   try {

@@ -13,7 +13,7 @@ interface Pair {
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** An object whose names are free, such as headers. */
+/** An object with arbitrary names, such as headers. */
 export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
   const [pairs, setPairs] = useState<Pair[]>(() =>
     Object.entries(asObject(value)).map(([key, of]) => ({ name: key, value: asText(of) })),

@@ -10,7 +10,7 @@ import { aboutOf, type Drawn, titleOf } from "./schema.ts";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
 
-/** A field of one value, or of a list of plain ones. */
+/** A field with one value, or with a list of scalars. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each kind of field
 export function Scalar({
   name,
@@ -96,7 +96,7 @@ export function Scalar({
         }
         const text = value === undefined || value === null ? "" : String(value);
         if (drawn.as === "text" && drawn.isSecret && drawn.isLong) {
-          // an input of one line would take the line feeds out of a key
+          // a single-line input would remove line feeds from a key
           return (
             <textarea
               {...wiring}
@@ -161,7 +161,7 @@ export function Scalar({
   );
 }
 
-/** Templates, and what is no number, stay text: the API says what is wrong with it. */
+/** Templates and invalid numbers stay text: the API reports the error. */
 const toNumber = (text: string): unknown =>
   text === "" ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 
@@ -186,7 +186,7 @@ function Lines({
 }) {
   const [typed, setTyped] = useState("");
   const read = linesOf(typed, isNumber);
-  // What was typed stands for as long as it is what the field holds: another part of the form may change it too.
+  // The typed text is kept as long as it means the same as the value, which other parts of the form can change too.
   const isTyped = JSON.stringify(read) === JSON.stringify(value);
   const text = isTyped ? typed : Array.isArray(value) ? value.join("\n") : "";
   return (

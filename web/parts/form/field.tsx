@@ -18,7 +18,7 @@ import {
   titleOf,
 } from "./schema.ts";
 
-/** One field of a generated form, in the way that its schema asks for. */
+/** A field of a generated form, as its schema requires. */
 export function Field(props: FieldProps) {
   const { name, schema } = props;
   const drawn = drawnAs(name, schema);
@@ -78,7 +78,7 @@ function Inner({
   );
 }
 
-/** An object, which may be left out. */
+/** An optional object. */
 function Group({ of, ...props }: FieldProps & { of: Schema }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
   const isThere = isRequired || value !== undefined;
@@ -114,7 +114,7 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
   const list = useRef<HTMLOListElement>(null);
   const add = () => {
     onChange([...items, startValue(of)]);
-    // One goes on where there is something to write.
+    // Focuses the first field of the new item.
     requestAnimationFrame(() =>
       list.current?.lastElementChild?.querySelector<HTMLElement>("input, textarea, select")?.focus(),
     );
@@ -133,7 +133,7 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
       {items.length > 0 && (
         <ol ref={list} className="space-y-3">
           {items.map((item, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the items have nothing else to be known by
+            // biome-ignore lint/suspicious/noArrayIndexKey: the items have no IDs
             <li key={at} className="rounded-md border border-line p-3">
               <div className="mb-2 flex items-center justify-between text-xs text-soft">
                 <span>{at + 1}</span>
@@ -164,14 +164,14 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
 
 type Shape = Extract<Drawn, { as: "shapes" }>["of"][number];
 
-/** The first shape that knows all fields of the value. */
+/** The first shape with all fields of the value. */
 const shapeOf = (of: readonly Shape[], value: unknown) =>
   of.find(({ schema }) => {
     const names = propertiesOf(schema).map(([name]) => name);
     return Object.keys(asObject(value)).every((name) => names.includes(name));
   }) ?? of[0];
 
-/** An object of one of several shapes, which a person picks by its title. */
+/** An object with one of several shapes, selected by title. */
 function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
   const [picked, setPicked] = useState<string | null>(null);
@@ -205,7 +205,7 @@ function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
   );
 }
 
-/** An object of one of several shapes, told apart by a field. */
+/** An object with one of several shapes, distinguished by a field. */
 function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as: "variants" }> }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
   const chosen = drawn.of.find((variant) => variant.name === asObject(value)[drawn.tag]);

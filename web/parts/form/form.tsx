@@ -6,7 +6,7 @@ import { Coded } from "../base/coded.tsx";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
-/** Short fields stand two in a row. */
+/** Two short fields fit on a row. */
 const GRID = "grid gap-4 @md:grid-cols-2";
 
 export type Values = Record<string, unknown>;
@@ -15,17 +15,17 @@ interface Props {
   schema: Schema;
   value: Values;
   onChange: (value: Values) => void;
-  /** What the API found wrong. */
+  /** Errors from the API. */
   faults?: readonly Fault[];
-  /** Where the value stands in the request: `["body", "definition"]`. */
+  /** Location of the value in the request: `["body", "definition"]`. */
   at: readonly string[];
-  /** Fields that stand folded under "More settings". */
+  /** Fields below "More settings", which is collapsed. */
   minor?: readonly string[];
   /** For SQL fields. */
   tables?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A form made from a JSON Schema of an object. What it can't draw is edited as JSON in its place. */
+/** A form generated from a JSON Schema of an object. Parts without a form are edited as JSON. */
 export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [], tables }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const own = faults.filter(({ loc }) => at.every((part, index) => loc[index] === part));
@@ -89,7 +89,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
   );
 }
 
-/** The faults that stand at none of `drawn`: for the top of a form. */
+/** Errors at none of `drawn`, for the top of a form. */
 export function Faults({ of, drawn }: { of: readonly Fault[]; drawn: readonly (readonly string[])[] }) {
   const left = of.filter(({ loc }) => !drawn.some((at) => at.every((part, index) => loc[index] === part)));
   if (left.length === 0) return null;

@@ -13,7 +13,7 @@ import { Faults } from "./form.tsx";
 export const faultsOf = (error: Error | null): readonly Fault[] =>
   error instanceof ApiError ? error.faults : [];
 
-/** What the API found wrong at a field of the body, or within it. */
+/** Errors from the API in a field of the body. */
 export const messagesBy =
   (error: Error | null) =>
   (...path: string[]): string | undefined =>
@@ -41,11 +41,13 @@ export function useFirstFault(error: Error | null) {
 
 interface Props {
   title: ReactNode;
-  /** At the right of the title. */
+  /** Shown right of the title. */
   aside?: ReactNode;
-  /** The call that the form makes. */
+  /** State of the form's call. */
   call: { error: Error | null; isPending: boolean; isSuccess?: boolean };
-  /** Places in the body that show their faults themselves, such as `config.path`; all others stand at the top. */
+  /**
+   * Locations in the body whose errors are shown elsewhere, such as `config.path`. All others are shown at the top.
+   */
   drawn: readonly string[];
   /** Omitted by a form for something new. If true, the button stays visible. */
   isChanged?: boolean;
@@ -59,7 +61,7 @@ interface Props {
   beside?: ReactNode;
 }
 
-/** A form for the body of a call; Ctrl-Enter sends it too. */
+/** A form for the body of a call. Ctrl-Enter submits it too. */
 export function FormFrame({ title, aside, call, drawn, isChanged, verb = t("Save"), ...rest }: Props) {
   const canSend = isChanged !== false && rest.isReady !== false;
   const button = (
@@ -110,7 +112,7 @@ interface NameProps {
   onChange: (value: { name: string; slug: string }) => void;
   messageFor: (field: string) => string | undefined;
   isNew?: boolean;
-  /** Fields beside them. */
+  /** Further fields. */
   children?: ReactNode;
 }
 

@@ -4,7 +4,7 @@ import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 
-/** Text as a JSON object, or what is wrong with it; nothing at all is an empty one. */
+/** Parses text as a JSON object, or returns an error. Empty text is an empty object. */
 export function readObject(text: string): { value: Record<string, unknown> } | { problem: string } {
   if (text.trim() === "") return { value: {} };
   try {
@@ -23,13 +23,13 @@ interface Props {
   text: string;
   onChange: (text: string) => void;
   onSubmit?: () => void;
-  /** Where the object stands in the body. */
+  /** Location of the object in the body. */
   name: string;
   faults: readonly Fault[];
   minHeight?: number;
 }
 
-/** A JSON object in the editor, with the faults below it, each by its place. */
+/** A JSON object in the editor, with its errors below by location. */
 export function JsonField({ label, about, text, onChange, onSubmit, name, faults, minHeight = 120 }: Props) {
   const read = readObject(text);
   const own = faults.filter(({ loc }) => loc[1] === name);

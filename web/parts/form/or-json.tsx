@@ -7,22 +7,22 @@ import type { Values } from "./form.tsx";
 
 interface Props {
   label: string;
-  /** "A definition is an object." */
+  /** Error message, such as "A definition must be an object." */
   wrong: string;
   value: Values;
   onChange: (value: Values) => void;
-  /** Null where the JSON can be read, and so can be saved. */
+  /** Reports why the JSON is invalid. Null if it can be saved. */
   onProblem: (problem: string | null) => void;
-  /** False where no form can show the value. */
+  /** False if the value can't be edited as a form. */
   canDraw?: boolean;
-  /** Above the JSON. */
+  /** Shown above the JSON. */
   faults?: ReactNode;
   tables?: Readonly<Record<string, readonly string[]>>;
   minHeight?: number;
   form: () => ReactNode;
 }
 
-/** A value by its form or as JSON; both show the same one. */
+/** A value as a form or as JSON. */
 export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest }: Props) {
   const [chosen, setChosen] = useState<"form" | "json">("form");
   const way = canDraw ? chosen : "json";

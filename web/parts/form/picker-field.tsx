@@ -10,12 +10,12 @@ interface Props {
   picker: Picker;
   value: string;
   onChange: (value: string) => void;
-  /** Whether only an ID or an expression can be its value. */
+  /** True if the value must be an ID or an expression. */
   isId: boolean;
   wiring: object;
 }
 
-/** A field that is searched by name and holds the ID; an expression can be written in it too. */
+/** A field that is searched by name and stores the ID. Expressions can be typed too. */
 export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
   const list = useId();
   const queries = useQueryClient();
@@ -37,7 +37,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
     setTyped(null);
   };
   const leave = () => {
-    // What was typed and not picked is the value where the field takes more than IDs, or where it can be one.
+    // Typed text without a selection becomes the value if the field accepts more than IDs, or if it can be an ID.
     if (typed !== null && typed !== "" && (!isId || /\{\{|^[0-9a-f-]{36}$/i.test(typed))) onChange(typed);
     setTyped(null);
   };
@@ -85,7 +85,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
           className="absolute top-full left-0 z-20 mt-1 max-h-64 w-full overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
         >
           {picks.map((each, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and hears the keys
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and handles the keys
             <div
               key={`${each.value} ${each.about}`}
               id={`${list}-${index}`}

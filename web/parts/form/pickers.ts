@@ -14,12 +14,12 @@ export interface Pick {
 }
 
 export interface Picker {
-  /** What is picked. */
+  /** Type of the options. */
   of: string;
-  /** Names the field while it is empty, and its list. */
+  /** Label of the empty field and of its list. */
   label: () => string;
   search(q: string, signal: AbortSignal): Promise<readonly Pick[]>;
-  /** The name of a value that is there; null where values are names. */
+  /** Returns the name of a value. Null if values are names. */
   nameOf: ((value: string, signal: AbortSignal) => Promise<string>) | null;
 }
 
@@ -113,7 +113,7 @@ const zones: Picker = {
   nameOf: null,
 };
 
-/** How far a zone is from UTC now, such as `GMT+1`. */
+/** Current UTC offset of a time zone, such as `GMT+1`. */
 const offsetOf = (timeZone: string) =>
   new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "shortOffset" })
     .formatToParts()
@@ -129,11 +129,11 @@ const BY_NAME: Readonly<Record<string, Picker>> = {
   timezone: zones,
 };
 
-/** How a value of this field is picked; null where it is written. */
+/** The picker of a field. Null for a text field. */
 export const pickerOf = (name: string, { type }: Schema): Picker | null =>
   type === "string" && Object.hasOwn(BY_NAME, name) ? (BY_NAME[name] ?? null) : null;
 
-/** What a search finds; asked only while it is open. */
+/** Search results. Loaded only while the list is open. */
 export const usePicks = (picker: Picker, q: string, isOpen: boolean) =>
   useQuery({
     queryKey: ["pick", picker.of, q],
@@ -148,7 +148,7 @@ const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
 export const rememberName = (queries: QueryClient, { of }: Picker, { value, name }: Pick) =>
   queries.setQueryData(["name of", of, value], name);
 
-/** The name of an ID that a field holds; null where it is none, or nothing has it. */
+/** Name of the ID in a field. Null if it isn't an ID, or nothing has it. */
 export function useNameOf(picker: Picker, value: string): string | null {
   const isAsked = picker.nameOf !== null && ID.test(value);
   const { data } = useQuery({

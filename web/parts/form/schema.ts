@@ -1,6 +1,6 @@
 import type { Schema } from "../../calls.ts";
 
-/** How a field of a JSON Schema is drawn. */
+/** How a field of a JSON Schema is rendered. */
 export type Drawn =
   | { as: "choice"; options: readonly { value: string; name?: string; about?: string }[] }
   | { as: "yes" }
@@ -31,7 +31,7 @@ const membersOf = (schema: Schema): Schema[] => {
 const LONG_TEXT = 2000;
 const LONG_NAMES = /^(sql|body|markdown|prompt|instructions|description|where|when)$/;
 
-/** The way to draw `schema`; `json` where no form fits. */
+/** Selects the rendering of `schema`. `json` if there is no form for it. */
 export function drawnAs(name: string, schema: Schema): Drawn {
   const members = membersOf(schema).filter((member) => member.type !== "null");
   if (members.length === 1 && members[0])
@@ -104,7 +104,7 @@ function drawnObject(schema: Schema): Drawn {
   return asSchema(values) ? { as: "pairs" } : { as: "json" };
 }
 
-/** Whether a field is short enough to stand beside another one. */
+/** Returns whether a field is short enough for half a row. */
 export function isShort(name: string, schema: Schema): boolean {
   const drawn = drawnAs(name, schema);
   return (
@@ -129,7 +129,7 @@ export const titleOf = (name: string, schema: Schema): string =>
 export const aboutOf = (schema: Schema): string | null =>
   typeof schema.description === "string" ? schema.description : null;
 
-/** The defaults that the schema gives for what must be there. */
+/** Defaults of required fields in the schema. */
 export function startValue(schema: Schema): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   for (const [name, of] of propertiesOf(schema)) {

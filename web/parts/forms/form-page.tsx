@@ -13,7 +13,7 @@ import { startValue } from "../form/schema.ts";
 
 type Form = Reply<"GET /api/v1/forms/{org_id}/{path}">;
 
-/** The page of an automation's form: for anybody where it is public, so that nothing around it needs a sign-in. */
+/** The page of an automation's form. A public form is for anyone, so nothing on the page needs a sign-in. */
 export default function FormPage({ organization, path }: { organization: string; path: string }) {
   const form = useApi("GET /api/v1/forms/{org_id}/{path}", { path: { org_id: organization, path } });
   if (form.error instanceof ApiError && form.error.status === 401) {

@@ -115,10 +115,10 @@ function mattersOf(overview: Overview): Matter[] {
   ];
 }
 
-/** Of an error of SQL, further lines show the statement. */
+/** Further lines of a SQL error show the statement. */
 const firstLine = (message: string) => message.split("\n")[0] ?? message;
 
-/** What a person should look at, each with where to go. */
+/** What needs attention, with links. */
 export function Attention({ overview }: { overview: Overview }) {
   const matters = mattersOf(overview);
   return (

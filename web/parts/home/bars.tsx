@@ -15,7 +15,7 @@ const HEIGHT = 96;
 /** Hours per bar. */
 const BAR_HOURS = 3;
 
-/** The hours of the overview as bars, the newest one whole. */
+/** The overview's hours as bars. The newest bar is complete. */
 export const barsOf = (hours: Overview["timeline"]): Bar[] =>
   hours.flatMap(({ since }, at) => {
     if (at % BAR_HOURS !== 0) return [];
@@ -30,7 +30,7 @@ export const barsOf = (hours: Overview["timeline"]): Bar[] =>
 
 const hour = dateFormat({ hour: "numeric" });
 
-/** Counts over time; what failed stands below in another colour and pattern. */
+/** Counts over time, with failures at the bottom in another color and pattern. */
 export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar) => void }) {
   const most = Math.max(1, ...bars.map(({ good, bad }) => good + bad));
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max((count / most) * HEIGHT, 3));

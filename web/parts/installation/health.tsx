@@ -7,7 +7,7 @@ import { Button } from "../base/button.tsx";
 import { Facts, Section, Shown } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
 
-/** What each check is called, and what it tried. */
+/** Name and description of each check. */
 const CHECKS: Readonly<Record<string, readonly [name: string, about: string]>> = {
   writes: [t("Database"), t("A test write was committed.")],
   scheduler: [t("Scheduler"), t("Schedules and retries are started.")],
@@ -18,12 +18,12 @@ const CHECKS: Readonly<Record<string, readonly [name: string, about: string]>> =
 
 const REFETCH_MS = 15_000;
 
-/** Whether the server can work, check by check. */
+/** Health checks of the server. */
 export function InstallationHealth() {
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
   const health = useQuery({
     queryKey: ["GET /api/v1/health", "deep"],
-    // a server that can't work says so with 503, and which check failed
+    // an unhealthy server returns 503, with the failed checks
     queryFn: ({ signal }) =>
       call("GET /api/v1/health", { query: { deep: true } }, { signal, alsoReplies: 503 }),
     refetchInterval: REFETCH_MS,

@@ -22,7 +22,7 @@ const textsOf = (quotas: InstallationOrganization["quotas"]) =>
     string
   >;
 
-/** What an operator sets for an organization: its plan, its quotas, and the private addresses that it reaches. */
+/** An operator's settings for an organization: its plan, its quotas, and allowed private addresses. */
 export function InstallationLimits({
   organization,
   onDirty,

@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<InstallationOrganization>[] = [
   { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
-/** Every organization, searched and in pages; each leads to what an operator sets for it. */
+/** All organizations, with search and paging. Each links to its settings for operators. */
 export function InstallationOrganizations() {
   const filters = useFilters();
   const [isMaking, setMaking] = useState(false);
@@ -98,7 +98,7 @@ function State({ organization }: { organization: InstallationOrganization }) {
   );
 }
 
-/** Brings a removed organization back, with its members and data. */
+/** Restores a removed organization, with its members and data. */
 export function RestoreOrganization({
   organization: { id, name },
 }: {

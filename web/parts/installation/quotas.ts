@@ -6,17 +6,17 @@ import { sized } from "../base/time.tsx";
 export type Quotas = InstallationOrganization["quotas"];
 export type Quota = keyof Quotas;
 
-/** How a quota is written in its field. */
+/** A quota as a form field. */
 export interface QuotaField {
   readonly name: Quota;
   readonly label: string;
   readonly unit: string;
-  /** How many of what the API counts are in one unit. */
+  /** Number of the API's units per unit of the field. */
   readonly scale: number;
   readonly about: string;
 }
 
-/** In the order of the form. */
+/** In form order. */
 export const QUOTA_FIELDS: readonly QuotaField[] = [
   {
     name: "storageBytes",
@@ -55,14 +55,14 @@ export const QUOTA_FIELDS: readonly QuotaField[] = [
   },
 ];
 
-/** Enough decimals to tell each byte of a GiB apart. */
+/** Enough decimals to represent each byte in GiB exactly. */
 const DECIMALS = 10;
 
-/** A count of the API as its field shows it, exactly: 10737418240 bytes are `10` GiB. */
+/** Formats a count of the API exactly: 10737418240 bytes are `10` GiB. */
 export const textOf = (count: number | null, scale: number): string =>
   count === null ? "" : String(Number((count / scale).toFixed(DECIMALS)));
 
-/** The count that a field says; null for an empty one, undefined for what is no such number. */
+/** Parses a field's count. Null if it is empty, undefined if it is invalid. */
 export function countOf(text: string, scale: number): number | null | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return null;
@@ -71,7 +71,7 @@ export function countOf(text: string, scale: number): number | null | undefined 
     : undefined;
 }
 
-/** The limits that are set, in a line: `10 GiB, 4 concurrent runs`; empty where none is. */
+/** The limits on one line: `10 GiB, 4 concurrent runs`. Empty if there are none. */
 export const limitsInWords = (quotas: Quotas): string =>
   [
     quotas.storageBytes === null ? "" : sized(quotas.storageBytes),

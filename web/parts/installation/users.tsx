@@ -20,7 +20,7 @@ import { NoMatches } from "../table/no-matches.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 
-/** What is about to change of a user, once it is confirmed. */
+/** A change of a user that needs confirmation. */
 interface Change {
   user: InstallationUser;
   body: { isOperator: boolean } | { addressProven: true };
@@ -40,7 +40,7 @@ async function exportData({ id, email }: InstallationUser): Promise<void> {
   download(`${email}.json`, file);
 }
 
-/** Every user of the installation, searched and in pages. */
+/** All users of the installation, with search and paging. */
 export function InstallationUsers() {
   const filters = useFilters();
   const [change, setChange] = useState<Change | null>(null);

@@ -16,9 +16,9 @@ interface Props {
   /** Parent list: path and name. */
   from: readonly [href: string, name: string];
   of: { name: string; slug: string; status: StatusWord };
-  /** Beside the status. */
+  /** Shown next to the status. */
   beside?: ReactNode;
-  /** A sentence of its own below the title. */
+  /** A sentence below the title. */
   about?: ReactNode;
   /** Text before the slug, and details after it. */
   what: ReactNode;
@@ -27,7 +27,7 @@ interface Props {
   actions: ReactNode;
   remove: (onClose: () => void) => ReactNode;
   alert?: ReactNode;
-  /** Left out where the last part is false. */
+  /** A tab is omitted if its last element is false. */
   tabs: readonly (readonly [id: string, name: string, draw: (() => ReactNode) | false])[];
 }
 
@@ -78,7 +78,7 @@ interface SwitchProps {
   isOff: boolean;
   isBusy: boolean;
   onSwitch: (status: "active" | "disabled") => void;
-  /** Asks before it runs. */
+  /** A confirmation dialog before it runs. */
   dialog: (onClose: () => void) => ReactNode;
 }
 
@@ -100,10 +100,10 @@ export function SwitchAndRun({ isOff, isBusy, onSwitch, dialog }: SwitchProps) {
 
 interface RunProps {
   name: string;
-  /** What the JSON is for. */
+  /** Purpose of the JSON. */
   about: ReactNode;
   label: string;
-  /** The JSON to begin with. */
+  /** The initial JSON. */
   initial?: string;
   run: { error: Error | null; isPending: boolean };
   /** Receives the value. Undefined for none. */
@@ -112,7 +112,7 @@ interface RunProps {
   children?: ReactNode;
 }
 
-/** Asks for a value, as JSON, and runs. */
+/** Asks for a JSON value, and runs. */
 export function RunDialog({ name, about, label, initial = "", run, onRun, onClose, children }: RunProps) {
   const [text, setText] = useState(initial);
   const [problem, setProblem] = useState<string | null>(null);
@@ -164,7 +164,7 @@ interface HeldProps<T> {
   children: (held: T, onDirty: (isDirty: boolean) => void) => ReactNode;
 }
 
-/** Unsaved input isn't discarded when someone else saves in the meantime. */
+/** Keeps unsaved input when someone else saves in the meantime. */
 export function Held<T extends { updatedAt: string }>({ of, children }: HeldProps<T>) {
   const [isDirty, setDirty] = useState(false);
   const held = useRef(of);

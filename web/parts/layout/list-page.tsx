@@ -48,12 +48,12 @@ interface Page {
 }
 
 interface Props<P extends Page, T> {
-  /** Of the page and its table. */
+  /** Title of the page and label of its table. */
   title: string;
   about: string;
-  /** Of the button that leads to the form for a new one. */
+  /** Label of the button for a new one. */
   create: string;
-  /** Of the list; each thing stands below it by its id, and the form for a new one at `new`. */
+  /** Path of the list. Resources are below it by ID, and the form for a new one at `new`. */
   path: string;
   icon: LucideIcon;
   filters: Filters;
@@ -62,23 +62,23 @@ interface Props<P extends Page, T> {
     name: string;
     options: readonly (readonly [value: string, name: string])[];
   }[];
-  /** Stands above the filters. Rows can be dragged into them. */
+  /** Shown above the filters. Rows can be dropped on it. */
   folders?: ReactNode;
   of: UseQueryResult<P, Error>;
   rowsOf: (page: P) => readonly T[];
   columns: readonly Column<T>[];
   sort?: Sort;
-  /** What members can do with the rows that are chosen. */
+  /** Operations on selected rows, for members. */
   bulk?: (chosen: readonly T[], onDone: () => void) => ReactNode;
-  /** Shown where filters match nothing. */
+  /** Shown if the filters match nothing. */
   noMatches: string;
-  /** Shown where there is none: title, button and purpose. */
+  /** Shown if there are none: title, button and purpose. */
   none: string;
   first: string;
   empty: string;
 }
 
-/** A list of things with a name: searched and filtered by the address, in pages. */
+/** A list of named resources with search, filters and paging, which are stored in the URL. */
 export function ListPage<P extends Page, T extends { id: string; name: string }>(props: Props<P, T>) {
   const { title, path, filters } = props;
   const may = useMay("member");

@@ -4,7 +4,7 @@ import { useMay, useMe } from "../../data.ts";
 import { Empty, Loading } from "../base/page.tsx";
 import { askForRole } from "../base/role.tsx";
 
-/** Content for members only. Others see `title` instead: "You need the member role to create actions". */
+/** Content for members only. Others see `title` instead, such as "You need the member role to create actions". */
 export function MembersOnly({ title, children }: { title: string; children: ReactNode }) {
   const may = useMay("member");
   const { current, role } = useMe();

@@ -1,7 +1,7 @@
 import { Link, useLocation } from "wouter";
 import { t } from "../../texts/text.ts";
 
-/** Pages that stand side by side in one area: address and name. */
+/** A page of an area: path and name. */
 export type Sibling = readonly [href: string, name: string];
 
 export const WEBHOOK_PAGES: readonly Sibling[] = [
@@ -15,7 +15,7 @@ export const BUNDLE_PAGES: readonly Sibling[] = [
   ["/templates", t("Templates")],
 ];
 
-/** The way between the lists of one area. */
+/** Navigation between the lists of an area. */
 export function Siblings({ of, label }: { of: readonly Sibling[]; label: string }) {
   const [at] = useLocation();
   return (

@@ -2,7 +2,7 @@ import { t } from "../../texts/text.ts";
 import { FileButton } from "../base/file-button.tsx";
 import { Section } from "../base/page.tsx";
 
-/** For owners: all of the organization as one archive. */
+/** For owners: exports the whole organization as an archive. */
 export function OrganizationExport({ slug }: { slug: string }) {
   return (
     <Section title={t("Export organization")}>

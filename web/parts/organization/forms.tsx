@@ -11,7 +11,7 @@ import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;
-/** Names, plan, and for the largest plan a rate of its own. */
+/** Names and plan, and for the largest plan a custom rate. */
 export function OrganizationSettings({
   organization,
   onDirty,

@@ -31,7 +31,7 @@ export function InviteButton() {
   );
 }
 
-/** Who was asked to join and has not yet. */
+/** Pending invitations. */
 export function Invitations() {
   const now = useNow();
   const [isAsking, setAsking] = useNew();

@@ -11,7 +11,7 @@ interface Rate {
   burst: number;
 }
 
-/** A plan and the webhook rate of its own that the largest one may have, as they are typed. */
+/** A plan and, for the largest one, its custom webhook rate, as typed. */
 export interface PlanDraft {
   plan: Plan;
   perMinute: string;
@@ -20,7 +20,7 @@ export interface PlanDraft {
 
 const PLANS = named<Plan>({ free: t("Free"), pro: t("Pro"), enterprise: t("Enterprise") });
 
-/** Empty text is no number; anything else that is none is left to the API. */
+/** Empty text isn't a number. The API reports other invalid text. */
 const asNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));
 
 export const draftOf = ({ plan, webhookRate }: { plan: Plan; webhookRate: Rate | null }): PlanDraft => ({
@@ -29,7 +29,7 @@ export const draftOf = ({ plan, webhookRate }: { plan: Plan; webhookRate: Rate |
   burst: webhookRate ? String(webhookRate.burst) : "",
 });
 
-/** What changes of plan and rate, for the body of a call. */
+/** Changes of plan and rate, for the body of a call. */
 export function planChange(
   { plan, perMinute, burst }: PlanDraft,
   before: { plan: Plan; webhookRate: Rate | null },

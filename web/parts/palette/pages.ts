@@ -9,7 +9,7 @@ export interface Hit {
   icon: LucideIcon;
 }
 
-/** Pages, and forms for what one wants to make; some are for admins or operators alone. */
+/** Pages, and forms for new resources. Some are only for admins or operators. */
 export const pages = once((): readonly (Hit & { isAdmins?: boolean; isOperators?: boolean })[] => [
   ...areas().map(({ group, also, key, ...area }) => ({ ...area, about: t("Go to") })),
   { href: "/templates", name: t("Templates"), about: t("Go to"), icon: FileCode },

@@ -18,14 +18,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
   const [at, setAt] = useState(0);
-  /** Enter was pressed before anything was found: the first result is opened. */
+  /** True if Enter was pressed before there were results. The first result is then opened. */
   const [isAwaited, setIsAwaited] = useState(false);
   const [, go] = useLocation();
   const box = useRef<HTMLDialogElement>(null);
   const list = useId();
   useEffect(() => {
     box.current?.showModal();
-    void search().catch(() => undefined); // shown once something is searched for
+    void search().catch(() => undefined); // shown when the user searches
   }, []);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text.trim()), TYPING_MS);
@@ -113,7 +113,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         className="max-h-[50vh] overflow-y-auto p-1.5"
       >
         {hits.map(({ href, name, about, icon: Icon }, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keyboard
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keyboard
           <div
             key={href + name + about}
             id={`${list}-${index}`}

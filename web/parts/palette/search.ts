@@ -30,14 +30,14 @@ const NEWEST = 100;
 const NEWEST_EVENTS = 200;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The last letters of an id, as lists show them. */
+/** The end of an ID, as lists show it. */
 const ID_PART = /^[0-9a-f-]{4,35}$/i;
 
 export const isId = (text: string) => ID.test(text);
 export const isIdPart = (text: string) => ID_PART.test(text);
 
-/** Things and people whose name, slug or address holds the text, and failed runs whose error does. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one search, whose steps share what was found
+/** Resources and users whose name, slug or email address contains the text, and failed runs whose error does. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one search, whose steps share the results
 export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
   const query = { q, limit: EACH };
   const [actions, automations, connections, datasets, bundles, agents, apis, team, failed] =
@@ -238,7 +238,7 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
   return found.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 
-/** Of the newest runs, artifacts and webhooks those whose id ends like this. */
+/** The latest runs, artifacts and webhooks whose ID ends like this. */
 export async function searchIdPart(part: string, signal: AbortSignal): Promise<Hit[]> {
   const query = { limit: NEWEST };
   const [runs, started, artifacts, deliveries] = await Promise.all([

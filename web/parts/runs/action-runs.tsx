@@ -13,7 +13,7 @@ import { RunTable } from "./table.tsx";
 
 const LIMIT = 50;
 
-/** Runs of actions over the whole organization, filtered by the address. */
+/** Action runs of the whole organization, filtered by the URL. */
 export function ActionRuns() {
   const filters = useFilters();
   const kinds = useActionKinds();

@@ -11,7 +11,7 @@ import { notify } from "../base/toast.tsx";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** How to do the same from a terminal. */
+/** The equivalent commands for a terminal. */
 function commandsFor({ id, actionId, definition }: Run) {
   const curl = (method: string, path: string, body?: object) =>
     [
@@ -29,7 +29,7 @@ function commandsFor({ id, actionId, definition }: Run) {
   };
 }
 
-/** What can be done with a run. */
+/** Operations on a run. */
 export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
   const may = useMay("member");
   const [, go] = useLocation();

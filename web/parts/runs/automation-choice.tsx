@@ -6,13 +6,13 @@ import { Choice } from "../table/filters.tsx";
 import { LinkedChip } from "../table/linked-chip.tsx";
 import type { Filters } from "../table/table.tsx";
 
-/** So many are offered while one types. */
+/** Maximum number of suggestions. */
 const OFFERED = 20;
 
 const useAutomation = (id: string) =>
   useApi("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }, { enabled: id !== "" });
 
-/** One of all automations, found by its name. */
+/** Selects an automation by name. */
 export function AutomationChoice({ filters }: { filters: Filters }) {
   const chosen = filters.get("automation");
   const automation = useAutomation(chosen);
@@ -55,7 +55,7 @@ function Search({ onChoose }: { onChoose: (id: string) => void }) {
   );
 }
 
-/** The step that a run failed at: of the automation that is chosen, or as a link names it. */
+/** Selects the step that a run failed at: a step of the selected automation, or the one in a link. */
 export function StepChoice({ filters }: { filters: Filters }) {
   const automation = useAutomation(filters.get("automation"));
   if (!automation.data) return <LinkedChip filters={filters} name="step" title={t("Failed step")} />;

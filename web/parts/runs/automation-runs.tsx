@@ -25,7 +25,7 @@ const LIMIT = 50;
 type Page = Reply<"GET /api/v1/automation-runs">;
 type Row = Page["runs"][number];
 
-/** Why a run failed, or which of its steps are under way. */
+/** Why a run failed, or which steps are running. */
 function detailOf({ error, steps, status }: Row): string | null {
   const { message } = (error ?? {}) as { message?: string };
   if (message) return message;
@@ -53,7 +53,7 @@ const columns: readonly Column<Row>[] = [
   { name: t("Created"), isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
-/** Runs of automations over the whole organization, searched and filtered by the address. */
+/** Automation runs of the whole organization, filtered by the URL. */
 export function AutomationRuns() {
   const filters = useFilters();
   const runs = useApi(
@@ -128,7 +128,7 @@ function Found({ page }: { page: Page }) {
 
 const TOUCHES = ["/automation-runs", "/action-runs", "/automations", "/overview"] as const;
 
-/** What can be done with the runs that are chosen. */
+/** Operations on selected runs. */
 function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }) {
   const { chosen, clear } = selection;
   const [isCancelling, setCancelling] = useState(false);

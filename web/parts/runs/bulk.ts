@@ -1,6 +1,6 @@
 import { call } from "../../api.ts";
 
-/** From the steps that failed; the others keep their results. */
+/** Retries failed steps. The others keep their results. */
 export const retryRun = ({ id }: { id: string }) =>
   call("POST /api/v1/automation-runs/{run_id}/retry", { path: { run_id: id }, body: { fromFailed: true } });
 

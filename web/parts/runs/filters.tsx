@@ -29,10 +29,10 @@ const TRIGGERS = named<Run["triggerMethod"]>({
 });
 const TRIGGER_NAMES = new Map<string, string>(TRIGGERS);
 
-/** What started a run, in words. */
+/** Name of a trigger. */
 export const triggerName = (method: Run["triggerMethod"]): string => TRIGGER_NAMES.get(method) ?? method;
 
-/** What every list of runs is asked by the address. */
+/** Query of every list of runs, from the URL. */
 export const runQueryOf = (filters: Filters) => ({
   statuses: filters.all("status") as Run["status"][],
   trigger_method: (filters.get("trigger") || undefined) as Run["triggerMethod"] | undefined,
@@ -48,7 +48,7 @@ export const StatusChoice = ({ filters }: { filters: Filters }) => (
   />
 );
 
-/** By trigger and by time. */
+/** Filters by trigger and time. */
 export function TriggerAndTime({ filters }: { filters: Filters }) {
   return (
     <>

@@ -21,7 +21,7 @@ const datasetLink = (layer: unknown, dataset: unknown): WrittenLink[] =>
     ? [{ href: `/datasets/${layer}/${dataset}`, name: `${layer}.${dataset}` }]
     : [];
 
-/** Where to find what a run has written, asked and started. */
+/** Links to what a run has written, requested and started. */
 export function linksOf({ kind, status, definition, result }: ListedRun): WrittenLink[] {
   if (status !== "completed") return [];
   const { artifactId, title, decisionId, automationRunId, output } = (result ?? {}) as Result;

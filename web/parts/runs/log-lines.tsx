@@ -18,7 +18,7 @@ const INK: Readonly<Record<LogLine["level"], string>> = {
 
 interface Props {
   lines: readonly LogLine[];
-  /** Whether more lines arrive. */
+  /** True if more lines will arrive. */
   isLive: boolean;
 }
 
@@ -30,7 +30,7 @@ const clock = dateFormat({
   hour12: false,
 });
 
-/** A log with search and level, which follows its end until the user scrolls up. */
+/** A log with search and level. Scrolls to its end until the user scrolls up. */
 export function Log({ lines, isLive }: Props) {
   const [search, setSearch] = useState("");
   const [level, setLevel] = useState<string>("debug");

@@ -7,11 +7,11 @@ import { Failed, Loading } from "../base/page.tsx";
 import { counted } from "../base/time.tsx";
 import { Log } from "./log-lines.tsx";
 
-/** A page of a log that is over. */
+/** Lines per page of a finished run's log. */
 const PAGE = 1000;
-/** Of a log that is being written the last lines are kept. */
+/** Maximum number of lines kept of a running run's log, the last ones. */
 const MOST_LINES = 10_000;
-/** Lines that come in at once are drawn at once. */
+/** Interval of rendering new lines. */
 const DRAW_MS = 150;
 
 interface Props {
@@ -20,7 +20,7 @@ interface Props {
   onEnd: () => void;
 }
 
-/** The log of a run: followed while it goes on, page by page once it is over. */
+/** The log of a run: streamed while it is running, in pages once it has finished. */
 export default function RunLog({ runId, isOver, onEnd }: Props) {
   const [wasOver] = useState(isOver);
   return wasOver ? <Past runId={runId} /> : <Live runId={runId} onEnd={onEnd} />;
@@ -48,7 +48,7 @@ function Past({ runId }: { runId: string }) {
     }
     setBusy(false);
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another run is another log
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another run has another log
   useEffect(() => {
     const stop = new AbortController();
     void load(undefined, stop.signal);

@@ -6,7 +6,7 @@ import { Section, Shown } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 
-/** The event is written with the run, a little before or after. */
+/** The event is recorded with the run, slightly before or after. */
 const SLACK_MS = 5000;
 
 const around = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();

@@ -20,7 +20,7 @@ function keptOf(result: unknown): Kept | null {
     : null;
 }
 
-/** The result; one that was too large for the run by what is known of it, with the way to the whole. */
+/** The result. If it was too large for the run, a summary with a link to all of it. */
 export function Output({ run: { result }, isOver }: { run: Run; isOver: boolean }) {
   if (result === null)
     return <p className="text-sm text-faint">{isOver ? t("No output") : t("No output yet")}</p>;

@@ -5,7 +5,7 @@ import { t } from "../../texts/text.ts";
 import { ErrorMessage } from "../base/error-text.tsx";
 import { Tree } from "../base/tree.tsx";
 
-/** Why a run failed, and where to change what it ran. */
+/** Why a run failed, with a link to change what it ran. */
 export function Problem({ run }: { run: Run }) {
   const { error } = run;
   if (!error) return null;

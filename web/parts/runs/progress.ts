@@ -22,13 +22,13 @@ function countOf({ current, total, unit }: Progress): string | null {
   return unit && unit !== "bytes" ? `${count} ${unit}` : count;
 }
 
-/** The part of the work that is done, from 0 to 100; null where it is not known. */
+/** Progress from 0 to 100. Null if unknown. */
 export const percentOf = ({ progress }: Pick<Run, "progress">): number | null => {
   const { percent } = (progress ?? {}) as Progress;
   return isNumber(percent) ? percent : null;
 };
 
-/** How far a run has got: `42% · 1,200 of 2,860 rows · Reading shop.orders`. Null unless it is running. */
+/** Progress as text: `42% · 1,200 of 2,860 rows · Reading shop.orders`. Null unless it is running. */
 export function progressOf({ progress, status }: Pick<Run, "progress" | "status">): string | null {
   if (status !== "running" || !progress) return null;
   const { message, phase, percent, ...count } = progress as Progress;

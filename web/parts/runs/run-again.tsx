@@ -31,7 +31,7 @@ export function RunAgain({ run, automation }: Props) {
   );
 }
 
-/** What a run was given: by hand, by the webhook that started it, or by the run that it retries. */
+/** Input of a run: entered manually, of the webhook that started it, or of the retried run. */
 function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
   const { delivery, isPending } = useDelivery(run);
   const parentId = run.input === null ? (run.parentAutomationRunId ?? "") : "";

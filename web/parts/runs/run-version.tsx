@@ -27,7 +27,7 @@ interface Props {
   latest: number | null;
 }
 
-/** The version whose steps a run went by. One that is not the latest can be restored. */
+/** The version that a run used. An old one can be restored. */
 export function RunVersion({ run: { automationId, automationVersion: version }, latest }: Props) {
   const may = useMay("member");
   const [asks, setAsks] = useState(false);

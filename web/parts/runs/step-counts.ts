@@ -16,14 +16,14 @@ const WORDS: readonly (readonly [status: string, words: (count: string) => strin
   ["pending", (count) => t("{count} not started", { count })],
 ];
 
-/** How the steps of a run stand: `1 completed, 1 skipped`. */
+/** Counts the steps of a run by status: `1 completed, 1 skipped`. */
 export const stepsInWords = (steps: Steps): string =>
   WORDS.flatMap(([status, words]) => {
     const count = steps.filter((step) => step.status === status).length;
     return count === 0 ? [] : words(counted(count));
   }).join(", ");
 
-/** How far the steps of a run have got: `2 completed, 1 skipped of 5 steps`. */
+/** Progress of a run's steps: `2 completed, 1 skipped of 5 steps`. */
 export function stepsOver(steps: Steps): string {
   const over = steps.filter(({ status }) => isOver(status));
   const all = plural(steps.length, { one: "# step", other: "# steps" });

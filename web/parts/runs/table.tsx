@@ -10,11 +10,11 @@ import { progressOf } from "./progress.ts";
 interface Props {
   runs: readonly ListedRun[];
   hidesAction?: boolean;
-  /** Of the automation run that they belong to, whose keys name them. */
+  /** Steps of their automation run, whose keys name them. */
   steps?: AutomationRun["steps"];
 }
 
-/** Runs with their status, what they ran and for how long. */
+/** Runs with status, action and duration. */
 export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
   const kinds = useActionKinds();
   const keys = new Map(steps.map(({ key, actionRunId }) => [actionRunId, key]));

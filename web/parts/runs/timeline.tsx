@@ -24,7 +24,7 @@ const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): 
   };
 };
 
-/** What the audit trail says of a run, from its creation to its end. */
+/** Events of a run in the audit log, from creation to end. */
 export function RunTimeline({ run }: { run: Run }) {
   const { events } = useRunTrail(run);
   const moments: Moment[] = [

@@ -7,12 +7,12 @@ import { type EventWord, partsOf } from "../events/type.ts";
 
 /** Maximum number of events to read. The Events page has the rest. */
 const MOST_EVENTS = 200;
-/** An event is written a moment after what it reports. */
+/** An event is recorded shortly after what it reports. */
 const SLACK_MS = 5000;
 /** A burst of events reloads the chain once. */
 const GATHER_MS = 500;
 
-/** What the audit trail says of a run, and the chain that it belongs to; that is null until the trail is read. */
+/** Events of a run in the audit log, and its correlation ID, which is null until they are loaded. */
 export function useRunTrail(run: Run): { events: readonly AuditEvent[]; correlationId: string | null } {
   const events = useApi("GET /api/v1/events", {
     query: {
@@ -47,8 +47,8 @@ const STATUS: Readonly<Partial<Record<EventWord, StatusWord>>> = {
 };
 
 /**
- * The runs that one outside cause led to, in their order, as far as the trail tells of them. It is asked again with
- * each `status` of the run at hand, whose end may have been told before the chain was known.
+ * Runs with the same correlation ID in order, as far as the audit log has them.
+ * Reloaded when `status` of the current run changes, since its end may have been reported before the chain was known.
  */
 export function useChainRuns(correlationId: string | null, status: string): readonly ChainRun[] {
   const events = useApi(
@@ -57,7 +57,7 @@ export function useChainRuns(correlationId: string | null, status: string): read
     { enabled: correlationId !== null },
   );
   const { refetch } = events;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another status says that there is more to read
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another status means that there is more to read
   useEffect(() => {
     if (correlationId !== null) void refetch();
   }, [correlationId, status, refetch]);

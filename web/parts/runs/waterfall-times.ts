@@ -10,16 +10,16 @@ interface Segment {
 }
 
 export interface StepTimes {
-  /** One after the other, in milliseconds since 1970. */
+  /** Consecutive, in milliseconds since 1970. */
   segments: readonly Segment[];
   seconds: number | null;
-  /** Its result comes from the run that this one retries. */
+  /** True if its result is from the retried run. */
   isKept: boolean;
 }
 
 const instant = (at: string | null | undefined): number | null => (at ? Date.parse(at) : null);
 
-/** When a step was queued, waited and worked; what is under way lasts until `now`. */
+/** Times when a step was queued, waiting and running. If it hasn't finished, until `now`. */
 export function timesOf(step: StepState, run: ListedRun | undefined, began: number, now: number): StepTimes {
   const ended = instant(run?.completedAt ?? step.completedAt);
   if (ended !== null && ended < began) return { segments: [], seconds: null, isKept: true };
@@ -41,7 +41,7 @@ export function timesOf(step: StepState, run: ListedRun | undefined, began: numb
   };
 }
 
-/** From the start of a run to its end, or to now while it is under way. */
+/** From the start of a run to its end, or to now if it hasn't finished. */
 export function spanOf(run: AutomationRun, now: number): { from: number; to: number } {
   const from = Date.parse(run.createdAt);
   return { from, to: Math.max(instant(run.completedAt) ?? now, from + 1) };

@@ -26,7 +26,7 @@ const FILL: Readonly<Record<Tone, string>> = {
   idle: "bg-idle",
 };
 
-/** The present, renewed each second while `isLive`. */
+/** The current time, updated each second while `isLive`. */
 function useSeconds(isLive: boolean): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -39,11 +39,11 @@ function useSeconds(isLive: boolean): number {
 
 interface Props {
   run: AutomationRun;
-  /** Of a step, by its key. */
+  /** Name of a step by its key. */
   nameOf: (key: string) => string;
 }
 
-/** A bar for each step of a run on one axis of time, live while the run is under way. */
+/** A bar for each step of a run on a common time axis, updated while it is running. */
 export function RunWaterfall({ run, nameOf }: Props) {
   const runs = useStepRuns(run, isOver(run.status) ? {} : { refetchMs: POLL_MS });
   const now = useSeconds(!isOver(run.status));
@@ -157,7 +157,7 @@ function Row({ step, name, action, times: { segments, seconds, isKept }, placeOf
   );
 }
 
-/** What a bar can't say: how far the step is, why it failed, what it has written. */
+/** Details below a bar: progress, error and links to what the step has written. */
 function Below({
   step,
   name,

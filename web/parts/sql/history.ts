@@ -8,7 +8,7 @@ export interface Past {
 
 const PREFIX = "weir.sql.history:";
 const MAX_KEPT = 100;
-/** A longer statement is not kept. */
+/** Longer statements aren't stored. */
 const MAX_CHARACTERS = 20_000;
 
 const read = (key: string): Past[] => JSON.parse(localStorage.getItem(key) ?? "[]") as Past[];
@@ -34,7 +34,7 @@ export function useHistory() {
   };
 }
 
-/** Removes all statements from this browser. */
+/** Deletes all statements from this browser. */
 export function forgetHistory(): void {
   for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
 }

@@ -15,7 +15,7 @@ const INPUTS = {
   timestamp: "text",
 } as const;
 
-/** The values of `$name` in the SQL, each with its type. */
+/** Fields for the values of `$name` parameters, each with its type. */
 export function ParameterFields({ names, parameters, onChange }: Props) {
   if (names.length === 0) return null;
   return (

@@ -14,15 +14,15 @@ export const TYPES: Readonly<Record<Type, string>> = {
 
 export interface Parameter {
   type: Type;
-  /** As it is typed; empty for no value. */
+  /** As typed. Empty for no value. */
   text: string;
 }
 
-/** What is not SQL's own text: comments, strings and quoted names. */
+/** Parts of SQL without parameters: comments, strings and quoted names. */
 const QUOTED = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:''|[^'])*'|"(?:""|[^"])*"|\$\$[\s\S]*?\$\$/g;
 const NAME = /\$([A-Za-z_][A-Za-z0-9_]*)/g;
 
-/** The parameters that SQL names, in order. */
+/** Parameters in SQL, in order. */
 export const namesIn = (sql: string): string[] => [
   ...new Set([...sql.replace(QUOTED, " ").matchAll(NAME)].map(([, name = ""]) => name)),
 ];
@@ -34,11 +34,11 @@ export const textOf = (value: unknown): string =>
       ? JSON.stringify(value)
       : String(value);
 
-/** The type that a value from elsewhere has. */
+/** Type of a given value. */
 export const typeOf = (value: unknown): Type =>
   typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "text";
 
-/** The value that is sent. A number with more digits than JSON can hold is sent as text. */
+/** The value to send. A number with more digits than JSON can hold is sent as text. */
 export function valueOfText({ type, text }: Parameter): string | number | boolean | null {
   if (text === "") return null;
   if (type === "boolean") return text === "true";
@@ -47,7 +47,7 @@ export function valueOfText({ type, text }: Parameter): string | number | boolea
   return String(number) === text ? number : text;
 }
 
-/** The values of the parameters that SQL names. */
+/** Values of the parameters in the SQL. */
 export const valuesFor = (sql: string, parameters: Readonly<Record<string, Parameter>>) =>
   Object.fromEntries(
     namesIn(sql).map((name) => [name, valueOfText(parameters[name] ?? { type: "text", text: "" })]),

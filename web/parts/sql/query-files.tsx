@@ -12,13 +12,13 @@ import { toCsv } from "../table/grid.tsx";
 type Format = "csv" | "parquet" | "xlsx";
 
 interface Props {
-  /** What was run, and what it gave. */
+  /** The executed SQL. */
   sql: string;
   parameters: Record<string, unknown>;
   result: Reply<"POST /api/v1/query">;
 }
 
-/** The rows that are shown as a file, and all that the SQL gives, which the server writes. */
+/** Downloads the rows shown, or the whole result, which the server writes. */
 export function QueryFiles({ sql, parameters, result: { columns, rows } }: Props) {
   const [isBusy, setBusy] = useState(false);
   const stop = useRef<AbortController>(null);

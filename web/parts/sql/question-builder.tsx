@@ -78,7 +78,7 @@ const TABLES: Picker = {
   nameOf: null,
 };
 
-/** The columns of a table; none until they are known. */
+/** The columns of a table. Empty while they are loading. */
 function useColumns(table: string): readonly Column[] {
   const [layer = "", name = ""] = table.split(".");
   const dataset = name.split("__")[0] ?? "";
@@ -96,11 +96,11 @@ function useColumns(table: string): readonly Column[] {
 interface Props {
   question: Question;
   onChange: (question: Question) => void;
-  /** Whether someone has written another SQL since. */
+  /** True if the SQL was edited since. */
   isEdited: boolean;
 }
 
-/** Asks of a table without SQL: filters, what to summarize, and by which groups. */
+/** Builds a query of a table without SQL: filters, measures and groups. */
 export function QuestionBuilder({ question, onChange, isEdited }: Props) {
   const { table, filters, measures, groups } = question;
   const columns = useColumns(table);
@@ -204,7 +204,7 @@ interface EachProps<T> {
 function Each<T>({ list, nameOf: removeName, onChange, children }: EachProps<T>) {
   return list.map((each, at) => (
     <span
-      // biome-ignore lint/suspicious/noArrayIndexKey: known by their place alone
+      // biome-ignore lint/suspicious/noArrayIndexKey: entries have no IDs
       key={at}
       className="flex max-w-full flex-wrap items-center gap-1 rounded-md bg-sunken p-1"
     >

@@ -1,8 +1,8 @@
 import { type ChartSpec, type Column, isNumeric } from "../../../src/base/chart-spec.ts";
 
-/** What a person asks of a table without writing SQL: which rows, and what is summarized by which groups. */
+/** A query of a table in the builder: its filters, measures and groups. */
 export interface Question {
-  /** As `layer.table`; empty until one is picked. */
+  /** As `layer.table`. Empty until one is selected. */
   table: string;
   filters: readonly Filter[];
   measures: readonly Measure[];
@@ -27,7 +27,7 @@ export interface Measure {
 export interface Group {
   column: string;
   kind: ColumnKind;
-  /** Of a time alone. */
+  /** Only for times. */
   by: Unit | null;
 }
 
@@ -46,7 +46,7 @@ export type Test =
   | "empty"
   | "filled";
 const EMPTINESS = ["empty", "filled"] as const;
-/** The tests of each kind of column, the usual one first. */
+/** Tests for each kind of column, with the most common one first. */
 export const TESTS: Readonly<Record<ColumnKind, readonly Test[]>> = {
   number: ["=", "!=", ">", ">=", "<", "<=", ...EMPTINESS],
   time: [">=", "<", "=", "last", ...EMPTINESS],
@@ -70,7 +70,7 @@ export function kindOf(column: Column): ColumnKind {
   return /^(VARCHAR|UUID|ENUM)/.test(column.dataType) && !column.dataType.endsWith("]") ? "string" : "other";
 }
 
-/** The columns that a function can take. */
+/** The columns that a function accepts. */
 export const columnsFor = (fn: MeasureFunction, columns: readonly Column[]): readonly Column[] =>
   columns.filter((column) => {
     const kind = kindOf(column);
@@ -80,7 +80,7 @@ export const columnsFor = (fn: MeasureFunction, columns: readonly Column[]): rea
 
 export const askOf = (table: string): Question => ({ table, filters: [], measures: [], groups: [] });
 
-/** The question that a plain query of one table is, else an empty one. */
+/** Parses a plain query of one table. Returns an empty question for other SQL. */
 export const questionOf = (sql: string): Question =>
   askOf(/^\s*SELECT \*\s+FROM ([\w.]+)(?:\s+LIMIT \d+)?\s*;?\s*$/i.exec(sql)?.[1] ?? "");
 
@@ -89,7 +89,7 @@ const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Null as long as its value is missing. */
+/** Null while its value is missing. */
 function conditionOf({ column, kind, test, value }: Filter): string | null {
   const name = named(column);
   const given = value.trim();
@@ -106,7 +106,7 @@ function conditionOf({ column, kind, test, value }: Filter): string | null {
       ? `CAST(${name} AS DATE) = DATE ${text(given)}`
       : `${name} ${test} DATE ${text(given)}`;
   const literal = kind === "number" ? given : text(value);
-  // What is empty is not equal to a value, which SQL's own comparison leaves out.
+  // NULL differs from any value, but SQL's own comparison excludes it.
   return test === "!=" ? `${name} IS DISTINCT FROM ${literal}` : `${name} ${test} ${literal}`;
 }
 
@@ -123,7 +123,7 @@ const once = <T>(list: readonly T[], nameOf: (each: T) => string): readonly T[] 
   ...new Map(list.map((each) => [nameOf(each), each])).values(),
 ];
 
-/** What is drawn and counted; a measure without the column that it needs is left out. */
+/** Groups and complete measures: those without a required column are left out. */
 const partsOf = ({ measures, groups }: Question) => ({
   measures: once(
     measures.filter(({ fn, column }) => column !== "" || fn === "count"),
@@ -132,7 +132,7 @@ const partsOf = ({ measures, groups }: Question) => ({
   groups: once(groups, groupName),
 });
 
-/** Empty without a table. */
+/** Empty if no table is selected. */
 export function sqlOf(question: Question): string {
   if (question.table === "") return "";
   const { measures, groups } = partsOf(question);
@@ -152,7 +152,7 @@ export function sqlOf(question: Question): string {
   ].join("\n");
 }
 
-/** The chart that answers it; null for rows. */
+/** A chart for the result. Null for plain rows. */
 export function chartOf(question: Question): ChartSpec | null {
   const { measures, groups } = partsOf(question);
   const y = measures.map(measureName);

@@ -4,7 +4,7 @@ import type { Reply } from "../../calls.ts";
 
 export interface Attempt {
   isBusy: boolean;
-  /** What was run. */
+  /** The executed SQL. */
   sql: string;
   parameters: Record<string, unknown>;
   result: Reply<"POST /api/v1/query"> | null;
@@ -16,7 +16,7 @@ const NOTHING: Attempt = { isBusy: false, sql: "", parameters: {}, result: null,
 const messageOf = (error: unknown): string =>
   error instanceof ApiError && error.faults[0] ? error.faults[0].msg : (error as Error).message;
 
-/** Runs statements, at most one for each tab at a time, and holds what came of them. */
+/** Executes statements, one at a time per tab, and keeps their results. */
 export function useRuns() {
   const [attempts, setOutcomes] = useState<Readonly<Record<string, Attempt>>>({});
   const running = useRef(new Map<string, AbortController>());

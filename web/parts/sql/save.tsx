@@ -23,7 +23,7 @@ const bodyOf = ({ sql, parameters, chart }: Tab) => ({
   ),
 });
 
-/** What a dashboard shows of a tab: the saved query while it is as it was saved, else its SQL and values. */
+/** Dashboard panel of a tab: the saved query if it is unchanged, else its SQL and values. */
 export function panelOf(tab: Tab): NewPanel {
   const { saved, sql, parameters, view } = tab;
   const title = saved?.name ?? "";
@@ -33,7 +33,7 @@ export function panelOf(tab: Tab): NewPanel {
   return { title, sql, queryId: null, parameters: valuesFor(sql, parameters), chart };
 }
 
-/** Reads a saved query into a tab. */
+/** Opens a saved query in a tab. */
 export async function readTab(id: string, values: Record<string, unknown> = {}): Promise<Tab> {
   const { reply, etag } = await callTagged("GET /api/v1/queries/{query_id}", { path: { query_id: id } });
   return tabOf(reply, etag, values);
@@ -44,7 +44,7 @@ interface Props {
   onSaved: (change: Partial<Tab>) => void;
 }
 
-/** Saves the query of a tab, with its chart and the values of its parameters as defaults. */
+/** Saves the query of a tab, with its chart, and with the parameters' values as defaults. */
 export function SaveButtons({ tab, onSaved }: Props) {
   const [isNaming, setNaming] = useState(false);
   const { saved } = tab;

@@ -59,7 +59,7 @@ const List = ({ children }: { children: ReactNode }) => (
 
 const None = ({ children }: { children: ReactNode }) => <p className="p-4 text-sm text-soft">{children}</p>;
 
-/** Number of datasets that are looked over without a search. */
+/** Maximum number of datasets to browse without a search. */
 const FEW = 10;
 
 function Names({ onPick }: { onPick: (name: string) => void }) {

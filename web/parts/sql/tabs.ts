@@ -9,12 +9,12 @@ export interface Tab {
   id: string;
   sql: string;
   parameters: Readonly<Record<string, Parameter>>;
-  /** How the result is drawn; null for a chart that fits it. */
+  /** Chart of the result. Null for an automatic one. */
   chart: StoredChart | null;
   view: "table" | "chart";
-  /** The saved query that is open in it, as it was read. */
+  /** The saved query of the tab, as it was read. */
   saved: { id: string; name: string; etag: string | null; text: string } | null;
-  /** What the builder shows while it is open. */
+  /** State of the open query builder. Null if it is closed. */
   question: Question | null;
 }
 
@@ -31,11 +31,11 @@ const emptyTab = (sql = START): Tab => ({
   question: null,
 });
 
-/** What a save would store; another text means that there are unsaved changes. */
+/** What saving would store. A different text means unsaved changes. */
 export const textOfTab = ({ sql, parameters, chart }: Pick<Tab, "sql" | "parameters" | "chart">): string =>
   JSON.stringify([sql, parameters, chart]);
 
-/** A tab of a saved query. */
+/** Creates a tab for a saved query. */
 export function tabOf(query: SavedQuery, etag: string | null, values: Record<string, unknown> = {}): Tab {
   const { id, name, sql, chart } = query;
   const parameters = Object.fromEntries(
@@ -61,7 +61,7 @@ function readKept(): Kept {
   return { tabs: [tab], current: tab.id };
 }
 
-/** The tabs of the workbench, kept for this window until its user signs out. */
+/** The tabs of the workbench, stored for this window until the user signs out. */
 export function useTabs() {
   const [kept, setKept] = useState(readKept);
   const put = (change: (before: Kept) => Kept) =>
@@ -96,7 +96,7 @@ export function useTabs() {
 
 export type Tabs = ReturnType<typeof useTabs>;
 
-/** The name on a tab. */
+/** Title of a tab. */
 export function titleOf({ saved, sql, question }: Tab): string {
   if (saved) return saved.name;
   if (question?.table) return question.table;

@@ -19,19 +19,19 @@ export type Change = { status: "active" | "disabled" } | { tags: string[] };
 
 interface Props<T extends Switched> {
   chosen: readonly T[];
-  /** When nothing is to be chosen any more. */
+  /** Clears the selection. */
   onDone: () => void;
   touches: Parameters<typeof useBulk>[2];
   change: (item: T, body: Change) => Promise<unknown>;
   moving: Moving<T>;
   remove: (item: T) => Promise<unknown>;
   texts: { enabled: BulkTexts; disabled: BulkTexts; tagged: BulkTexts; deleted: BulkTexts };
-  /** Of the dialog that asks before they are deleted. */
+  /** Texts of the confirmation before deleting. */
   deleting: { title: string; about: ReactNode };
   children?: ReactNode;
 }
 
-/** Enables, disables, tags and deletes what is chosen of a list. */
+/** Enables, disables, tags and deletes selected resources. */
 export function BulkButtons<T extends Switched>(props: Props<T>) {
   const { chosen, change, touches, texts, deleting } = props;
   const [open, setOpen] = useState<"tags" | "delete" | null>(null);

@@ -4,16 +4,16 @@ import { client, refresh } from "../../data.ts";
 import { plural } from "../base/plural.ts";
 import { notify } from "../base/toast.tsx";
 
-/** Number of requests at once, so that a long selection leaves the server room. */
+/** Maximum number of concurrent requests, to leave the server room. */
 const AT_ONCE = 4;
 
 export interface BulkTexts {
-  /** Of those that worked: `{ one: "# run cancelled", other: "# runs cancelled" }`. */
+  /** Message for those that succeeded: `{ one: "# run cancelled", other: "# runs cancelled" }`. */
   done: { one: string; other: string };
   failed: { one: string; other: string };
 }
 
-/** Does one thing after another to many, some at once, and says how many worked and why the first did not. */
+/** Performs an operation on many items, some at the same time. Reports how many succeeded and the first error. */
 async function doAll<T>(items: readonly T[], one: (item: T) => Promise<unknown>, texts: BulkTexts) {
   const waiting = [...items];
   const faults: string[] = [];
@@ -30,7 +30,7 @@ async function doAll<T>(items: readonly T[], one: (item: T) => Promise<unknown>,
 
 type Touched = Parameters<typeof refresh>[1];
 
-/** Performs an operation on many items. Reloads what it `touches` once all have ended. */
+/** Performs an operation on many items. Reloads what it `touches` once all have finished. */
 export function useBulk<T>(
   one: (item: T) => Promise<unknown>,
   texts: BulkTexts,

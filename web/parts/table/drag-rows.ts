@@ -1,9 +1,9 @@
 import { type DragEvent, useState } from "react";
 
-/** What rows are while they are dragged; nothing else in the browser takes them. */
+/** Data type of dragged rows, which nothing else in the browser accepts. */
 const ROWS = "application/x-weir-rows";
 
-/** Lets rows be dragged: the chosen ones where the row under the pointer is one of them, else that alone. */
+/** Makes rows draggable: all selected ones if the row under the pointer is one of them, else only that row. */
 export const rowsDragged =
   <T extends { id: string }>(chosen: readonly T[]) =>
   ({ dataTransfer }: DragEvent, row: T) => {
@@ -12,7 +12,7 @@ export const rowsDragged =
     dataTransfer.effectAllowed = "move";
   };
 
-/** Where rows can be dropped, by path, and what they are over now. */
+/** Drop targets for rows, by path, and the current one. */
 export function useDropTargets(onDrop: (ids: ReadonlySet<string>, path: string) => void) {
   const [over, setOver] = useState<string | null>(null);
   const on = (path: string) => ({

@@ -15,14 +15,14 @@ interface Filed {
   tags: string[];
 }
 
-/** How things of a kind are moved into folders. */
+/** How resources are moved to folders. */
 export interface Moving<T extends Filed> {
   change: (item: T, body: { tags: string[] }) => Promise<unknown>;
   texts: BulkTexts;
   touches: Parameters<typeof useBulk>[2];
 }
 
-/** Moves things into a folder, or with an empty path out of all. */
+/** Moves resources to a folder, or out of all folders with an empty path. */
 function useMove<T extends Filed>({ change, texts, touches }: Moving<T>) {
   const { isBusy, run } = useBulk(
     ([item, path]: readonly [T, string]) =>
@@ -36,12 +36,12 @@ function useMove<T extends Filed>({ change, texts, touches }: Moving<T>) {
 interface BarProps<T extends Filed> {
   noun: "automations" | "actions";
   filters: Filters;
-  /** The rows of the list below, which can be dropped on the folders. */
+  /** Rows of the list below, which can be dropped on the folders. */
   rows: readonly T[];
   moving: Moving<T>;
 }
 
-/** Where in the folders a list is, and the folders below. Null where there are none. */
+/** The current folder of a list, and its subfolders. Null if there are none. */
 export function useFolderBar<T extends Filed>({ noun, filters, rows, moving }: BarProps<T>) {
   const path = pathIn(filters.get("folder"));
   const folders = useFolders().filter((each) => each[noun] > 0);
@@ -120,7 +120,7 @@ export function useFolderBar<T extends Filed>({ noun, filters, rows, moving }: B
   );
 }
 
-/** Moves what is chosen into a folder, or out of all. */
+/** Moves selected resources to a folder, or out of all. */
 export function MoveToFolder<T extends Filed>({
   chosen,
   moving,

@@ -4,7 +4,7 @@ import { Rows } from "./rows.tsx";
 const ROW_HEIGHT = 28;
 const MIN_WIDTH = 90;
 const MAX_WIDTH = 320;
-/** Rows whose content decides how wide a column is. */
+/** Number of rows whose content determines the width of columns. */
 const MEASURED_ROWS = 500;
 const CHARACTER_WIDTH = 7.2;
 
@@ -20,7 +20,7 @@ interface Props {
   height?: number;
   /** Which cells can be clicked. */
   picking?: Picking | undefined;
-  /** Without types and numbers of rows, and as wide as its box: for readers rather than makers of the data. */
+  /** Without types and row numbers, and as wide as its container: for readers of the data. */
   isPlain?: boolean;
 }
 
@@ -34,7 +34,7 @@ const shownAs = (value: unknown): string =>
 const isNumber = (type: string) =>
   /INT|DOUBLE|FLOAT|DECIMAL|REAL/i.test(type) && !/\[\]|STRUCT|MAP/i.test(type);
 
-/** Rows of a table, of which only those in sight are drawn. */
+/** Rows of a table. Only visible ones are rendered. */
 export function Grid({ columns, rows, label, height = 420, picking, isPlain = false }: Props) {
   const widths = columns.map(({ name, dataType }) => {
     const longest = rows
@@ -116,7 +116,7 @@ const quoted = (value: unknown): string => {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-/** The rows as RFC 4180 has them. */
+/** Rows as CSV (RFC 4180). */
 export const toCsv = (columns: readonly GridColumn[], rows: readonly Record<string, unknown>[]): string =>
   [
     columns.map(({ name }) => quoted(name)),

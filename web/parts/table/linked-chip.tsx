@@ -5,11 +5,11 @@ interface LinkedProps {
   filters: Filters;
   name: string;
   title: string;
-  /** In place of the value, which may be an ID. */
+  /** Shown instead of the value, which may be an ID. */
   shown?: string | undefined;
 }
 
-/** A filter that a link has set. */
+/** A filter set by a link. */
 export function LinkedChip({ filters, name, title, shown }: LinkedProps) {
   const value = filters.get(name);
   if (value === "") return null;

@@ -8,7 +8,7 @@ import { Failed, Loading } from "../base/page.tsx";
 
 const LIMIT = 50;
 
-/** Operations whose list goes on by a cursor. */
+/** Operations that list with a cursor. */
 type CursorCall = {
   [K in Call]: [Reply<K>] extends [never]
     ? never
@@ -24,7 +24,7 @@ interface Options {
   refetchMs?: number;
 }
 
-/** A list whose next page is asked for by a cursor; pages that were opened are kept up to date together. */
+/** A list that is paged by cursor. All loaded pages are kept up to date together. */
 export function useOlder<K extends CursorCall>(name: K, input: CallInput<K>, options: Options = {}) {
   const { enabled = true, refetchMs } = options;
   const parts = input as { query?: object };
@@ -56,7 +56,7 @@ interface Props<T> {
   children: (items: readonly T[]) => ReactNode;
 }
 
-/** The items read so far, and a button that loads older ones. */
+/** The items loaded so far, and a button for older ones. */
 export function Older<T>({ of, rows = 5, children }: Props<T>) {
   if (of.items === null)
     return of.error ? <Failed error={of.error} again={() => void of.refetch()} /> : <Loading rows={rows} />;

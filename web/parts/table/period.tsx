@@ -16,19 +16,19 @@ const SPANS = [
   [CUSTOM, t("Custom period")],
 ] as const;
 
-/** The start of a span that ends now, to the minute, so that the same filter asks the same question. */
+/** Start of a period that ends now, rounded to the minute, so that the same filter gives the same query. */
 const sinceOf = (hours: string): string | undefined =>
   Number(hours) > 0
     ? new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString()
     : undefined;
 
-/** The period that the address names. */
+/** The period in the URL. */
 export const periodOf = (filters: Filters) => ({
   since: filters.get("since") || sinceOf(filters.get("span")),
   until: filters.get("until"),
 });
 
-/** A span that ends now, or a period with its two ends, which links set too. */
+/** Selects a period that ends now, or one with start and end, as in links. */
 export function PeriodChoice({ filters }: { filters: Filters }) {
   const isCustom =
     filters.get("span") === CUSTOM || filters.get("since") !== "" || filters.get("until") !== "";

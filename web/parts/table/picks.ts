@@ -1,4 +1,4 @@
-/** One value of a row: what was clicked, or what a clicked mark stands for. */
+/** A value of a row: clicked, or represented by a clicked element. */
 export interface Cell {
   column: string;
   value: unknown;
@@ -6,8 +6,8 @@ export interface Cell {
 
 /** What clicks on values do. */
 export interface Picking {
-  /** Whether a click on this cell of a table does something. */
+  /** Returns whether a cell can be clicked. */
   may: (cell: Cell) => boolean;
-  /** Called with all that a mark or cell stands for. */
+  /** Called with all values of a clicked element or cell. */
   pick: (cells: readonly Cell[]) => void;
 }

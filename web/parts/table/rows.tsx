@@ -1,23 +1,23 @@
 import { type ReactNode, useRef, useState } from "react";
 import { usePrinting } from "../base/printing.ts";
 
-/** Rows drawn beyond what is seen, so that scrolling shows no gaps. */
+/** Number of rows rendered beyond the visible ones, so that scrolling shows no gaps. */
 const MARGIN_ROWS = 12;
 
 interface Props {
   count: number;
   rowHeight: number;
-  /** Pixels of the window onto the rows. */
+  /** Height of the visible area in pixels. */
   height: number;
   row: (at: number) => ReactNode;
-  /** Above the rows; stays in sight. */
+  /** Sticky header above the rows. */
   head?: ReactNode;
   label: string;
   onScrolled?: (isAtEnd: boolean) => void;
   boxRef?: React.RefObject<HTMLDivElement | null>;
 }
 
-/** A long list of rows of one height, of which only those in sight are drawn; on paper all of them. */
+/** A long list of rows with the same height. Only visible ones are rendered, except when printed. */
 export function Rows({ count, rowHeight, height, row, head, label, onScrolled, boxRef }: Props) {
   const own = useRef<HTMLDivElement>(null);
   const box = boxRef ?? own;
@@ -29,7 +29,7 @@ export function Rows({ count, rowHeight, height, row, head, label, onScrolled, b
     <section
       ref={box as React.RefObject<HTMLDivElement>}
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
       tabIndex={0}
       className="relative overflow-auto"
       style={isPrinting ? {} : { maxHeight: height }}

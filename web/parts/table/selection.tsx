@@ -4,7 +4,7 @@ import { Button } from "../base/button.tsx";
 import { plural } from "../base/plural.ts";
 import type { Column } from "./table.tsx";
 
-/** Rows of a list that are chosen, of those that are in it now. */
+/** Selected rows that are currently in the list. */
 export function useSelection<T extends { id: string }>(rows: readonly T[], nameOf: (row: T) => string) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const set = (id: string, isChosen: boolean) => {
@@ -43,7 +43,7 @@ export function useSelection<T extends { id: string }>(rows: readonly T[], nameO
   };
 }
 
-/** What can be done with the rows that are chosen, below their list and always in view. */
+/** Operations on selected rows, below the list and always visible. */
 export const SelectionBar = ({
   count,
   onClear,

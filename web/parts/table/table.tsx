@@ -9,22 +9,22 @@ import { counted } from "../base/time.tsx";
 export interface Column<T> {
   name: string;
   cell: (row: T) => ReactNode;
-  /** For numbers and times. */
+  /** Right-aligned, for numbers and times. */
   isRight?: boolean;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   isMinor?: boolean;
-  /** Takes the room that is left. */
+  /** Takes the remaining width. */
   isWide?: boolean;
-  /** Its name is only for screen readers, as for columns of buttons and check boxes. */
+  /** The title is only for screen readers, for example of columns with buttons or check boxes. */
   isUntitled?: boolean;
-  /** Stands in the head in place of the name. */
+  /** Replaces the title in the header. */
   head?: ReactNode;
-  /** The field that its head sorts by, where the table is sorted. */
+  /** Field that the header sorts by, if the table is sortable. */
   sortBy?: string;
 }
 
 interface Props<T> {
-  /** What the table holds, for those who don't see it. */
+  /** Accessible name. */
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
@@ -32,7 +32,7 @@ interface Props<T> {
   /** Target of a row. Its first titled cell is the link, and a click anywhere opens it. */
   hrefOf?: (row: T) => string | null;
   sort?: Sort;
-  /** With it, rows can be dragged. */
+  /** Makes rows draggable. */
   onDrag?: (event: DragEvent, row: T) => void;
 }
 
@@ -46,7 +46,7 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, sort, onDrag }: 
   const [, go] = useLocation();
   const linkAt = columns.findIndex(({ isUntitled }) => !isUntitled);
   return (
-    // `relative`: what only screen readers see would else be placed beside what scrolls, and widen the page.
+    // `relative` keeps content for screen readers inside the scrolling area. Otherwise it would widen the page.
     <div className="relative overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-sm">
         <thead>
@@ -121,7 +121,7 @@ function SortButton({ name, by, sort }: { name: string; by: string; sort: Sort }
   );
 }
 
-/** A name with something smaller below it, cut off where there is no room. */
+/** A name with smaller text below it, truncated if there is no room. */
 export function Named({ name, below }: { name: string; below?: ReactNode }) {
   return (
     <span className="block min-w-0">
@@ -133,12 +133,12 @@ export function Named({ name, below }: { name: string; below?: ReactNode }) {
   );
 }
 
-/** What stands in the address and leaves no rows out. */
+/** URL parameters that don't filter rows. */
 const NO_FILTERS: ReadonlySet<string> = new Set(["tab", "sort", "order"]);
 
 export type Filters = ReturnType<typeof useFilters>;
 
-/** Filters that stand in the address, so that a link shows the same. */
+/** Filters stored in the URL, so that links keep them. */
 export function useFilters() {
   const [search, setSearch] = useSearchParams();
   return {
@@ -165,7 +165,7 @@ export function useFilters() {
         { replace: !("offset" in values) },
       );
     },
-    /** Of the tab that is open; which one that is stays, and so does the order. */
+    /** Clears the filters of the open tab. Tab and order are kept. */
     clear: () =>
       setSearch((before) => new URLSearchParams([...before].filter(([name]) => NO_FILTERS.has(name)))),
     isAny: [...search.keys()].some((name) => name !== "offset" && !NO_FILTERS.has(name)),
@@ -212,7 +212,7 @@ export function Pager({ offset, limit, total, shown }: PagerProps) {
   );
 }
 
-/** What a list is sorted by, which stands in the address; times begin with the newest. */
+/** Sort order of a list, stored in the URL. Times start with the newest. */
 export function useSort<B extends string>(filters: Filters, fields: readonly B[], first: B) {
   const by = fields.find((field) => field === filters.get("sort")) ?? first;
   const firstOrder = (field: B) => (field.endsWith("_at") ? "desc" : "asc");

@@ -4,7 +4,7 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 
-/** Tags. With `most`, they stay on one line: further ones are counted, and named on hover. */
+/** Tags. With `most` they stay on one line: the others are counted, and shown on hover. */
 export function TagChips({ tags, most }: { tags: readonly string[]; most?: number }) {
   const more = tags.slice(most ?? tags.length);
   return (
@@ -30,10 +30,10 @@ export function TagChips({ tags, most }: { tags: readonly string[]; most?: numbe
   );
 }
 
-/** Whether a tag is the path of a folder. */
+/** Returns whether a tag is a folder path. */
 export const isFolder = (tag: string): boolean => tag.startsWith("/");
 
-/** A path as it is stored: with `/` before each name. Empty for none. */
+/** A path in its stored form, with `/` before each name. Empty for none. */
 export const pathIn = (text: string): string =>
   text
     .split("/")
@@ -42,7 +42,7 @@ export const pathIn = (text: string): string =>
     .map((name) => `/${name}`)
     .join("");
 
-/** The folder that the address of a form for a new thing names. */
+/** The folder in the URL of a form for a new resource. */
 export const folderIn = (search: URLSearchParams): string | null =>
   pathIn(search.get("folder") ?? "") || null;
 
@@ -50,10 +50,10 @@ export const folderText = (folder: string | null): string =>
   folder === null ? "" : t("It will be in the folder {folder}.", { folder });
 
 const useTags = () => useApi("GET /api/v1/tags", {}).data?.tags ?? [];
-/** All folders, by path, with how many things lie in each and below. */
+/** All folders by path, with the number of resources in each and its subfolders. */
 export const useFolders = () => useApi("GET /api/v1/tags", {}).data?.folders ?? [];
 
-/** The filter of a list by the tags that its things have; none where they have none. */
+/** The tag filter of a list. None if there are no tags. */
 export function useTagChoice(noun: "automations" | "actions") {
   const options = useTags()
     .filter((each) => each[noun] > 0 && !isFolder(each.tag))
@@ -61,10 +61,10 @@ export function useTagChoice(noun: "automations" | "actions") {
   return options.length > 0 ? [{ label: t("Tag"), name: "tag", options }] : [];
 }
 
-/** A tag between quotes, in which two are one; or all up to a comma. */
+/** A tag in quotes, where doubled quotes are one, or anything up to a comma. */
 const WRITTEN = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/y;
 
-/** The tags in a text that a person writes, each once. A tag that has a comma stands between quotes. */
+/** Parses comma-separated tags without duplicates. A tag with a comma is in quotes. */
 export function tagsIn(text: string): string[] {
   const tags = new Set<string>();
   WRITTEN.lastIndex = 0;
@@ -76,7 +76,7 @@ export function tagsIn(text: string): string[] {
   return [...tags];
 }
 
-/** Tags as `tagsIn` reads them. */
+/** Formats tags for `tagsIn`. */
 const textOfTags = (tags: readonly string[]): string =>
   tags.map((tag) => (/^"|,/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag)).join(", ");
 
@@ -89,7 +89,7 @@ interface Props {
   fault?: string | undefined;
 }
 
-/** Tags as text, with commas between them. */
+/** Tags as comma-separated text. */
 export function TagsField({ tags, onChange, fault }: Props) {
   const [text, setText] = useState(textOfTags(tags));
   return (
@@ -107,7 +107,7 @@ export function TagsField({ tags, onChange, fault }: Props) {
   );
 }
 
-/** The tags that are in use, as proposals for a field. */
+/** Existing tags as suggestions for a field. */
 export function TagProposals({ id }: { id: string }) {
   return (
     <datalist id={id}>

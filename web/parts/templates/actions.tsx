@@ -8,7 +8,7 @@ import { Button, IconButton, LinkButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { cantUndo } from "../base/texts.ts";
 
-/** A version is published, deprecated and deleted. */
+/** Publishes, deprecates and deletes a version. */
 export function TemplateActions({ template }: { template: Template }) {
   const [asked, setAsked] = useState<"delete" | "deprecate" | null>(null);
   const [, go] = useLocation();

@@ -118,13 +118,13 @@ interface Component {
   name?: string;
 }
 
-/** What a bundle consists of. */
+/** Components of a bundle. */
 export function componentsOf({ definition }: Pick<Template, "definition">): readonly Component[] {
   const { components } = definition as { components?: unknown };
   return Array.isArray(components) ? (components as Component[]) : [];
 }
 
-/** What a bundle will create. */
+/** The resources that a bundle will create. */
 export function ComponentList({ of }: { of: readonly Component[] }) {
   return (
     <ul className="space-y-1.5 text-sm">

@@ -6,7 +6,7 @@ import { t } from "../../texts/text.ts";
 import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
 import { isReadable, PARTS, TemplateNames, TemplateParts, textOf, valuesOf } from "./fields.tsx";
 
-/** Changes a draft, or makes one of a published version, and then leads to it. */
+/** Edits a draft, or creates one from a published version and opens it. */
 export function TemplateEditor({
   template,
   onDirty,

@@ -36,11 +36,11 @@ export const textOf = (template: Template): TemplateText => ({
   inputDefaults: written(template.inputDefaults),
 });
 
-/** Whether every part can be read. */
+/** Returns whether all parts are valid JSON. */
 export const isReadable = (text: TemplateText): boolean =>
   PARTS.every((part) => "value" in readObject(text[part]));
 
-/** The objects of what was typed; an unreadable one is empty. */
+/** Parses the typed objects. Invalid ones are empty. */
 export function valuesOf(text: TemplateText) {
   const value = (part: (typeof PARTS)[number]) => {
     const read = readObject(text[part]);
@@ -76,7 +76,7 @@ interface Props {
   onSubmit: () => void;
 }
 
-/** The parts of a template that are JSON. */
+/** The JSON parts of a template. */
 export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props) {
   const put = (change: Partial<TemplateText>) => onChange({ ...text, ...change });
   return (

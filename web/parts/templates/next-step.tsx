@@ -7,7 +7,7 @@ import { copyNow } from "../base/texts.ts";
 
 interface Props {
   automationId: string;
-  /** Signing secret of a webhook that was just made. Otherwise it is unknown until it is rotated. */
+  /** Signing secret of a webhook that was just created. Otherwise it is unknown until it is rotated. */
   secret?: string | undefined;
 }
 

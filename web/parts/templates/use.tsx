@@ -10,7 +10,7 @@ import { sourceOf } from "../connections/from-template.ts";
 import { NewConnectionForm } from "../connections/new.tsx";
 import { FormFrame, messagesBy, NameFields } from "../form/frame.tsx";
 
-/** The form that makes a connection or an action of a published template. */
+/** Form that creates a connection or an action from a published template. */
 export function TemplateUse({ template }: { template: Template }) {
   return template.templateType === "connection" ? (
     <NewConnection template={template} />

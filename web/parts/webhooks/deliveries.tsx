@@ -16,7 +16,7 @@ import { Choice, FilterBar } from "../table/filters.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 
-/** A delivery ends without an event. */
+/** No event reports the end of a delivery. */
 const REFETCH_MS = 4000;
 
 const STATUSES: typeof OUTBOUND_STATUSES = ["pending", "retrying", "delivered", "failed", "dead_letter"];

@@ -11,7 +11,7 @@ interface Props {
   fault?: string | undefined;
 }
 
-/** Which events are meant: all, all of a group, or single ones. */
+/** Selects events: all, all of a group, or individual ones. */
 export function EventPicker({ value, onChange, fault }: Props) {
   const id = useId();
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });

@@ -66,7 +66,7 @@ export function WebhookSettings({
   );
 }
 
-/** Signing secret of a subscription: never shown again, but it can be replaced. */
+/** Signing secret of a subscription, which is never shown again, but can be replaced. */
 export function WebhookSecret({ webhook }: { webhook: Webhook }) {
   const [asks, setAsks] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);

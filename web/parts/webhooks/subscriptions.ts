@@ -1,6 +1,6 @@
 import { useApi, useMay } from "../../data.ts";
 
-/** Automations that webhooks start, by id; of the first hundred. */
+/** Names of automations with webhooks by ID. Only the first 100. */
 export function useSubscriptions(): ReadonlyMap<string, string> {
   const automations = useApi("GET /api/v1/automations", {
     query: { trigger_type: "webhook", limit: 100 },
@@ -8,7 +8,7 @@ export function useSubscriptions(): ReadonlyMap<string, string> {
   return new Map(automations.data?.automations.map(({ id, name }) => [id, name]));
 }
 
-/** Addresses of subscriptions, by id, for who may see them; of the first two hundred. */
+/** URLs of subscriptions by ID, for admins. Only the first 200. */
 export function useReceivers(): ReadonlyMap<string, string> {
   const may = useMay("admin");
   const webhooks = useApi("GET /api/v1/webhooks", { query: { limit: 200 } }, { enabled: may });
