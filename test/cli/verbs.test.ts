@@ -105,13 +105,13 @@ writeFileSync(path, text.replace('"a"', '"mine"'));`);
 });
 
 test("weir runs retry runs the same definition again, and waits for its end", async () => {
-  await makeAction(app.owner, { name: "Sort", slug: "to-retry" });
+  await makeAction(app.owner, { name: "Sort", slug: "to-retry", definition: branch("a", "false") });
   const first = await shell.run("actions", "run", "to-retry", "--wait", "--json");
   const queued = await shell.run("runs", "retry", first.json.id);
   expect(queued.out).toMatch(/^Run \S+ queued\./);
   const again = await shell.run("runs", "retry", first.json.id, "--wait", "--json");
   expect(again.json).toMatchObject({
-    ...{ parentActionRunId: first.json.id, triggerMethod: "retry", status: "completed" },
+    ...{ parentActionRunId: first.json.id, triggerMethod: "retry", status: "failed" },
   });
   expect(again.out).toBe(`${(await app.owner("GET", `${RUNS}/${again.json.id}`)).text}\n`);
 });

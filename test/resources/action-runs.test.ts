@@ -309,6 +309,14 @@ describe("trying again", () => {
     expect((await app.owner("GET", `${RUNS}/${failed.id}`)).body.status).toBe("failed");
   });
 
+  test("by hand is refused for a completed run", async () => {
+    await using app = await startApp();
+    const completed = await runToEnd(app.owner, (await makeAction(app.owner)).id);
+    const refused = await app.owner("POST", `${RUNS}/${completed.id}/retry`);
+    expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
+    expect(refused.body.detail).toContain("run its action");
+  });
+
   test("by hand is refused while the run continues, and for an action that is disabled or deleted", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);

@@ -149,9 +149,13 @@ describe("an action that a private chat ran", () => {
   });
 
   test("is private too where the person runs it again", async () => {
-    const again = await talker.call("POST", `${RUNS}/${run}/retry`);
+    const broken = { ...sql("look-in-vain"), definition: { sql: "SELECT error({{input.who}})" } };
+    const { id } = await makeAction(chat.app.owner, broken);
+    await chatThatCalls("action:look-in-vain", "action_look-in-vain", { who: SECRET });
+    const [failed] = (await talker.call("GET", `${RUNS}?action_id=${id}`)).body.runs;
+    const again = await talker.call("POST", `${RUNS}/${failed.id}/retry`);
     expect(again.status).toBe(201);
-    await until(talker.call, `${RUNS}/${again.body.id}`, ({ status }) => status === "completed");
+    await until(talker.call, `${RUNS}/${again.body.id}`, ({ status }) => status === "failed");
     for (const { call } of others)
       expect((await call("GET", `${RUNS}/${again.body.id}`)).text).not.toContain(SECRET);
   });

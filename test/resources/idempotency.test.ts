@@ -149,7 +149,7 @@ test("a request that fails is not kept: the next with its key may go well", asyn
 
 test("every operation that starts or creates something takes a key", async () => {
   await using app = await startApp();
-  const action = await makeAction(app.owner);
+  const action = await makeAction(app.owner, { definition: branch("a", "false") });
   const failed = await runToEnd(app.owner, action.id);
   const automation = await makeAutomation(app.owner, { action: { actionId: action.id } });
   for (const [index, [path, input]] of (

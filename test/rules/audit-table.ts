@@ -35,6 +35,7 @@ export interface World {
   hookId: string;
   /** Finished runs, to be retried. */
   endedRunId: string;
+  failedRunId: string;
   failedFlowId: string;
   /** Decisions that runs wait for. */
   decisions: string[];
@@ -118,7 +119,7 @@ export async function makeWorld(weir: Started, fresh: Started): Promise<World> {
     name: "Poor",
     definition: { ...unheard.definition, retry },
   });
-  await runToEnd(owner, poor.id);
+  const failed = await runToEnd(owner, poor.id);
   const asked = [await ask(weir), await ask(weir), await ask(weir)];
   await refreshToken(weir);
   const dropped = await ask(weir);
@@ -131,6 +132,7 @@ export async function makeWorld(weir: Started, fresh: Started): Promise<World> {
     letters,
     hookId: hook.id,
     endedRunId: run.id,
+    failedRunId: failed.id,
     failedFlowId: flowRun.id,
     decisions: asked.map(({ decision }) => decision.id),
   };
@@ -919,7 +921,7 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
   "POST /api/v1/action-runs/{run_id}/retry": {
     events: [],
     why: "The worker tells of the start, once the run has started.",
-    call: ({ endedRunId }) => ({ path: api(`action-runs/${endedRunId}/retry`) }),
+    call: ({ failedRunId }) => ({ path: api(`action-runs/${failedRunId}/retry`) }),
   },
   "POST /api/v1/automations": {
     events: ["automation.created automation"],

@@ -72,7 +72,7 @@ export const runOperations = [
     audience: "member",
     tag,
     summary: "Retry an action run",
-    description: "Starts a new run. The old one must have finished.",
+    description: "Starts a new run. The old one must have failed or been cancelled.",
     params,
     status: 201,
     response: Run,

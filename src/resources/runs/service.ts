@@ -37,7 +37,7 @@ async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortS
 
 /**
  * Starts the same definition again, as a new run whose parent is the old one.
- * Throws `invalid_state` for an unfinished run.
+ * Throws `invalid_state` for an unfinished or completed run.
  */
 export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): Promise<RunRow> {
   const run = await findRun(tx, id);
@@ -53,6 +53,11 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
     throw new AppError(
       "invalid_state",
       "This run is a step of an automation. Retry the automation run instead.",
+    );
+  if (run.status === "completed")
+    throw new AppError(
+      "invalid_state",
+      "This run is completed, so there is nothing to retry. To do it again, run its action or its automation.",
     );
   if (run.actionId !== null) {
     const [action] = await tx.db

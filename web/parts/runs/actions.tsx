@@ -43,6 +43,12 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
     done: t("New run started"),
     onDone: ({ id }) => go(`/runs/${id}`),
   });
+  const { actionId, definition } = run;
+  const rerun = useChange("POST /api/v1/actions/{action_id}/run", {
+    touches: ["/action-runs"],
+    done: t("New run started"),
+    onDone: ({ id }) => go(`/runs/${id}`),
+  });
   const take = async (text: string) => {
     if (await copy(text)) notify(t("Command copied"));
   };
@@ -71,7 +77,20 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
             : []),
         ]}
       />
-      {isOver ? (
+      {run.status === "completed" ? (
+        actionId && (
+          <Button
+            icon={RotateCcw}
+            disabled={!may}
+            busy={rerun.isPending}
+            onClick={() =>
+              rerun.mutate({ path: { action_id: actionId }, body: { definitionOverrides: definition } })
+            }
+          >
+            {t("Run again")}
+          </Button>
+        )
+      ) : isOver ? (
         <Button icon={RotateCcw} disabled={!may} busy={retry.isPending} onClick={() => retry.mutate(path)}>
           {t("Retry")}
         </Button>
