@@ -17,6 +17,20 @@ export interface JsonRules {
   maxValues: number;
   /** Maximum number of keys per object. Null allows any number and duplicates. */
   maxKeys: number | null;
+  /** What is too long to be of use as a value. */
+  asText?: AsText;
+}
+
+/**
+ * Lists and objects with more characters and more values than these are kept as what `make` makes of their text, if they
+ * are at least so deep; the whole is at depth 1. In them only strings and brackets are checked. The engine has a table of
+ * all short strings; with a million of them it takes 200 ms at once to grow or to tidy up.
+ */
+export interface AsText {
+  depth: number;
+  characters: number;
+  values: number;
+  make(text: string): Json;
 }
 
 /** The violated limit, with the duplicate key, or the reason for `grammar`. */
@@ -46,6 +60,10 @@ interface Open {
   keyEnd: number;
   /** After a member that was parsed by itself, only a comma or the end can follow. */
   isAfterLong: boolean;
+  /** How many values there were before it. */
+  valuesBefore: number;
+  /** Kept as text, or inside what is. */
+  text: "kept" | "inside" | null;
 }
 
 /**
@@ -128,7 +146,7 @@ class Parser {
     this.#rules = rules;
     this.#parse = parse;
     this.#onRepeated = onRepeated;
-    this.#at = opened(-1, true, null);
+    this.#at = opened(-1, true, null, 0, null);
     this.#open.push(this.#at);
   }
 
@@ -150,7 +168,8 @@ class Parser {
     this.#count();
     if (this.#open.length > this.#rules.maxDepth) throw new JsonRefused("depth");
     if (this.#at.isAfterLong) throw missing("a comma");
-    this.#at = opened(i, isList, this.#rules.maxKeys);
+    const text = this.#at.text === null ? null : "inside";
+    this.#at = opened(i, isList, this.#rules.maxKeys, this.#values, text);
     this.#open.push(this.#at);
     this.isKey = !isList;
   }
@@ -164,8 +183,10 @@ class Parser {
     const at = this.#open.at(-1) as Open;
     this.#at = at;
     this.isKey = false;
+    if (closed.text === "inside") return false;
     if (closed.value === null && i - closed.start < PIECE_CHARACTERS) return false;
-    this.#finish(closed, i);
+    if (closed.text === null) this.#finish(closed, i);
+    else closed.value = this.#rules.asText?.make(this.#text.slice(closed.start, i + 1)) as JsonObject;
     this.#take(at, closed, i + 1);
     return true;
   }
@@ -175,6 +196,7 @@ class Parser {
     const at = this.#at;
     this.#count();
     this.isKey = !at.isList;
+    if (at.text !== null || this.#becomesText(at, i)) return false;
     const isLong = !at.isAfterLong && i - at.from >= PIECE_CHARACTERS;
     if (isLong) this.#flush(at, i);
     if (at.isAfterLong) this.#checkBlank(at.from, i);
@@ -192,6 +214,17 @@ class Parser {
     const values = root.value as Json[];
     if (values.length !== 1) throw new JsonRefused("grammar", "Expected one value");
     return values[0] as Json;
+  }
+
+  /** True from the comma on at which a list or object has become too long for a value. */
+  #becomesText(at: Open, i: number): boolean {
+    const { asText } = this.#rules;
+    if (asText === undefined || i - at.start <= asText.characters) return false;
+    if (this.#open.length <= asText.depth || this.#values - at.valuesBefore <= asText.values) return false;
+    at.text = "kept";
+    at.value = null;
+    at.isAfterLong = false;
+    return true;
   }
 
   #count(): void {
@@ -267,7 +300,13 @@ class Parser {
   }
 }
 
-const opened = (start: number, isList: boolean, maxKeys: number | null): Open => ({
+const opened = (
+  start: number,
+  isList: boolean,
+  maxKeys: number | null,
+  valuesBefore: number,
+  text: Open["text"],
+): Open => ({
   isList,
   keys: isList || maxKeys === null ? null : new Set(),
   value: null,
@@ -277,6 +316,8 @@ const opened = (start: number, isList: boolean, maxKeys: number | null): Open =>
   keyStart: -1,
   keyEnd: -1,
   isAfterLong: false,
+  valuesBefore,
+  text,
 });
 
 const missing = (what: string) => new JsonRefused("grammar", `Expected ${what}`);

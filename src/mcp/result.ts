@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { parseLossless } from "../base/json-numbers.ts";
 import { beginJson } from "../base/json-write.ts";
+import { LongJson } from "../base/long-json.ts";
 import { measure } from "../base/measure.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
 import { MAX_RESULT_BYTES } from "./limits.ts";
@@ -19,7 +20,8 @@ export interface ToolResult {
 
 /** Reads the result of `tools/call`. Truncates results over the limit, with a note. */
 export function readResult(result: JsonObject): ToolResult {
-  const content = Array.isArray(result.content) ? result.content : [];
+  const { content: parts = [] } = result;
+  const content = Array.isArray(parts) ? parts : [];
   const texts = content.flatMap((part) =>
     isObject(part) && typeof part.text === "string" ? [part.text] : [],
   );
@@ -34,7 +36,9 @@ export function readResult(result: JsonObject): ToolResult {
         ? text.length > MAX_RESULT_BYTES
           ? text
           : valueIn(text)
-        : content;
+        : isLong(parts)
+          ? parts
+          : content;
   const size = measure(body, MAX_RESULT_BYTES * 2);
   if (size <= MAX_RESULT_BYTES && text.length <= MAX_RESULT_BYTES) {
     const bytes = Buffer.byteLength(JSON.stringify(body));
@@ -44,6 +48,8 @@ export function readResult(result: JsonObject): ToolResult {
   const cut = `${withinBytes(whole, MAX_RESULT_BYTES - 200)}\n[cut: the result has more than ${MAX_RESULT_BYTES} bytes]`;
   return { body: cut, text: cut, isError, bytes: Buffer.byteLength(cut), truncated: true };
 }
+
+const isLong = (value: unknown): boolean => value instanceof LongJson;
 
 function withinBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text.slice(0, maxBytes)).subarray(0, maxBytes);

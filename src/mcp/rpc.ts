@@ -1,9 +1,11 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject, SHORT_CHARACTERS } from "../base/json.ts";
 import { parseLossless } from "../base/json-numbers.ts";
-import { JsonRefused, parseLong } from "../base/json-parse.ts";
+import { JsonRefused, type JsonRules, parseLong } from "../base/json-parse.ts";
+import { LongJson } from "../base/long-json.ts";
 import { isTooDeep, MAX_DEPTH } from "../catalog/document.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
+import { MAX_RESULT_BYTES } from "./limits.ts";
 
 /** Error codes of protocol revision 2026-07-28. */
 export const HEADER_MISMATCH = -32_020;
@@ -31,11 +33,14 @@ export type RpcMessage =
   | ({ kind: "request"; id: string | number } & ServerRequest)
   | { kind: "notification"; method: string };
 
-/** Parses a text: one message, or a batch as in revision 2025-03-26. Empty if it isn't JSON-RPC. */
-export async function readMessages(text: string): Promise<RpcMessage[]> {
+/**
+ * Parses a text: one message, or a batch as in revision 2025-03-26. Empty if it isn't JSON-RPC. With `isCall`, parts of
+ * a result that are far over the limit are `LongJson`.
+ */
+export async function readMessages(text: string, isCall = false): Promise<RpcMessage[]> {
   let value: Json;
   try {
-    value = await valueIn(text);
+    value = await valueIn(text, isCall ? CALL_RULES : RULES);
   } catch {
     return []; // an HTML page, a truncated message, or one nested too deep
   }
@@ -43,17 +48,28 @@ export async function readMessages(text: string): Promise<RpcMessage[]> {
 }
 
 /** Throws if it isn't JSON or is nested too deep. */
-function valueIn(text: string): Json | Promise<Json> {
-  if (text.length > SHORT_CHARACTERS) return parseLong(text, RULES);
+function valueIn(text: string, rules: JsonRules): Json | Promise<Json> {
+  if (text.length > SHORT_CHARACTERS) return parseLong(text, rules);
   if (isTooDeep(text)) throw new JsonRefused("depth");
   return parseLossless(text);
 }
 
-const RULES = {
+const RULES: JsonRules = {
   maxDepth: MAX_DEPTH,
   maxObjects: Number.POSITIVE_INFINITY,
   maxValues: Number.POSITIVE_INFINITY,
   maxKeys: null,
+};
+
+/** A message has a result, and that has the parts; a result that is too long is cut anyway. */
+const CALL_RULES: JsonRules = {
+  ...RULES,
+  asText: {
+    depth: 3,
+    characters: 2 * MAX_RESULT_BYTES,
+    values: 50_000,
+    make: (text) => new LongJson(text) as unknown as Json,
+  },
 };
 
 function readMessage(value: Json): RpcMessage | null {

@@ -1,7 +1,7 @@
 import type { Egress, EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { withCredentials } from "../base/http-message.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { SseEvent } from "../base/sse.ts";
 import type { Authority, Transport } from "../catalog/contract.ts";
 import { version } from "../version.ts";
@@ -122,11 +122,11 @@ export async function post(server: McpServer, { url, body, headers, watch, asked
   const type = response.headers.get("content-type") ?? "";
   const isGood = status >= 200 && status < 300;
   if (isGood && /^text\/event-stream\b/i.test(type)) {
-    return { status, headers: response.headers, ...(await answerIn(response.body, body.id, watch, asked)) };
+    return { status, headers: response.headers, ...(await answerIn(response.body, body, watch, asked)) };
   }
   const { bytes, truncated } = await response.bytes(isGood ? MAX_WIRE_BYTES : MAX_ERROR_BYTES);
   if (truncated && isGood) throw tooLarge();
-  const found = (await readMessages(new TextDecoder().decode(bytes))).find(
+  const found = (await readMessages(new TextDecoder().decode(bytes), isCall(body))).find(
     (each) => each.kind === "error" || (each.kind === "result" && each.id === body.id),
   );
   return { status, headers: response.headers, message: (found as Answer["message"]) ?? null, resume: null };
@@ -150,7 +150,7 @@ export async function resume(
   watch.heard();
   const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   if (response.status === 200 && isStream) {
-    const answer = await answerIn(response.body, body.id, watch, asked);
+    const answer = await answerIn(response.body, body, watch, asked);
     return { status: 200, headers: response.headers, ...answer };
   }
   await response.body.cancel();
@@ -161,9 +161,11 @@ export async function resume(
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
+const isCall = ({ method }: JsonObject): boolean => method === "tools/call";
+
 async function answerIn(
   stream: ReadableStream<Uint8Array>,
-  id: Json | undefined,
+  body: JsonObject,
   watch: Watch,
   asked: Post["asked"],
 ): Promise<Pick<Answer, "message" | "resume">> {
@@ -171,11 +173,11 @@ async function answerIn(
   for await (const event of eventsOf(stream, watch.heard, MAX_WIRE_BYTES)) {
     const { data } = event;
     last = event;
-    for (const message of await readMessages(data)) {
+    for (const message of await readMessages(data, isCall(body))) {
       if (message.kind === "request") asked?.(message);
       else if (
         message.kind !== "notification" &&
-        (message.id === id || (message.kind === "error" && message.id === null))
+        (message.id === body.id || (message.kind === "error" && message.id === null))
       )
         return { message, resume: null };
     }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { canonicalJson, parseJson, parseJsonInSlices, SHORT_CHARACTERS } from "../../src/base/json.ts";
+import { parseLong } from "../../src/base/json-parse.ts";
 import { writeCanonical, writeJson } from "../../src/base/json-write.ts";
 import { LONG_JSON } from "../support/long-json.ts";
 import { someOf } from "../support/scale.ts";
@@ -110,4 +111,22 @@ test("others get their turns while long JSON is read and written", async () => {
   clearInterval(count);
   expect(afterParse).toBeGreaterThan(1);
   expect(turns).toBeGreaterThan(afterParse);
+});
+
+test("what is too long for a value is kept as its text, and the rest of the message is read", async () => {
+  const many = `[${'{"a":[1,"]"]}, '.repeat(30_000)}"ü\\"" ]`;
+  const few = JSON.stringify([long, long]);
+  const text = `{"deep":{"many":${many},"few":${few},"wrapped":[1,${many},2]},"top":[1]}`;
+  const rules = { maxDepth: 64, maxObjects: Infinity, maxValues: Infinity, maxKeys: null };
+  const asText = { depth: 3, characters: 200_000, values: 50_000, make: (kept: string) => ({ kept }) };
+  const value = await parseLong(text, { ...rules, asText });
+  expect(
+    Bun.deepEquals(
+      value,
+      { deep: { many: { kept: many }, few: [long, long], wrapped: { kept: `[1,${many},2]` } }, top: [1] },
+      true,
+    ),
+  ).toBe(true);
+  const cut = text.replace(/\]\},"top"/, '}},"top"');
+  await expect(parseLong(cut, { ...rules, asText })).rejects.toMatchObject({ rule: "grammar" });
 });

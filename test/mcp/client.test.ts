@@ -9,6 +9,7 @@ import type { McpServer } from "../../src/mcp/wire.ts";
 import { startEverything } from "../peers/mcp-everything.ts";
 import { startLegacy } from "../peers/mcp-legacy.ts";
 import { ECHO, type ModernOptions, startModern } from "../peers/mcp-modern.ts";
+import { LONG_JSON } from "../support/long-json.ts";
 import { eventually } from "../support/outbound.ts";
 
 const egress = openEgress({ allow: ["127.0.0.0/8"], self: () => null, clock: systemClock });
@@ -420,6 +421,26 @@ test("a result that is too long is cut, and says so", () => {
   expect(result.truncated).toBe(true);
   expect(result.bytes).toBeLessThanOrEqual(1024 * 1024);
   expect(result.text).toContain("[cut:");
+});
+
+test("a result of very many values is cut as its text, beside what is short", () => {
+  const many = JSON.parse(LONG_JSON["texts that differ"]?.(3_000_000) ?? "");
+  const content = many.list.slice(0, 100_000).map((text: string) => ({ type: "text", text }));
+  const results = [{ structuredContent: many, content: [] }, { structuredContent: many.list }, { content }];
+  let turn = 0;
+  return using({ result: () => ({ ...results[turn], isError: true }) }, async (peer) => {
+    for (const streams of [false, true]) {
+      peer.state.streams = streams;
+      const client = await openMcp(placeOf(peer.url));
+      for (turn = 0; turn < results.length; turn++) {
+        const result = readResult(await client.callTool({ upstreamName: "echo", inputSchema: null }, {}));
+        const whole = JSON.stringify(results[turn]?.structuredContent ?? content);
+        expect(result).toMatchObject({ truncated: true, isError: true });
+        expect(result.text.slice(0, 1_000_000)).toBe(whole.slice(0, 1_000_000));
+        expect(result.text).toContain("[cut:");
+      }
+    }
+  });
 });
 
 test("results are read by what they hold", () => {
