@@ -347,7 +347,7 @@ function checkReply(operation: Operation, body: unknown): void {
   const { faults } = read(operation.response, JSON.parse(JSON.stringify(body)), ["reply"]);
   if (faults.length > 0) {
     throw new Error(
-      `${operation.method} ${operation.path} answers off its shape: ${JSON.stringify(faults.slice(0, 5))}`,
+      `${operation.method} ${operation.path} returned a response that doesn't match its shape: ${JSON.stringify(faults.slice(0, 5))}`,
     );
   }
 }

@@ -112,12 +112,12 @@ async function listTools(wire: McpWire): Promise<{ tools: ToolDefinition[]; warn
     const next = result.nextCursor;
     if (typeof next !== "string" || next === "") break;
     if (seen.has(next)) {
-      warnings.push("The server named the same next page twice; what comes after it is not known.");
+      warnings.push("The server returned the same next page twice. Further tools are missing.");
       break;
     }
     if (page >= MAX_PAGES || tools.size >= MAX_TOOLS) {
       warnings.push(
-        `The server has more than ${MAX_PAGES} pages or ${MAX_TOOLS} tools; the rest is left out.`,
+        `The server has more than ${MAX_PAGES} pages or ${MAX_TOOLS} tools. The rest is left out.`,
       );
       break;
     }
@@ -134,6 +134,6 @@ function take(wire: McpWire, raw: Json, tools: Map<string, ToolDefinition>, warn
   const headers = wire.era === "modern" && isObject(raw) ? paramHeaders(tool.inputSchema) : [];
   if ("fault" in headers) warnings.push(`The tool ${tool.upstreamName} is left out: ${headers.fault}.`);
   else if (tools.has(tool.upstreamName))
-    warnings.push(`The tool ${tool.upstreamName} is listed twice; the first counts.`);
+    warnings.push(`The tool ${tool.upstreamName} is listed twice. The first one is used.`);
   else tools.set(tool.upstreamName, tool);
 }

@@ -22,12 +22,9 @@ export function noteDecline(declined: string[], host: string, { method, message 
   if (declined.length >= MAX_TOLD) return;
   const wanted = WANTED[method] ?? `something else (${method || "unnamed"})`;
   const question = message === null ? "" : ` ("${message}")`;
-  const text = `${host} asked for ${wanted}${question} and was declined: Weir gives none to MCP servers.`;
+  const text = `${host} asked for ${wanted}${question} and was declined: Weir doesn't provide this to MCP servers.`;
   if (!declined.includes(text)) declined.push(text);
 }
 
 export const asksForMore = (host: string, method: string, declined: readonly string[]) =>
-  new AppError(
-    "upstream",
-    `${host} refuses ${method} without more than it was sent. ${declined.join(" ")}`.trim(),
-  );
+  new AppError("upstream", `${host} requires more input for ${method}. ${declined.join(" ")}`.trim());

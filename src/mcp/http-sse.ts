@@ -131,10 +131,7 @@ async function open(
     const endpoint = await Promise.race([opened, late]);
     const url = URL.parse(endpoint, server.url);
     if (url && url.origin === new URL(server.url).origin) return url.href;
-    throw new AppError(
-      "upstream",
-      `${host} names an address for requests that is not its own; it is not used.`,
-    );
+    throw new AppError("upstream", `${host} returned a request URL on another server, which isn't allowed.`);
   } finally {
     watch.close();
   }

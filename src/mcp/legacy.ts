@@ -36,7 +36,7 @@ export const initializeParams = (server: McpServer): JsonObject => ({
 /** Returns the version that both sides support. Throws `upstream` if there is none. */
 export function agreedVersion(host: string, { protocolVersion }: JsonObject): string {
   if (LEGACY_VERSIONS.some((each) => each === protocolVersion)) return String(protocolVersion);
-  throw new AppError("upstream", `${host} speaks a version of MCP that Weir does not know.`);
+  throw new AppError("upstream", `${host} uses an unsupported version of MCP.`);
 }
 
 type ServerMessage = Extract<RpcMessage, { kind: "request" }>;

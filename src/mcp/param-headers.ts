@@ -19,7 +19,7 @@ export function paramHeaders(schema: JsonObject | null): ParamHeader[] | { fault
   const fault = walk(schema ?? {}, [], true, (path, annotation, type) => {
     if (typeof annotation !== "string" || !TOKEN.test(annotation)) return "is not a valid header name";
     if (typeof type !== "string" || !TYPES.has(type))
-      return "stands at something else than a text, integer or boolean";
+      return "is on a value that isn't a string, integer or boolean";
     if (names.has(annotation.toLowerCase())) return "is duplicated";
     names.add(annotation.toLowerCase());
     found.push({ path, header: `Mcp-Param-${annotation}` });
@@ -39,8 +39,7 @@ function walk(value: Json, path: readonly string[], isPlain: boolean, take: Take
   if (!isObject(value)) return null;
   const annotation = value["x-mcp-header"];
   if (annotation !== undefined) {
-    const reason =
-      isPlain && path.length > 0 ? take(path, annotation, value.type) : "stands where no argument is";
+    const reason = isPlain && path.length > 0 ? take(path, annotation, value.type) : "isn't on an argument";
     if (reason !== null) return `x-mcp-header ${reason}`;
   }
   return firstFault(Object.entries(value), ([key, item]) => {

@@ -67,4 +67,4 @@ function valueIn(text: string): Json {
 
 /** Error message of a failed tool, on one line. */
 export const failureText = ({ text }: ToolResult) =>
-  withoutUnseen(text.slice(0, 4_000)).replace(/\s+/g, " ").trim().slice(0, 500) || "it gives no reason";
+  withoutUnseen(text.slice(0, 4_000)).replace(/\s+/g, " ").trim().slice(0, 500) || "no reason given";

@@ -113,8 +113,8 @@ export const statusFailure = (host: string, status: number, challenge: string | 
   new AppError(
     "upstream",
     status === 401 || status === 403
-      ? `${host} asks for authorization (${status}); give the entry a connection that carries it.`
-      : `${host} answered with ${status}, which is not an MCP response.`,
+      ? `${host} requires authorization (${status}). Select a connection with credentials for this API.`
+      : `${host} returned ${status}, which isn't an MCP response.`,
     {
       retryable: status >= 500 || status === 429,
       details: { status, ...(challenge === null ? {} : { challenge: challenge.slice(0, 2_000) }) },

@@ -13,5 +13,5 @@ export const eventsOf = (
 export const tooLarge = () =>
   new AppError(
     "response_too_large",
-    `The MCP server sent more than ${MAX_WIRE_BYTES / 1024 / 1024} MiB in one answer; it was cut off.`,
+    `The MCP server sent more than ${MAX_WIRE_BYTES / 1024 / 1024} MiB in one response.`,
   );

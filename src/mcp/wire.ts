@@ -190,7 +190,7 @@ async function answerIn(
 }
 
 export const noAnswer = (server: McpServer, method: string) =>
-  new AppError("upstream", `${hostOf(server)} closed the connection before it had answered ${method}.`, {
+  new AppError("upstream", `${hostOf(server)} closed the connection before it answered ${method}.`, {
     retryable: true,
   });
 
