@@ -26,7 +26,7 @@ export interface JsonRules {
  * are at least so deep; the whole is at depth 1. In them only strings and brackets are checked. The engine has a table of
  * all short strings; with a million of them it takes 200 ms at once to grow or to tidy up.
  */
-export interface AsText {
+interface AsText {
   depth: number;
   characters: number;
   values: number;
