@@ -47,7 +47,7 @@ interface DecidedWhens {
 
 /** Called by the queue of runs when runs change, in the same transaction. */
 export interface RunFollowers {
-  /** Reads the automation runs of steps without items for `ended`, by ID, in the same round trip as other statements. */
+  /** Reads the automation runs of steps without items for `ended`, by ID, in one round trip with other statements. */
   open(tx: Pick<WriteContext, "db">, runs: readonly RunRow[]): Promise<ReadonlyMap<string, OpenRun>>;
   /** The runs of steps of one automation run have ended. `open` is that automation run if it was read before. */
   ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
@@ -74,7 +74,7 @@ export interface OpenRun {
   readonly delivery: Pick<DeliveryRow, "id" | "attempts" | "isKept" | "replayOf"> | null;
 }
 
-/** A kind of thing that runs wait for. `run.waitId` is its ID. */
+/** Manages what runs of one kind wait for. `run.waitId` is its ID. */
 interface WaitService<Request> {
   /** Creates it. Can end the run immediately. An `AppError` fails the run. */
   begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;

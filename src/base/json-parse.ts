@@ -17,14 +17,14 @@ export interface JsonRules {
   maxValues: number;
   /** Maximum number of keys per object. Null allows any number and duplicates. */
   maxKeys: number | null;
-  /** What is too long to be of use as a value. */
+  /** Limits beyond which parts are kept as text. */
   asText?: AsText;
 }
 
 /**
- * Lists and objects with more characters and more values than these are kept as what `make` makes of their text, if they
- * are at least so deep; the whole is at depth 1. In them only strings and brackets are checked. The engine has a table of
- * all short strings; with a million of them it takes 200 ms at once to grow or to tidy up.
+ * Lists and objects that exceed both limits are replaced by the result of `make` for their JSON, if they are nested
+ * at least this deep (the top level has depth 1). Inside them, only strings and brackets are checked. The JavaScript
+ * engine has a table of all short strings: with a million of them, growing or cleaning it takes 200 ms at a time.
  */
 interface AsText {
   depth: number;
@@ -60,9 +60,9 @@ interface Open {
   keyEnd: number;
   /** After a member that was parsed by itself, only a comma or the end can follow. */
   isAfterLong: boolean;
-  /** How many values there were before it. */
+  /** Number of values before it. */
   valuesBefore: number;
-  /** Kept as text, or inside what is. */
+  /** Whether it is kept as text, or is inside a part that is. */
   text: "kept" | "inside" | null;
 }
 
@@ -216,7 +216,7 @@ class Parser {
     return values[0] as Json;
   }
 
-  /** True from the comma on at which a list or object has become too long for a value. */
+  /** Returns true from the comma at which a list or object exceeds the limits. */
   #becomesText(at: Open, i: number): boolean {
     const { asText } = this.#rules;
     if (asText === undefined || i - at.start <= asText.characters) return false;

@@ -2,7 +2,7 @@ import { canonicalJson } from "./json.ts";
 import { LongJson } from "./long-json.ts";
 import { inSlices, type Work } from "./slices.ts";
 
-/** Size of a slice: this many values, or strings of this total length. */
+/** Size of a slice in values. Longer strings count as several, one per this many characters. */
 const PIECE_VALUES = 4_000;
 const CHARACTERS_OF_A_VALUE = 64;
 

@@ -2,7 +2,7 @@ import type { Json } from "./json.ts";
 import { NumberText } from "./json-numbers.ts";
 
 /**
- * Returns the approximate length of `value` as JSON, at least up to `limit`.
+ * Returns the approximate length of `value` as JSON. Stops counting beyond `limit`.
  * Shared parts count each time, so that a small value that expands to a huge text is detected.
  */
 export function measure(value: Json, limit: number): number {

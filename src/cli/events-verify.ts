@@ -65,7 +65,7 @@ function verifierOf({ config, secrets }: Parts): Verifier {
   return openSecretBox(own, systemIds, { former: other ? [other] : [] });
 }
 
-/** Organizations that lack an event in a stored seal. With null, whether a seal matches none of them. */
+/** Returns a check whether an organization lacks an event in a stored seal. With null, whether a seal matches none. */
 async function lacksSeals(
   db: ReadDb,
   rows: readonly { id: string }[],

@@ -50,7 +50,7 @@ interface Job {
 }
 
 /** Claims due runs, up to the number of free slots, and executes them concurrently. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the slots and what is under way
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the slots and the running runs
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
   const endings = openEndings(app);
   const jobs = new Map<string, Job>();
@@ -107,7 +107,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     return held;
   };
 
-  /** If a run that is decided at once can't be saved, all are claimed normally, and that one fails by itself. */
+  /** If a run that is decided immediately can't be saved, all are claimed normally, and that one fails by itself. */
   const claim = (free: number) => {
     const room = {
       slots: free,

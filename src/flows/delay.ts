@@ -18,8 +18,8 @@ export function instantIn(text: string): number | null {
 }
 
 /**
- * Returns the time until which a step waits. Null if it has passed. Throws `template_error` if the value is no duration
- * or time, and `DoFirst`.
+ * Returns the time until which a step waits. Null if it has passed.
+ * Throws `template_error` if the value isn't a duration or time, and `DoFirst`.
  */
 export async function delayOf(
   tx: WriteContext,
@@ -32,7 +32,7 @@ export async function delayOf(
     until?: Json;
   };
   const now = tx.clock.now().getTime();
-  const isLength = (delay.until ?? null) === null; // as it is written: a template may give null
+  const isLength = (delay.until ?? null) === null; // as configured, since a template can evaluate to null
   const ms = isLength ? now + lengthOf(key, seconds) * 1000 : timeOf(key, until);
   if (ms > now + MAX_DELAY_SECONDS * 1000)
     throw new AppError("template_error", `The delay of step ${key} is longer than a year.`);

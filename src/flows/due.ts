@@ -83,7 +83,7 @@ interface Due {
 const stillDue = ({ id, nextRunAt }: Due) =>
   and(
     eq(automations.id, id),
-    eq(automations.nextRunAt, nextRunAt), // else another process was quicker, or somebody has changed the schedule
+    eq(automations.nextRunAt, nextRunAt), // otherwise another process was faster, or the schedule has changed
     eq(automations.status, "active"),
     isNull(automations.deletedAt),
   );

@@ -64,7 +64,7 @@ export async function beginItems(
   return startItems(tx, run, step, { state: begun, scope });
 }
 
-/** A fault of the template names the field. */
+/** Evaluates the list. Errors of its template name the field. */
 async function listOf(tx: WriteContext, run: SlimRun, forEach: string, scope: Scope): Promise<Json> {
   const asked = { decision: decisionOf(tx, run), value: { forEach: forEachTemplate(forEach) } };
   const { forEach: list = null } = (await stepValue(tx, asked, scope)) as JsonObject;

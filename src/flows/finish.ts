@@ -17,7 +17,7 @@ import { seenBulk } from "./scope.ts";
 
 /** Parts of an automation run that were read before it continues. */
 export interface Known extends Partial<Pick<OpenRun, "config" | "delivery">> {
-  /** Results of action runs that have just ended, by id. */
+  /** Results of action runs that have just ended, by ID. */
   results?: ReadonlyMap<string, Json>;
 }
 

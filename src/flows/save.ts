@@ -53,7 +53,7 @@ const openRunsById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Returns the automation runs of steps, by id. */
+/** Returns the automation runs of steps, by ID. */
 export async function openRunsOf(
   { db }: Pick<WriteContext, "db">,
   runs: readonly Pick<RunRow, "automationRunId">[],

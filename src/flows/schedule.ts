@@ -53,7 +53,7 @@ function cronFault(schedule: Schedule, from: Date): string | null {
   }
 }
 
-/** croner counts months and days from 0, and tells more of itself than people need. */
+/** croner counts months and days from 0, and its messages contain internal details. */
 function reasonOf(message: string): string {
   const field = /Invalid value for (\w+)/.exec(message)?.[1];
   if (field !== undefined) return `the ${FIELDS.get(field) ?? field} is out of range`;

@@ -61,7 +61,7 @@ const RULES: JsonRules = {
   maxKeys: null,
 };
 
-/** A message has a result, and that has the parts; a result that is too long is cut anyway. */
+/** Depth 3, since a message contains a result with the parts. A result that is too long is truncated anyway. */
 const CALL_RULES: JsonRules = {
   ...RULES,
   asText: {

@@ -186,7 +186,9 @@ export interface Room {
   isQuiet: boolean;
 }
 
-/** The queue just before a claim, read outside the transaction. It tells where to look; the transaction decides. */
+/**
+ * The queue just before a claim, read outside the transaction. It only narrows the search. The transaction decides.
+ */
 interface Outlook {
   hasSuspect: boolean;
   /** Slots that one organization can hold. */

@@ -117,8 +117,8 @@ export function definitionFaults(
 }
 
 /**
- * Returns secrets that are written out in a definition, which every reader of the action can see. What `before` has in
- * the same location was stored before this was refused, and isn't shown.
+ * Returns literal secrets in a definition, which every reader of the action could see. Those that `before` has in the
+ * same location are accepted: they were stored before this check existed, and aren't shown.
  */
 export const typedFaults = (
   definition: JsonObject,

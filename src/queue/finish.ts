@@ -177,9 +177,9 @@ const leaseTokens = prepared((db: WriteDb) =>
 );
 
 /**
- * Stores the small outcomes of many runs in one transaction, as `finishRun` does. Runs whose lease was lost are left
- * out. `take` returns them when it is their turn, and the same ones if the transaction is repeated. Throws where one of
- * them has to be stored by itself.
+ * Stores the small outcomes of many runs in one transaction, as `finishRun` does.
+ * Runs whose lease was lost are left out. `take` returns them when it is their turn,
+ * and the same ones if the transaction is repeated. Throws if one of them must be stored on its own.
  */
 export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<void> {
   const mayWait = () => take().length <= 1; // else all would wait for what one of them needs first

@@ -26,8 +26,8 @@ export const withStatuses = (...added: readonly NewStatus[]): SQL<PastStatus[]> 
 };
 
 /**
- * Ids of a run's stream: its statuses and log lines are numbered together, in steps of this size. Progress, of which
- * only the latest is stored, takes the numbers in between.
+ * IDs of a run's stream: its statuses and log lines are numbered together, in steps of this size.
+ * Progress, of which only the latest is stored, takes the numbers in between.
  */
 const STEP = 1_000_000;
 
@@ -50,7 +50,7 @@ export async function statusesOf(db: ReadDb, run: RunRow): Promise<PastStatus[]>
   ];
 }
 
-/** Computes the ids of a run's stream from the statuses that the run has had. */
+/** Computes the IDs of a run's stream from the statuses that the run has had. */
 export function streamIds(statuses: readonly PastStatus[]) {
   const ofStatus = (index: number) => ((statuses[index]?.[3] ?? 0) + index + 1) * STEP;
   const before = (seq: number) => statuses.filter(([, , , afterSeq]) => afterSeq < seq).length;

@@ -3,7 +3,7 @@ import { mapInSlices } from "../base/slices.ts";
 /** Total text size from which rows are mapped one by one, with pauses for other work. */
 const MAX_CHARACTERS = 512 * 1024;
 
-/** Maps rows to objects, at once if they are short. */
+/** Maps rows to objects, in one step if they are short. */
 export function mapRows<T>(rows: unknown[][], map: (rows: unknown[][]) => T[]): T[] | Promise<T[]> {
   if (rows.length < 2 || !isLong(rows)) return map(rows);
   return mapInSlices(rows, (row) => map([row])[0] as T);

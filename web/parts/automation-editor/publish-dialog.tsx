@@ -29,7 +29,7 @@ interface Change {
   readonly step: string;
   readonly name: string;
   readonly how: StepChange;
-  /** The user who made it. Null if it isn't known any longer. */
+  /** The user who made it. Null if no longer known. */
   readonly by: string | null;
 }
 

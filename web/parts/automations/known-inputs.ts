@@ -64,7 +64,7 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
   ];
 }
 
-/** Value of the selected input. `undefined` while it is loading. `isGone` if it isn't stored any longer. */
+/** Value of the selected input. `undefined` while it is loading. `isGone` if it is no longer stored. */
 export function useValueOf(known: KnownInput | null): {
   value: unknown;
   isGone: boolean;

@@ -53,7 +53,7 @@ export function summaryOf(step: StepValue, actions: Actions, titleOf: (kind: str
   return own[0] ?? titleOf(step.kind ?? "");
 }
 
-/** Start of a new edge from a step, as in `dependsOn`: the first unused branch, then the step itself. */
+/** Returns the next edge start after `now`, as in `dependsOn`: the step's branches in turn, then the step itself. */
 export function nextWayOut(
   steps: readonly StepValue[],
   actions: Actions,
