@@ -24,7 +24,7 @@ import { rejectsArtifact } from "./extract/rejects.ts";
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
-import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
+import { warnOfAhead, warnOfLimit, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
 import { isSafeMethod } from "./http/definition.ts";
 
 /**
@@ -267,6 +267,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   warnOfAhead(landed, site);
   await warnOfVariants(session, landed, site);
   await warnOfZones(session, landed, site);
+  warnOfLimit(plan, options, landed.tables[0]?.rowsRead ?? 0, warn);
   if (root && !options.dryRun) warnOfTwice(plan, root.result.rows, site.existing(plan.table), warn);
   ctx.log(
     "info",

@@ -67,6 +67,7 @@ export const generateQuery = defineExecutor({
     valid: Type.Boolean(),
     rows: nullable(Type.Array(map(anything()))),
     truncated: Type.Boolean(),
+    warnings: optional(Type.Array(Type.String())),
     usage: object({ inputTokens: Type.Integer(), outputTokens: Type.Integer() }),
   }),
   check: sourceFaults,
@@ -127,6 +128,7 @@ export const generateQuery = defineExecutor({
         valid: true,
         rows: done?.rows ?? null,
         truncated: done?.truncated ?? false,
+        ...(done?.truncated ? { warnings: [`Only the first ${maxRows} rows were kept.`] } : {}),
         usage: { ...usage },
       },
     };

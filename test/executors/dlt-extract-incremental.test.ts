@@ -155,17 +155,30 @@ describe("an incremental load", () => {
     const seen: unknown[] = [];
     for (let run = 0; run < 4; run++) {
       const { result } = await world.run(definition, source);
-      seen.push([result.rows, result.tables[0]?.cursor?.end]);
+      seen.push([result.rows, result.tables[0]?.cursor?.end, result.warnings]);
     }
+    const reached = [
+      "o: maxRows (2) was reached, so the source may have more rows. The next run continues from there.",
+    ];
     expect(seen).toEqual([
-      [2, 5],
-      [2, 5],
-      [1, 9],
-      [0, 9],
+      [2, 5, reached],
+      [2, 5, reached],
+      [1, 9, []],
+      [0, 9, []],
     ]);
     expect(await world.query("SELECT id FROM raw.shop__o ORDER BY id")).toEqual(
       [1, 2, 3, 4, 5].map((id) => ({ id })),
     );
+  });
+
+  test("without a cursor warns that maxRows was reached, and not of a limit that wasn't", async () => {
+    await using world = openWorld();
+    const load = async (maxRows: number) => {
+      const definition = { resources: [{ name: "o", writeDisposition: "replace" }], maxRows };
+      return (await world.run(definition, rows([{ id: 1 }, { id: 2 }, { id: 3 }]))).result.warnings;
+    };
+    expect(await load(2)).toEqual(["o: maxRows (2) was reached, so the source may have more rows."]);
+    expect(await load(4)).toEqual([]);
   });
 
   test("asks a source that sorts for room beyond the rows that it has seen", async () => {

@@ -167,6 +167,14 @@ describe("generate_query", () => {
     expect(asked()[0]?.content).toContain("raw.shop__orders(id BIGINT, customer_id BIGINT");
   });
 
+  test("warns where more rows were found than maxRows", async () => {
+    const asking = { question: "Which orders?", execute: true, maxRows: 1 };
+    const { result } = await run("generate_query", asking, [
+      answers({ sql: "SELECT id FROM raw.shop__orders", explanation: "" }),
+    ]);
+    expect(result).toMatchObject({ truncated: true, warnings: ["Only the first 1 rows were kept."] });
+  });
+
   deepTest("tells what it read, and nothing where it only wrote the SQL", async () => {
     const reads = async () => (await weir.owner("GET", "/api/v1/datasets/raw/shop/lineage")).body.reads;
     const before = await reads();

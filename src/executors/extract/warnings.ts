@@ -6,7 +6,7 @@ import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";
 import { normaliseName } from "./naming.ts";
-import type { Plan } from "./plan.ts";
+import type { Options, Plan } from "./plan.ts";
 import type { Sheet } from "./sheet.ts";
 
 type Site = Omit<WholeSite, "staging">;
@@ -114,6 +114,21 @@ export function warnOfAhead({ cursor }: Landed, { plan, startedAt, warn }: Site)
   if (!(instantMs(cursor.end) > Date.parse(startedAt) + AHEAD_MS)) return;
   warn(
     `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`,
+  );
+}
+
+/** Warns that the limit ended the load. Whether the source has more rows isn't known. */
+export function warnOfLimit(
+  { resource, limit, request, incremental, disposition }: Plan,
+  { maxRows }: Pick<Options, "maxRows">,
+  rowsRead: number,
+  warn: (text: string) => void,
+): void {
+  const isReached = request.maxRows !== null && rowsRead >= request.maxRows;
+  if (maxRows === null || limit !== maxRows || !isReached) return; // a dry run has a limit of its own
+  const continues = incremental !== null && !incremental.isBackfill && disposition !== "replace";
+  warn(
+    `${resource}: maxRows (${maxRows}) was reached, so the source may have more rows.${continues ? " The next run continues from there." : ""}`,
   );
 }
 
