@@ -25,7 +25,7 @@ const near = fc
   });
 
 describe("ranges", () => {
-  test("match the same IPv4 addresses as the BlockList of Node", () => {
+  test("match the same IPv4 addresses as Node's BlockList", () => {
     fc.assert(
       fc.property(near, ({ text, first, prefix, addresses }) => {
         const list = new BlockList();
@@ -38,7 +38,7 @@ describe("ranges", () => {
     );
   });
 
-  test("match the same IPv6 addresses as the BlockList of Node", () => {
+  test("match the same IPv6 addresses as Node's BlockList", () => {
     fc.assert(
       fc.property(v6, v6, fc.integer({ min: 0, max: 128 }), (first, other, prefix) => {
         const list = new BlockList();
@@ -51,7 +51,7 @@ describe("ranges", () => {
     );
   });
 
-  test("hold an address however it is written", () => {
+  test("match an address in every notation", () => {
     for (const text of ["2001:db8::1", "2001:DB8:0:0:0:0:0:1", "2001:0db8::0001", "2001:db8::0.0.0.1"]) {
       expect(contains(range("2001:db8::1"), text)).toBe(true);
     }
@@ -63,14 +63,14 @@ describe("ranges", () => {
     }
   });
 
-  test("of one family hold nothing of the other", () => {
+  test("of one family match nothing of the other", () => {
     expect(contains(range("0.0.0.0/0"), "::1")).toBe(false);
     expect(contains(range("0.0.0.0/0"), "2001:db8::1")).toBe(false);
     expect(contains(range("::/0"), "1.2.3.4")).toBe(false);
     expect(contains(range("::/0"), "::ffff:1.2.3.4")).toBe(false);
   });
 
-  test("hold no text that is no address", () => {
+  test("match no text that isn't an address", () => {
     for (const text of [
       "",
       "localhost",
@@ -86,7 +86,7 @@ describe("ranges", () => {
     }
   });
 
-  test("that are badly written are null", () => {
+  test("are null if they are invalid", () => {
     const bad =
       "|/|/8|1.2.3.4/|1.2.3.4/33|1.2.3.4/-1|1.2.3.4/08|1.2.3.4/8/8|1.2.3|1.2.3.256|10.0.0.0/a|::/129|:::|::1%lo|[::1]|a.b|1.2.3.4 /8";
     for (const text of bad.split("|")) expect(parseCidr(text)).toBeNull();
@@ -103,7 +103,7 @@ describe("ranges", () => {
 });
 
 describe("the public internet", () => {
-  test("has the ordinary addresses", () => {
+  test("contains ordinary addresses", () => {
     for (const address of [
       "1.1.1.1",
       "8.8.8.8",
@@ -132,7 +132,7 @@ describe("the public internet", () => {
     return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
   };
 
-  test.each(refused4.split(" "))("has no %s, in no form of IPv6 either", (address) => {
+  test.each(refused4.split(" "))("doesn't contain %s, in any form of IPv6 either", (address) => {
     const forms = [`::ffff:${address}`, `::ffff:${hex(address)}`, `::${address}`, `64:ff9b::${address}`];
     const tunnels = [`2002:${hex(address)}::1`, `2001:0:${hex(address)}::1`, `64:ff9b:1::${address}`];
     for (const form of [address, ...forms, ...tunnels]) expect(isPublic(form)).toBe(false);
@@ -142,15 +142,15 @@ describe("the public internet", () => {
     "::|::1|fc00::1|fd00:ec2::254|fe80::1|fe80::1%eth0|fec0::1|ff02::1|100::1|2001:db8::1|2001:2::1|2001:10::1|3fff::1|5f00::1|64:ff9b::808:808|2002:808:808::1|2001:0:808:808::1|4000::1|::ffff:0:8.8.8.8".split(
       "|",
     ),
-  )("has no %s", (address) => {
+  )("doesn't contain %s", (address) => {
     expect(isPublic(address)).toBe(false);
   });
 
-  test("never holds a mapped address whose IPv4 address it doesn't hold", () => {
+  test("never contains a mapped address without its IPv4 address", () => {
     fc.assert(fc.property(v4, (address) => expect(isPublic(`::ffff:${address}`)).toBe(isPublic(address))));
   });
 
-  test("has nothing in IPv6 outside of 2000::/3 but the forms of IPv4", () => {
+  test("contains nothing in IPv6 outside 2000::/3 except the forms of IPv4", () => {
     fc.assert(
       fc.property(v6, (address) => {
         if (isPublic(address) && embedded(address).length === 0 && !contains(range("0.0.0.0/0"), address)) {
@@ -161,7 +161,7 @@ describe("the public internet", () => {
   });
 });
 
-test("the IPv4 addresses inside of tunnels are found", () => {
+test("IPv4 addresses inside tunnel addresses are found", () => {
   expect(embedded("64:ff9b::10.1.2.3")).toEqual(["10.1.2.3"]);
   expect(embedded("2002:a01:203::5")).toEqual(["10.1.2.3"]);
   expect(embedded("::10.1.2.3")).toEqual(["10.1.2.3"]);

@@ -22,7 +22,7 @@ function reason(text: string, at: Scope = scope): string {
 }
 
 describe("a condition", () => {
-  test("compares numbers as people expect, whole or broken", () => {
+  test("compares whole and fractional numbers as people expect", () => {
     for (const text of [
       "payload.amount > 100",
       "payload.whole > 100",
@@ -40,7 +40,7 @@ describe("a condition", () => {
     expect(holds("payload.amount > 200", scope)).toBe(false);
   });
 
-  test("looks at texts, lists and what is there", () => {
+  test("checks texts, lists and presence", () => {
     expect(holds('payload.name.startsWith("A") && "vip" in payload.tags', scope)).toBe(true);
     expect(holds("has(payload.missing) && payload.missing > 1", scope)).toBe(false);
     expect(holds('payload.tags.exists(t, t.matches("^v.p$"))', scope)).toBe(true);
@@ -48,7 +48,7 @@ describe("a condition", () => {
     expect(holds("size(payload.tags) == 2", scope)).toBe(true);
   });
 
-  test("that is written like a template says how to write it", () => {
+  test("written like a template is rejected with the right syntax", () => {
     for (const [text, bare] of [
       ["{{payload.amount}} > 100", "payload.amount > 100"],
       ["{{ payload.amount > 100 }}", "payload.amount > 100"],
@@ -58,7 +58,7 @@ describe("a condition", () => {
       );
   });
 
-  test("that Couldn't evaluate the condition says why", () => {
+  test("that can't be evaluated says why", () => {
     expect(reason("payload.missing > 1")).toBe(
       'Couldn\'t evaluate the condition "payload.missing > 1": an object has no "missing" (at character 9, "missing > 1").',
     );
@@ -69,7 +69,7 @@ describe("a condition", () => {
     expect(reason("payload.whole >")).toContain("Invalid condition");
   });
 
-  test("takes data for data, whatever its fields are called", () => {
+  test("treats data as data, whatever its fields are named", () => {
     const odds: JsonObject[] = [
       { constructor: 1 },
       { $typeName: "google.protobuf.Any", value: "x" },
@@ -87,7 +87,7 @@ describe("a condition", () => {
     expect(holds("payload.value == 4", { payload: wrapped })).toBe(true);
   });
 
-  test("reaches nothing but data", () => {
+  test("accesses nothing but data", () => {
     for (const text of ["constructor == null", "payload.constructor == null", "payload.tags.length == 2"]) {
       expect(reason(text)).toContain("Couldn't evaluate the condition");
     }
@@ -104,7 +104,7 @@ describe("a condition", () => {
     expect(conditionFault(`"${"(".repeat(500)}" == ""`)).toBeNull();
   });
 
-  test("gives up on loops without end in sight", () => {
+  test("gives up on loops without an end", () => {
     const many = { payload: { list: Array.from({ length: 2_000 }, (_, i) => i) } };
     expect(holds("payload.list.all(x, x >= 0)", many)).toBe(true);
     for (const text of [
@@ -117,7 +117,7 @@ describe("a condition", () => {
     expect(holds("payload.list.all(x, x >= 0)", many)).toBe(true);
   });
 
-  test("leaves a long text to where nobody waits, when a pattern is to go through it", () => {
+  test("leaves a pattern over a long text to a child process", () => {
     const scope = { payload: { text: "ab".repeat(1_000_000) } };
     const condition = 'payload.text.matches("^(ab)+$")';
     expect(() => holdsWithin(condition, scope, openBudgetHere())).toThrow(ExpressionTooLong);

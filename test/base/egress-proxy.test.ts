@@ -77,14 +77,14 @@ const through = (more: Partial<EgressOptions> = {}) =>
   });
 
 describe("with WEIR_EGRESS_PROXY", () => {
-  test("a name that only the proxy knows is reached by it, with its credentials", async () => {
+  test("a name that only the proxy resolves is reached through it, with its credentials", async () => {
     proxy.got.length = 0;
     const reply = await through().fetch(`http://api.example.com:${plain.port}/orders`);
     expect(Buffer.from((await reply.bytes(1_000)).bytes).toString()).toBe(`api.example.com:${plain.port}`);
     expect(proxy.got).toEqual([`GET http://api.example.com:${plain.port}/orders ${AUTHORIZATION}`]);
   });
 
-  test("TLS goes through it end to end, by the name's own certificate", async () => {
+  test("TLS passes through it end to end, with the name's own certificate", async () => {
     proxy.got.length = 0;
     const allow = { ca: testCertificate.authority };
     const error = await failure(through(allow).fetch(`https://api.example.com:${secure.port}/`));
@@ -101,13 +101,13 @@ describe("with WEIR_EGRESS_PROXY", () => {
     "http://169.254.169.254/latest/meta-data",
     "http://[::1]/",
     "http://10.0.0.1/",
-  ])("%s is refused, and the proxy hears nothing of it", async (url) => {
+  ])("%s is blocked, and the proxy isn't asked", async (url) => {
     proxy.got.length = 0;
     expect((await failure(through().fetch(url))).code).toBe("egress_blocked");
     expect(proxy.got).toEqual([]);
   });
 
-  test("what WEIR_EGRESS_ALLOW names is connected to directly", async () => {
+  test("what WEIR_EGRESS_ALLOW lists is connected to directly", async () => {
     proxy.got.length = 0;
     const own = { allow: [`db.internal:${plain.port}`], resolve: async () => ["127.0.0.1"] };
     expect((await through(own).fetch(`http://db.internal:${plain.port}/`)).status).toBe(200);
@@ -116,7 +116,7 @@ describe("with WEIR_EGRESS_PROXY", () => {
     expect(proxy.got).toEqual([]);
   });
 
-  test("services of Weir's own are refused by their names, and reached by Weir itself", async () => {
+  test("Weir's own services are blocked by name, except for Weir itself", async () => {
     proxy.got.length = 0;
     const host = "models.example.com";
     const service = { setting: "WEIR_LLM_BASE_URL", host, port: plain.port ?? 0, isAlways: false };
@@ -133,7 +133,7 @@ describe("with WEIR_EGRESS_PROXY", () => {
     expect(proxy.got).toHaveLength(1);
   });
 
-  test("its password is shown nowhere", () => {
+  test("its password is never shown", () => {
     const env = { WEIR_EGRESS_PROXY: "http://weir:secret@proxy.corp:3128" };
     const { config, secrets } = readConfig({}, env, {});
     const shown = Object.fromEntries(describeConfig(config, secrets)).WEIR_EGRESS_PROXY;

@@ -23,7 +23,7 @@ function reason(work: () => unknown): string {
 }
 
 describe("searchJson", () => {
-  test("finds what a JMESPath expression asks for", () => {
+  test("evaluates a JMESPath expression", () => {
     expect(searchJson(data, "items[].id")).toEqual([1, 2]);
     expect(searchJson(data, "items[?id > `1`] | [0]")).toEqual({ id: 2, tags: [] });
     expect(searchJson(data, "max_by(items, &id).id")).toBe(2);
@@ -31,7 +31,7 @@ describe("searchJson", () => {
     expect(searchJson(data, "nowhere.at.all")).toBeNull();
   });
 
-  test("keeps every digit of numbers that no double holds", () => {
+  test("keeps every digit of numbers that a double can't hold", () => {
     const exact = parseExact(
       '[{"n":12345678901234567.89},{"n":1.10},{"n":9007199254740993},{"n":2}]',
     ) as Json;
@@ -57,7 +57,7 @@ describe("searchJson", () => {
     expect(texts("[1].n.*")).toBe("null");
   });
 
-  test("has literals with all of their digits, and compares them with texts of such numbers", () => {
+  test("keeps all digits of literals, and compares them with texts of such numbers", () => {
     const found = (text: string) =>
       exactJson(searchJson(parseExact('[{"n":9007199254740992},{"n":9007199254740993}]') as Json, text));
     expect(found("[?n == `9007199254740993`].n")).toBe("[9007199254740993]");
@@ -75,7 +75,7 @@ describe("searchJson", () => {
     expect(reason(() => searchJson(far, "sum(@)"))).toContain("1e400 is too large to compute with");
   });
 
-  test("sorts numbers by their size, and finds equal lists and objects, whatever their numbers look like", () => {
+  test("sorts numbers by value, and finds equal lists and objects, however their numbers are written", () => {
     const found = (text: string, json: string) => exactJson(searchJson(parseExact(json) as Json, text));
     expect(found("sort(@)", "[10,9,1,2.5,-3]")).toBe("[-3,1,2.5,9,10]");
     expect(found("sort(@)", "[12345678901234567891,12345678901234567890,7]")).toBe(
@@ -91,21 +91,21 @@ describe("searchJson", () => {
     ).toBe("[true,true,false,true]");
   });
 
-  test("reaches nothing but data", () => {
+  test("accesses nothing but data", () => {
     for (const text of ["constructor", "__proto__", "items.length", "items[0].toString", "items.map"]) {
       expect(searchJson(data, text)).toBeNull();
     }
     expect(searchJson(data, "map(&constructor, items)")).toEqual([null, null]);
   });
 
-  test("tells what is wrong with an expression", () => {
+  test("reports what is wrong with an expression", () => {
     expect(jmespathFault("items[].id")).toBeNull();
     expect(jmespathFault("items[")).toContain('Invalid JMESPath expression "items["');
     expect(jmespathFault("pad_left(next, `1000000000`)")).toContain("pad_left(), which isn't supported");
     expect(reason(() => searchJson(data, "length(next)"))).toContain("doesn't match the data");
   });
 
-  test("gives up on what would take too long or give too much", () => {
+  test("gives up on what would take too long or return too much", () => {
     const many = Array.from({ length: 20_000 }, (_, id) => ({ id }));
     expect(reason(() => searchJson(many, "[].[length($[].id)]", { ms: 20, size: 2 ** 20 }))).toContain(
       "too long or returns too much",

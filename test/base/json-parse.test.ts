@@ -20,7 +20,7 @@ const odd: Record<string, string> = {
   "empty lists and objects": `[${"[],{},".repeat(60_000)}[]]`,
 };
 
-describe("long JSON is read as short JSON is", () => {
+describe("long JSON is parsed like short JSON", () => {
   const texts = {
     ...odd,
     ...Object.fromEntries(Object.entries(LONG_JSON).map(([n, make]) => [n, make(SIZE)])),
@@ -35,7 +35,7 @@ describe("long JSON is read as short JSON is", () => {
 });
 
 const members = '{"a":1},'.repeat(40_000);
-describe("what is no JSON is refused, however long it is", () => {
+describe("invalid JSON is rejected, however long it is", () => {
   test.each(
     someOf(8, [
       ["a list without its end", `[${members}{}`],
@@ -69,7 +69,7 @@ describe("what is no JSON is refused, however long it is", () => {
     });
   });
 
-  test("an object of more than 50,000 keys", async () => {
+  test("an object with more than 50,000 keys", async () => {
     const keys = Array.from({ length: 50_001 }, (_, n) => `"key ${n}":1`);
     const msg = "A JSON object can have at most 50,000 keys. Send fewer at a time.";
     await expect((async () => parseJsonInSlices(`[{${keys.join()}}]`))()).rejects.toMatchObject({
@@ -85,7 +85,7 @@ describe("what is no JSON is refused, however long it is", () => {
     ["the same key, written in two ways", `{"a":[${members}{}],"\\u0061":2}`],
     ["65 levels", `[${"[".repeat(64)}"${long}"${"]".repeat(65)}`],
     ["more than 500,000 lists and objects", `[${"{},".repeat(500_000)}{}]`],
-  ])("%s, with the sentence of short JSON", async (_, text) => {
+  ])("%s, with the same message as short JSON", async (_, text) => {
     const sentence = faultOf(() => parseJson(text));
     expect(sentence).not.toBeNull();
     await expect((async () => parseJsonInSlices(text))()).rejects.toMatchObject({ faults: [sentence] });
@@ -101,7 +101,7 @@ function faultOf(work: () => unknown): object | null {
   }
 }
 
-test("others get their turns while long JSON is read and written", async () => {
+test("other requests get their turn while long JSON is parsed and written", async () => {
   const text = LONG_JSON["texts that differ"]!(SIZE);
   let turns = 0;
   const count = setInterval(() => turns++, 0);

@@ -25,7 +25,7 @@ const Order: Json = {
 };
 
 describe("a value against a schema", () => {
-  test("fits, or every fault is reported with its place and its kind", () => {
+  test("matches, or every fault is reported with its path and type", () => {
     expect(valueFaults(Order, { name: "Anna", amount: 0.3, color: "red", lines: [{ sku: "A" }] })).toEqual(
       [],
     );
@@ -51,7 +51,7 @@ describe("a value against a schema", () => {
     ]);
   });
 
-  test("tells the faults of the form that was meant, where there are several", () => {
+  test("gets the faults of the intended alternative", () => {
     const forms: Json = {
       oneOf: [
         {
@@ -88,10 +88,9 @@ describe("a value against a schema", () => {
     expect(told({ format }, bad)).toEqual([`/ ${format}_parsing`]);
   });
 
-  test("takes formats that it does not know as notes", () =>
-    expect(told({ format: "textarea" }, "x")).toEqual([]));
+  test("ignores unknown formats", () => expect(told({ format: "textarea" }, "x")).toEqual([]));
 
-  test("names like those of every object are only names", () => {
+  test("has names like those of every object as plain names", () => {
     const schema = JSON.parse(
       '{"properties":{"__proto__":{"type":"string"}},"required":["constructor"],"additionalProperties":false}',
     );
@@ -102,7 +101,7 @@ describe("a value against a schema", () => {
     ]);
   });
 
-  test("says the same as an independent implementation", () => {
+  test("gets the same result as from an independent implementation", () => {
     const property = fc.property(
       schemas,
       fc.array(values, { minLength: 1, maxLength: 6 }),
@@ -122,7 +121,7 @@ describe("a value against a schema", () => {
 });
 
 describe("a schema", () => {
-  test("is refused with the place of each fault", () => {
+  test("is rejected with the path of each fault", () => {
     expect(
       schemaTold({ type: "objekt", properties: { a: { minLength: -1 }, b: 3 }, required: ["x", "x"] }),
     ).toEqual([
@@ -145,7 +144,7 @@ describe("a schema", () => {
     expect(schemaTold({ title: "T", "x-order": [1], default: {}, $id: "https://example.com/a" })).toEqual([]);
   });
 
-  test("has no more patterns than are compiled at once, and many names against many are told as too much", () => {
+  test("has a limited number of patterns, and of names to match against them", () => {
     const patterns = (n: number, source: (i: number) => string) =>
       Object.fromEntries(Array.from({ length: n }, (_, i) => [source(i), {}]));
     const large = (i: number) => `^((a{1,30}){1,30})${i}$`;
@@ -165,7 +164,7 @@ describe("a schema", () => {
     ]);
   });
 
-  test("has only patterns that run in linear time", () => {
+  test("only has patterns that run in linear time", () => {
     for (const pattern of ["(", "(?=a)", "(a)\\1", "(a{1,1000}){1,1000}", "a".repeat(1_001)]) {
       expect(schemaTold({ pattern })).toEqual(["/pattern pattern_invalid"]);
       expect(schemaTold({ patternProperties: { [pattern]: {} } })).toEqual([
@@ -179,7 +178,7 @@ describe("a schema", () => {
     expect(told({ patternProperties: { [bomb]: false } }, { [`${"a".repeat(5_000)}b`]: 1 })).toEqual([]);
   });
 
-  test("refers to places in itself only, and never back to itself in place", () => {
+  test("only refers to places in itself, and never back to itself in place", () => {
     for (const $ref of ["https://example.com/s", "other.json", "#/$defs/none", "#name", "#/%", 7]) {
       expect(schemaTold({ $ref, $defs: {} })).toEqual(["/$ref ref_unknown"]);
     }
@@ -194,7 +193,7 @@ describe("a schema", () => {
     ]);
   });
 
-  test("is bounded in length, depth and number", () => {
+  test("has limits for length, depth and number", () => {
     let deep: Json = {};
     for (let i = 0; i < 32; i++) deep = { not: deep };
     expect(schemaTold(deep)).toEqual([]);
@@ -204,11 +203,11 @@ describe("a schema", () => {
     expect(schemaFaults({ allOf: Array.from({ length: 2_500 }, () => ({})) })[0]?.type).toBe("too_long");
   });
 
-  test("that is not valid checks nothing, and says why", () => {
+  test("that is invalid checks nothing, and says why", () => {
     expect(() => valueFaults({ properties: { a: { type: "int" } } }, {})).toThrow("at properties.a.type");
   });
 
-  test("that multiplies the work ends in a fault, soon", () => {
+  test("that multiplies the work soon ends in a fault", () => {
     const twice: Json = {
       allOf: [{ properties: { a: { $ref: "#" } } }, { properties: { a: { $ref: "#" } } }],
     };

@@ -14,7 +14,7 @@ function faultOf(text: string) {
 }
 
 describe("parsing", () => {
-  test("gives what JSON.parse gives", () => {
+  test("returns what JSON.parse returns", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseJson(text)).toEqual(JSON.parse(text));
@@ -22,11 +22,11 @@ describe("parsing", () => {
     );
   });
 
-  test.each(["", "{", "{'a':1}", "[1,]", "01", "nul", '"a', "\ufeff{}", "{}{}"])("refuses %j", (text) => {
+  test.each(["", "{", "{'a':1}", "[1,]", "01", "nul", '"a', "\ufeff{}", "{}{}"])("rejects %j", (text) => {
     expect(faultOf(text)).toMatchObject({ loc: ["body"], type: "json_invalid" });
   });
 
-  test("refuses a key that stands twice in one object, however it is spelt", () => {
+  test("rejects a duplicate key in an object, however it is escaped", () => {
     for (const text of [
       '{"a":1,"a":2}',
       '{"a":1,"\\u0061":2}',
@@ -37,7 +37,7 @@ describe("parsing", () => {
     }
   });
 
-  test("lets a key stand in several objects, as a value, and after a list", () => {
+  test("accepts a key in several objects, as a value, and after a list", () => {
     for (const text of [
       '{"a":{"a":1},"b":{"a":2}}',
       '{"a":"a","b":"a"}',
@@ -48,7 +48,7 @@ describe("parsing", () => {
     expect(parseJson('{"a":"\\"a\\":1,{[","b":"\\\\"}')).toEqual({ a: '"a":1,{[', b: "\\" });
   });
 
-  test("takes 64 levels and refuses 65", () => {
+  test("accepts 64 levels and rejects 65", () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     const objects = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     expect(faultOf(nested(64))).toBeNull();
@@ -86,14 +86,14 @@ describe("a merge patch", () => {
     expect(mergePatch(target, patch)).toEqual(merged);
   });
 
-  test("takes __proto__ as a name like any other", () => {
+  test("treats __proto__ like any other name", () => {
     const merged = mergePatch({ a: 1 }, JSON.parse('{"__proto__":{"b":2}}')) as object;
     expect(Object.keys(merged)).toEqual(["a", "__proto__"]);
     expect("b" in merged).toBe(false);
   });
 });
 
-test("canonical text is the same for equal values, and JSON itself", () => {
+test("canonical text is the same for equal values, and valid JSON", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = canonicalJson(value);

@@ -14,7 +14,7 @@ function stillClock() {
   };
 }
 
-test("as many as the burst go at once, then as many as come back", () => {
+test("a burst passes at once, and then the configured rate", () => {
   const clock = stillClock();
   const limiter = openLimiter(clock);
   const take = () => limiter.take("key", { perMinute: 60, burst: 3 }).retryAfterSeconds;
@@ -25,7 +25,7 @@ test("as many as the burst go at once, then as many as come back", () => {
   expect([take(), take(), take(), take()]).toEqual([0, 0, 0, 1]);
 });
 
-test("a refusal says when to try again", () => {
+test("a rejection says when to try again", () => {
   const clock = stillClock();
   const limiter = openLimiter(clock);
   const take = () => limiter.take("key", { perMinute: 2, burst: 1 }).retryAfterSeconds;
@@ -37,7 +37,7 @@ test("a refusal says when to try again", () => {
   expect(take()).toBe(0);
 });
 
-test("keys have nothing to do with each other, and a new rate counts at once", () => {
+test("keys are independent, and a new rate applies immediately", () => {
   const limiter = openLimiter(stillClock());
   const small = { perMinute: 60, burst: 1 };
   expect(limiter.take("a", small).retryAfterSeconds).toBe(0);
@@ -47,7 +47,7 @@ test("keys have nothing to do with each other, and a new rate counts at once", (
   expect(limiter.take("new", small)).toEqual({ retryAfterSeconds: 0, remaining: 0, resetSeconds: 1 });
 });
 
-test("what is left is reported, and when all of it is there again", () => {
+test("the remaining number is reported, with the time until it is full again", () => {
   const clock = stillClock();
   const limiter = openLimiter(clock);
   const take = () => limiter.take("key", { perMinute: 30, burst: 3 });

@@ -7,7 +7,7 @@ const FORGED = "Ada\n12:00:00 error forged\r\u001b[2J\u0085\u2028\u202e{}";
 test.each([
   ["of JSON", false],
   ["for a terminal", true],
-])("what somebody wrote stays on its own line of the log, %s", (_name, pretty) => {
+])("external text stays on its own log line, %s", (_name, pretty) => {
   const lines: string[] = [];
   const log = openLog({ level: "info", pretty, clock: systemClock, sink: (line) => lines.push(line) });
   log.write("info", "request refused", { cause: FORGED, inside: { name: FORGED } });

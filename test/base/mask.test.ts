@@ -6,7 +6,7 @@ import { maskSecrets } from "../../src/base/mask.ts";
 const masked = (key: string) => (maskSecrets({ [key]: "value" }) as Record<string, Json>)[key] === "***";
 
 describe("maskSecrets", () => {
-  test("hides the values of keys that hold secrets, however they are written", () => {
+  test("hides the values of keys that hold secrets, in any spelling", () => {
     const keys = [
       "authorization",
       "Proxy-Authorization",
@@ -44,7 +44,7 @@ describe("maskSecrets", () => {
     expect(keys.filter((key) => !masked(key))).toEqual([]);
   });
 
-  test("shows keys that only sound like it", () => {
+  test("shows keys that only look similar", () => {
     const keys = [
       "tokenCount",
       "primaryKey",
@@ -66,7 +66,7 @@ describe("maskSecrets", () => {
     expect(keys.filter(masked)).toEqual([]);
   });
 
-  test("keeps nothing, true and false, and counts of tokens", () => {
+  test("keeps null, true and false, and counts of tokens", () => {
     const value = { hasSecret: true, secret: null, password: "", usage: { totalTokens: 12, tokens: 3 } };
     expect(maskSecrets(value)).toEqual(value);
     expect(maskSecrets({ pin: 1, token: 123456 })).toEqual({ pin: 1, token: "***" });
@@ -77,7 +77,7 @@ describe("maskSecrets", () => {
     expect(maskSecrets(value)).toEqual({ a: [{ credentials: "***" }, { cookies: "***" }] });
   });
 
-  test("hides names, passwords and secret parameters in addresses", () => {
+  test("hides names, passwords and secret parameters in URLs", () => {
     expect(maskSecrets("https://u:p@ss@h.test/a@b?b=1&access_token=zzz&X-Amz-Signature=abc&key=AIza#f")).toBe(
       "https://***@h.test/a@b?b=1&access_token=***&X-Amz-Signature=***&key=***#f",
     );
@@ -100,7 +100,7 @@ describe("maskSecrets", () => {
     expect(maskSecrets("-----BEGIN RSA PRIVATE KEY-----\nMII\n")).toBe("***");
   });
 
-  test("leaves its input as it was, and is done when done", () => {
+  test("doesn't change its input, and is idempotent", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const before = JSON.stringify(value);
@@ -111,7 +111,7 @@ describe("maskSecrets", () => {
     );
   });
 
-  test("takes hostile text in its stride", () => {
+  test("handles hostile text quickly", () => {
     for (const part of ["a", "://", "=", "?a=", "Bearer ", "Basic a", "-----BEGIN ", "&", "@"]) {
       expect(typeof maskSecrets(part.repeat(1_000_000 / part.length))).toBe("string");
     }

@@ -28,13 +28,13 @@ const Thing = object({
 });
 
 describe("reading a body", () => {
-  test("gives the value with its defaults", () => {
+  test("returns the value with its defaults", () => {
     const { value, faults } = read(Thing, { name: "x", kind: "a", owner: null, inner: {} }, ["body"]);
     expect(faults).toEqual([]);
     expect(value).toEqual({ name: "x", kind: "a", owner: null, inner: { on: true } });
   });
 
-  test("tells every fault with its place, and says what would be right", () => {
+  test("reports every fault with its path, and says what is valid", () => {
     const wrong = {
       name: "",
       kind: "c",
@@ -60,12 +60,12 @@ describe("reading a body", () => {
     expect(read(oneOf(["a", "b"]), "c", []).faults[0]?.msg).toBe("Input should be 'a', 'b'");
   });
 
-  test("takes an id in either case, and gives it as ids are stored", () => {
+  test("accepts an ID in upper or lower case, and normalizes it", () => {
     const owner = "01890A5D-AC96-774B-BCCE-B302099A8057";
     expect(read(Thing, { name: "x", kind: "a", owner }, ["body"]).value.owner).toBe(owner.toLowerCase());
   });
 
-  test("turns nothing in a body into something else", () => {
+  test("converts nothing in a body", () => {
     const types = { name: 7, kind: "a", size: "7", inner: { on: "true" } };
     expect(faultsOf(Thing, types)).toEqual([
       "body.name string_type",
@@ -75,7 +75,7 @@ describe("reading a body", () => {
     for (const value of [null, 1, "x", [], true]) expect(faultsOf(Thing, value)).toEqual(["body dict_type"]);
   });
 
-  test("counts characters as people do", () => {
+  test("counts characters as users do", () => {
     const three = Type.String({ minLength: 2, maxLength: 3 });
     expect(faultsOf(three, "🚀🚀🚀")).toEqual([]);
     expect(faultsOf(three, "🚀")).toEqual(["body string_too_short"]);
@@ -86,12 +86,12 @@ describe("reading a body", () => {
     expect(read(named(), "   ", ["body"]).faults[0]?.msg).toBe("Input should have more than spaces");
   });
 
-  test("refuses text that can't be stored as it is", () => {
+  test("rejects text that can't be stored", () => {
     expect(faultsOf(Type.String(), "a\0b")).toEqual(["body string_nul"]);
     expect(faultsOf(Type.String(), "a\ud800b")).toEqual(["body string_unicode"]);
   });
 
-  test("takes instants that are there, and only those", () => {
+  test("accepts only existing times", () => {
     for (const good of ["2026-01-02T03:04:05Z", "2024-02-29T00:00:00.123+05:30"])
       expect(faultsOf(instant(), good)).toEqual([]);
     for (const bad of [
@@ -106,7 +106,7 @@ describe("reading a body", () => {
     }
   });
 
-  test("of a union tells the faults of the member that was meant", () => {
+  test("of a union reports the faults of the intended member", () => {
     const either = Type.Union([
       object({ type: Type.Literal("cursor"), path: Type.String() }),
       object({ type: Type.Literal("page"), size: Type.Integer() }),
@@ -115,7 +115,7 @@ describe("reading a body", () => {
     expect(faultsOf(nullable(slug()), "No Slug")).toEqual(["body string_pattern_mismatch"]);
   });
 
-  test("of a union names all tags where there is no such one", () => {
+  test("of a union names all tags if there is no such one", () => {
     const tagged = (type: string, more: object) => object({ type: Type.Literal(type), ...more });
     const Auth = Type.Union([tagged("none", {}), tagged("bearer", { token: named() }), Type.Null()]);
     expect(read(Auth, { type: "magic", wand: 1 }, ["body"]).faults).toEqual([
@@ -124,7 +124,7 @@ describe("reading a body", () => {
     expect(faultsOf(Auth, { type: "bearer" })).toEqual(["body.token missing"]);
   });
 
-  test("keeps names of a map as names", () => {
+  test("keeps the keys of a map", () => {
     const { value, faults } = read(map(anything()), JSON.parse('{"__proto__":1,"constructor":2}'), ["body"]);
     expect([Object.keys(value), faults]).toEqual([["__proto__", "constructor"], []]);
     expect(faultsOf(Thing, JSON.parse('{"name":"x","kind":"a","__proto__":{}}'))).toEqual([
@@ -135,7 +135,7 @@ describe("reading a body", () => {
     ]);
   });
 
-  test("passes over values that are exempt", () => {
+  test("ignores exempt values", () => {
     const exempt = (value: unknown) => value === "{{later}}";
     expect(faultsOf(Thing, { name: "x", kind: "{{later}}", size: "{{later}}" }, { exempt })).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe("reading a query", () => {
   });
   const query = (raw: object) => read(Query, raw, ["query"], { coerce: true });
 
-  test("makes numbers, booleans and lists of its texts", () => {
+  test("converts its texts to numbers, booleans and lists", () => {
     expect(query({ kinds: "a", deep: "true", limit: "7" }).value).toEqual({
       kinds: ["a"],
       deep: true,
@@ -159,7 +159,7 @@ describe("reading a query", () => {
     expect(query({ kinds: ["a", "b"] }).value.kinds).toEqual(["a", "b"]);
   });
 
-  test("refuses limits that are no whole number from 1 to 100", () => {
+  test("rejects limits that aren't whole numbers from 1 to 100", () => {
     for (const limit of ["0", "101", "-1", "1.5", "x", "", "1e1", " 1", ["1", "2"]]) {
       expect(query({ limit }).faults.map(({ loc }) => loc)).toEqual([["query", "limit"]]);
     }

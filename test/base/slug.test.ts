@@ -12,7 +12,7 @@ test.each([
   expect(slugify(name)).toBe(slug);
 });
 
-test("every name gives a slug of at most 100 characters", () => {
+test("every name becomes a slug of at most 100 characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 300 }), (name) => {
       expect(slugify(name)).toMatch(new RegExp(SLUG_PATTERN));
@@ -21,7 +21,7 @@ test("every name gives a slug of at most 100 characters", () => {
   );
 });
 
-test("a slug that is taken gets the next free number, and stays within 100 characters", () => {
+test("a slug that is taken gets the next free number, within 100 characters", () => {
   expect(freeSlug("a", new Set())).toBe("a");
   expect(freeSlug("a", new Set(["a", "a-2", "a-4"]))).toBe("a-3");
   const long = "x".repeat(100);

@@ -25,7 +25,7 @@ const read = (text: string, cuts?: readonly number[]) =>
 const message = { event: "message", id: null, retryMs: null };
 
 describe("a stream of server-sent events", () => {
-  test("is read the same wherever its bytes are cut, and whichever way its lines end", async () => {
+  test("is parsed the same wherever its bytes are split, and with all line ends", async () => {
     const line = fc.string({ unit: fc.constantFrom("a", " ", ":", "é", "😀", "\u0000", "\u2028") });
     const events = fc.array(
       fc.record({
@@ -57,12 +57,12 @@ describe("a stream of server-sent events", () => {
     );
   });
 
-  test("gives no event that its end cuts off", async () => {
+  test("yields no incomplete event at its end", async () => {
     expect(await read("data: a\n\ndata: b\n")).toEqual([{ ...message, data: "a" }]);
     expect(await read("data: a\n\ndata: b")).toEqual([{ ...message, data: "a" }]);
   });
 
-  test("gives an event as soon as its empty line is there, also one that ends in CR", async () => {
+  test("yields an event as soon as its empty line has arrived, even if it ends in CR", async () => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const events = readEvents(readable);
     const writer = writable.getWriter();
@@ -71,12 +71,12 @@ describe("a stream of server-sent events", () => {
     await events.return(undefined);
   });
 
-  test("takes off one space before a value, and reads a field without a colon as empty", async () => {
+  test("drops one space before a value, and reads a field without a colon as empty", async () => {
     expect(await read("data:  a\ndata:b\ndata\nother: c\n\n")).toEqual([{ ...message, data: " a\nb\n" }]);
     expect(await read("event: x\n\ndata: a\n\n")).toEqual([{ ...message, data: "a" }]);
   });
 
-  test("keeps the last id and the pause until it names others", async () => {
+  test("keeps the last ID and the retry time until they are replaced", async () => {
     const text = "id: 7\nretry: 20\ndata: a\n\ndata: b\n\nid\nretry: soon\ndata: c\n\nid: a\tb\ndata: d\n\n";
     expect(await read(text)).toEqual([
       { event: "message", data: "a", id: "7", retryMs: 20 },
@@ -86,7 +86,7 @@ describe("a stream of server-sent events", () => {
     ]);
   });
 
-  test("is refused past its limits, in whole, by event and by line", async () => {
+  test("is rejected beyond its limits, in total, per event and per line", async () => {
     const tooLarge = () => new Error("enough");
     const all = (text: string, limits: object) =>
       Array.fromAsync(readEvents(streamOf(bytesOf(text), [10, 20, 30]), { ...limits, tooLarge }));
@@ -97,7 +97,7 @@ describe("a stream of server-sent events", () => {
     expect(all("data: 12345678\n".repeat(5), { maxEventCharacters: 20 })).rejects.toThrow("enough");
   });
 
-  test("is let go of when whoever reads it stops", async () => {
+  test("is closed when its reader stops", async () => {
     let isCancelled = false;
     const stream = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(bytesOf("data: a\n\n")),

@@ -26,7 +26,7 @@ function failureOf(work: () => unknown): AppError {
 }
 
 describe("filling in at install", () => {
-  test("puts values in with their type, and texts into texts", () => {
+  test("keeps the type of values, and inserts texts into texts", () => {
     const value = { n: "{{inputs.n}}", list: ["{{inputs.list}}"], text: "a{{inputs.n}}b{{ inputs.o }}c" };
     expect(install(value, { n: 7, list: [1, { a: null }], o: { k: true } })).toEqual({
       n: 7,
@@ -35,12 +35,12 @@ describe("filling in at install", () => {
     });
   });
 
-  test("leaves all other templates for the run, as they are written", () => {
+  test("keeps all other templates for the run, as written", () => {
     const value = { a: "{{payload.x}}", b: '{{ steps.s.result ?? "d" }} {{inputs.n}}', c: '{{"{{"}}' };
     expect(install(value, { n: 1 }, LIVE)).toEqual({ ...value, b: '{{ steps.s.result ?? "d" }} 1' });
   });
 
-  test("takes a fallback for what is not given, and leaves a field out that has none", () => {
+  test("uses a fallback for a missing value, and leaves out a field without one", () => {
     expect(install({ a: "{{inputs.a ?? 5}}", b: "{{inputs.b}}", c: { d: "{{inputs.d}}" } }, {})).toEqual({
       a: 5,
       c: {},
@@ -53,7 +53,7 @@ describe("filling in at install", () => {
     expect(failureOf(() => install(["{{inputs.b}}"], {})).details).toMatchObject({ path: ["0"] });
   });
 
-  test("reaches own fields alone", () => {
+  test("accesses own fields only", () => {
     for (const path of [
       "inputs.__proto__.x",
       "inputs.constructor.name",
@@ -65,7 +65,7 @@ describe("filling in at install", () => {
   });
 });
 
-describe("what was put in", () => {
+describe("an inserted value", () => {
   const hostile = [
     "{{payload}}",
     "{{{payload}}}",
@@ -89,14 +89,14 @@ describe("what was put in", () => {
     });
   });
 
-  test.each(hostile)("does not become one with what stands beside it: %s", (text) => {
+  test.each(hostile)("doesn't become one with the text around it: %s", (text) => {
     expect(run("{{{inputs.x}}", { x: text })).toBe(`{${text}`);
     expect(run("{{inputs.x}}{payload}}", { x: text })).toBe(`${text}{payload}}`);
     expect(run("{{inputs.x}}{{inputs.y}}", { x: text, y: "{payload}}" })).toBe(`${text}{payload}}`);
     expect(run("{{inputs.x}}{{payload}}{{inputs.x}}", { x: text })).toBe(`${text}the payload${text}`);
   });
 
-  test("stands as it is where nothing is filled in later", () => {
+  test("stays unchanged if nothing is filled in later", () => {
     for (const text of hostile) {
       expect(install({ path: "{{inputs.x}}", more: "a{{inputs.x}}" }, { x: text })).toEqual({
         path: text,
@@ -106,7 +106,7 @@ describe("what was put in", () => {
     expect(install('a {{"{{"}} b', {})).toBe("a {{ b");
   });
 
-  test("can't grow without end", () => {
+  test("can't grow without limit", () => {
     const value = Array.from({ length: 100 }, () => "{{inputs.x}}");
     expect(failureOf(() => install(value, { x: "y".repeat(1024 * 1024) })).message).toContain("16 MiB");
   });
@@ -121,7 +121,7 @@ describe("in SQL", () => {
       { sql: [["sql"]] },
     );
 
-  test("values become parameters, beside those of the run", () => {
+  test("values become parameters, next to those of the run", () => {
     expect(
       runSql("SELECT {{inputs.a}}, {{payload.b}}, '%{{inputs.c}}%'", { a: [1], c: "'; DROP" }, { b: 2 }),
     ).toEqual({
@@ -130,7 +130,7 @@ describe("in SQL", () => {
     });
   });
 
-  test("a quoted text may hold both, and braces of an input stay braces", () => {
+  test("a quoted text may contain both, and braces of an input stay braces", () => {
     expect(
       runSql(
         "SELECT '{{inputs.a}} and {{payload}}', DATE '{{inputs.day}}', {{inputs.a}}",
@@ -146,7 +146,7 @@ describe("in SQL", () => {
     });
   });
 
-  test("null alone stays NULL, and no template is part of a name", () => {
+  test("only null stays NULL, and no template is part of a name", () => {
     expect(runSql("SELECT '{{inputs.a}}'", { a: null }, 0)).toMatchObject({ parameters: { weir_1: null } });
     expect(() => install({ sql: "SELECT * FROM t_{{inputs.a}}" }, { a: "x" }, places)).toThrow(AppError);
     expect(() => install({ sql: 'SELECT "{{inputs.a}}"' }, { a: "x" }, places)).toThrow(AppError);
@@ -166,7 +166,7 @@ describe("in conditions", () => {
     });
   });
 
-  test("none can end the quotes around it, and braces of CEL are left alone", () => {
+  test("no value can end the quotes around it, and CEL braces are left alone", () => {
     const error = failureOf(() => fill("payload.a == '{{inputs.s}}'", { s: "' || true || '" }));
     expect(error.message).toContain("Remove the quotes around");
     expect(fill("{'a': {'b': 1}}.a.b == payload.x && '{{payload}}' != ''", {})).toEqual({

@@ -45,7 +45,7 @@ function failure(work: () => unknown): AppError {
 }
 
 describe("a template", () => {
-  test("that is the whole text keeps the type of what it names", () => {
+  test("that is the whole text keeps the type of its value", () => {
     expect(one("{{payload.a.b[0]}}")).toBe(10);
     expect(one('{{ payload.a.b[1]["odd key"] }}')).toBe("deep");
     expect(one("{{payload.ok}}")).toBe(true);
@@ -54,7 +54,7 @@ describe("a template", () => {
     expect(one("{{payload.list.1}}")).toBe("x");
   });
 
-  test("inside of text puts in texts as they are, null as nothing, and the rest as JSON", () => {
+  test("within text inserts texts unchanged, null as nothing, and the rest as JSON", () => {
     expect(one("Hi {{payload.name}}, {{payload.count}} {{payload.ok}} [{{payload.nothing}}]")).toBe(
       "Hi Ada, 3 true []",
     );
@@ -67,7 +67,7 @@ describe("a template", () => {
     expect(resolveTemplates(value, scope)).toEqual({ "{{payload.name}}": [{ x: 3 }, 7, null] });
   });
 
-  test("takes its default where the path is missing or null, and only there", () => {
+  test("uses its default if the path is missing or null, and only then", () => {
     expect(one('{{payload.zip ?? "none"}}')).toBe("none");
     expect(one("{{payload.nothing ?? 0}}")).toBe(0);
     expect(one('{{payload.name ?? "none"}}')).toBe("Ada");
@@ -75,11 +75,11 @@ describe("a template", () => {
     expect(one('<{{nobody ?? "{{payload.name}}"}}>')).toBe("<{{payload.name}}>");
   });
 
-  test("can be a text in quotes, so that braces can be written", () => {
+  test("can be a quoted text, so that braces can be written", () => {
     expect(one('{{"{{"}}name}}')).toBe("{{name}}");
   });
 
-  test("opens with the last two of a run of braces", () => {
+  test("begins with the last two of several braces", () => {
     expect(one('{"a":{{{"k"}}:{{payload.count}}}}')).toBe('{"a":{k:3}}');
   });
 
@@ -88,7 +88,7 @@ describe("a template", () => {
     expect(one('{{headers["X-REQUEST-ID"]}}')).toBe("r-1");
   });
 
-  test("that names nothing fails with the path, the missing part and the place", () => {
+  test("without a value fails with the path, the missing part and the place", () => {
     const error = failure(() => resolveTemplates({ url: ["a", "{{payload.a.c.d}}"] }, scope));
     expect(error.code).toBe("template_error");
     expect(error.message).toBe('url.1: Template {{payload.a.c.d}} has no value: payload.a has no "c".');
@@ -109,7 +109,7 @@ describe("a template", () => {
     );
   });
 
-  test("reaches nothing but data", () => {
+  test("accesses nothing but data", () => {
     const own = JSON.parse('{"payload":{"__proto__":"mine","list":[1],"text":"abc"}}') as Scope;
     expect(resolveTemplates("{{payload.__proto__}}", own)).toBe("mine");
     for (const path of [
@@ -131,7 +131,7 @@ describe("a template", () => {
     expect(JSON.stringify(made)).toBe('{"__proto__":{"x":"abc"}}');
   });
 
-  test("brings any JSON through unchanged", () => {
+  test("passes any JSON through unchanged", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const found = resolveTemplates("{{payload}}", { payload: value as Json });
@@ -140,7 +140,7 @@ describe("a template", () => {
     );
   });
 
-  test("finds any key that is written in brackets", () => {
+  test("finds any key in brackets", () => {
     fc.assert(
       fc.property(fc.string(), fc.jsonValue(), (key, value) => {
         const payload = Object.fromEntries([[key, value as Json]]);
@@ -150,7 +150,7 @@ describe("a template", () => {
     );
   });
 
-  test("puts in text that looks like a template without looking at it again", () => {
+  test("inserts text that looks like a template without evaluating it", () => {
     expect(one("{{payload.hostile}}")).toBe("{{payload.name}} #{process.exit(1)}");
     const hostile = fc.array(fc.constantFrom("{{payload.a}}", "{{", "}}", "x", '"', "??", "{", "$1", "$&"));
     fc.assert(
@@ -163,7 +163,7 @@ describe("a template", () => {
     );
   });
 
-  test("that can't be read is reported, with how it starts", () => {
+  test("that is invalid is reported, with its beginning", () => {
     for (const text of [
       "{{",
       "{{}}",
@@ -194,7 +194,7 @@ describe("a template", () => {
     );
   });
 
-  test("takes a megabyte of opening braces in its stride", () => {
+  test("with a megabyte of opening braces is parsed quickly", () => {
     for (const text of [
       "{".repeat(1_000_000),
       '{{payload ?? "'.padEnd(1_000_000, "{"),
@@ -206,7 +206,7 @@ describe("a template", () => {
     expect(templateFaults("{{payload}}".repeat(90_000))).toEqual([]);
   });
 
-  test("can't unfold a payload into more than memory holds", () => {
+  test("can't expand a payload beyond what memory holds", () => {
     const payload = Array.from({ length: 10_000 }, () => "x".repeat(100));
     const definition = { text: "{{payload}}".repeat(100) };
     expect(failure(() => resolveTemplates(definition, { payload })).message).toContain("more than 64 MiB");
@@ -214,7 +214,7 @@ describe("a template", () => {
     expect(failure(() => resolveTemplates(many, { payload })).message).toContain("more than 64 MiB");
   });
 
-  test("is whole only when nothing stands beside it", () => {
+  test("is the whole text only if nothing is next to it", () => {
     for (const text of ["{{payload}}", "{{ payload.a ?? 1 }}", '{{payload["}}"]}}']) {
       expect(isWholeTemplate(text)).toBe(true);
     }
@@ -223,7 +223,7 @@ describe("a template", () => {
     }
   });
 
-  test("is left alone in fields that are skipped", () => {
+  test("is left alone in skipped fields", () => {
     const value = { branches: [{ when: "{{not read", key: "{{payload.name}}" }] };
     const skip = [["branches", "*", "when"]];
     expect(resolveTemplates(value, scope, { skip })).toEqual({
@@ -264,7 +264,7 @@ describe("a template in SQL", () => {
     );
   });
 
-  test("never becomes text of the statement, whatever the value", () => {
+  test("never becomes part of the statement's text, whatever the value", () => {
     fc.assert(
       fc.property(fc.string(), (x) => {
         const { sql, parameters } = sqlTemplate(
@@ -278,14 +278,14 @@ describe("a template in SQL", () => {
     );
   });
 
-  test("takes names that nothing else has", () => {
+  test("uses unique parameter names", () => {
     expect(bound("a = {{payload.name}} AND b = $weir_2 AND c = {{payload.count}}", ["weir_1"])).toEqual({
       sql: "a = $weir_3 AND b = $weir_2 AND c = $weir_4",
       parameters: { weir_3: "Ada", weir_4: 3 },
     });
   });
 
-  test("is refused in names, comments and other quotings", () => {
+  test("is rejected in names, comments and other kinds of quotes", () => {
     for (const sql of [
       'SELECT "{{payload.name}}"',
       'SELECT "a"" {{payload.name}}"',
@@ -308,7 +308,7 @@ describe("a template in SQL", () => {
     }
   });
 
-  test("leaves everything around it as it was", () => {
+  test("leaves everything around it unchanged", () => {
     const around = "/* it's */ SELECT 'a''b', \"c'd\", e'\\'', $q$ ' $q$ -- '\n, {'a': {'b': 1}}, ";
     expect(bound(`${around}{{payload.count}}::INT`)).toEqual({
       sql: `${around}$weir_1::INT`,
@@ -316,7 +316,7 @@ describe("a template in SQL", () => {
     });
   });
 
-  test("goes into the parameters beside its field, which keep what was given", () => {
+  test("is added to the parameters next to its field, which stay the same", () => {
     const definition = { sql: "SELECT {{payload.name}}, $mine", parameters: { mine: "{{payload.count}}" } };
     expect(resolveTemplates(definition, scope, { sql: [["sql"]] })).toEqual({
       sql: "SELECT $weir_1, $mine",
@@ -333,7 +333,7 @@ describe("a template in SQL", () => {
     });
   });
 
-  test("tells the field in which it fails", () => {
+  test("reports the field in which it fails", () => {
     const error = failure(() =>
       resolveTemplates({ sql: "SELECT {{payload.no}}" }, scope, { sql: [["sql"]] }),
     );
@@ -342,7 +342,7 @@ describe("a template in SQL", () => {
   });
 });
 
-describe("a template inside of a URL", () => {
+describe("a template within a URL", () => {
   const url = (text: string, value: Json) =>
     resolveTemplates({ url: text }, { payload: { id: value } }, { url: [["url"]] }) as { url: string };
 
@@ -366,16 +366,16 @@ describe("a template inside of a URL", () => {
     ["https://a.example/orders/{{payload.id}}/lines", "."],
     ["https://a.example/orders/.{{payload.id}}?x=1", "."],
     ["{{payload.id}}/orders", "https://evil.example"],
-  ])("%s with %j is refused", (text, value) => {
+  ])("%s with %j is rejected", (text, value) => {
     const { code, details } = failure(() => url(text, value));
     expect([code, details?.path]).toEqual(["template_error", ["url"]]);
   });
 
-  test("is the URL as it is where it is all of it", () => {
+  test("is the URL itself if it is the whole text", () => {
     expect(url("{{payload.id}}", "https://a.example/x?y=1")).toEqual({ url: "https://a.example/x?y=1" });
   });
 
-  test("whatever it puts in, host, path before and query names stay", () => {
+  test("can't change the host, the path before it or query names, whatever its value", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (value) => {
         fc.pre(!/^\.{1,2}$/.test(value));

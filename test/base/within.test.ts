@@ -5,7 +5,7 @@ import { within } from "../../src/base/within.ts";
 const ended = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 
-test("what takes too long ends with a sentence that names who did, and not with a mistake of ours", async () => {
+test("a timeout ends with a sentence that names the other system, and isn't reported as an internal error", async () => {
   const reason = await ended(within(10, "mcp.example.com", new AbortController().signal));
   expect(reason).toBeInstanceOf(AppError);
   expect(reason).toMatchObject({
@@ -15,7 +15,7 @@ test("what takes too long ends with a sentence that names who did, and not with 
   });
 });
 
-test("whoever goes away before that ends it with their own reason", async () => {
+test("a caller that leaves earlier ends it with its own reason", async () => {
   const control = new AbortController();
   const end = ended(within(60_000, "mcp.example.com", control.signal));
   control.abort("gone");

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe("the executable as a client", () => {
-  test("keeps what it prints apart from what it complains of, and ends with 0, 1, 2 and 3", async () => {
+  test("separates output from errors, and exits with 0, 1, 2 and 3", async () => {
     const definition = JSON.stringify({ branches: [{ key: "a", when: "input.good" }], else: "b" });
     const words = ["--kind", "conditional_branch", "--name", "Sort", "--definition", definition];
     const made = await weir("actions", "create", ...words, "--json");
@@ -59,7 +59,7 @@ describe("the executable as a client", () => {
   }, 120_000);
 
   deepTest(
-    "ends quietly when its reader goes, and loses nothing to one that is slow",
+    "ends quietly when its reader leaves, and loses nothing with a slow one",
     async () => {
       const program = join(import.meta.dir, "../../dist/weir");
       const pipe = async (words: string, then: string) => {
@@ -109,7 +109,7 @@ describe("the executable as a client", () => {
     120_000,
   );
 
-  test("follows events until Ctrl-C, which ends it with 0", async () => {
+  test("follows events until Ctrl-C, which exits with 0", async () => {
     const tail = machine.start(["events", "tail", "--type", "action.*", "--json"], { env, listen: "stdout" });
     const words = ["--kind", "http_request", "--name", "Followed"];
     await weir("actions", "create", ...words);
@@ -119,7 +119,7 @@ describe("the executable as a client", () => {
 });
 
 describe("weir completion bash", () => {
-  test("is taken by bash, and completes commands, verbs, flags and files", async () => {
+  test("is accepted by bash, and completes commands, verbs, flags and files", async () => {
     const folder = join(machine.here, "files");
     mkdirSync(folder);
     writeFileSync(join(folder, "orders.json"), "{}");
@@ -146,7 +146,7 @@ describe("weir completion bash", () => {
   }, 120_000);
 
   for (const shell of ["zsh", "fish"]) {
-    test.skipIf(Bun.which(shell) === null)(`and ${shell} takes its own`, async () => {
+    test.skipIf(Bun.which(shell) === null)(`and ${shell} accepts its own`, async () => {
       const { out } = await weir("completion", shell);
       const script = shell === "zsh" ? `autoload -Uz compinit; compinit -u -D; ${out}` : out;
       const taken = Bun.spawnSync([shell, "-c", script], { env: { ...process.env, HOME: machine.here } });

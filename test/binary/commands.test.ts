@@ -6,7 +6,7 @@ import { deepTest } from "../support/scale.ts";
 import { bareMachine, unshared } from "./executable.ts";
 
 describe("the executable in an empty folder", () => {
-  test("tells its version and its commands, and leaves nothing behind", async () => {
+  test("prints its version and commands, and leaves nothing behind", async () => {
     await using machine = bareMachine();
     expect(await machine.run(["version"])).toMatchObject({ code: 0, out: `weir ${version}\n`, err: "" });
     expect((await machine.run(["--version"])).out).toBe(`weir ${version}\n`);
@@ -20,7 +20,7 @@ describe("the executable in an empty folder", () => {
     expect(readdirSync(machine.here)).toEqual([]);
   });
 
-  test("explains each command, which the command does too, and does not start it", async () => {
+  test("explains each command, as does the command itself without starting", async () => {
     await using machine = bareMachine();
     for (const command of [
       "serve",
@@ -46,7 +46,7 @@ describe("the executable in an empty folder", () => {
     expect(readdirSync(machine.here)).toEqual([]);
   });
 
-  test("ends with 2 and says how it is called when it was called wrongly", async () => {
+  test("exits with 2 and the usage after a usage error", async () => {
     await using machine = bareMachine();
     const wrong = [
       ["serve", "--prot", "1"],
@@ -75,7 +75,7 @@ describe("the executable in an empty folder", () => {
 });
 
 describe("settings", () => {
-  test("are printed with the secrets masked", async () => {
+  test("are printed with masked secrets", async () => {
     await using machine = bareMachine();
     const env = {
       WEIR_SECRET_KEY: "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlYw==",
@@ -99,7 +99,7 @@ describe("settings", () => {
     for (const secret of Object.values(env)) expect(out).not.toContain(secret);
   });
 
-  deepTest("that are wrong stop the start with one sentence, and nothing is made", async () => {
+  deepTest("that are invalid stop the start with one sentence, and create nothing", async () => {
     await using machine = bareMachine();
     for (const [name, value] of [
       ["WEIR_CONCURRENCY", "many"],
@@ -115,7 +115,7 @@ describe("settings", () => {
   });
 });
 
-describe("a data directory that can't be written", () => {
+describe("a data directory that isn't writable", () => {
   test("is reported in one sentence", async () => {
     await using machine = bareMachine();
     writeFileSync(join(machine.here, "file"), "");
@@ -127,7 +127,7 @@ describe("a data directory that can't be written", () => {
   });
 
   const readOnly = readOnlyFolder();
-  test.skipIf(readOnly === null)("because it is read-only is reported in one sentence", async () => {
+  test.skipIf(readOnly === null)("is reported in one sentence if it is read-only", async () => {
     await using machine = bareMachine();
     const folder = join(machine.here, "data");
     mkdirSync(folder);

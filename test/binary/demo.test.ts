@@ -33,7 +33,7 @@ const NO_PROXY_ANSWERS = { HTTP_PROXY: "http://127.0.0.1:9", HTTPS_PROXY: "http:
 describe("weir demo --once", () => {
   const offline = unshared(["--user", "--map-root-user", "--net"], "ip link set lo up");
 
-  test("does the main job with the network cut off, and leaves nothing behind", async () => {
+  test("does the main work without a network, and leaves nothing behind", async () => {
     await using machine = bareMachine();
     // If the system doesn't allow a separate network, the unreachable proxies are the only obstacle.
     const ended = await machine.run(["demo", "--once", "--json"], {
@@ -68,7 +68,7 @@ describe("weir demo --once", () => {
     expect(readdirSync(machine.temporary)).toEqual([]);
   });
 
-  deepTest("continues from where it was when it is run again on the same data", async () => {
+  deepTest("continues where it was when it runs again on the same data", async () => {
     await using machine = bareMachine();
     expect((await machine.run(["demo", "--once", "--data", "shop"])).code).toBe(0);
     const again = await machine.run(["demo", "--once", "--json", "--data", "shop"]);
@@ -82,7 +82,7 @@ describe("weir demo --once", () => {
     expect(await machine.run(["events", "verify", "--data", "shop"])).toMatchObject({ code: 0 });
   });
 
-  deepTest("says in words that the second load is incremental, and where things are", async () => {
+  deepTest("says that the second load is incremental, and where things are", async () => {
     await using machine = bareMachine();
     const { code, out, err } = await machine.run(["demo", "--once"]);
     expect([code, err]).toEqual([0, ""]);
@@ -92,7 +92,7 @@ describe("weir demo --once", () => {
     expect(out).not.toContain("svc_pat_");
   });
 
-  test("keeps out of a data directory that is someone's own", async () => {
+  test("doesn't touch a data directory of the user", async () => {
     await using machine = bareMachine();
     await machine.init();
     const { code, out, err } = await machine.run(["demo", "--once", "--data", "weir-data"]);
@@ -103,7 +103,7 @@ describe("weir demo --once", () => {
   });
 });
 
-deepTest("weir demo continues serving until it is stopped, and then deletes what it made", async () => {
+deepTest("weir demo keeps serving until it is stopped, and then deletes what it created", async () => {
   await using machine = bareMachine();
   const demo = machine.start(["demo", "--json"], { listen: "stdout" });
   const serving = await demo.line((line) => (line.startsWith('{"step":"serving"') ? JSON.parse(line) : null));
@@ -125,21 +125,18 @@ deepTest("weir demo continues serving until it is stopped, and then deletes what
   expect(existsSync(join(machine.here, "weir-data"))).toBe(false);
 });
 
-deepTest(
-  "weir demo that is stopped on its way deletes what it made, and does not say that all is well",
-  async () => {
-    await using model = await startModel([{ moves: [{ hold: new Promise(() => {}) }] }]);
-    await using machine = bareMachine();
-    const env = { ...model.env, WEIR_SHUTDOWN_GRACE: "1" };
-    const demo = machine.start(["demo", "--once", "--json"], { env, listen: "stdout" });
-    await demo.line((line) => (line.startsWith('{"step":"flashboard"') ? line : null));
-    while (model.heard.length === 0) await Bun.sleep(10); // It gets no further than this.
-    expect(await demo.end("SIGTERM")).toBe(1);
-    expect(readdirSync(machine.temporary)).toEqual([]);
-  },
-);
+deepTest("weir demo that is interrupted deletes what it created, and doesn't report success", async () => {
+  await using model = await startModel([{ moves: [{ hold: new Promise(() => {}) }] }]);
+  await using machine = bareMachine();
+  const env = { ...model.env, WEIR_SHUTDOWN_GRACE: "1" };
+  const demo = machine.start(["demo", "--once", "--json"], { env, listen: "stdout" });
+  await demo.line((line) => (line.startsWith('{"step":"flashboard"') ? line : null));
+  while (model.heard.length === 0) await Bun.sleep(10); // It gets no further than this.
+  expect(await demo.end("SIGTERM")).toBe(1);
+  expect(readdirSync(machine.temporary)).toEqual([]);
+});
 
-deepTest("weir demo lets an agent answer from the shop's data where a model is configured", async () => {
+deepTest("in weir demo, an agent answers from the shop's data if a model is configured", async () => {
   await using model = await startModel((_, turn) =>
     turn === 0
       ? calls("query", { sql: "SELECT day, revenue FROM marts.daily_revenue ORDER BY revenue DESC LIMIT 1" })

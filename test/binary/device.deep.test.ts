@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { browser } from "../support/people.ts";
 import { bareMachine, PASSWORD } from "./executable.ts";
 
-test("weir login is let in by a browser, whoami tells so, and after logout nobody is signed in", async () => {
+test("weir login is approved in a browser, whoami shows it, and after logout nobody is signed in", async () => {
   await using machine = bareMachine();
   const { organizationId } = await machine.init();
   const server = await machine.serve();

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { startSmtp } from "../peers/smtp.ts";
 import { bareMachine } from "./executable.ts";
 
-test("the executable mails invitations, and shows no password of the mail server", async () => {
+test("the executable emails invitations, and shows no password of the mail server", async () => {
   await using peer = await startSmtp();
   await using machine = bareMachine();
   const { token } = await machine.init();

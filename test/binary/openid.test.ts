@@ -5,7 +5,7 @@ import { openSurfer } from "../support/surfer.ts";
 import { bareMachine } from "./executable.ts";
 
 describe("weir serve with an identity provider", () => {
-  test("signs a user and someone invited in through it, and out again", async () => {
+  test("signs in an existing and an invited user, and out again", async () => {
     await using peer = await startOpenId();
     await using machine = bareMachine();
     const { token, userId } = await machine.init();
@@ -50,7 +50,7 @@ describe("weir serve with an identity provider", () => {
     expect(await server.end()).toBe(0);
   });
 
-  test("does not start with half of its settings", async () => {
+  test("doesn't start with only half of its settings", async () => {
     await using machine = bareMachine();
     const env = { WEIR_OIDC_ISSUER: "https://login.example.com" };
     const { code, err } = await machine.run(["serve", "--port", "0"], { env });

@@ -20,7 +20,7 @@ function linkFiles(from: string, to: string): void {
 }
 
 test.skipIf(!isLinux || !isDeep)(
-  "the same source gives the same bytes, in another folder and at another time",
+  "the same source produces the same bytes, in another folder and at another time",
   async () => {
     await using machine = bareMachine();
     const program = executable();
@@ -34,11 +34,11 @@ test.skipIf(!isLinux || !isDeep)(
   BUILD_LIMIT_MS,
 );
 
-test("the executable names no folder of the machine that built it", async () => {
+test("the executable contains no path of the build machine", async () => {
   expect(Buffer.from(await Bun.file(executable()).bytes()).includes(join(ROOT, "node_modules"))).toBe(false);
 });
 
-test("the executable prints the license of all that it carries", async () => {
+test("the executable prints the licenses of everything that it includes", async () => {
   await using machine = bareMachine();
   const listed = (await machine.run(["licenses", "--json"])).lines()[0] as Record<
     "name" | "version" | "license",
@@ -54,13 +54,13 @@ test("the executable prints the license of all that it carries", async () => {
   expect(out).toContain("JavaScriptCore and parts of WebKit");
 });
 
-test("from source there are no licenses to print", () => {
+test("from source, there are no licenses to print", () => {
   const child = Bun.spawnSync([process.execPath, "src/main.ts", "licenses"], { cwd: ROOT });
   expect(child.exitCode).toBe(1);
   expect(child.stderr.toString()).toContain("running from source");
 });
 
-test.skipIf(!isLinux)("the executable asks for no newer C library than the documents promise", async () => {
+test.skipIf(!isLinux)("the executable requires no newer C library than documented", async () => {
   const promise =
     /glibc (\d+\.\d+) or newer/.exec(readFileSync(join(ROOT, "docs/install.md"), "utf8"))?.[1] ?? "";
   const native = join(ROOT, `node_modules/@duckdb/node-bindings-linux-${process.arch}`);
@@ -72,7 +72,7 @@ test.skipIf(!isLinux)("the executable asks for no newer C library than the docum
   expect(platformOf(executable())).toBe(`linux-${process.arch}`);
 });
 
-test("a target that is not there is refused, with the names of those that are", () => {
+test("an unknown target is rejected, with the names of the known ones", () => {
   const child = Bun.spawnSync([process.execPath, "scripts/build.ts", "--target", "beos-ppc"], { cwd: ROOT });
   expect(child.exitCode).toBe(1);
   expect(child.stderr.toString()).toContain(

@@ -8,7 +8,7 @@ import { deepTest } from "../support/scale.ts";
 import { bareMachine, PASSWORD } from "./executable.ts";
 
 describe("weir serve", () => {
-  test("answers, takes the token of weir init, refuses bad numbers, and stops when it is told to", async () => {
+  test("responds, accepts the token of weir init, rejects bad numbers, and stops on request", async () => {
     await using machine = bareMachine();
     const { token, organizationId } = await machine.init();
     const server = await machine.serve({ token });
@@ -27,7 +27,7 @@ describe("weir serve", () => {
     expect(await server.end("SIGTERM")).toBe(0);
   });
 
-  deepTest("prints a link to set it up with where nobody has", async () => {
+  deepTest("prints a setup link if there is no owner", async () => {
     await using machine = bareMachine();
     const server = machine.start(["serve", "--port", "0"]);
     const link = await server.line((line) => /Set up: (http:[^"]+)"/.exec(line)?.[1] ?? null);
@@ -49,7 +49,7 @@ describe("weir serve", () => {
     expect(await server.end("SIGINT")).toBe(0);
   });
 
-  test("keeps its state for its owner's eyes alone", async () => {
+  test("keeps its state readable only by its owner", async () => {
     await using machine = bareMachine();
     await machine.init();
     for (const name of ["weir.db", "secret.key"]) {
@@ -58,7 +58,7 @@ describe("weir serve", () => {
     expect(statSync(join(machine.here, "weir-data")).mode & 0o777).toBe(0o700);
   });
 
-  test("is refused beside another one on the same data, in one sentence; so is weir init", async () => {
+  test("is rejected next to another one on the same data, in one sentence, as is weir init", async () => {
     await using machine = bareMachine();
     await machine.init();
     const first = await machine.serve();
@@ -78,7 +78,7 @@ describe("weir serve", () => {
   });
 
   deepTest(
-    "closes everything when it is told to stop, also after SQL was asked",
+    "closes everything when it stops, even after a query",
     async () => {
       await using machine = bareMachine();
       const { token } = await machine.init();
@@ -91,7 +91,7 @@ describe("weir serve", () => {
     120_000,
   );
 
-  test("is refused the port of another weir: neither takes the other's requests", async () => {
+  test("is rejected on another weir's port: neither gets the other's requests", async () => {
     await using one = bareMachine();
     await using two = bareMachine();
     const { port } = new URL((await one.serve()).origin);
@@ -99,7 +99,7 @@ describe("weir serve", () => {
     expect([code, err]).toEqual([1, expect.stringContaining("the port is in use")]);
   }, 120_000);
 
-  test("is refused a port that another program has, in one sentence", async () => {
+  test("is rejected on another program's port, in one sentence", async () => {
     await using machine = bareMachine();
     const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
     const { code, err } = await machine.run(["serve", "--port", String(other.port)]);
@@ -110,7 +110,7 @@ describe("weir serve", () => {
     );
   });
 
-  test("is refused with another secret key than the one of its data", async () => {
+  test("is rejected with a secret key other than that of its data", async () => {
     await using machine = bareMachine();
     await machine.init();
     const key = Buffer.alloc(32, 7).toString("base64");
@@ -122,7 +122,7 @@ describe("weir serve", () => {
     expect(await server.end()).toBe(0);
   });
 
-  test("below a path of its host, the page that it carries leads there, compressed too", async () => {
+  test("below a base path, the embedded page uses it, compressed too", async () => {
     await using machine = bareMachine();
     const port = String(await freePort());
     const site = `http://127.0.0.1:${port}/weir`;
@@ -152,7 +152,7 @@ describe("weir serve", () => {
     expect(await server.end()).toBe(0);
   }, 120_000);
 
-  test("has all that it said yes to after kill -9", async () => {
+  test("has everything that it confirmed before kill -9", async () => {
     await using machine = bareMachine();
     const { token, organizationId } = await machine.init();
     const server = await machine.serve({ token });

@@ -4,7 +4,7 @@ import { readTables } from "../support/sheets.ts";
 import { workbookOf } from "../support/workbook.ts";
 import { executable } from "./executable.ts";
 
-test("the executable reads workbooks and Avro files in a child of its own", async () => {
+test("the executable reads workbooks and Avro files in a separate child", async () => {
   const self = [executable()];
   const cells = (...texts: string[]) =>
     texts.map((text) => `<row><c t="str"><v>${text}</v></c></row>`).join("");

@@ -48,7 +48,7 @@ function sign(...words: string[]): void {
   expect(child.stderr.toString()).toBe("");
 }
 
-test("the next version copies the data before it migrates them, and the version before refuses them then", async () => {
+test("the next version copies the data before it migrates them, and the previous version then rejects them", async () => {
   await using machine = bareMachine();
   const { token } = await machine.init();
   const server = await machine.serve({ program: next.program, token });
@@ -79,7 +79,7 @@ test("the next version copies the data before it migrates them, and the version 
   expect(await back.end()).toBe(0);
 });
 
-test("an executable takes a signed release while its server runs, and goes back", async () => {
+test("an executable installs a signed release while its server runs, and rolls back", async () => {
   await using machine = bareMachine();
   const program = join(machine.here, "weir");
   cpSync(executable(), program);
@@ -117,7 +117,7 @@ test("an executable takes a signed release while its server runs, and goes back"
 });
 
 test(
-  "the store's own thread is in the executable, and copies a database",
+  "the store's thread is in the executable, and copies a database",
   async () => {
     await using machine = bareMachine();
     using project = copyOfProject();

@@ -12,9 +12,9 @@ const CONNECTION = {
   credentials: { user: "ada", password: "password-of-ada" },
 };
 
-describe("the executable looks after an installation", () => {
+describe("the executable maintains an installation", () => {
   deepTest(
-    "backs it up beside a server that is busy, wipes it, and restores it with its key alone",
+    "backs it up next to a busy server, wipes it, and restores it with just its key",
     async () => {
       await using machine = bareMachine();
       const { token } = await machine.init();
@@ -68,7 +68,7 @@ describe("the executable looks after an installation", () => {
   );
 
   deepTest(
-    "stops with a sentence if it is not given the bucket of the lake",
+    "stops with a sentence without the lake's bucket",
     async () => {
       await using bucket = await startS3();
       bucket.createBucket("lake");
@@ -134,7 +134,7 @@ describe("the executable looks after an installation", () => {
     `mount --bind "$1" /mnt && mount -o remount,ro,bind / && mount -o remount,ro,bind "$(df --output=target "$1" | tail -1)" && shift`,
   );
   test.skipIf(sealed === null || !isDeep)(
-    "writes to nothing but its data directory",
+    "writes only to its data directory",
     async () => {
       await using machine = bareMachine();
       const folder = join(machine.here, "data");
@@ -151,7 +151,7 @@ describe("the executable looks after an installation", () => {
   );
 
   const small = unshared(["--mount"], 'mount -t tmpfs -o size=64m none "$1" && shift');
-  test.skipIf(small === null)("tells of a disk that is nearly full, and exits with 1", async () => {
+  test.skipIf(small === null)("reports a disk that is nearly full, and exits with 1", async () => {
     await using machine = bareMachine();
     const folder = join(machine.here, "data");
     mkdirSync(folder);

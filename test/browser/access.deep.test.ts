@@ -18,7 +18,7 @@ beforeEach(() => {
   seen.faults.length = 0;
 });
 
-test("a person changes the password, and turns a second factor on and off", async () => {
+test("a user changes the password, and turns a second factor on and off", async () => {
   const { page, go, heading, troubles, weir } = seen;
   await go("/access?tab=sign-in");
   await heading("Access");
@@ -55,7 +55,7 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await page.getByRole("button", { name: "Turn on" }).waitFor();
 });
 
-test("a person sets name, locale and time zone, and sees times and numbers so", async () => {
+test("a user sets name, locale and time zone, and sees times and numbers accordingly", async () => {
   const { page, go, troubles } = seen;
   await go("/access?tab=profile");
   await page.getByLabel("Language of this page").selectOption("English"); // Otherwise, de-CH would make it German.
@@ -71,7 +71,7 @@ test("a person sets name, locale and time zone, and sees times and numbers so", 
   expect(await troubles()).toEqual([]);
 });
 
-test("after an hour a new token asks who it is, and continues from there", async () => {
+test("after an hour, creating a token asks for the password, and continues from there", async () => {
   const { page, go, weir } = seen;
   await go("/access");
   await weir.app.store.write(async (db) => {
@@ -96,7 +96,7 @@ test("after an hour a new token asks who it is, and continues from there", async
   await page.getByText("CI revoked").waitFor();
 });
 
-test("a person joins another organization only by accepting it", async () => {
+test("a user joins another organization only by accepting the invitation", async () => {
   const { page, go, troubles, weir } = seen;
   const other = await neighbour(weir);
   await weir.app.store.write(
@@ -122,7 +122,7 @@ test("a person joins another organization only by accepting it", async () => {
   await page.getByText("Neighbour").first().waitFor();
 });
 
-test("a person takes their data along, and erases themselves by typing their address", async () => {
+test("a user exports their data, and erases themselves by typing their address", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const other = await join(weir, "owner");
   await weir.app.store.write(

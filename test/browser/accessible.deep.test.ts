@@ -126,15 +126,15 @@ async function walk(theme: "light" | "dark", width: number): Promise<string[]> {
   return wrong;
 }
 
-test("axe finds nothing on any page, light and wide", async () => {
+test("axe finds nothing on any page, in light mode and wide", async () => {
   expect(await walk("light", 1280)).toEqual([]);
 }, 600_000);
 
-test("nor dark and 320 pixels wide, where nothing is wider than the page", async () => {
+test("nor in dark mode and 320 pixels wide, where nothing is wider than the page", async () => {
   expect(await walk("dark", 320)).toEqual([]);
 }, 600_000);
 
-test("axe finds nothing in any dialog that a button of a page opens, and Escape closes each", async () => {
+test("axe finds nothing in any dialog that a button opens, and Escape closes each", async () => {
   const { page } = seen;
   const wrong: string[] = [];
   let dialogs = 0;

@@ -14,7 +14,7 @@ afterAll(() => seen?.[Symbol.asyncDispose]());
 
 const BAD = "---\nname: Helper\ntemperature: 9\ntools:\n  - query\n  - nothing:x\n---\nYou help.\n";
 
-test("the first agent is written from the empty list: what is wrong is reported by its line, and then it is made", async () => {
+test("the first agent is written from the empty list: faults are reported by line, and then it is created", async () => {
   const { page, go, heading, write, troubles, weir } = seen;
   await go("/agents");
   await page.getByText("No agents yet").waitFor();
@@ -46,7 +46,7 @@ test("the first agent is written from the empty list: what is wrong is reported 
   });
 });
 
-test("tools are given by choice or completed as they are typed, and the text stays as it was written", async () => {
+test("tools are selected or completed while typing, and the text stays as written", async () => {
   const { page, go, write, troubles, weir } = seen;
   await makeAction(weir.owner, { name: "Pay back", slug: "pay-back" });
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
@@ -78,7 +78,7 @@ test("tools are given by choice or completed as they are typed, and the text sta
   expect(await troubles()).toEqual([]);
 });
 
-test("one chats with it, and deleting it says what depends on it", async () => {
+test("an agent can be chatted with, and deleting it says what depends on it", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   await makeAction(weir.owner, {
@@ -111,7 +111,7 @@ test("one chats with it, and deleting it says what depends on it", async () => {
   expect(await troubles()).toEqual([]);
 });
 
-test("agents are found by the search, and readable in the dark and on a phone", async () => {
+test("agents are found by search, and readable in dark mode and on a phone", async () => {
   const { page, go, heading, weir, alsoDarkAndNarrow } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   await go("/");
@@ -123,7 +123,7 @@ test("agents are found by the search, and readable in the dark and on a phone", 
   expect(await alsoDarkAndNarrow("/agents", "/agents/new", `/agents/${id}`)).toEqual([]);
 });
 
-test("who may only look sees agents and APIs as they are, and is told so where questions are asked", async () => {
+test("viewers see agents and APIs, and are told so where they can't ask questions", async () => {
   const { weir } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   const { body: api } = await weir.owner("POST", "/api/v1/api-catalog/http", httpApi("Shop"));

@@ -6,7 +6,7 @@ import { eventually } from "../support/outbound.ts";
 /** More than on the first page, and fewer than all. */
 const SOME = 90;
 
-test("the code of all pages comes after the first one, but not to a browser that saves data", async () => {
+test("the code of all pages is loaded after the first one, but not in a browser that saves data", async () => {
   await using app = await startApp({ engine: false });
   for (const savesData of [true, false]) {
     await using ada = await openAs(app.origin, {}, {}, { savesData });

@@ -32,7 +32,7 @@ const decisions = async ({ weir }: Seen) =>
       [decision.title, decision.decisionValue, decision.rejectionReason].join(" "),
   );
 
-test("approvals are decided by keys, one after the other, each with what it is about", async () => {
+test("approvals are decided with keys, one after the other, each with its context", async () => {
   const { page, go, troubles } = seen;
   await ask(seen, "First", "Second", "Third");
   await go("/approvals");
@@ -67,7 +67,7 @@ test("approvals are decided by keys, one after the other, each with what it is a
   expect(await seen.alsoDarkAndNarrow("/approvals")).toEqual([]);
 });
 
-test("several are rejected together with one reason, and a colleague's link opens one by itself", async () => {
+test("several are rejected with one reason, and a colleague's link opens a single one", async () => {
   const { page, go, heading, troubles, weir } = seen;
   await ask(seen, "Fourth", "Fifth");
   await go("/approvals");

@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 
 describe("artifacts", () => {
-  deepTest("are listed by kind and run, and opened: JSON as a tree, text as it is", async () => {
+  deepTest("are listed by kind and run, and opened: JSON as a tree, text unchanged", async () => {
     const { page, go, heading, troubles } = seen;
     await go(`/artifacts?run=${made.run}`);
     const table = page.getByRole("table", { name: "Artifacts" });
@@ -79,7 +79,7 @@ describe("artifacts", () => {
     expect(readFileSync(await saved.path(), "utf8")).toBe(`first line\n${MARKUP}`);
   });
 
-  deepTest("a long one is shown in part and had whole", async () => {
+  deepTest("a long one is shown in part and can be loaded completely", async () => {
     const { page, go, troubles } = seen;
     await go(`/artifacts/${made.long}`);
     await page.getByText(/^Preview of the first 512 KiB/).waitFor();
@@ -88,7 +88,7 @@ describe("artifacts", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("a picture is shown", async () => {
+  deepTest("an image is shown", async () => {
     const { page, go, troubles } = seen;
     await go(`/artifacts/${made.image}`);
     const picture = page.getByRole("img", { name: "dot.gif" });
@@ -101,7 +101,7 @@ describe("artifacts", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  test("a page of a run is shown among the dashboards, and can neither run, fetch nor reach this page", async () => {
+  test("a page of a run is shown among the dashboards, and can't run scripts, fetch or access this page", async () => {
     const { page, go, heading } = seen;
     await go("/dashboards");
     await page.getByRole("link", { name: /week\.html/ }).click();
@@ -125,62 +125,59 @@ describe("artifacts", () => {
     seen.refused.length = 0; // What the run's page tries.
   });
 
-  deepTest(
-    "a flashboard is drawn panel by panel, says where its numbers come from, and is exported as a page",
-    async () => {
-      const { page, go, heading, troubles, weir } = seen;
-      const ctx = contextFor(weir.app, {
-        organizationId: weir.ids.organizationId,
-        role: "member",
-        actor: { type: "user", id: weir.ids.userId },
-        correlationId: "test-chain",
-      });
-      const select = "SELECT * FROM (VALUES ('tea', 3), ('coffee', 5)) t(product, sold)";
-      await loadTable(ctx, { layer: "marts", dataset: "sales", table: "sales", select });
-      const chart = {
-        mark: "bar",
-        encoding: { x: { field: "product", type: "nominal" }, y: { field: "sold", type: "quantitative" } },
-      };
-      const definition = {
-        title: MARKUP,
-        panels: [
-          { title: "By product", sql: "SELECT product, sold FROM marts.sales", chart, width: "half" },
-          { title: "As a table", sql: "SELECT * FROM marts.sales", width: "half" },
-          { title: "Empty", sql: "SELECT * FROM marts.sales WHERE sold > 9" },
-        ],
-      };
-      const action = await makeAction(weir.owner, { kind: "create_flashboard", name: "Board", definition });
-      expect((await runToEnd(weir.owner, action.id)).error).toBeNull();
-      await go("/dashboards");
-      const boards = page.getByRole("main").getByRole("listitem");
-      await boards.nth(1).waitFor();
-      expect(await boards.count()).toBe(2);
-      await boards.filter({ hasText: "Board · " }).waitFor();
-      const steps = [{ key: "board", actionId: action.id }];
-      const weekly = await makeAutomation(weir.owner, { steps }, { name: "Weekly report" });
-      expect((await flowToEnd(weir.owner, weekly.id)).status).toBe("completed");
-      await boards.filter({ hasText: "Weekly report · " }).waitFor();
-      expect(await troubles()).toEqual([]);
-      await boards.filter({ hasText: "Board · " }).getByRole("link").click();
-      await heading(MARKUP);
-      const picture = page.getByRole("img", { name: "By product" });
-      await picture.getByText("coffee").first().waitFor();
-      expect(await picture.locator("path").count()).toBeGreaterThan(2);
-      await page.getByRole("region", { name: "Rows of As a table" }).getByText("tea").waitFor();
-      await page.getByText("There is no data for this panel.").waitFor();
-      await page.getByText("Sources", { exact: true }).first().click();
-      await page.getByText("marts.sales, table sales: version 1, 2 rows").first().waitFor();
-      expect(await troubles()).toEqual([]);
-      const [saved] = await Promise.all([
-        page.waitForEvent("download"),
-        page.getByRole("link", { name: "Download" }).click(),
-      ]);
-      expect(readFileSync(await saved.path(), "utf8")).toStartWith("<!doctype html>");
-      expect(await seen.alsoDarkAndNarrow(new URL(page.url()).pathname)).toEqual([]);
-    },
-  );
+  deepTest("a flashboard is drawn panel by panel, names its sources, and is exported as a page", async () => {
+    const { page, go, heading, troubles, weir } = seen;
+    const ctx = contextFor(weir.app, {
+      organizationId: weir.ids.organizationId,
+      role: "member",
+      actor: { type: "user", id: weir.ids.userId },
+      correlationId: "test-chain",
+    });
+    const select = "SELECT * FROM (VALUES ('tea', 3), ('coffee', 5)) t(product, sold)";
+    await loadTable(ctx, { layer: "marts", dataset: "sales", table: "sales", select });
+    const chart = {
+      mark: "bar",
+      encoding: { x: { field: "product", type: "nominal" }, y: { field: "sold", type: "quantitative" } },
+    };
+    const definition = {
+      title: MARKUP,
+      panels: [
+        { title: "By product", sql: "SELECT product, sold FROM marts.sales", chart, width: "half" },
+        { title: "As a table", sql: "SELECT * FROM marts.sales", width: "half" },
+        { title: "Empty", sql: "SELECT * FROM marts.sales WHERE sold > 9" },
+      ],
+    };
+    const action = await makeAction(weir.owner, { kind: "create_flashboard", name: "Board", definition });
+    expect((await runToEnd(weir.owner, action.id)).error).toBeNull();
+    await go("/dashboards");
+    const boards = page.getByRole("main").getByRole("listitem");
+    await boards.nth(1).waitFor();
+    expect(await boards.count()).toBe(2);
+    await boards.filter({ hasText: "Board · " }).waitFor();
+    const steps = [{ key: "board", actionId: action.id }];
+    const weekly = await makeAutomation(weir.owner, { steps }, { name: "Weekly report" });
+    expect((await flowToEnd(weir.owner, weekly.id)).status).toBe("completed");
+    await boards.filter({ hasText: "Weekly report · " }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await boards.filter({ hasText: "Board · " }).getByRole("link").click();
+    await heading(MARKUP);
+    const picture = page.getByRole("img", { name: "By product" });
+    await picture.getByText("coffee").first().waitFor();
+    expect(await picture.locator("path").count()).toBeGreaterThan(2);
+    await page.getByRole("region", { name: "Rows of As a table" }).getByText("tea").waitFor();
+    await page.getByText("There is no data for this panel.").waitFor();
+    await page.getByText("Sources", { exact: true }).first().click();
+    await page.getByText("marts.sales, table sales: version 1, 2 rows").first().waitFor();
+    expect(await troubles()).toEqual([]);
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Download" }).click(),
+    ]);
+    expect(readFileSync(await saved.path(), "utf8")).toStartWith("<!doctype html>");
+    expect(await seen.alsoDarkAndNarrow(new URL(page.url()).pathname)).toEqual([]);
+  });
 
-  test("a drawing that someone made up keeps its shapes and loses all else", async () => {
+  test("a crafted drawing keeps its shapes and loses everything else", async () => {
     const { page, go, troubles, weir } = seen;
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="90" height="60"
       onload="document.title='taken'"><script>document.title = "taken"</script>
@@ -247,7 +244,7 @@ describe("artifacts", () => {
     await page.getByText("Not found").waitFor();
   });
 
-  deepTest("they are as readable in the dark and on a phone", async () => {
+  deepTest("they are readable in dark mode and on a phone", async () => {
     expect(
       await seen.alsoDarkAndNarrow(
         "/artifacts",

@@ -20,7 +20,7 @@ const steps = [{ key: "route", kind: "conditional_branch", definition: branch() 
 const namesIn = (table: string) =>
   seen.page.getByRole("table", { name: table }).getByRole("link").allTextContents();
 
-test("automations are sorted, found by their tag, and disabled, tagged and deleted together", async () => {
+test("automations are sorted, found by tag, and disabled, tagged and deleted in bulk", async () => {
   const { page, go, weir, troubles } = seen;
   const { owner } = weir;
   const make = (name: string, tags: string[]) => makeAutomation(owner, { steps }, { name, slug: name, tags });
@@ -68,7 +68,7 @@ test("automations are sorted, found by their tag, and disabled, tagged and delet
   await rows("c-stock");
 });
 
-test("each kind has its mark where an action is made, and each trigger in the list", async () => {
+test("each kind has an icon when an action is created, and each trigger in the list", async () => {
   const { page, go, weir, troubles } = seen;
   await makeAutomation(weir.owner, { steps }, { name: "Marked", slug: "marked" });
   await go("/actions/new");
@@ -82,7 +82,7 @@ test("each kind has its mark where an action is made, and each trigger in the li
   expect(await troubles()).toEqual([]);
 });
 
-test("automations lie in folders, which are opened from their list and moved into together", async () => {
+test("automations are in folders, which are opened from the list and moved to in bulk", async () => {
   const { page, go, weir, troubles } = seen;
   const make = (name: string, tags: string[]) =>
     makeAutomation(weir.owner, { steps }, { name, slug: name, tags });
@@ -125,7 +125,7 @@ test("automations lie in folders, which are opened from their list and moved int
   expect(found.body.automations.map(({ tags }: { tags: string[] }) => tags)).toEqual([["/sales"]]);
 });
 
-test("rows are dragged into a folder, all that are chosen together", async () => {
+test("rows are dragged into a folder, together with all selected ones", async () => {
   const { page, go, weir, troubles } = seen;
   const make = (name: string, tags: string[]) =>
     makeAutomation(weir.owner, { steps }, { name, slug: name, tags });
@@ -152,7 +152,7 @@ test("rows are dragged into a folder, all that are chosen together", async () =>
   expect(await troubles()).toEqual([]);
 });
 
-deepTest("actions name their kinds in words, and are sorted, tagged and enabled together", async () => {
+deepTest("actions show their kinds by title, and are sorted, tagged and enabled in bulk", async () => {
   const { page, go, weir, troubles } = seen;
   for (const name of ["Split", "Join"]) {
     const { id } = await makeAction(weir.owner, { name });
@@ -186,27 +186,30 @@ test("a tag with a comma is edited without being split", async () => {
   expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.tags).toEqual(["one, two", 'say "so"', "four"]);
 });
 
-deepTest("an automation is duplicated as a draft with its tags, its new secret shown once", async () => {
-  const { page, go, weir } = seen;
-  const { id } = await makeAutomation(
-    weir.owner,
-    { path: "orders", steps },
-    { name: "Orders", triggerType: "webhook", tags: ["shop"] },
-  );
-  await go(`/automations/${id}`);
-  await page.getByRole("button", { name: "Duplicate automation" }).click();
-  expect((await page.getByRole("dialog").locator("code").textContent())?.length).toBeGreaterThan(10);
-  await page.getByRole("button", { name: "Done" }).click();
-  await page.waitForURL(/\/edit$/);
-  const copy = await until(
-    weir.owner,
-    `${AUTOMATIONS}${new URL(page.url()).pathname.slice(12, -5)}`,
-    Boolean,
-  );
-  expect(copy).toMatchObject({ name: "Orders (copy)", status: "draft", tags: ["shop"] });
-});
+deepTest(
+  "an automation is duplicated as a draft with its tags, and its new secret is shown once",
+  async () => {
+    const { page, go, weir } = seen;
+    const { id } = await makeAutomation(
+      weir.owner,
+      { path: "orders", steps },
+      { name: "Orders", triggerType: "webhook", tags: ["shop"] },
+    );
+    await go(`/automations/${id}`);
+    await page.getByRole("button", { name: "Duplicate automation" }).click();
+    expect((await page.getByRole("dialog").locator("code").textContent())?.length).toBeGreaterThan(10);
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.waitForURL(/\/edit$/);
+    const copy = await until(
+      weir.owner,
+      `${AUTOMATIONS}${new URL(page.url()).pathname.slice(12, -5)}`,
+      Boolean,
+    );
+    expect(copy).toMatchObject({ name: "Orders (copy)", status: "draft", tags: ["shop"] });
+  },
+);
 
-deepTest("automations are exported as a file that `weir apply` finds nothing to change by", async () => {
+deepTest("automations are exported as a file with which `weir apply` finds no changes", async () => {
   const { page, go, weir } = seen;
   const { id: connectionId } = await connect(weir.owner, {
     name: "Books",

@@ -11,7 +11,7 @@ const GIF = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 const STEPS = { action: { kind: "conditional_branch", definition: branch() } };
 
 test.each(WAYS)(
-  "below a path of another site, behind a proxy that %s, the page works and asks for nothing outside of it",
+  "below a path of another site, behind a proxy that %s, the page works and requests nothing outside it",
   async (way) => {
     await using weir = await startBelow(way);
     await makeAutomation(weir.owner, STEPS, { name: "Sort" });

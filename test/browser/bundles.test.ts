@@ -28,7 +28,7 @@ const INPUTS = {
 
 describe("bundles", () => {
   deepTest(
-    "an empty home leads to the quick start, which is installed by its form and shows what it made",
+    "an empty home leads to the quick start, which is installed by its form and shows what it created",
     async () => {
       const { page, go, heading, troubles } = seen;
       await go("/");
@@ -68,7 +68,7 @@ describe("bundles", () => {
   );
 
   deepTest(
-    "one of one's own says what is wrong at its field, and what was deleted comes back when it is installed again",
+    "a custom one reports faults at their fields, and installing it again restores what was deleted",
     async () => {
       const { page, go, heading, troubles, weir } = seen;
       const { id } = await published(
@@ -101,7 +101,7 @@ describe("bundles", () => {
 });
 
 describe("templates", () => {
-  deepTest("one is drafted, put right, published, changed as its next version, and deprecated", async () => {
+  deepTest("one is drafted, corrected, published, changed as its next version, and deprecated", async () => {
     const { page, go, heading, troubles, write } = seen;
     await go("/templates/new?type=bundle");
     await page.getByRole("textbox", { name: "Name" }).fill("Inbox");
@@ -153,7 +153,7 @@ describe("templates", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("what something was made of is not deleted, and what is built in is only looked at", async () => {
+  deepTest("one that is in use can't be deleted, and a built-in one is read-only", async () => {
     const { page, go, weir, troubles } = seen;
     const config = { steps: [{ key: "go", kind: "conditional_branch", definition: branch() }] };
     const flow = { key: "flow", type: "automation", definition: { triggerType: "manual", config } };
@@ -173,7 +173,7 @@ describe("templates", () => {
   });
 });
 
-deepTest("connections and actions are made of published templates by their forms", async () => {
+deepTest("connections and actions are created from published templates by form", async () => {
   const { page, go, heading, troubles, weir } = seen;
   await using api = startReceiver();
   await go("/templates?status=published");
@@ -221,7 +221,7 @@ deepTest("connections and actions are made of published templates by their forms
   expect(made.body.definition).toMatchObject({ url: "https://example.com/orders" });
 });
 
-deepTest("the palette finds a bundle, and an event leads to what it is about", async () => {
+deepTest("the palette finds a bundle, and an event leads to its resource", async () => {
   const { page, go, heading, weir } = seen;
   await go("/");
   await heading("Hello, Ada");
@@ -241,7 +241,7 @@ deepTest("the palette finds a bundle, and an event leads to what it is about", a
   await heading(template.body.displayName);
 });
 
-deepTest("they are as readable in the dark and on a phone", async () => {
+deepTest("they are readable in dark mode and on a phone", async () => {
   const { templates } = (await seen.weir.owner("GET", "/api/v1/templates")).body;
   expect(
     await seen.alsoDarkAndNarrow(
@@ -254,7 +254,7 @@ deepTest("they are as readable in the dark and on a phone", async () => {
   ).toEqual([]);
 });
 
-test("a bundle that is not there says so", async () => {
+test("a bundle that doesn't exist is reported", async () => {
   await seen.go("/bundles/no-such-bundle");
   await seen.page.getByText("Not found").waitFor();
 });

@@ -28,7 +28,7 @@ async function openMany(seen: Seen): Promise<string> {
   return id;
 }
 
-test("200 steps open with no task of 50 ms, those at the trigger first, and end with all cards and edges", async () => {
+test("200 steps open without a task of 50 ms, those at the trigger first, and end with all cards and edges", async () => {
   await using seen = await openSeen({ engine: false });
   const { page } = seen;
   const id = await makeMany(seen);
@@ -50,7 +50,7 @@ test("200 steps open with no task of 50 ms, those at the trigger first, and end 
   expect(await seen.troubles()).toEqual([]);
 }, 120_000);
 
-test("a card of 200 is dragged with no task of 50 ms, its edges follow, and where it is dropped is kept", async () => {
+test("a card among 200 is dragged without a task of 50 ms, its edges follow, and its position is stored", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, weir } = seen;
   const id = await openMany(seen);
@@ -85,7 +85,7 @@ test("a card of 200 is dragged with no task of 50 ms, its edges follow, and wher
   expect(await seen.troubles()).toEqual([]);
 }, 120_000);
 
-test("an edge is drawn among 200 steps, and saved, with no task of 50 ms", async () => {
+test("an edge among 200 steps is drawn and saved without a task of 50 ms", async () => {
   await using seen = await openSeen({ engine: false });
   const { page } = seen;
   const id = await makeMany(seen);
@@ -126,7 +126,7 @@ test("an edge is drawn among 200 steps, and saved, with no task of 50 ms", async
   expect(await seen.troubles()).toEqual([]);
 }, 120_000);
 
-test("200 cards show their names alone from far away, and one is removed and brought back, with no task of 50 ms", async () => {
+test("200 cards show only their names when zoomed out, and one is removed and restored, without a task of 50 ms", async () => {
   await using seen = await openSeen({ engine: false });
   const { page } = seen;
   await openMany(seen);

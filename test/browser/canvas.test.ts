@@ -46,7 +46,7 @@ async function open(id: string, search = "") {
   await card("$trigger").waitFor();
 }
 
-test("steps are added, connected, removed and brought back by keyboard alone; the draft is saved and published", async () => {
+test("steps are added, connected, removed and restored by keyboard; the draft is saved and published", async () => {
   const { page, troubles } = seen;
   const flow = await makeAutomation(seen.weir.owner, { steps: [step("a"), step("b", "a"), step("c", "b")] });
   await open(flow.id);
@@ -102,7 +102,7 @@ test("steps are added, connected, removed and brought back by keyboard alone; th
 }, 120_000);
 
 deepTest(
-  "by mouse an edge is drawn, a step put on it and moved; places are kept beside the config, and steps copied as YAML",
+  "by mouse, an edge is drawn, and a step put on it and moved; positions are stored next to the config, and steps copied as YAML",
   async () => {
     const { page, troubles } = seen;
     const flow = await makeAutomation(seen.weir.owner, {
@@ -180,7 +180,7 @@ deepTest(
 );
 
 deepTest(
-  "a box drawn by mouse selects the steps in it, which stay in sight, take clicks and are what keys are for",
+  "a box drawn by mouse selects the steps in it, which stay in view, accept clicks and receive keys",
   async () => {
     const { page, troubles } = seen;
     const flow = await makeAutomation(seen.weir.owner, {
@@ -218,7 +218,7 @@ deepTest(
 );
 
 deepTest(
-  "steps can follow each other to the right: kept with the layout, undone, and in a run for this browser alone",
+  "steps can run left to right: stored with the layout, undone, and in a run only for this browser",
   async () => {
     const { page, troubles } = seen;
     const flow = await makeAutomation(seen.weir.owner, {
@@ -263,7 +263,7 @@ deepTest(
 );
 
 deepTest(
-  "two editors at once lose nothing: different steps are merged, the same field is asked for",
+  "two editors at once lose nothing: different steps are merged, and the same field asks",
   async () => {
     const { page, weir } = seen;
     const flow = await makeAutomation(weir.owner, {
@@ -311,7 +311,7 @@ deepTest(
 );
 
 deepTest(
-  "a draft is run up to a step: its state, output and log stand on the canvas, a result is pinned and used again",
+  "a draft is run up to a step: its state, output and log are on the canvas, and a result is pinned and reused",
   async () => {
     await using receiver = startReceiver(() => Response.json({ city: "Bern" }));
     const { page, weir, troubles } = seen;
@@ -366,7 +366,7 @@ deepTest(
 );
 
 deepTest(
-  "a draft of two people says who changed what, and one's own changes are published without the other's",
+  "a draft of two users says who changed what, and one's changes are published without the other's",
   async () => {
     const { page, weir, troubles } = seen;
     const flow = await makeAutomation(weir.owner, {
@@ -445,30 +445,27 @@ deepTest(
   120_000,
 );
 
-deepTest(
-  "Ctrl+Shift+Enter publishes from wherever the focus is, and says when there is nothing to publish",
-  async () => {
-    const { page, weir } = seen;
-    const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
-    await open(flow.id);
-    await card("b").focus();
-    await page.keyboard.press("Control+Shift+Enter");
-    await page.getByText("Nothing to publish").waitFor();
-    await page.keyboard.press("?");
-    const keys = page.getByRole("dialog", { name: "Keys of the canvas" });
-    await keys.getByText("Ctrl+Shift+Enter").waitFor();
-    await keys.getByText("Publish", { exact: true }).waitFor();
-    await page.keyboard.press("Escape");
-    await card("b").focus();
-    await page.keyboard.press("F2");
-    await page.getByRole("textbox", { name: "Step name" }).fill("Second");
-    await page.keyboard.press("Control+Shift+Enter");
-    await page.getByText("Published", { exact: true }).waitFor();
-    expect((await configOf(flow.id)).steps[1].name).toBe("Second");
-  },
-);
+deepTest("Ctrl+Shift+Enter publishes from anywhere, and says when there is nothing to publish", async () => {
+  const { page, weir } = seen;
+  const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
+  await open(flow.id);
+  await card("b").focus();
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.getByText("Nothing to publish").waitFor();
+  await page.keyboard.press("?");
+  const keys = page.getByRole("dialog", { name: "Keys of the canvas" });
+  await keys.getByText("Ctrl+Shift+Enter").waitFor();
+  await keys.getByText("Publish", { exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await card("b").focus();
+  await page.keyboard.press("F2");
+  await page.getByRole("textbox", { name: "Step name" }).fill("Second");
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.getByText("Published", { exact: true }).waitFor();
+  expect((await configOf(flow.id)).steps[1].name).toBe("Second");
+});
 
-deepTest("the steps of a run name their version, and an earlier one is restored there", async () => {
+deepTest("a run's steps show their version, and an earlier one is restored there", async () => {
   const { page, weir, troubles } = seen;
   const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
   const run = await flowToEnd(weir.owner, flow.id);
@@ -488,7 +485,7 @@ deepTest("the steps of a run name their version, and an earlier one is restored 
 });
 
 deepTest(
-  "200 steps are found by their text, grouped and noted; dark, narrow and without motion nothing is wrong",
+  "200 steps are found by text, grouped and annotated; in dark mode, narrow and without motion nothing is wrong",
   async () => {
     const { page, weir, troubles } = seen;
     const name = "Load the orders of every shop in the country";
@@ -562,26 +559,23 @@ deepTest(
   60_000,
 );
 
-deepTest(
-  "a step that uses a connection bears the mark of its system, and one without that of its kind",
-  async () => {
-    const { weir, troubles } = seen;
-    // More than fit in one response.
-    for (let n = 0; n < 100; n++) await connect(weir.owner, localFiles(`Another ${n}`));
-    const { id } = await connect(weir.owner, localFiles("Shop exports"));
-    const action = await makeAction(weir.owner, {
-      kind: "dlt_extract",
-      name: "Load",
-      connectionId: id,
-      definition: { resources: [{ name: "orders", spec: "orders.csv" }], dataset: "shop" },
-    });
-    const flow = await makeAutomation(weir.owner, {
-      steps: [step("route"), { key: "load", actionId: action.id, dependsOn: ["route"] }],
-    });
-    await open(flow.id);
-    await card("load").getByTitle("Shop exports").getByText("LF").waitFor();
-    expect(await card("load").textContent()).toContain("Shop exports");
-    expect(await card("route").locator("svg").count()).toBe(1);
-    expect(await troubles()).toEqual([]);
-  },
-);
+deepTest("a step with a connection has its system's icon, and one without has its kind's", async () => {
+  const { weir, troubles } = seen;
+  // More than fit in one response.
+  for (let n = 0; n < 100; n++) await connect(weir.owner, localFiles(`Another ${n}`));
+  const { id } = await connect(weir.owner, localFiles("Shop exports"));
+  const action = await makeAction(weir.owner, {
+    kind: "dlt_extract",
+    name: "Load",
+    connectionId: id,
+    definition: { resources: [{ name: "orders", spec: "orders.csv" }], dataset: "shop" },
+  });
+  const flow = await makeAutomation(weir.owner, {
+    steps: [step("route"), { key: "load", actionId: action.id, dependsOn: ["route"] }],
+  });
+  await open(flow.id);
+  await card("load").getByTitle("Shop exports").getByText("LF").waitFor();
+  expect(await card("load").textContent()).toContain("Shop exports");
+  expect(await card("route").locator("svg").count()).toBe(1);
+  expect(await troubles()).toEqual([]);
+});

@@ -23,7 +23,7 @@ async function letIn() {
   await page.getByRole("button", { name: "Continue" }).click();
 }
 
-test("a server that asks for a sign-in is signed in to on the way into the catalog", async () => {
+test("a server that requires a sign-in is signed in to while it is added to the catalog", async () => {
   const { page, go, heading, troubles } = seen;
   await go("/catalog/new?from=server");
   await page.getByLabel("URL").fill(peer.url);
@@ -47,7 +47,7 @@ test("a server that asks for a sign-in is signed in to on the way into the catal
   await heading("Guarded");
 }, 120_000);
 
-test("an entry shows how it is signed in to, is signed out of, and asks for it again", async () => {
+test("an entry shows its sign-in, can be signed out of, and asks for it again", async () => {
   const { page, go, weir } = seen;
   const { items } = (await weir.owner("GET", CATALOG)).body;
   const [{ id }] = items;

@@ -48,41 +48,38 @@ function stalls(first: string, rest: string) {
 }
 
 describe("an answer", () => {
-  deepTest(
-    "grows as it comes, with the calls of tools and their rows in their place, and is copied",
-    async () => {
-      const { page, weir, troubles } = seen;
-      const ctx = contextFor(weir.app, {
-        organizationId: weir.ids.organizationId,
-        role: "owner",
-        actor: { type: "user", id: weir.ids.userId },
-        correlationId: "made-for-a-test",
-      });
-      const select = "SELECT * FROM (VALUES ('Bern', 12), ('Zürich', 30)) t(city, total)";
-      await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
-      const last = stalls("Most are from **Zür", "ich**.\n\n| city | total |\n|---|--:|\n| Zürich | 30 |\n");
-      model.play([calls("query", { sql: "SELECT city, total FROM raw.shop__orders" }), last.script]);
-      const { at } = await openThread(["query"]);
-      await askIt("Where are the orders from?");
-      await page.getByRole("region", { name: "Result rows" }).getByText("Bern").waitFor();
-      await page.getByText("Most are from **Zür").waitFor();
-      await page.getByRole("button", { name: "Stop" }).waitFor();
-      await page.getByRole("button", { name: "Chart" }).click();
-      await page.getByRole("img", { name: /Y axis: .*total/ }).waitFor();
-      expect(await troubles()).toEqual([]);
-      last.go();
-      await page.getByRole("button", { name: "Regenerate" }).waitFor();
-      expect(await answers().locator("strong").textContent()).toBe("Zürich");
-      await page.getByRole("region", { name: "Table" }).getByText("30").waitFor();
-      await seen.heading("Where are the orders from?");
-      await page.getByRole("button", { name: "Copy answer" }).waitFor();
-      expect((await messagesOf(at)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
-      expect(await troubles()).toEqual([]);
-    },
-  );
+  deepTest("grows as it arrives, with tool calls and their rows in place, and can be copied", async () => {
+    const { page, weir, troubles } = seen;
+    const ctx = contextFor(weir.app, {
+      organizationId: weir.ids.organizationId,
+      role: "owner",
+      actor: { type: "user", id: weir.ids.userId },
+      correlationId: "made-for-a-test",
+    });
+    const select = "SELECT * FROM (VALUES ('Bern', 12), ('Zürich', 30)) t(city, total)";
+    await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+    const last = stalls("Most are from **Zür", "ich**.\n\n| city | total |\n|---|--:|\n| Zürich | 30 |\n");
+    model.play([calls("query", { sql: "SELECT city, total FROM raw.shop__orders" }), last.script]);
+    const { at } = await openThread(["query"]);
+    await askIt("Where are the orders from?");
+    await page.getByRole("region", { name: "Result rows" }).getByText("Bern").waitFor();
+    await page.getByText("Most are from **Zür").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.getByRole("img", { name: /Y axis: .*total/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+    last.go();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
+    expect(await answers().locator("strong").textContent()).toBe("Zürich");
+    await page.getByRole("region", { name: "Table" }).getByText("30").waitFor();
+    await seen.heading("Where are the orders from?");
+    await page.getByRole("button", { name: "Copy answer" }).waitFor();
+    expect((await messagesOf(at)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
+    expect(await troubles()).toEqual([]);
+  });
 
   deepTest(
-    "of a hostile model is text: nothing is fetched, nothing runs, links lead to the web and say where",
+    "of a hostile model is text: nothing is fetched, nothing runs, and links only lead to the web and show where",
     async () => {
       const { page, troubles } = seen;
       const hostile = [
@@ -125,7 +122,7 @@ describe("an answer", () => {
     120_000,
   );
 
-  test("continues after a reload in the middle, and is there once", async () => {
+  test("continues after a reload in the middle, without duplicates", async () => {
     const { page, troubles } = seen;
     const slow = stalls("First half", " and second half.");
     model.play([slow.script]);
@@ -158,7 +155,7 @@ describe("an answer", () => {
     stuck.go();
   });
 
-  deepTest("that failed says why, also after a reload, and can be given again", async () => {
+  deepTest("that failed says why, even after a reload, and can be regenerated", async () => {
     const { page } = seen;
     model.play([{ moves: [{ text: "Well" }, { error: { type: "overloaded", message: "Too much" } }] }]);
     const { at } = await openThread();
@@ -177,9 +174,9 @@ describe("an answer", () => {
   });
 });
 
-describe("a call that needs a yes", () => {
+describe("a call that needs approval", () => {
   deepTest(
-    "is shown with its exact arguments, made once it is approved, and not made once it is rejected",
+    "is shown with its exact arguments, made once it is approved, and not made if it is rejected",
     async () => {
       const { page, weir, troubles } = seen;
       const definition = { url: `${receiver.url}/refund/{{input.order}}`, method: "POST" };
@@ -222,7 +219,7 @@ describe("a call that needs a yes", () => {
 });
 
 deepTest(
-  "a second question while an answer comes from elsewhere is refused, kept, and that answer shown",
+  "a second message during an answer from elsewhere is rejected and kept, and that answer is shown",
   async () => {
     const { page, weir } = seen;
     const slow = stalls("Asked elsewhere", ", answered here.");
@@ -248,7 +245,7 @@ deepTest(
 );
 
 deepTest(
-  "a line that breaks in mid-answer is fixed, and nothing is missing or there twice",
+  "after a connection loss within an answer, nothing is missing or duplicated",
   async () => {
     await using own = await startModel([]);
     await using weir = await startApp({ env: own.env });
@@ -274,7 +271,7 @@ deepTest(
 );
 
 deepTest(
-  "without a model the page names what is to be set, and keeps the question",
+  "without a model, the page names the settings, and keeps the message",
   async () => {
     await using bare = await openSeen();
     const { page, go, weir, troubles } = bare;
@@ -295,37 +292,34 @@ deepTest(
   120_000,
 );
 
-deepTest(
-  "what is written and not asked yet stays with its chat, until whoever wrote it signs out",
-  async () => {
-    const { page, go } = seen;
-    const other = await openThread();
-    const { id } = await openThread();
-    const box = page.getByLabel("Message", { exact: true });
-    await box.fill("Half of what I wanted");
-    await page.getByRole("link", { name: "Datasets" }).click();
-    await page.goBack();
-    await seen.heading("New chat");
-    expect(await box.inputValue()).toBe("Half of what I wanted");
-    await go(`/chat/${other.id}`);
-    expect(await box.inputValue()).toBe("");
-    await go(`/chat/${id}`);
-    expect(await box.inputValue()).toBe("Half of what I wanted");
-    model.play([says("Done")]);
-    await box.press("Enter");
-    await page.getByRole("button", { name: "Regenerate" }).waitFor();
-    await box.fill("Private");
-    await page.getByRole("button", { name: /Ada Lovelace/ }).click();
-    await page.getByRole("menuitem", { name: "Sign out" }).click();
-    await page.getByLabel("Email").fill("ada@example.com");
-    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
-    await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("navigation", { name: "Main navigation" }).waitFor();
-  },
-);
+deepTest("an unsent message stays with its chat, until its user signs out", async () => {
+  const { page, go } = seen;
+  const other = await openThread();
+  const { id } = await openThread();
+  const box = page.getByLabel("Message", { exact: true });
+  await box.fill("Half of what I wanted");
+  await page.getByRole("link", { name: "Datasets" }).click();
+  await page.goBack();
+  await seen.heading("New chat");
+  expect(await box.inputValue()).toBe("Half of what I wanted");
+  await go(`/chat/${other.id}`);
+  expect(await box.inputValue()).toBe("");
+  await go(`/chat/${id}`);
+  expect(await box.inputValue()).toBe("Half of what I wanted");
+  model.play([says("Done")]);
+  await box.press("Enter");
+  await page.getByRole("button", { name: "Regenerate" }).waitFor();
+  await box.fill("Private");
+  await page.getByRole("button", { name: /Ada Lovelace/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByLabel("Email").fill("ada@example.com");
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Main navigation" }).waitFor();
+});
 
-deepTest("a session that ends takes no question away, and no API that is half described", async () => {
+deepTest("an expired session loses no message, and no half-described API", async () => {
   const { page, go, weir } = seen;
   await openThread();
   const forms = [
@@ -347,7 +341,7 @@ deepTest("a session that ends takes no question away, and no API that is half de
   }
 });
 
-deepTest("chats are begun with one of the agents, renamed, deleted one by one and together", async () => {
+deepTest("chats are started with an agent, renamed, and deleted one by one and in bulk", async () => {
   const { page, go, heading, weir, troubles } = seen;
   await weir.owner("POST", `${THREADS}/bulk-delete`, { all: true });
   const { spec, id } = await openThread();
@@ -376,7 +370,7 @@ deepTest("chats are begun with one of the agents, renamed, deleted one by one an
   expect(await troubles()).toEqual([]);
 });
 
-deepTest("chats are as readable in the dark and on a phone", async () => {
+deepTest("chats are readable in dark mode and on a phone", async () => {
   const { page, alsoDarkAndNarrow } = seen;
   const text = `# Title\n\n${"W".repeat(300)}\n\n| ${"a | ".repeat(20)}\n|${"---|".repeat(20)}\n| ${"1 | ".repeat(20)}\n\n\`\`\`\n${"x".repeat(400)}\n\`\`\``;
   model.play([calls("unknown", { long: "W".repeat(500) }), says(text)]);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => seen?.[Symbol.asyncDispose]());
 
-test("an empty organization loads a list of a template's service after a sign-in, by six clicks from home", async () => {
+test("an empty organization loads a list of a template's service after a sign-in, with six clicks from home", async () => {
   await using fresh = await openSeen();
   const { page, heading, weir } = fresh;
   await using peer = await startDescribed();
@@ -72,7 +72,7 @@ test("an empty organization loads a list of a template's service after a sign-in
   for (const token of service.issued) expect(shown).not.toContain(token);
 }, 120_000);
 
-test("files of Drive are loaded after a sign-in by six clicks, and nobody sees a token", async () => {
+test("files of Drive are loaded after a sign-in with six clicks, and nobody sees a token", async () => {
   await using drive = await startDrive();
   drive.put({ id: "reports", name: "Reports", mimeType: FOLDER, parents: ["my-drive"] });
   drive.put({
@@ -106,7 +106,7 @@ test("files of Drive are loaded after a sign-in by six clicks, and nobody sees a
   expect(run.result.tables).toMatchObject([{ table: "sales", rows: 2 }]);
 }, 120_000);
 
-test("a connection says that someone has to sign in again, and leads there", async () => {
+test("a connection says that a user has to sign in again, and leads there", async () => {
   await using peer = await startOAuthApi({ grants: "items:read" });
   const { id, name } = await addSigned(seen.weir, peer);
   const { page, go } = seen;

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => seen[Symbol.asyncDispose]());
 
 deepTest(
-  "a service is found by its name, connected by one form, and a list of it loaded",
+  "a service is found by name and connected by form, and one of its lists is loaded",
   async () => {
     const { page, go, heading, troubles, weir } = seen;
     await using peer = await startDescribed();
@@ -62,7 +62,7 @@ deepTest(
 );
 
 deepTest(
-  "every service that ships is found by its name, with its mark, and asks for all it needs in one form",
+  "every built-in service is found by name, with its icon, and asks for everything in one form",
   async () => {
     const { page, go } = seen;
     expect(services.length).toBeGreaterThanOrEqual(60);
@@ -97,7 +97,7 @@ deepTest(
 );
 
 deepTest(
-  "one's own template stands among the services, and its connection is changed by the template's form",
+  "a custom template is listed with the services, and its connection is edited by the template's form",
   async () => {
     const { page, go, heading, troubles, weir } = seen;
     const text = { type: "string", title: "Base address" };
@@ -132,7 +132,7 @@ deepTest(
   120_000,
 );
 
-test("an address of a template that is not there says so", async () => {
+test("the URL of a missing template says so", async () => {
   await seen.go("/connections/new?template=no-such");
   await seen.page.getByText("Not found").waitFor();
 });

@@ -37,7 +37,7 @@ function mostAlike(asked: readonly string[]): number {
   return Math.max(0, ...shapes.map((each) => shapes.filter((other) => other === each).length));
 }
 
-test("40 steps, their actions and what they did are read in one request each, and on an automation's page only once a step is chosen", async () => {
+test("40 steps, their actions and results are read in one request each, and on an automation's page only once a step is selected", async () => {
   await using seen = await openSeen();
   const { page, weir } = seen;
   const steps: object[] = [];
@@ -75,7 +75,7 @@ test("40 steps, their actions and what they did are read in one request each, an
   expect(chosen.filter((each) => each.includes("/action-runs?ids="))).toHaveLength(1);
 });
 
-test("with 2,000 automations, 400,000 runs, 1,000 actions and 500 datasets every page asks less than 15 things, none of them once a row", async () => {
+test("with 2,000 automations, 400,000 runs, 1,000 actions and 500 datasets, every page sends fewer than 15 requests, none of them per row", async () => {
   await using seen = await openSeen();
   const { page, weir } = seen;
   const started = performance.now();

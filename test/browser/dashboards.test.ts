@@ -65,7 +65,7 @@ const shot = async (name: string) => {
   if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
 };
 
-test("a dashboard is listed and shown at one address with its filters; a panel that fails has its own error", async () => {
+test("a dashboard is listed and shown at one URL with its filters; a failed panel has its own error", async () => {
   const { page, weir, go, heading, troubles } = seen;
   created(await weir.owner("POST", "/api/v1/dashboards", DASHBOARD));
   await go("/dashboards");
@@ -103,7 +103,7 @@ test("a dashboard is listed and shown at one address with its filters; a panel t
 });
 
 deepTest(
-  "a click on a bar or cell filters the dashboard, in its address and as a chip that removes it; another click shows the rows behind",
+  "a click on a bar or cell filters the dashboard, in its URL and as a removable chip; another click shows the rows",
   async () => {
     const { page, weir, go, heading, troubles } = seen;
     const panels = [
@@ -182,64 +182,61 @@ deepTest("a dashboard is shared by a link, which anyone can open and a member ca
   await heading("Window");
 });
 
-deepTest(
-  "a dashboard is emailed to members now and on a schedule, with the filters that are set",
-  async () => {
-    const { page, weir, go, troubles } = seen;
-    const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Letters" }));
-    await go("/dashboards/letters?country=CH");
-    await page.getByRole("button", { name: "Email" }).click();
-    const dialog = page.getByRole("dialog", { name: "Email Letters" });
-    await dialog.getByText(/Nothing is emailed/).waitFor();
-    await dialog.getByRole("button", { name: "Send" }).click();
-    await dialog
-      .getByRole("alert")
-      .getByText(/No mail server is set/)
-      .waitFor();
-    await dialog.getByLabel("When").selectOption("Every weekday");
-    await dialog.getByLabel("Time").fill("06:30");
-    await dialog.getByRole("button", { name: "Save schedule" }).click();
-    await dialog.getByText("Every weekday at 06:30").waitFor();
-    await shot("dashboard-email");
-    expect(await troubles()).toEqual([]);
-    const at = `/api/v1/dashboards/${id}/subscriptions`;
-    expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
-      { schedule: { cron: "30 6 * * 1-5" }, recipients: [weir.ids.userId], filters: { country: "CH" } },
-    ]);
-    await weir.owner("PATCH", `${at}/${(await weir.owner("GET", at)).body.subscriptions[0].id}`, {
-      schedule: { cron: "30 6 * * 1-5", timezone: "Asia/Tokyo" },
-    });
-    const { user: grace } = await join(weir, "viewer");
-    await go("/dashboards/letters");
-    await page.getByRole("button", { name: "Email" }).click();
-    await dialog.getByRole("button", { name: "Edit schedule Every weekday at 06:30" }).click();
-    expect(await dialog.getByLabel("Time").inputValue()).toBe("06:30");
-    await dialog.getByText("Times are in Asia/Tokyo. Uses these filters: country: CH.").waitFor();
-    await dialog.getByLabel("When").selectOption("Every Monday");
-    await dialog.getByRole("checkbox", { name: new RegExp(grace.email) }).check();
-    await shot("dashboard-email-edit");
-    expect(await troubles()).toEqual([]);
-    await dialog.getByRole("button", { name: "Save changes" }).click();
-    await dialog.getByText("Every Monday at 06:30").waitFor();
-    const changed = {
-      schedule: { cron: "30 6 * * 1", timezone: "Asia/Tokyo" },
-      recipients: [weir.ids.userId, grace.id],
-    };
-    expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
-      { ...changed, filters: { country: "CH" } },
-    ]);
-    await dialog.getByRole("button", { name: "Edit schedule Every Monday at 06:30" }).click();
-    await dialog.getByRole("checkbox", { name: "Use the filters that are set on the page now" }).check();
-    await dialog.getByRole("button", { name: "Save changes" }).click();
-    await dialog.getByRole("button", { name: "Save changes" }).waitFor({ state: "detached" });
-    expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([{ ...changed, filters: {} }]);
-    await dialog.getByRole("button", { name: "Delete schedule Every Monday at 06:30" }).click();
-    await dialog.getByText("Every Monday at 06:30").waitFor({ state: "detached" });
-    await dialog.getByRole("button", { name: "Close" }).last().click();
-  },
-);
+deepTest("a dashboard is emailed to members now and on a schedule, with the current filters", async () => {
+  const { page, weir, go, troubles } = seen;
+  const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Letters" }));
+  await go("/dashboards/letters?country=CH");
+  await page.getByRole("button", { name: "Email" }).click();
+  const dialog = page.getByRole("dialog", { name: "Email Letters" });
+  await dialog.getByText(/Nothing is emailed/).waitFor();
+  await dialog.getByRole("button", { name: "Send" }).click();
+  await dialog
+    .getByRole("alert")
+    .getByText(/No mail server is set/)
+    .waitFor();
+  await dialog.getByLabel("When").selectOption("Every weekday");
+  await dialog.getByLabel("Time").fill("06:30");
+  await dialog.getByRole("button", { name: "Save schedule" }).click();
+  await dialog.getByText("Every weekday at 06:30").waitFor();
+  await shot("dashboard-email");
+  expect(await troubles()).toEqual([]);
+  const at = `/api/v1/dashboards/${id}/subscriptions`;
+  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
+    { schedule: { cron: "30 6 * * 1-5" }, recipients: [weir.ids.userId], filters: { country: "CH" } },
+  ]);
+  await weir.owner("PATCH", `${at}/${(await weir.owner("GET", at)).body.subscriptions[0].id}`, {
+    schedule: { cron: "30 6 * * 1-5", timezone: "Asia/Tokyo" },
+  });
+  const { user: grace } = await join(weir, "viewer");
+  await go("/dashboards/letters");
+  await page.getByRole("button", { name: "Email" }).click();
+  await dialog.getByRole("button", { name: "Edit schedule Every weekday at 06:30" }).click();
+  expect(await dialog.getByLabel("Time").inputValue()).toBe("06:30");
+  await dialog.getByText("Times are in Asia/Tokyo. Uses these filters: country: CH.").waitFor();
+  await dialog.getByLabel("When").selectOption("Every Monday");
+  await dialog.getByRole("checkbox", { name: new RegExp(grace.email) }).check();
+  await shot("dashboard-email-edit");
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Save changes" }).click();
+  await dialog.getByText("Every Monday at 06:30").waitFor();
+  const changed = {
+    schedule: { cron: "30 6 * * 1", timezone: "Asia/Tokyo" },
+    recipients: [weir.ids.userId, grace.id],
+  };
+  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
+    { ...changed, filters: { country: "CH" } },
+  ]);
+  await dialog.getByRole("button", { name: "Edit schedule Every Monday at 06:30" }).click();
+  await dialog.getByRole("checkbox", { name: "Use the filters that are set on the page now" }).check();
+  await dialog.getByRole("button", { name: "Save changes" }).click();
+  await dialog.getByRole("button", { name: "Save changes" }).waitFor({ state: "detached" });
+  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([{ ...changed, filters: {} }]);
+  await dialog.getByRole("button", { name: "Delete schedule Every Monday at 06:30" }).click();
+  await dialog.getByText("Every Monday at 06:30").waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+});
 
-test("who opens the link in a mail unsubscribes by one button, without signing in", async () => {
+test("the link in an email unsubscribes with one button, without signing in", async () => {
   const { weir, browser } = seen;
   const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Unread" }));
   const at = `/api/v1/dashboards/${id}/subscriptions`;
@@ -258,7 +255,7 @@ test("who opens the link in a mail unsubscribes by one button, without signing i
   expect(outside.foreign).toEqual([]);
 });
 
-deepTest("what a run drew is saved as a dashboard", async () => {
+deepTest("a run's charts are saved as a dashboard", async () => {
   const { page, weir, go, heading } = seen;
   const action = await makeAction(weir.owner, {
     kind: "create_flashboard",
@@ -284,7 +281,7 @@ deepTest("what a run drew is saved as a dashboard", async () => {
 });
 
 deepTest(
-  "what a person fills in about a run's dashboard stays while someone else makes another dashboard",
+  "what a user enters for a run's dashboard stays while another user creates another dashboard",
   async () => {
     const { page, weir, go, live } = seen;
     const action = await makeAction(weir.owner, {
@@ -309,7 +306,7 @@ deepTest(
 );
 
 deepTest(
-  "a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that no one else has saved",
+  "a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving detects another user's changes",
   async () => {
     const { page, weir, go, heading, troubles, write } = seen;
     await go("/dashboards/new");

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { openSeen } from "../support/seen.ts";
 import { created, makeAction, runToEnd } from "../support/work.ts";
 
-test("a file is dropped on the datasets and becomes a table, with its profile and the loads that made it", async () => {
+test("a file dropped on the datasets becomes a table, with its profile and the loads that created it", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, go, heading, troubles } = seen;
   const choose = (text: string) =>
@@ -43,7 +43,7 @@ test("a file is dropped on the datasets and becomes a table, with its profile an
   expect(await seen.alsoDarkAndNarrow("/datasets", "/datasets/raw/shop_orders")).toEqual([]);
 });
 
-test("lineage is a graph that the mouse and the keyboard walk, and a list; freshness says how often it is loaded", async () => {
+test("lineage is a graph for mouse and keyboard, and a list; freshness shows how often it is loaded", async () => {
   await using seen = await openSeen();
   const { page, go, heading, troubles, weir } = seen;
   const upload = (n: number) =>

@@ -15,7 +15,7 @@ afterAll(() => seen[Symbol.asyncDispose]());
 const draftOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}/draft`)).body;
 const panel = () => seen.page.getByRole("region", { name: /^Step / });
 
-test("an expression shows its value as one types it, from the last run, and then why it has none", async () => {
+test("an expression shows its value while typing, from the last run, or why it has none", async () => {
   const { page, go, weir, troubles } = seen;
   const flow = await makeAutomation(weir.owner, {
     steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
@@ -60,7 +60,7 @@ test("rows within an input are shown as a table, whose columns become expression
   expect(await troubles()).toEqual([]);
 });
 
-test("what one types in the field that one goes to from a changed key arrives", async () => {
+test("text typed into the field after a changed key arrives", async () => {
   const { page, go, weir } = seen;
   const flow = await makeAutomation(weir.owner, {
     steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
@@ -75,7 +75,7 @@ test("what one types in the field that one goes to from a changed key arrives", 
   });
 });
 
-test("steps are found among all actions and endpoints, and automations are picked by name", async () => {
+test("steps are found among all actions and endpoints, and automations are selected by name", async () => {
   const { page, go, weir } = seen;
   const steps = { steps: [{ key: "route", kind: "conditional_branch", definition: branch() }] };
   for (let at = 0; at < 30; at++)
@@ -115,7 +115,7 @@ test("steps are found among all actions and endpoints, and automations are picke
   );
 });
 
-test("an extract picks tables and columns of the live schema, with key and cursor proposed, and warns of rows added twice", async () => {
+test("an extract selects tables and columns of the live schema, suggests key and cursor, and warns of duplicate rows", async () => {
   const { page, go, weir, troubles } = seen;
   await using postgres = await startPostgres();
   await postgres.sql`create table orders (id int primary key, total int, updated_at timestamptz not null)`;

@@ -4,7 +4,7 @@ import { record } from "../../src/resources/events/service.ts";
 import { openSeen } from "../support/seen.ts";
 import { branch, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
-test("events are told as sentences with the names of what they are about, and a run's way is one line", async () => {
+test("events are shown as sentences with the names of their resources, and a run's events as one line", async () => {
   await using seen = await openSeen();
   const { page, go, troubles, weir } = seen;
   const action = await makeAction(weir.owner, { name: "Load orders" });
@@ -44,7 +44,7 @@ test("events are told as sentences with the names of what they are about, and a 
   expect(await seen.alsoDarkAndNarrow("/events")).toEqual([]);
 }, 120_000);
 
-test("events are filtered by text, resource and time, which the address keeps", async () => {
+test("events are filtered by text, resource and time, which the URL keeps", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, go, troubles, weir } = seen;
   const action = await makeAction(weir.owner, { name: "Load orders" });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { openSeen } from "../support/seen.ts";
 import { branch, flowToEnd, makeAutomation } from "../support/work.ts";
 
-test("an automation's run that completed warns of the items that failed, and its step names them", async () => {
+test("a completed automation run warns of the items that failed, and its step names them", async () => {
   await using seen = await openSeen();
   const { page, go, troubles, weir } = seen;
   const steps = [

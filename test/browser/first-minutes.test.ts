@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 const ORDERS = "id,country,total\n1,CH,12.5\n2,DE,40\n3,CH,7.25\n";
 
 describe("the first five minutes", () => {
-  deepTest("lead from the set-up link to rows of one's own file", async () => {
+  deepTest("lead from the setup link to rows of the user's own file", async () => {
     await using weir = await startApp({ owner: false });
     const { page, faults, foreign } = await browser.open(weir.origin);
 
@@ -71,8 +71,8 @@ describe("the first five minutes", () => {
   });
 });
 
-describe("the way in", () => {
-  deepTest("who is not signed in comes back, after signing in, to where they wanted to go", async () => {
+describe("signing in", () => {
+  deepTest("a user who isn't signed in returns to the requested page after signing in", async () => {
     await using weir = await startApp({ engine: false });
     const { page, faults } = await browser.open(weir.origin);
     await page.goto(`${weir.origin}/runs?status=failed`);
@@ -85,7 +85,7 @@ describe("the way in", () => {
     expect(faults).toEqual([]);
   });
 
-  deepTest("a session that ends in mid-work asks for the password, and keeps what was typed", async () => {
+  deepTest("a session that ends during work asks for the password, and keeps what was typed", async () => {
     await using weir = await startApp({ engine: false });
     const { page } = await browser.open(weir.origin);
     await page.goto(weir.origin);
@@ -109,7 +109,7 @@ describe("the way in", () => {
     await page.getByRole("heading", { name: "Half done" }).waitFor();
   });
 
-  test("the watch of these tests notices what the policy refuses", async () => {
+  test("these tests notice what the policy blocks", async () => {
     await using weir = await startApp({ engine: false });
     const { page, faults, foreign, refused } = await browser.open(weir.origin);
     await page.goto(`${weir.origin}/login`);

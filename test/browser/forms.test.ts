@@ -27,7 +27,7 @@ const steps = [
   },
 ];
 
-test("whoever has the address of a public form fills it in without signing in, and hears what is wrong by the field", async () => {
+test("anyone with the URL of a public form submits it without signing in, and sees faults at their fields", async () => {
   const { page, weir, heading, troubles } = seen;
   const form = {
     title: `Leave ${MARKUP}`,
@@ -64,7 +64,7 @@ test("whoever has the address of a public form fills it in without signing in, a
   await page.setViewportSize({ width: 1280, height: 860 });
 });
 
-test("a form for members leads who has not signed in to the sign-in page, and back", async () => {
+test("a form for members leads to the sign-in page, and back", async () => {
   const { page, weir } = seen;
   const config = { form: { title: "Inside", schema }, steps };
   const made = created(
@@ -76,7 +76,7 @@ test("a form for members leads who has not signed in to the sign-in page, and ba
   expect(new URL(page.url()).searchParams.get("return_to")).toBe(new URL(made.formUrl).pathname);
 });
 
-test("whoever has the link of a dashboard sees its panels without signing in", async () => {
+test("anyone with a dashboard's link sees its panels without signing in", async () => {
   const { page, weir, heading, troubles } = seen;
   const panels = [
     { key: "total", title: `Orders ${MARKUP}`, sql: "SELECT 41 + 1 AS orders, $who AS who" },

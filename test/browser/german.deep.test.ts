@@ -11,7 +11,7 @@ import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../supp
 const ENGLISH =
   /\b(Access|Account|Add|Cancel|Create|Created|Delete|Edit|Failed|Last|Loading|Members?|Name or|New|No|Queued|Runs?|Save|Search|Settings|Sign|the|Time|Updated|View|You|your)\b/;
 
-test("who reads German gets the page in German: sentences, plurals, numbers and dates", async () => {
+test("German readers get the page in German: sentences, plurals, numbers and dates", async () => {
   await using weir = await startApp();
   const { owner } = weir;
   const action = await makeAction(owner, { name: "Kunden laden" });
@@ -115,7 +115,7 @@ test("automations, their canvas, their editor and its messages are in German too
   expect([...faults, ...foreign]).toEqual([]);
 });
 
-test("the fields of providers and of kinds of actions are in German, as their forms show them", async () => {
+test("fields of providers and kinds are in German, as their forms show them", async () => {
   await using weir = await startApp({ engine: false });
   await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
   const { page, faults, foreign } = seen;
@@ -154,7 +154,7 @@ test("the fields of providers and of kinds of actions are in German, as their fo
   expect([...faults.filter((fault) => !fault.includes("422")), ...foreign]).toEqual([]);
 });
 
-test("a language that is chosen comes before the browser's, and one that can't be loaded leaves the page in English", async () => {
+test("a selected language overrides the browser's, and one that fails to load leaves the page in English", async () => {
   await using weir = await startApp({ engine: false });
   await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
   const { page, faults } = seen;
@@ -173,7 +173,7 @@ test("a language that is chosen comes before the browser's, and one that can't b
   expect(faults).toEqual([]);
 });
 
-test("the locale of a person decides where nothing is chosen, in a browser of another language too", async () => {
+test("the user's locale decides if none is selected, in a browser of another language too", async () => {
   await using weir = await startApp({ engine: false });
   await weir.owner("PATCH", "/api/v1/users/me/preferences", { locale: "de-AT" });
   await using seen = await openAs(weir.origin);

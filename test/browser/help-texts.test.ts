@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => seen[Symbol.asyncDispose]());
 
-test("help between backticks is shown as code, and markup in it as text", async () => {
+test("help in backticks is shown as code, and markup in it as text", async () => {
   const { page, go, troubles, weir } = seen;
   const html = "<img src=x onerror=alert(1)>";
   const properties = {

@@ -13,7 +13,7 @@ afterAll(() => seen[Symbol.asyncDispose]());
 
 const steps = [{ key: "go", kind: "conditional_branch", definition: branch() }];
 
-deepTest("home says what is stale, what is broken and what comes next, each with the way there", async () => {
+deepTest("home shows what is stale, what is broken and what comes next, each with a link", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const { owner } = weir;
   await runToEnd(owner, (await makeAction(owner)).id);
@@ -53,30 +53,27 @@ deepTest("home says what is stale, what is broken and what comes next, each with
   expect(await page.getByText(/: overdue/).count()).toBe(0);
 });
 
-deepTest(
-  "home asks for the overview every few seconds, however many runs start and end meanwhile",
-  async () => {
-    const { page, go, heading, live, weir } = seen;
-    await go("/");
-    await heading("Hello, Ada");
-    await live();
-    const flow = await makeAutomation(weir.owner, { steps }, { name: "Busy" });
-    await page.getByText(/^\d+ runs?, 0 failed$/).waitFor();
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    const start = performance.now();
-    for (let n = 0; n < 30; n++) await flowToEnd(weir.owner, flow.id);
-    const { actionRuns } = (await weir.owner("GET", "/api/v1/overview")).body;
-    await page.getByText(`${actionRuns.total} runs, 0 failed`).waitFor();
-    const times = (performance.now() - start) / 3000 + 2;
-    const count = (path: string) => asked.filter((each) => each === path).length;
-    expect(count("/api/v1/overview")).toBeGreaterThan(0);
-    expect(count("/api/v1/overview")).toBeLessThanOrEqual(times);
-    expect(asked.filter((path) => path.startsWith("/api/v1/")).length).toBeLessThanOrEqual(times * 5);
-  },
-);
+deepTest("home requests the overview every few seconds, however many runs start and end", async () => {
+  const { page, go, heading, live, weir } = seen;
+  await go("/");
+  await heading("Hello, Ada");
+  await live();
+  const flow = await makeAutomation(weir.owner, { steps }, { name: "Busy" });
+  await page.getByText(/^\d+ runs?, 0 failed$/).waitFor();
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const start = performance.now();
+  for (let n = 0; n < 30; n++) await flowToEnd(weir.owner, flow.id);
+  const { actionRuns } = (await weir.owner("GET", "/api/v1/overview")).body;
+  await page.getByText(`${actionRuns.total} runs, 0 failed`).waitFor();
+  const times = (performance.now() - start) / 3000 + 2;
+  const count = (path: string) => asked.filter((each) => each === path).length;
+  expect(count("/api/v1/overview")).toBeGreaterThan(0);
+  expect(count("/api/v1/overview")).toBeLessThanOrEqual(times);
+  expect(asked.filter((path) => path.startsWith("/api/v1/")).length).toBeLessThanOrEqual(times * 5);
+});
 
-deepTest("letters and the palette lead to each area", async () => {
+deepTest("shortcuts and the palette lead to each area", async () => {
   const { page, go, heading } = seen;
   await go("/");
   await heading("Hello, Ada");
@@ -100,6 +97,6 @@ deepTest("letters and the palette lead to each area", async () => {
   await page.locator("aside [aria-current=page]", { hasText: "Webhooks" }).waitFor();
 });
 
-test("it is as readable in the dark and on a phone", async () => {
+test("it is readable in dark mode and on a phone", async () => {
   expect(await seen.alsoDarkAndNarrow("/")).toEqual([]);
 });

@@ -249,7 +249,7 @@ const routes = [
   ...readFileSync(`${import.meta.dir}/../../web/routes.tsx`, "utf8").matchAll(/^ {2}route\("([^"]+)"/gm),
 ].map(([, path]) => path ?? "");
 
-test("markup, long and backward texts are text on every page: no script is run, nothing is drawn that is not ours", async () => {
+test("markup, long and right-to-left texts are text on every page: no script runs, and nothing foreign is drawn", async () => {
   const { page, weir } = seen;
   const dialogs: string[] = [];
   page.on("dialog", (dialog) => {
@@ -284,7 +284,7 @@ const NEW_THINGS = [
 ];
 
 deepTest(
-  "the search, an event, a question's form and a result show such texts as they are",
+  "the search, an event, a form's question and a result show such texts unchanged",
   async () => {
     const { page, go, write } = seen;
     await go("/");
@@ -316,7 +316,7 @@ deepTest(
 );
 
 deepTest(
-  "lists and questions with such texts fit a phone",
+  "lists and questions with such texts fit on a phone",
   async () => {
     const { page, go } = seen;
     await page.setViewportSize({ width: 360, height: 740 });

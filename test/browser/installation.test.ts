@@ -20,7 +20,7 @@ beforeEach(() => {
   seen.faults.length = 0;
 });
 
-deepTest("an operator sets quotas in units that people read, and they are held to the byte", async () => {
+deepTest("an operator sets quotas in readable units, which are exact to the byte", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const { organization } = await neighbour(weir);
   const at = `${INSTALLATION}/organizations/${organization.id}`;
@@ -58,7 +58,7 @@ deepTest("an operator sets quotas in units that people read, and they are held t
   expect(quotas).toMatchObject({ storageBytes: null, concurrentRuns: 4 });
 });
 
-deepTest("a removed organization says on which day it is erased, and is restored from there", async () => {
+deepTest("a removed organization shows on which day it is erased, and is restored there", async () => {
   const { page, go, troubles, weir } = seen;
   const { id } = created(await weir.owner("POST", "/api/v1/organizations", { name: "Gone" }));
   const inside = { "x-organization-id": id };
@@ -81,7 +81,7 @@ deepTest("a removed organization says on which day it is erased, and is restored
   );
 });
 
-deepTest("someone else is told that the page isn't theirs, until an operator makes them one", async () => {
+deepTest("other users are told that the page isn't for them, until an operator makes them one", async () => {
   const { page, go, troubles, weir } = seen;
   const email = "grace@example.com";
   const { inviteUrl } = created(await weir.owner("POST", "/api/v1/organizations/invitations", { email }));
@@ -109,7 +109,7 @@ deepTest("someone else is told that the page isn't theirs, until an operator mak
   expect(hers.faults).toEqual([]);
 });
 
-deepTest("a person's data is exported without what belongs to an organization", async () => {
+deepTest("a user's data is exported without organizations' data", async () => {
   const { page, go, weir } = seen;
   const { user } = await join(weir, "viewer");
   await go("/installation?tab=users");
@@ -124,7 +124,7 @@ deepTest("a person's data is exported without what belongs to an organization", 
   expect(data).not.toHaveProperty("chats");
 });
 
-deepTest("a user is erased by typing their address, and is gone from the list", async () => {
+deepTest("a user is erased by typing their address, and disappears from the list", async () => {
   const { page, go, troubles, weir } = seen;
   const { user, call } = await join(weir, "viewer");
   await go("/installation?tab=users");
@@ -141,7 +141,7 @@ deepTest("a user is erased by typing their address, and is gone from the list", 
   expect((await call("GET", "/api/v1/users/me")).status).toBe(401);
 });
 
-test("health says what was tried, and which check fails", async () => {
+test("health shows what was checked, and which check fails", async () => {
   const { page, go, troubles, weir } = seen;
   await go("/installation?tab=health");
   await page.getByText("All checks passed").waitFor();
@@ -163,7 +163,7 @@ test("health says what was tried, and which check fails", async () => {
   }
 });
 
-deepTest("the place is as readable in the dark and on a phone", async () => {
+deepTest("the page is readable in dark mode and on a phone", async () => {
   const { organizationId } = seen.weir.ids;
   expect(
     await seen.alsoDarkAndNarrow(

@@ -7,7 +7,7 @@ import { startWithMail } from "../support/mail.ts";
 import { neighbour } from "../support/people.ts";
 import { MARKUP } from "../support/seen.ts";
 
-test("a person with a forgotten password sets a new one, and answers each invitation by name", async () => {
+test("a user with a forgotten password sets a new one, and answers each invitation by name", async () => {
   await using app = await startWithMail();
   const [good, bad] = [await neighbour(app), await neighbour(app)];
   const rename = (id: string, name: string) =>

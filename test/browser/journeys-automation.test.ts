@@ -5,7 +5,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 
-test("a webhook automation is built by form, tested, fails, is fixed by what its last run gave, and replayed", async () => {
+test("a webhook automation is built by form, tested, fails, is fixed with its last run's output, and replayed", async () => {
   await using seen = await openSeen();
   const { page, troubles, write, heading } = seen;
   let isBroken = true;
@@ -102,7 +102,7 @@ test("a webhook automation is built by form, tested, fails, is fixed by what its
 });
 
 deepTest(
-  "steps that no canvas can draw are edited as JSON, and a fault of the API stands at its step",
+  "steps that the canvas can't draw are edited as JSON, and a fault from the API is shown at its step",
   async () => {
     await using seen = await openSeen({ engine: false });
     const { page, go, write, troubles, weir } = seen;
@@ -131,7 +131,7 @@ deepTest(
 );
 
 deepTest(
-  "a schedule is picked, said in words, and names its next five instants in its zone and in the person's",
+  "a schedule is selected, described in words, and shows its next five times in its zone and the user's",
   async () => {
     await using weir = await startApp({ engine: false });
     const place = { timezoneId: "Europe/Berlin", locale: "en-GB" };

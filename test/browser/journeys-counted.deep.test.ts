@@ -72,7 +72,7 @@ test("a first automation over PostgreSQL with a branch, an approval and a reques
   expect(receiver.got[0]?.path).toBe("/total");
 }, 240_000);
 
-test("an error is found by its text in 2 clicks, fixed and run again in 3, and a version restored in 3", async () => {
+test("an error is found by text in 2 clicks, fixed and rerun in 3, and a version restored in 3", async () => {
   await using receiver = startReceiver(() => new Response("no", { status: 418 }));
   await using seen = await openSeen();
   const { page, weir } = seen;

@@ -5,7 +5,7 @@ import { openBrowser } from "../support/chromium.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { openSeen } from "../support/seen.ts";
 
-test("from the set-up link over the quick start and its first run to a dashboard", async () => {
+test("from the setup link through the quick start and its first run to a dashboard", async () => {
   await using weir = await startApp({ owner: false });
   const browser = await openBrowser();
   try {
@@ -45,7 +45,7 @@ test("from the set-up link over the quick start and its first run to a dashboard
   }
 }, 120_000);
 
-test("from a connection to PostgreSQL over its tables and an extract to SQL, a chart and a file", async () => {
+test("from a PostgreSQL connection through its tables and an extract to SQL, a chart and a file", async () => {
   await using postgres = await startPostgres();
   const { sql } = postgres;
   await sql`CREATE TABLE orders (id int PRIMARY KEY, country text, total numeric(8, 2), placed date)`;
@@ -133,7 +133,7 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
-test("what one cause led to is shown from a run: another automation that its end set off, in the same story", async () => {
+test("a run shows what it caused: another automation that its end triggered, in the same chain", async () => {
   await using seen = await openSeen();
   const { page, go, weir, troubles } = seen;
   const steps = [

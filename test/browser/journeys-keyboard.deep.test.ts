@@ -23,7 +23,7 @@ async function leavePanel(keys: ReturnType<typeof onlyKeys>) {
   await seen.page.locator("[data-step]:focus").waitFor();
 }
 
-test("a first automation over PostgreSQL with a branch, an approval and a request is made by keyboard alone", async () => {
+test("a first automation over PostgreSQL with a branch, an approval and a request is built by keyboard", async () => {
   const { page, weir, troubles } = seen;
   await using shop = await startShop(weir.owner);
   const { receiver } = shop;
@@ -103,7 +103,7 @@ test("a first automation over PostgreSQL with a branch, an approval and a reques
   await eventually(() => receiver.got.length === 1);
 }, 240_000);
 
-test("by keyboard alone a failed run is found by its error, fixed and run again, and a version restored", async () => {
+test("by keyboard, a failed run is found by its error, fixed and rerun, and a version restored", async () => {
   await using receiver = startReceiver(({ path }) =>
     path === "/no" ? new Response("no", { status: 418 }) : Response.json({ ok: true }),
   );
@@ -146,7 +146,7 @@ test("by keyboard alone a failed run is found by its error, fixed and run again,
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
-test("by keyboard alone two people change one automation at once, and nothing is lost", async () => {
+test("by keyboard, two users edit one automation at once, and nothing is lost", async () => {
   const { page, weir, troubles } = seen;
   const step = (key: string, ...dependsOn: string[]) => ({
     key,

@@ -5,7 +5,7 @@ import { openSeen } from "../support/seen.ts";
 
 const SECRET = "the-signing-secret-of-slack";
 
-test("a link of Slack's says whom it speaks of, and ties them when one agrees", async () => {
+test("a link from Slack shows whose account it is, and links them after confirmation", async () => {
   const seen = await openSeen({ env: { WEIR_SLACK_SIGNING_SECRET: SECRET } });
   try {
     const { page, weir } = seen;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { docs } from "../docs/blocks.ts";
 import { openSeen } from "../support/seen.ts";
 
-test("the documents are pages of the server, found by search, and every link in them leads somewhere", async () => {
+test("the documents are pages of the server, found by search, and every link in them works", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, go, troubles, weir } = seen;
   await go("/docs/index");

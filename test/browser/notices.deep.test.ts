@@ -3,7 +3,7 @@ import { APPROVALS, ask } from "../support/decisions.ts";
 import { openSeen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
-test("an approval's link opens the one question, and says later who decided it", async () => {
+test("an approval's link opens the one question, and later shows who decided it", async () => {
   await using seen = await openSeen();
   const { page, go, troubles, weir } = seen;
   const { decision } = await ask(weir, {
@@ -28,7 +28,7 @@ test("an approval's link opens the one question, and says later who decided it",
   expect((await weir.owner("GET", APPROVALS)).body.total).toBe(1);
 }, 120_000);
 
-test("an automation says who was told, and that nothing is mailed without a mail server", async () => {
+test("an automation shows who was notified, and that nothing is emailed without a mail server", async () => {
   await using seen = await openSeen();
   const { page, go, troubles, weir } = seen;
   const { id } = await makeAutomation(weir.owner, {
@@ -52,7 +52,7 @@ test("an automation says who was told, and that nothing is mailed without a mail
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
-test("a link opens in its organization, in that tab alone, if the person belongs to it", async () => {
+test("a link opens in its organization, only in that tab, if the user is a member", async () => {
   await using seen = await openSeen();
   const { page, go, troubles, weir } = seen;
   const { decision } = await ask(weir, { title: "Ship it?" });
@@ -70,7 +70,7 @@ test("a link opens in its organization, in that tab alone, if the person belongs
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
-test("alerts are set with the automation itself", async () => {
+test("alerts are set in the automation itself", async () => {
   await using seen = await openSeen();
   const { page, go, troubles, weir } = seen;
   const { id } = await makeAutomation(weir.owner, {

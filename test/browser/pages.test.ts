@@ -119,8 +119,8 @@ async function write(name: string, text: string) {
 const go = (path: string) => page.goto(weir.origin + path);
 const heading = (name: string) => page.getByRole("heading", { name, exact: true }).waitFor();
 
-describe("each page does its work, is open to all, and breaks no policy", () => {
-  deepTest("home says what needs attention and what ran", async () => {
+describe("each page works, is accessible, and violates no policy", () => {
+  deepTest("home shows what needs attention and what ran", async () => {
     await go("/");
     await page.getByText("1 run failed in the last 24 hours").waitFor();
     await page.getByRole("table", { name: "Runs" }).getByText("Load orders").waitFor();
@@ -128,7 +128,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("runs are filtered by the address", async () => {
+  deepTest("runs are filtered by the URL", async () => {
     await go("/runs?tab=actions&status=failed");
     const table = page.getByRole("table", { name: "Runs" });
     await table.getByText(MARKUP).waitFor();
@@ -140,7 +140,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("a failed run shows why, and is retried from there", async () => {
+  deepTest("a failed run shows why, and is retried there", async () => {
     await go("/runs?tab=actions&status=failed");
     await page.getByRole("table", { name: "Runs" }).getByText(MARKUP).click();
     await page.getByRole("alert").getByText("Table with name nothing does not exist").waitFor();
@@ -155,7 +155,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
   });
 
   deepTest(
-    "an action is made as a draft or by its form, its faults appear at their fields, and a run may override it",
+    "an action is created as a draft or by form, its faults appear at their fields, and a run can override it",
     async () => {
       await go("/actions/new?kind=duckdb_transform");
       await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
@@ -199,7 +199,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("a connection's folders open, and deleting it says what depends on it", async () => {
+  deepTest("a connection's folders open, and deleting it shows what depends on it", async () => {
     await go("/connections");
     await page.getByRole("link", { name: MARKUP }).click();
     await page.getByRole("button", { name: "in", exact: true }).click();
@@ -213,7 +213,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("a database's connection is made by the form of its provider", async () => {
+  deepTest("a database connection is created with its provider's form", async () => {
     await go("/connections/new?provider=postgres");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Nobody there");
     await page.getByRole("button", { name: "Create and verify" }).click();
@@ -229,7 +229,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("Error", { exact: true }).waitFor();
   });
 
-  deepTest("a connection string fills in the form of a database", async () => {
+  deepTest("a connection string fills in a database's form", async () => {
     await go("/connections/new?provider=postgres");
     const line = page.getByRole("textbox", { name: "Connection string" });
     await line.fill("mysql://ada@db.example.com/shop");
@@ -262,7 +262,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("an automation is built of actions, disabled and enabled", async () => {
+  deepTest("an automation is built from actions, disabled and enabled", async () => {
     await go("/automations/new");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Every morning");
     await page.getByLabel("Trigger").selectOption("schedule");
@@ -283,7 +283,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("an approval comes in by itself and is decided by its form, also on a phone; its run continues", async () => {
+  test("an approval appears automatically and is decided by form, also on a phone; its run continues", async () => {
     const formSchema = {
       type: "object",
       properties: { amount: { type: "integer", minimum: 1 }, note: { type: "string" } },
@@ -356,7 +356,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("SQL is run, its mistakes are reported, and the result is exported as CSV", async () => {
+  deepTest("SQL runs, its errors are reported, and the result is exported as CSV", async () => {
     await go("/sql");
     await write("SQL", "SELECT * FROM raw.nowhere");
     await page.keyboard.press("Control+Enter");
@@ -375,7 +375,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("events come in by themselves, lead to their chain, and are verified", async () => {
+  deepTest("events appear automatically, lead to their chain, and are verified", async () => {
     await go("/events?type=connection.*");
     await page
       .getByRole("button", { name: /Connection created/ })
@@ -392,7 +392,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByRole("heading", { name: "Events with the same correlation ID" }).waitFor();
   });
 
-  deepTest("Ctrl-K finds by name and by id, and letters lead to areas", async () => {
+  deepTest("Ctrl+K finds by name and ID, and shortcuts lead to areas", async () => {
     await go("/");
     await heading("Hello, Ada");
     await page.keyboard.press("Control+k");
@@ -411,7 +411,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await heading("Load orders");
   });
 
-  deepTest("dark is as readable as light, and stays chosen", async () => {
+  deepTest("dark mode is as readable as light mode, and stays selected", async () => {
     await go("/runs");
     await page.getByRole("button", { name: /Ada Lovelace/ }).click();
     await page.getByRole("menuitem", { name: "Dark" }).click();
@@ -425,7 +425,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.evaluate(() => localStorage.setItem("weir.theme", "light"));
   });
 
-  deepTest("on a phone nothing but tables and graphs is wider than the screen", async () => {
+  deepTest("on a phone, only tables and graphs are wider than the screen", async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     for (const path of [
       "/",
@@ -444,7 +444,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.setViewportSize({ width: 1280, height: 860 });
   });
 
-  test("an id that does not exist, and an address that is none, say so", async () => {
+  test("an unknown ID and an unknown URL are reported", async () => {
     await go("/runs/01890a5d-ac96-774b-bcce-b302099a8057");
     await heading("Not found");
     await page.getByRole("link", { name: "Go to Home" }).waitFor();

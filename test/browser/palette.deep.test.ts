@@ -6,7 +6,7 @@ import { loadTable } from "../support/lake.ts";
 import { openSeen } from "../support/seen.ts";
 import { created, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
-test("the search finds tables, people, ids by their end, and what one wants to do", async () => {
+test("the search finds tables, users, IDs by their end, and commands", async () => {
   await using seen = await openSeen();
   const { page, go, heading, troubles, weir } = seen;
   const ctx = contextFor(weir.app, {

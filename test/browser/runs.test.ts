@@ -28,7 +28,7 @@ const step = (key: string, definition: object = branch(), more: object = {}) => 
 const LONG = "Donaudampfschifffahrtsgesellschaft".repeat(4);
 const gate = { key: "ask", kind: "approval_gate", definition: { title: "Ship it?" } };
 
-test("runs open on those of automations, and one of an action is found by its name or its error", async () => {
+test("runs opens with automation runs, and an action's run is found by name or error", async () => {
   const { page, go, weir, troubles } = seen;
   const definition = branch("a", "run.parcel == 1");
   const { id } = await makeAction(weir.owner, { name: "Weigh parcels", definition });
@@ -53,7 +53,7 @@ test("runs open on those of automations, and one of an action is found by its na
 });
 
 deepTest(
-  "a failed run is found among all by its error, filtered by its step, and retried with its like",
+  "a failed run is found among all by its error, filtered by its step, and retried with similar ones",
   async () => {
     const { page, go, weir, troubles } = seen;
     const { owner } = weir;
@@ -110,7 +110,7 @@ deepTest(
   },
 );
 
-test("a run shows its steps over time, is approved where it waits, and runs again with another input", async () => {
+test("a run shows its steps over time, is approved while it waits, and runs again with another input", async () => {
   const { page, go, weir, troubles } = seen;
   const { owner } = weir;
   const load = {

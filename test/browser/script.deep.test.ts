@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { openSeen } from "../support/seen.ts";
 import { flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
 
-test("a script is written in an editor that offers what Weir and its input hold, is written over, and runs", async () => {
+test("a script is written in an editor that suggests Weir's functions and its input, is overwritten, and runs", async () => {
   await using seen = await openSeen();
   const { page, go, write, troubles, weir } = seen;
   await go("/actions/new?kind=run_script");

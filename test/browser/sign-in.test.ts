@@ -4,7 +4,7 @@ import { openBrowser } from "../support/chromium.ts";
 import { turnOnSecondFactor } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
 
-test("the set-up page of a Weir that is set up says so, and leads to sign-in", async () => {
+test("the setup page of an installation with an owner says so, and leads to the sign-in page", async () => {
   await using app = await startApp({ engine: false });
   const browser = await openBrowser();
   try {
@@ -19,7 +19,7 @@ test("the set-up page of a Weir that is set up says so, and leads to sign-in", a
   }
 }, 120_000);
 
-test("the sign-in page leads to places of this Weir alone", async () => {
+test("the sign-in page only leads to pages of this server", async () => {
   await using app = await startApp({ engine: false });
   const browser = await openBrowser();
   try {
@@ -78,7 +78,7 @@ deepTest(
   120_000,
 );
 
-test("the pages of sign-in are in the language of the browser, or in the one chosen on the page", async () => {
+test("the sign-in pages are in the browser's language, or the one selected on the page", async () => {
   await using app = await startApp({ engine: false });
   const browser = await openBrowser();
   try {
@@ -104,7 +104,7 @@ test("the pages of sign-in are in the language of the browser, or in the one cho
   }
 }, 120_000);
 
-test("a page of sign-in shows nothing in English on its way to German, nor one that says why a sign-in failed", async () => {
+test("a sign-in page shows no English before German, nor does one that says why a sign-in failed", async () => {
   await using app = await startApp({
     engine: false,
     env: {

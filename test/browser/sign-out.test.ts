@@ -21,7 +21,7 @@ const PLACES = [
   .filter((path) => path !== "");
 
 deepTest(
-  "each page has the way to sign out",
+  "each page has a way to sign out",
   async () => {
     const { page, go } = seen;
     expect(PLACES.length).toBeGreaterThan(25);
@@ -53,7 +53,7 @@ test("a password can be pasted, and is masked", async () => {
 });
 
 deepTest(
-  "signing out leaves nothing of the person in the browser's storage, and the pages before show nothing",
+  "signing out leaves nothing of the user in the browser's storage, and previous pages show nothing",
   async () => {
     const { page, go, weir } = seen;
     await go("/sql");

@@ -21,7 +21,7 @@ function weigh({ page }: Seen) {
   return weighed;
 }
 
-test("100,000 runs are a list of pages: the first, the last and the filtered ones come, and the page answers", async () => {
+test("100,000 runs are a list of pages: the first, the last and the filtered ones load, and the page stays responsive", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, go, weir, troubles } = seen;
   const action = await makeAction(weir.owner, { name: "Ask" });
@@ -43,7 +43,7 @@ test("100,000 runs are a list of pages: the first, the last and the filtered one
   expect(await troubles()).toEqual([]);
 }, 120_000);
 
-test("a result that is too large for its run is shown by its summary: the rest stays where it is until someone downloads it", async () => {
+test("a result that is too large for its run is shown as a summary: the rest isn't loaded until someone downloads it", async () => {
   await using receiver = startReceiver(() => new Response("x".repeat(24 * MEBIBYTE)));
   await using seen = await openSeen();
   const { page, go, weir, troubles } = seen;
@@ -66,7 +66,7 @@ test("a result that is too large for its run is shown by its summary: the rest s
   expect(Bun.file(await download.path()).size).toBeGreaterThan(24 * MEBIBYTE);
 }, 120_000);
 
-test("a result with ten thousand entries is a tree that opens piece by piece", async () => {
+test("a result with ten thousand entries is a tree that opens in parts", async () => {
   await using receiver = startReceiver(() =>
     Response.json({ list: Array.from({ length: 10_000 }, (_, at) => at) }),
   );

@@ -13,7 +13,7 @@ const shot = async (name: string) => {
   if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
 };
 
-test("a query with parameters is run, drawn, saved with its chart, and opened again; what ran before is in the history", async () => {
+test("a query with parameters runs, is charted, saved with its chart, and opened again; earlier ones are in the history", async () => {
   const { page, weir, go, heading, troubles, write } = seen;
   await go("/sql");
   await heading("SQL");
@@ -78,7 +78,7 @@ test("a query with parameters is run, drawn, saved with its chart, and opened ag
   expect(await seen.alsoDarkAndNarrow("/sql")).toEqual([]);
 });
 
-test("a panel of a dashboard opens its SQL with the values of the filters", async () => {
+test("a dashboard panel opens its SQL with the filters' values", async () => {
   const { page, weir, go, heading } = seen;
   created(
     await weir.owner("POST", "/api/v1/dashboards", {

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe("the team", () => {
-  deepTest("someone is invited by a link, joins, and gets another role while they look on", async () => {
+  deepTest("someone is invited by link, joins, and gets another role while watching", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await go("/team");
     await heading("Team");
@@ -72,22 +72,25 @@ describe("the team", () => {
     await elsewhere.close();
   });
 
-  deepTest("an invitation is withdrawn, and a member removed with a word on what that means", async () => {
-    const { page, go, troubles, weir } = seen;
-    const { user } = await join(weir, "member");
-    await weir.owner("POST", "/api/v1/organizations/invitations", { email: "alan@example.com" });
-    await go("/team");
-    await page.getByRole("button", { name: "Revoke invitation for alan@example.com" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("No pending invitations").waitFor();
-    await page.getByRole("button", { name: `Remove ${user.firstName}` }).click();
-    await page.getByRole("dialog").getByText("Everything they created is kept.").waitFor();
-    expect(await troubles()).toEqual([]);
-    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-    await page.getByText(user.email).waitFor({ state: "detached" });
-  });
+  deepTest(
+    "an invitation is revoked, and a member removed with an explanation of what that means",
+    async () => {
+      const { page, go, troubles, weir } = seen;
+      const { user } = await join(weir, "member");
+      await weir.owner("POST", "/api/v1/organizations/invitations", { email: "alan@example.com" });
+      await go("/team");
+      await page.getByRole("button", { name: "Revoke invitation for alan@example.com" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+      await page.getByText("No pending invitations").waitFor();
+      await page.getByRole("button", { name: `Remove ${user.firstName}` }).click();
+      await page.getByRole("dialog").getByText("Everything they created is kept.").waitFor();
+      expect(await troubles()).toEqual([]);
+      await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+      await page.getByText(user.email).waitFor({ state: "detached" });
+    },
+  );
 
-  test("the last owner stays one, and is asked before they give up their role", async () => {
+  test("the last owner stays one, and giving up one's own role asks for confirmation", async () => {
     const { page, go } = seen;
     await go("/team");
     await page.getByLabel("Role of Ada Lovelace").selectOption("member");
@@ -102,7 +105,7 @@ describe("the team", () => {
 });
 
 describe("access", () => {
-  deepTest("a token is made, works, is shown once, and is worth nothing once it is revoked", async () => {
+  deepTest("a token is created, works, is shown once, and fails once it is revoked", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await go("/access");
     await heading("Access");
@@ -135,7 +138,7 @@ describe("access", () => {
     expect((await asked()).status).toBe(401);
   });
 
-  deepTest("an API key is made with a role, works, and is revoked", async () => {
+  deepTest("an API key is created with a role, works, and is revoked", async () => {
     const { page, go, troubles, weir } = seen;
     await go("/access?tab=keys");
     await page.getByText("No API keys yet").waitFor();
@@ -157,7 +160,7 @@ describe("access", () => {
     expect((await asked("GET")).status).toBe(401);
   });
 
-  deepTest("sessions elsewhere are ended from here, and this one continues", async () => {
+  deepTest("other sessions are ended here, and this one continues", async () => {
     const { page, go, troubles, weir } = seen;
     const sign = () =>
       weir.anonymous("POST", "/api/v1/auth/login", { email: "ada@example.com", password: PASSWORD });
@@ -208,7 +211,7 @@ describe("the organization", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  deepTest("another one is made, begins empty, and the switcher leads back", async () => {
+  deepTest("another one is created empty, and the switcher leads back", async () => {
     const { page, go, heading, troubles } = seen;
     await go("/");
     await page.getByRole("button", { name: MARKUP }).click();
@@ -236,7 +239,7 @@ describe("the organization", () => {
   });
 });
 
-deepTest("they are as readable in the dark and on a phone", async () => {
+deepTest("they are readable in dark mode and on a phone", async () => {
   expect(
     await seen.alsoDarkAndNarrow(
       "/team",
@@ -249,7 +252,7 @@ deepTest("they are as readable in the dark and on a phone", async () => {
   ).toEqual([]);
 });
 
-deepTest("an owner takes all of the organization along as an archive", async () => {
+deepTest("an owner exports the organization as an archive", async () => {
   const { page, go, heading, troubles } = seen;
   await go("/organization");
   await heading("Organization");

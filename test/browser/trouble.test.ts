@@ -33,8 +33,8 @@ const FORMS: readonly (readonly [of: string, path: () => string, field: string |
   ["the organization", () => "/organization", "Name", "Save"],
 ];
 
-describe("a session that ends in mid-work", () => {
-  test.each(someOf(2, FORMS))("takes nothing that was typed: %s", async (_, path, field, send) => {
+describe("a session that ends during work", () => {
+  test.each(someOf(2, FORMS))("loses nothing that was typed: %s", async (_, path, field, send) => {
     const { page, go, weir } = seen;
     if (path() === "/approvals") await ask(weir);
     await go(path());
@@ -51,7 +51,7 @@ describe("a session that ends in mid-work", () => {
   });
 });
 
-deepTest("a page whose code could not be fetched comes by itself once the server answers", async () => {
+deepTest("a page whose code couldn't be loaded appears automatically once the server responds", async () => {
   await using weir = await startApp();
   await using line = await startLine(Number(new URL(weir.origin).port));
   await using ada = await openAs(line.origin, {}, {}, { savesData: false });
@@ -68,7 +68,7 @@ deepTest("a page whose code could not be fetched comes by itself once the server
 });
 
 deepTest(
-  "a server that goes away and comes back: the page says so, keeps what was typed, and shows what happened meanwhile",
+  "when a server is away and returns, the page says so, keeps what was typed, and shows what happened in between",
   async () => {
     await using weir = await startApp();
     await using line = await startLine(Number(new URL(weir.origin).port));
@@ -100,7 +100,7 @@ deepTest(
 );
 
 deepTest(
-  "who may only look is told so where editors work, and sees what there is",
+  "viewers are told so in place of editors, and see the data",
   async () => {
     const { weir } = seen;
     const email = "vera@example.com";
@@ -138,7 +138,7 @@ deepTest(
   120_000,
 );
 
-deepTest("a schema that no form can draw is written as JSON, in the place of the field", async () => {
+deepTest("a schema that a form can't draw is edited as JSON, in place of the field", async () => {
   const { page, go, weir, troubles } = seen;
   await ask(weir, {
     title: "An odd question",
@@ -166,7 +166,7 @@ deepTest("a schema that no form can draw is written as JSON, in the place of the
   expect(await troubles()).toEqual([]);
 });
 
-test("a definition is written by form or as JSON, and both are the same", async () => {
+test("a definition is edited by form or as JSON, and both are the same", async () => {
   const { page, go, write } = seen;
   await go("/actions/new?kind=http_request");
   await page.getByLabel("URL").fill("https://example.com/");
@@ -181,7 +181,7 @@ test("a definition is written by form or as JSON, and both are the same", async 
   await page.getByRole("button", { name: "Create action", disabled: true }).waitFor();
 });
 
-deepTest("a page whose code could not be loaded is there when it is opened again", async () => {
+deepTest("a page whose code couldn't be loaded works when it is opened again", async () => {
   const { page, weir } = seen;
   let isCut = true;
   const scripts = "**/assets/team-*.js";

@@ -4,7 +4,7 @@ import { openAs } from "../support/hands.ts";
 
 const FILE = "id,customer,country,amount\n1,Ada,GB,12.50\n2,Grace,US,8.00\n3,Linus,FI,120.00\n";
 
-test("the steps of the tutorial for the page lead from a file to a dashboard", async () => {
+test("the tutorial's steps on the page lead from a file to a dashboard", async () => {
   await using weir = await startApp();
   await using person = await openAs(weir.origin);
   const { page, faults } = person;

@@ -3,7 +3,7 @@ import { pressTogether } from "../support/hands.ts";
 import { openSeen } from "../support/seen.ts";
 import { makeAction } from "../support/work.ts";
 
-test("whoever leaves a form that is not saved is asked first, by a link, a key and Back; what was typed stays", async () => {
+test("leaving an unsaved form asks first, by a link, a key and Back; what was typed stays", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, go, heading, troubles } = seen;
   await makeAction(seen.weir.owner);

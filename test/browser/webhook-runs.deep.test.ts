@@ -3,7 +3,7 @@ import { makeHook, send } from "../support/hook.ts";
 import { openSeen } from "../support/seen.ts";
 import { RUNS, until } from "../support/work.ts";
 
-test("a run says whose it is though it failed, and an automation's run what its webhook brought", async () => {
+test("a failed run says whose it is, and an automation's run what its webhook sent", async () => {
   await using seen = await openSeen();
   const { page, go, heading, troubles, weir } = seen;
   const definition = { branches: [{ key: "big", when: "payload.total > 100" }] };

@@ -32,7 +32,7 @@ async function save() {
   await page.getByText("Unsaved changes").waitFor({ state: "detached" });
 }
 
-test("a webhook's sender is chosen by name, its secret is shown once, and all else stays with another choice", async () => {
+test("a webhook's sender is selected by name, its secret is shown once, and everything else stays after another choice", async () => {
   const { page, go, troubles } = seen;
   const choice = page.getByLabel("Sender authentication");
   await go("/automations/new");
@@ -92,7 +92,7 @@ test("a webhook's sender is chosen by name, its secret is shown once, and all el
   });
 }, 120_000);
 
-test("each way of a sender is there with its own fields, and a choice that is taken back brings its own", async () => {
+test("each kind of sender has its own fields, and undoing a choice restores its own", async () => {
   const { page, go } = seen;
   const auth = { type: "basic", username: "shop", password: "a-password-of-the-shop" };
   const { id } = await makeHook(seen.weir, {

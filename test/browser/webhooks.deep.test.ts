@@ -28,8 +28,8 @@ beforeEach(() => {
 
 const LETTERS = "/api/v1/dead-letters";
 
-describe("webhooks out", () => {
-  test("one is subscribed by a form, its secret is shown once and signs, and a test shows how it goes", async () => {
+describe("outgoing webhooks", () => {
+  test("one is subscribed by form, its secret is shown once and signs, and a test shows the result", async () => {
     const { page, go, heading, troubles } = seen;
     await go("/webhooks");
     await page.getByRole("link", { name: "Create webhook" }).click();
@@ -70,7 +70,7 @@ describe("webhooks out", () => {
     await page.getByRole("row", { name: /webhook\.tested Test Delivered 200/ }).waitFor();
   });
 
-  test("events come in by themselves, a delivery is opened and sent again, and found by its status", async () => {
+  test("events appear automatically, a delivery is opened and resent, and found by its status", async () => {
     const { page, go, troubles, weir } = seen;
     const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
     await go(`/webhooks/${hook.id}`);
@@ -90,7 +90,7 @@ describe("webhooks out", () => {
     await page.getByText("No deliveries have this status").waitFor();
   });
 
-  test("disabled it says that events are held; its settings change; its secret is replaced", async () => {
+  test("disabled, it says that events are held; its settings change; its secret is replaced", async () => {
     const { page, go, troubles, weir } = seen;
     const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
     await go(`/webhooks/${hook.id}?tab=settings`);
@@ -125,7 +125,7 @@ describe("webhooks out", () => {
 });
 
 describe("what failed permanently", () => {
-  test("waits among the dead letters, in and out, and is replayed there", async () => {
+  test("is listed with the dead letters, incoming and outgoing, and is replayed there", async () => {
     const { page, go, heading, troubles, weir } = seen;
     const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
     await weir.owner("PATCH", `${WEBHOOKS}/${hook.id}`, { events: ["connection.created"] });
@@ -209,7 +209,7 @@ describe("what failed permanently", () => {
   });
 });
 
-test("they are as readable in the dark and on a phone", async () => {
+test("they are readable in dark mode and on a phone", async () => {
   const { weir, alsoDarkAndNarrow } = seen;
   const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
   const [delivery] = (await weir.owner("GET", "/api/v1/webhook-deliveries")).body.items;
@@ -226,7 +226,7 @@ test("they are as readable in the dark and on a phone", async () => {
   ).toEqual([]);
 });
 
-test("deleting a webhook says what is dropped with it", async () => {
+test("deleting a webhook says what is deleted with it", async () => {
   const { page, go, weir, troubles } = seen;
   const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
   await go(`/webhooks/${hook.id}`);
@@ -238,7 +238,7 @@ test("deleting a webhook says what is dropped with it", async () => {
   expect((await weir.owner("GET", WEBHOOKS)).body.items).toEqual([]);
 });
 
-test("a webhook with a token is tried from its page with that token", async () => {
+test("a webhook with a token is tested from its page with that token", async () => {
   const { page, go, troubles, weir } = seen;
   const hook = await makeHook(weir, {
     path: "by-token",

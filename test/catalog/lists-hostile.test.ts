@@ -55,12 +55,12 @@ const many = (count: number, schema: object) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`field_${at}`, schema]));
 
 describe("a list is left open", () => {
-  test("where its reply has more fields than are looked into, so that what pages it may be among them", async () => {
+  test("if its response has more fields than are examined, since the paging may be among them", async () => {
     const reply = { things: rows, ...many(6_000, text), next_cursor: text };
     expect(await openFields(object(reply))).toContain("endpoint.dataPath");
   });
 
-  test("where its schemas lead on and on", async () => {
+  test("if its schemas are nested without end", async () => {
     const chain = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => [`S${at}`, { $ref: `#/components/schemas/S${at + 1}` }]),
     );
@@ -68,13 +68,13 @@ describe("a list is left open", () => {
     expect(await openFields({ $ref: "#/components/schemas/S0" }, [], schemas)).toEqual(["endpoint.dataPath"]);
   });
 
-  test("where its schemas consist of themselves", async () => {
+  test("if its schemas are recursive", async () => {
     const self = { $ref: "#/components/schemas/Self" };
     const Self = { anyOf: [self, self], allOf: [self], properties: { things: rows } };
     expect(await openFields(self, [], { Self })).toEqual(["endpoint.dataPath"]);
   });
 
-  test("where links beside its rows may lead on", async () => {
+  test("if links next to its rows may be its paging", async () => {
     const links = { type: "array", items: object({ rel: text, href: text }) };
     const listing = await listingOf(object({ things: rows, links }));
     const [gap] = listing?.unresolved ?? [];
@@ -83,7 +83,7 @@ describe("a list is left open", () => {
   });
 });
 
-test("what the replies of a whole description are looked into for has an end, and the import says so", async () => {
+test("the work on a description's responses is limited, and the import says so", async () => {
   const item = object(many(1_000, text));
   const schemas = { Page: object({ things: { type: "array", items: item }, ...many(2_500, text) }) };
   const path = get({ $ref: "#/components/schemas/Page" });
@@ -96,7 +96,7 @@ test("what the replies of a whole description are looked into for has an end, an
   ]);
 });
 
-deepTest("whatever was imported can be added", async () => {
+deepTest("everything that was imported can be added", async () => {
   const long = "n".repeat(300);
   const cursors = Object.fromEntries(
     ["next_cursor", "cursor", "marker", "next_marker", "bookmark"].map((name) => [name, text]),
@@ -125,7 +125,7 @@ deepTest("whatever was imported can be added", async () => {
   expect(draft.status, draft.text).toBe(201);
 });
 
-test("a header that one list requires is reported, and a list that is left out asks for nothing", async () => {
+test("a header that one list requires is reported, and a list that is left out requires nothing", async () => {
   const { endpoints } = await importOf({
     "/things": get(rows, [query("X-Shop", { in: "header", required: true })]),
     "/unsure/{shop_name}": get(object({ things: rows, more: rows }), [
@@ -142,7 +142,7 @@ test("a header that one list requires is reported, and a list that is left out a
   expect(told.map(({ message }: { message: string }) => message).join()).toContain("X-Shop");
 });
 
-describe("a description can't keep a draft from being made", () => {
+describe("a description doesn't prevent a draft", () => {
   const draftOf = async (paths: object, securitySchemes: object = {}) => {
     const security = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
     const { endpoints, authHints } = await importOf(paths, {}, { securitySchemes, security });
@@ -155,7 +155,7 @@ describe("a description can't keep a draft from being made", () => {
     return draft.body.template.definition;
   };
 
-  test("by a default with braces, which is asked for instead of filled in", async () => {
+  test("by a default with braces, which becomes a field instead of being filled in", async () => {
     const required = (preset: string) => query("k", { required: true, schema: { ...text, default: preset } });
     const { http } = await draftOf({
       "/secret": get(rows, [required("{{credentials.apiKey}}")]),
@@ -170,7 +170,7 @@ describe("a description can't keep a draft from being made", () => {
     expect(http.resources[0].endpoint.params.k).toMatch(/^\{\{config\.\w+\}\}$/);
   });
 
-  test("by a way to authorise that no request can carry", async () => {
+  test("by an authorization that no request can send", async () => {
     const key = (more: object) => ({ key: { type: "apiKey", ...more } });
     const one = await draftOf({ "/things": get(rows) }, key({ in: "header", name: "X-K\r\nX-E: 1" }));
     expect(one.http.auth).toEqual({ type: "none" });
@@ -178,7 +178,7 @@ describe("a description can't keep a draft from being made", () => {
     expect(other.http.auth).toEqual({ type: "none" });
   });
 
-  test("by naming what carries the credentials among its parameters, which is asked for once", async () => {
+  test("by naming its credential among its parameters, which is asked for once", async () => {
     const header = query("X-Shop", { in: "header", required: true });
     const one = await draftOf(
       { "/things": get(rows, [header]) },
@@ -195,7 +195,7 @@ describe("a description can't keep a draft from being made", () => {
   });
 });
 
-test("a path with parameters that are not described is no list that is read without them", async () => {
+test("a path with undescribed parameters isn't a list that is read without them", async () => {
   const { endpoints } = await importOf({
     "/named?kind=a": get(rows, [query("kind", { required: true, schema: { ...text, default: "a" } })]),
     "/unnamed?kind=a": get(rows),

@@ -52,7 +52,7 @@ async function linesOf(paths: object): Promise<Record<string, string[]>> {
   return Object.fromEntries(lists.map((each) => [each.path, lineOf(each).split("\t").slice(1)]));
 }
 
-test("how pages follow each other is left open where a name or a word allows another answer", async () => {
+test("paging is left open if a name or word allows another interpretation", async () => {
   const limit = query("limit", whole);
   const lines = await linesOf({
     "/offset-of-pages": list(rows(), [query("offset", whole, "Page to return (0-based)"), limit]),
@@ -77,7 +77,7 @@ test("how pages follow each other is left open where a name or a word allows ano
   expect(Object.keys(lines)).toHaveLength(16);
 });
 
-test("a filter is never taken for the size of a page", async () => {
+test("a filter is never mistaken for the page size", async () => {
   const page = query("page", { ...whole, default: 1 });
   const lines = await linesOf({
     "/shirts": list(rows(), [page, query("size", { ...text, enum: ["S", "M", "L"] })]),
@@ -93,7 +93,7 @@ test("a filter is never taken for the size of a page", async () => {
   ]);
 });
 
-test("an owner is no key, nor is the id of a thing whose versions are listed", async () => {
+test("an owner isn't a key, nor is the ID of the parent of listed versions", async () => {
   const version = { id: text, version: whole };
   const uid = { type: "string", description: "Unique id of the device" };
   const lines = await linesOf({
@@ -107,7 +107,7 @@ test("an owner is no key, nor is the id of a thing whose versions are listed", a
   expect(keys.map(([path, [, , key]]) => [path, key])).toEqual([["/devices", "uid"]]);
 });
 
-test("a list at another server is no resource of the API", async () => {
+test("a list at another server isn't a resource of the API", async () => {
   const lines = await linesOf({
     "/uploads": list(rows(), [], { servers: [{ url: "https://uploads.example.net" }] }),
     "/below": list(rows(), [], { servers: [{ url: "https://api.example.com/v2" }] }),

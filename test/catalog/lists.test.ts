@@ -72,7 +72,7 @@ async function judge(name: string, files: readonly string[]) {
   };
 }
 
-describe("of the lists that a description names", () => {
+describe("of the lists in a description", () => {
   const all = [
     ...(isDeep ? [{ name: "oas-examples", files: NEAR.map(({ file }) => file) }] : []),
     ...PACKED.map(({ name, file }) => ({ name, files: [file] })),
@@ -84,7 +84,7 @@ describe("of the lists that a description names", () => {
   const counts: Awaited<ReturnType<typeof judge>>[] = [];
 
   test.each(all)(
-    "those of $name are as they were judged",
+    "those of $name are as they were checked",
     async ({ name, files }) => {
       const count = await judge(name, files);
       counts.push(count);
@@ -93,7 +93,7 @@ describe("of the lists that a description names", () => {
     120_000,
   );
 
-  test("seven in ten can be read whole", () => {
+  test("seven in ten can be read completely", () => {
     const sum = (field: "lists" | "right") => counts.reduce((total, count) => total + count[field], 0);
     expect(counts).toHaveLength(all.length);
     expect(sum("right") / sum("lists")).toBeGreaterThanOrEqual(0.7);

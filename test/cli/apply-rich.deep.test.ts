@@ -89,7 +89,7 @@ async function shownBy({
   );
 }
 
-test("all examples, bundles and built-in templates come to an empty server as they are", async () => {
+test("all examples, bundles and built-in templates are transferred to an empty server unchanged", async () => {
   using here = folder();
   await using one = await startApp({ engine: false });
   await using two = await startApp({ engine: false });

@@ -48,77 +48,80 @@ async function originOf(owner: Owner, action: string) {
 }
 
 describe("versions of templates in configuration files", () => {
-  deepTest("arrive at an empty server with their numbers, status and what was made of them", async () => {
-    using here = folder();
-    await using one = await startApp({ engine: false });
-    await using two = await startApp({ engine: false });
-    const { owner } = one;
-    const old = await publish(owner, "old-call");
-    await actionOf(owner, "Old", old);
-    await next(owner, old, "draft");
-    await owner("POST", `${TEMPLATES}/${old}/deprecate`);
-    const call = await publish(owner, "call");
-    await actionOf(owner, "First", call);
-    const second = await next(owner, call, "two", "published");
-    await actionOf(owner, "Second", second);
-    await owner("POST", `${TEMPLATES}/${second}/deprecate`);
-    const third = await next(owner, call, "three", "published");
-    await next(owner, third, "four");
-    const api = created(
-      await owner("POST", TEMPLATES, {
-        slug: "api",
-        displayName: "API",
-        templateType: "connection",
-        definition: { http: { baseUrl: "https://one.example", auth: { type: "none" } } },
-      }),
-    );
-    await owner("POST", `${TEMPLATES}/${api.id}/publish`);
-    created(
-      await owner("POST", "/api/v1/connections", { name: "Shop", templateSlug: "api", credentials: {} }),
-    );
-    await owner("PUT", `${TEMPLATES}/${api.id}`, {
-      definition: { http: { baseUrl: "https://two.example", auth: { type: "none" } } },
-      status: "published",
-    });
-    const parts = await publish(owner, "parts");
-    const chosen = await next(owner, parts, "chosen", "published");
-    await next(owner, chosen, "later", "published");
-    created(
-      await owner("POST", TEMPLATES, {
-        slug: "bundle",
-        displayName: "Bundle",
-        templateType: "bundle",
-        definition: {
-          components: [{ key: "part", type: "action", templateSlug: "parts", templateVersion: 2 }],
-        },
-      }),
-    );
+  deepTest(
+    "arrive at an empty server with their numbers, status and what was created from them",
+    async () => {
+      using here = folder();
+      await using one = await startApp({ engine: false });
+      await using two = await startApp({ engine: false });
+      const { owner } = one;
+      const old = await publish(owner, "old-call");
+      await actionOf(owner, "Old", old);
+      await next(owner, old, "draft");
+      await owner("POST", `${TEMPLATES}/${old}/deprecate`);
+      const call = await publish(owner, "call");
+      await actionOf(owner, "First", call);
+      const second = await next(owner, call, "two", "published");
+      await actionOf(owner, "Second", second);
+      await owner("POST", `${TEMPLATES}/${second}/deprecate`);
+      const third = await next(owner, call, "three", "published");
+      await next(owner, third, "four");
+      const api = created(
+        await owner("POST", TEMPLATES, {
+          slug: "api",
+          displayName: "API",
+          templateType: "connection",
+          definition: { http: { baseUrl: "https://one.example", auth: { type: "none" } } },
+        }),
+      );
+      await owner("POST", `${TEMPLATES}/${api.id}/publish`);
+      created(
+        await owner("POST", "/api/v1/connections", { name: "Shop", templateSlug: "api", credentials: {} }),
+      );
+      await owner("PUT", `${TEMPLATES}/${api.id}`, {
+        definition: { http: { baseUrl: "https://two.example", auth: { type: "none" } } },
+        status: "published",
+      });
+      const parts = await publish(owner, "parts");
+      const chosen = await next(owner, parts, "chosen", "published");
+      await next(owner, chosen, "later", "published");
+      created(
+        await owner("POST", TEMPLATES, {
+          slug: "bundle",
+          displayName: "Bundle",
+          templateType: "bundle",
+          definition: {
+            components: [{ key: "part", type: "action", templateSlug: "parts", templateVersion: 2 }],
+          },
+        }),
+      );
 
-    const { out: file, err } = await terminal(join(here.path, "one"), one).export();
-    expect(err).toBe("");
-    const shell = terminal(join(here.path, "two"), two);
-    const applied = await shell.give(file);
-    expect([applied.err, applied.code]).toEqual(["", 0]);
-    expect((await shell.export()).out).toBe(file);
-    expect((await shell.give(file)).out).toEndWith("No changes.");
-    for (const action of ["old", "first", "second"])
-      expect([action, await originOf(two.owner, action)]).toEqual([action, await originOf(owner, action)]);
-    const { body: part } = await two.owner("GET", `${TEMPLATES}/slug/parts?version=2`);
-    expect(part).toMatchObject({ status: "published", definition: callTo("chosen") });
-    const { body: draft } = await two.owner("GET", `${TEMPLATES}/slug/call?version=4`);
-    expect(draft).toMatchObject({ status: "draft", definition: callTo("four") });
-    const { body: shop } = await two.owner("GET", "/api/v1/connections/slug/shop");
-    expect((await two.owner("GET", `${TEMPLATES}/${shop.templateId}`)).body.version).toBe(1);
-    expect((await shell.give(file, "--prune")).out).toEndWith("No changes.");
-    const { body: first } = await two.owner("GET", "/api/v1/actions/slug/first");
-    expect((await two.owner("DELETE", `/api/v1/actions/${first.id}`)).status).toBe(204);
-    expect((await shell.give(file)).out).toContain("1 to create, 0 to update, 0 to delete");
-    const emptied = await shell.give("weir: 1\ntemplates: []\nactions: []\nconnections: []\n", "--prune");
-    expect([emptied.err, emptied.code]).toEqual(["", 0]);
-    expect((await two.owner("GET", TEMPLATES)).body.total).toBe(0);
-  });
+      const { out: file, err } = await terminal(join(here.path, "one"), one).export();
+      expect(err).toBe("");
+      const shell = terminal(join(here.path, "two"), two);
+      const applied = await shell.give(file);
+      expect([applied.err, applied.code]).toEqual(["", 0]);
+      expect((await shell.export()).out).toBe(file);
+      expect((await shell.give(file)).out).toEndWith("No changes.");
+      for (const action of ["old", "first", "second"])
+        expect([action, await originOf(two.owner, action)]).toEqual([action, await originOf(owner, action)]);
+      const { body: part } = await two.owner("GET", `${TEMPLATES}/slug/parts?version=2`);
+      expect(part).toMatchObject({ status: "published", definition: callTo("chosen") });
+      const { body: draft } = await two.owner("GET", `${TEMPLATES}/slug/call?version=4`);
+      expect(draft).toMatchObject({ status: "draft", definition: callTo("four") });
+      const { body: shop } = await two.owner("GET", "/api/v1/connections/slug/shop");
+      expect((await two.owner("GET", `${TEMPLATES}/${shop.templateId}`)).body.version).toBe(1);
+      expect((await shell.give(file, "--prune")).out).toEndWith("No changes.");
+      const { body: first } = await two.owner("GET", "/api/v1/actions/slug/first");
+      expect((await two.owner("DELETE", `/api/v1/actions/${first.id}`)).status).toBe(204);
+      expect((await shell.give(file)).out).toContain("1 to create, 0 to update, 0 to delete");
+      const emptied = await shell.give("weir: 1\ntemplates: []\nactions: []\nconnections: []\n", "--prune");
+      expect([emptied.err, emptied.code]).toEqual(["", 0]);
+      expect((await two.owner("GET", TEMPLATES)).body.total).toBe(0);
+    },
+  );
 
-  test("are named only where a file needs them, and a published one can't be edited by its number", async () => {
+  test("are only named if a file needs them, and a published one can't be edited by its number", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const call = await publish(app.owner, "call");
@@ -147,7 +150,7 @@ describe("versions of templates in configuration files", () => {
     });
   });
 
-  test("of a built-in template need nothing but its slug", async () => {
+  test("of a built-in template only need its slug", async () => {
     using here = folder();
     await using one = await startApp({ engine: false });
     await using two = await startApp({ engine: false });

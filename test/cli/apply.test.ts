@@ -185,7 +185,7 @@ const SECRETS = {
 const trailOf = async ({ app }: Pick<Started, "app">) => (await app.store.db.select().from(events)).length;
 
 describe("weir export and weir apply", () => {
-  test("bring another installation to the same configuration, byte for byte, without a secret in the files", async () => {
+  test("give another installation the same configuration, byte for byte, without a secret in the files", async () => {
     using here = folder();
     await using one = await startApp({ engine: false });
     await using two = await startApp({ engine: false });
@@ -305,7 +305,7 @@ describe("weir export and weir apply", () => {
     expect((await to.apply("-f", file)).out).toEndWith("unchanged.\nNo changes.");
   });
 
-  deepTest("change what differs, show it first without secrets, and delete only when asked", async () => {
+  deepTest("change what differs, show it first without secrets, and delete only on request", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     await fill(app);
@@ -396,7 +396,7 @@ describe("weir export and weir apply", () => {
     expect((await app.owner("GET", "/api/v1/actions")).body.total).toBe(3);
   });
 
-  test("bring a connection of a template that is deprecated, which is so again afterwards", async () => {
+  test("transfer a connection of a deprecated template, which is deprecated again afterwards", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const template = created(
@@ -424,7 +424,7 @@ describe("weir export and weir apply", () => {
     expect((await shell.export()).out).toBe(file);
   });
 
-  test("name the file and line of what the server refuses", async () => {
+  test("name the file and line of what the server rejects", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -457,7 +457,7 @@ ${step}`;
     expect(quoted.err).toContain('standard input:3: Put quotes around ${PW} within braces: "${PW}".');
   });
 
-  test("take back what was done when a later step fails", async () => {
+  test("undo what was done if a later step fails", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     await makeAction(app.owner, { name: "Old" });
@@ -476,7 +476,7 @@ actions:
     expect((await shell.export()).out).toBe(before);
   });
 
-  test("keep the digits of numbers that JSON's numbers can't hold, and refuse what is no number there", async () => {
+  test("keep the digits of numbers that JSON numbers can't hold, and reject what isn't a number there", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -515,7 +515,7 @@ actions:
     ]);
   });
 
-  test("tell everything that is wrong with a file, each with its line, before anything is done", async () => {
+  test("report everything that is wrong with a file, each with its line, before anything is done", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner, { name: "Here" });
@@ -616,7 +616,7 @@ actions:
     expect(await trailOf(app)).toBe(trail);
   });
 
-  test("leave a secret as it is that was typed into a definition before", async () => {
+  test("keep a secret that was typed into a definition earlier", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const definition = { url: "https://api.example.com", headers: { Authorization: "Bearer from-before" } };
@@ -632,7 +632,7 @@ actions:
     expect((await shell.give(exported)).err).toContain("Put it in the credentials of a connection");
   });
 
-  test("keep the end of a Slack address in alerts out of the files, and take it from the environment", async () => {
+  test("keep the end of a Slack URL in alerts out of the files, and read it from the environment", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -664,7 +664,7 @@ automations:
     ]);
   });
 
-  test("keep what a sender sends along as the automation's secret", async () => {
+  test("keep a webhook sender's credential as the automation's secret", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -696,7 +696,7 @@ automations:
     expect((await shell.give(exported)).code).toBe(0);
   });
 
-  test("repeat what the server warns of, such as alerts that can't be mailed", async () => {
+  test("repeat the server's warnings, such as alerts that can't be emailed", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -714,7 +714,7 @@ automations:
     expect((await shell.give(text)).err).toBe("");
   });
 
-  test("show the secret that a server makes for a new webhook, this once", async () => {
+  test("show the secret generated for a new webhook, only once", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -732,7 +732,7 @@ automations:
     expect((await shell.export()).out).toContain(`secret: \${HOOK_SECRET}`);
   });
 
-  test("show the secret of each new webhook, also where URLs differ in a secret alone", async () => {
+  test("show the secret of each new webhook, even if URLs differ only in a secret", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -746,7 +746,7 @@ automations:
     expect(new Set(shown).size).toBe(2);
   });
 
-  test("show what differs, ask at a terminal, and take values from files of an environment", async () => {
+  test("show differences, ask at a terminal, and read values from environment files", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -865,7 +865,7 @@ actions:
     ).toContain("mixed.yaml:2: values must be in a file of its own, without actions.");
   });
 
-  test("keep a secret that stands in an automation's config out of plans", async () => {
+  test("keep a secret in an automation's config out of plans", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -956,7 +956,7 @@ apis:
     expect(changed.out + changed.err).not.toContain("of-the-environment");
   });
 
-  test("refuse aliases that unfold without end", async () => {
+  test("reject aliases that expand without limit", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const shell = terminal(here.path, app);
@@ -974,7 +974,7 @@ apis:
     }
   });
 
-  test("leave outgoing webhooks out of what a member exports, and say so", async () => {
+  test("leave outgoing webhooks out of a member's export, and say so", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     await fill(app);
@@ -990,7 +990,7 @@ apis:
     expect(refused.err).toContain("standard input:3: Requires the admin role: webhooks.");
   });
 
-  test("end with 3 where nobody is signed in, or the token is not taken", async () => {
+  test("exit with 3 if nobody is signed in, or the token is rejected", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     const stale = terminal(here.path, { origin: app.origin, token: "svc_pat_nonsense" });

@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("WEIR_CA_CERTS is trusted by requests and by databases, and by nothing without it", async () => {
+test("WEIR_CA_CERTS is trusted by requests and databases, and nothing is without it", async () => {
   await using api = Object.assign(
     Bun.serve({
       port: 0,
@@ -52,7 +52,7 @@ test("WEIR_CA_CERTS is trusted by requests and by databases, and by nothing with
   }
 }, 120_000);
 
-test("WEIR_CA_CERTS that holds no certificate stops the start with one sentence", async () => {
+test("WEIR_CA_CERTS without a certificate stops the start with one sentence", async () => {
   for (const [name, told] of [
     ["text.pem", "contains no certificate in PEM"],
     ["torn.pem", "certificate 1 in"],

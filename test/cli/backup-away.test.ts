@@ -23,7 +23,7 @@ const settings = (url: string) => ({
 });
 
 describe("a backup in a bucket", () => {
-  test("is put there by the command, read from there, and brings everything back", async () => {
+  test("is written by the command, read from there, and restores everything", async () => {
     await using s3 = await startS3();
     s3.createBucket("backups");
     using here = folder();
@@ -60,7 +60,7 @@ describe("a backup in a bucket", () => {
     expect(kept).toEqual([{ id: action }]);
   }, 120_000);
 
-  test("needs its keys and a name, and says when the bucket is not there", async () => {
+  test("needs its keys and a name, and reports a missing bucket", async () => {
     await using s3 = await startS3();
     using here = folder();
     const dataFolder = join(here.path, "data");
@@ -74,7 +74,7 @@ describe("a backup in a bucket", () => {
   }, 120_000);
 
   deepTest(
-    "is made at the set interval, and only the newest few are kept",
+    "is created at the set interval, and only the newest few are kept",
     async () => {
       await using s3 = await startS3();
       s3.createBucket("backups");
@@ -106,7 +106,7 @@ describe("a backup in a bucket", () => {
     120_000,
   );
 
-  test("is asked for with the hours from one to the next, since else none would be made", () => {
+  test("requires an interval, since otherwise none would be created", () => {
     const env = { ...settings("http://127.0.0.1:1"), WEIR_BACKUP_URL: "s3://backups/nightly" };
     expect(() => readConfig({}, env, {})).toThrow("WEIR_BACKUP_URL has no effect without WEIR_BACKUP_EVERY");
     expect(readConfig({}, { ...env, WEIR_BACKUP_EVERY: "24" }, {}).config.backupEvery).toBe(24);

@@ -35,7 +35,7 @@ describe("an encrypted backup", () => {
   }, 120_000);
   afterAll(() => here[Symbol.dispose]());
 
-  test("is an age file of a passphrase, and shows nothing of what it holds", () => {
+  test("is an age file with a passphrase, and reveals nothing of its content", () => {
     const { file } = made;
     const bytes = readFileSync(file);
     expect(bytes.subarray(0, 200).toString("latin1")).toMatch(
@@ -64,7 +64,7 @@ describe("an encrypted backup", () => {
   );
 
   deepTest(
-    "without its passphrase, or with another, is refused in one sentence, and nothing is made",
+    "without its passphrase, or with another, is rejected in one sentence, and nothing is written",
     async () => {
       const { file, wrong } = made;
       const to = ["--data", join(here.path, "third")];
@@ -83,7 +83,7 @@ describe("an encrypted backup", () => {
   );
 
   deepTest(
-    "that was altered is damaged",
+    "that was modified is damaged",
     async () => {
       using other = folder();
       const { file, right } = await encrypted(other.path);
@@ -98,7 +98,7 @@ describe("an encrypted backup", () => {
 });
 
 deepTest(
-  "scheduled backups are encrypted where a passphrase file is set, and doctor misses the file",
+  "scheduled backups are encrypted if a passphrase file is set, and doctor reports a missing one",
   async () => {
     using here = folder();
     const file = join(here.path, "passphrase");

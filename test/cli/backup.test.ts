@@ -205,7 +205,7 @@ describe("the restore drill", () => {
     expect((await runToEnd(owner, action.id)).status).toBe("completed");
   }, 120_000);
 
-  test("keeps what was there, its settings in use, and is refused while a server runs on it", async () => {
+  test("keeps what was there and the settings in use, and is rejected while a server runs on it", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     const file = join(here.path, "weir.tar.zst");
@@ -247,7 +247,7 @@ describe("the restore drill", () => {
     expect(await ordersElsewhere(app)).toEqual({ files: 1 });
   });
 
-  test.skipIf(process.getuid?.() !== 0)("that root does belongs to whom the folder belonged to", async () => {
+  test.skipIf(process.getuid?.() !== 0)("by root belongs to the folder's previous owner", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     const file = join(here.path, "weir.tar.zst");
@@ -267,7 +267,7 @@ describe("the restore drill", () => {
     }
   });
 
-  test("takes the key from the environment, and then leaves no file of it", async () => {
+  test("takes the key from the environment, and then writes no key file", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     const file = join(here.path, "weir.tar.zst");
@@ -292,7 +292,7 @@ function writeKey(path: string, name: string): string {
 }
 
 describe("weir backup", () => {
-  test("never writes over a file, nor leaves one that is not good", async () => {
+  test("never overwrites a file, and never leaves an invalid one", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     const file = join(here.path, "out", "weir.tar.zst");
@@ -314,7 +314,7 @@ describe("weir backup", () => {
     expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
   });
 
-  test("leaves out links and half-written files, and tells of links", async () => {
+  test("leaves out links and partial files, and reports links", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     await using app = await startApp({ dataFolder, engine: false });
@@ -335,7 +335,7 @@ describe("weir backup", () => {
     expect(readFileSync(join(back, "whole.txt"), "utf8")).toBe("whole");
   });
 
-  test("says so where there is no database, and where it lies on a libSQL server", async () => {
+  test("reports a missing database, and one on a libSQL server", async () => {
     using here = folder();
     const none = await weir(backup, join(here.path, "b"), "--data", join(here.path, "nothing"));
     expect([none.code, none.out]).toEqual([1, ""]);
@@ -349,7 +349,7 @@ describe("weir backup", () => {
     }
   });
 
-  test("is called wrongly with no file, with two, and with what it does not take", async () => {
+  test("reports a usage error without a file, with two, and with unknown arguments", async () => {
     for (const words of [[], ["a", "b"], ["--fast", "a"], ["verify", "a", "--include-key"]])
       expect((await weir(backup, ...words)).code).toBe(2);
     for (const words of [[], ["a", "b"], ["--force", "a"]])
@@ -357,8 +357,8 @@ describe("weir backup", () => {
   });
 });
 
-describe("a file that is not what it should be", () => {
-  deepTest("is refused by verify and by restore, and nothing changes", async () => {
+describe("an invalid file", () => {
+  deepTest("is rejected by verify and restore, and nothing changes", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     const at = (name: string) => join(here.path, name);
@@ -444,7 +444,7 @@ describe("a file that is not what it should be", () => {
     expect((await app.app.store.db.select().from(events)).length).toBeGreaterThan(0);
   });
 
-  test("whose audit trail was altered is told by the organization", async () => {
+  test("with a modified audit log is reported by organization", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     {
@@ -470,7 +470,7 @@ describe("a file that is not what it should be", () => {
     expect(existsSync(join(here.path, "c"))).toBe(false);
   });
 
-  test("a folder that is not Weir's is never put aside", async () => {
+  test("a folder that isn't Weir's is never moved aside", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     {

@@ -60,7 +60,7 @@ const ALL: readonly [Name, ...string[]][] = [
 ];
 
 describe("every command that is a client", () => {
-  test("ends with 3 where nobody is signed in, or the token is not taken, and with 1 where no server is", async () => {
+  test("exits with 3 if nobody is signed in or the token is rejected, and with 1 if there is no server", async () => {
     await using app = await startApp({ engine: false });
     using nobody = openTerminal(app.origin);
     using stale = openTerminal(app.origin, "svc_pat_nonsense");
@@ -90,7 +90,7 @@ describe("every command that is a client", () => {
     }
   }, 120_000);
 
-  test("ends with 2 and says how it is called when it was called wrongly", async () => {
+  test("exits with 2 and the usage after a usage error", async () => {
     using shell = openTerminal("http://127.0.0.1:1", "svc_pat_nonsense");
     const wrong: [Name, ...string[]][] = [
       ["status", "extra"],
@@ -239,7 +239,7 @@ describe("weir actions", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("sends numbers that JSON's numbers can't hold with all of their digits", async () => {
+  test("sends numbers that JSON numbers can't hold with all of their digits", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const definition =
@@ -266,7 +266,7 @@ describe("weir actions", () => {
     ]);
   });
 
-  test("tells every fault of what it sends, and what is not there", async () => {
+  test("reports every fault of its input, and what doesn't exist", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const bad = await shell.run("actions", "create", "--kind", "dance", "--name", "x", "--slug", "No Slug");
@@ -279,7 +279,7 @@ describe("weir actions", () => {
     }
   });
 
-  test("runs one: queued, waited for, with overrides, and with exit code 1 when it fails", async () => {
+  test("runs one: queued, awaited, with overrides, and with exit code 1 if it fails", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     await makeAction(app.owner, { name: "Sort" });
@@ -316,7 +316,7 @@ describe("weir actions", () => {
 });
 
 describe("weir runs", () => {
-  test("lists by everything that the API filters by, shows, prints logs and cancels", async () => {
+  test("lists by every filter of the API, shows, prints logs and cancels", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     const { action, run } = await ask(app);
@@ -437,7 +437,7 @@ async function loggedRun(app: Awaited<ReturnType<typeof startApp>>) {
 }
 
 describe("weir automations", () => {
-  test("warns of the steps that failed in a run that completed", async () => {
+  test("warns of the failed steps in a completed run", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     const each = { key: "each", forEach: "{{input}}", onError: "continue" };
@@ -448,7 +448,7 @@ describe("weir automations", () => {
     expect(done.err).toMatch(/^Warning: step each: 1 of 2 items failed\. Item 0: .+\n$/);
   });
 
-  test("warns of what the steps' results warn of", async () => {
+  test("repeats the warnings in steps' results", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     const output = { connectionId: "artifact", title: "Odd", format: "xlsx" };
@@ -531,7 +531,7 @@ describe("weir automations", () => {
 });
 
 describe("weir approvals", () => {
-  test("lists what waits, approves with a form, and rejects with a reason", async () => {
+  test("lists pending ones, approves with a form, and rejects with a reason", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     const formSchema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
@@ -566,7 +566,7 @@ describe("weir approvals", () => {
 });
 
 describe("weir connections", () => {
-  test("creates, verifies by slug and lists; a connection that does not work ends with 1", async () => {
+  test("creates, verifies by slug and lists; a connection that fails exits with 1", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const made = await shell.run(
@@ -609,7 +609,7 @@ describe("weir connections", () => {
     }
   });
 
-  test("asks for what lets one in, on a terminal alone, and shows no secret", async () => {
+  test("asks for credentials only on a terminal, and shows no secret", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const config = JSON.stringify({ host: "127.0.0.1", database: "shop" });
@@ -626,7 +626,7 @@ describe("weir connections", () => {
 });
 
 describe("weir query", () => {
-  deepTest("gives rows as a table, as JSON and as CSV, from a word and from standard input", async () => {
+  deepTest("prints rows as a table, JSON and CSV, from an argument and from standard input", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const sql = "SELECT 1 AS n, 'a  b' AS text UNION ALL SELECT 22, 'x,\"y\"' ORDER BY n";
@@ -663,11 +663,11 @@ describe("weir query", () => {
   });
 });
 
-describe("weir query of more rows than one reply has", () => {
+describe("weir query with more rows than one response", () => {
   const rows = (count: number) => `SELECT i, repeat('x', 20) AS x FROM range(${count}) t(i)`;
   const ALL = "For all rows, use --csv or --jsonl.";
 
-  test("gives them all to a pipe, as a table or as JSON, up to 10,000", async () => {
+  test("prints them all to a pipe, as a table or JSON, up to 10,000", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const table = await shell.run("query", rows(2500));
@@ -681,7 +681,7 @@ describe("weir query of more rows than one reply has", () => {
     ]);
   });
 
-  deepTest("ends with 1 and a sentence beyond that, unless it was told how many", async () => {
+  deepTest("exits with 1 and a sentence beyond that, unless a limit was given", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     for (const flags of [[], ["--json"]]) {
@@ -716,7 +716,7 @@ describe("weir query of more rows than one reply has", () => {
 });
 
 describe("weir status", () => {
-  test("tells who one is and counts what needs attention", async () => {
+  test("shows the current user and counts what needs attention", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     expect((await shell.run("status")).out).toEndWith("attention     nothing\n");
@@ -771,7 +771,7 @@ describe("weir status", () => {
     });
   });
 
-  test("verifies no trail against the seals of another organization", async () => {
+  test("verifies no audit log against another organization's seals", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const folder = mkdtempSync(path(tmpdir(), "weir-given-"));
@@ -784,7 +784,7 @@ describe("weir status", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("ends with 1 where the server can't work as it should", async () => {
+  test("exits with 1 if the server isn't working properly", async () => {
     const reply = { status: "degraded", checks: { disk: { ok: false, detail: "12 MiB \u001b[2Jfree" } } };
     const server = Bun.serve({
       port: 0,
@@ -806,7 +806,7 @@ describe("weir status", () => {
 });
 
 describe("--org", () => {
-  test("chooses the organization by id or slug, and one that is not one's own ends with 1", async () => {
+  test("selects the organization by ID or slug, and one without membership exits with 1", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     await makeAction(other.call, { name: "Theirs" });

@@ -49,7 +49,7 @@ test("bash completes the flags of the subcommand, and none of another", async ()
   expect(bash.complete("weir backup --in")).toEqual(["--include-key"]);
 });
 
-test("bash looks past flags and their values for the subcommand, and completes files elsewhere", async () => {
+test("bash finds the subcommand after flags and their values, and completes files elsewhere", async () => {
   using bash = await openBash();
   expect(bash.complete("weir --json actions --server http://127.0.0.1:1 run x --ov")).toEqual([
     "--overrides",

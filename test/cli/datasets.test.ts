@@ -29,7 +29,7 @@ function file(name: string, content: string | Uint8Array): string {
   return path;
 }
 
-test("a file goes up, is listed and previewed, and comes down again", async () => {
+test("a file is uploaded, listed, previewed, and downloaded", async () => {
   const up = await datasets("upload", "raw.shop", file("shop.csv", "id,name\n1,Ada\n2,Grace\n"));
   expect(up).toMatchObject({
     code: 0,
@@ -65,7 +65,7 @@ test("a file goes up, is listed and previewed, and comes down again", async () =
   expect([again.code, again.err]).toEqual([1, `weir: ${out} already exists. Choose another filename.\n`]);
 });
 
-test("the transfer of a file shows how far it is, on a terminal alone", async () => {
+test("uploading a file shows its progress, only on a terminal", async () => {
   const path = file("numbers.csv", `n\n${"1234567\n".repeat(200_000)}`);
   const up = shell.start("datasets", ["upload", "raw.numbers", path], { width: 80 });
   expect((await up.ended).code).toBe(0);
@@ -95,7 +95,7 @@ test("what can't be loaded or found is reported, and leaves nothing", async () =
   expect(existsSync(out) || existsSync(`${out}.part`)).toBe(false);
 });
 
-test("a dataset is deleted once the person has said yes", async () => {
+test("a dataset is deleted after confirmation", async () => {
   await datasets("upload", "raw.gone", file("gone.csv", "id\n1\n"));
   const asked = shell.start("datasets", ["delete", "raw.gone"], { answer: "" });
   expect((await asked.ended).code).toBe(1);

@@ -76,7 +76,7 @@ const CHECKS = [
 ];
 
 describe("weir doctor", () => {
-  test("finds nothing wrong with a good installation, with a server on it and without", async () => {
+  test("finds nothing wrong with a good installation, with and without a running server", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     {
@@ -96,7 +96,7 @@ describe("weir doctor", () => {
   });
 
   test.skipIf(process.platform !== "linux")(
-    "tells which walls stand around the processes that work for tenants, each once",
+    "reports the sandbox around processes that work for tenants, once each",
     async () => {
       using here = folder();
       const dataFolder = join(here.path, "data");
@@ -119,7 +119,7 @@ describe("weir doctor", () => {
     },
   );
 
-  test("tells of a folder that is not there, and of one without a database", async () => {
+  test("reports a missing folder, and one without a database", async () => {
     using here = folder();
     const absent = await examine(join(here.path, "nowhere"));
     expect(absent.wrong.data?.message).toStartWith("Data directory ");
@@ -130,7 +130,7 @@ describe("weir doctor", () => {
     expect(remote.wrong.database?.remedy).toContain("WEIR_DATABASE_URL");
   });
 
-  test("tells of a key and folders that others may read, and what to type", async () => {
+  test("reports a key and folders that others can read, and what to type", async () => {
     using here = folder();
     chmodSync(here.path, 0o700);
     await installed(here.path);
@@ -143,7 +143,7 @@ describe("weir doctor", () => {
     );
   });
 
-  test("tells of a key that is missing, is another, or does not open what was altered", async () => {
+  test("reports a key that is missing, different, or doesn't open what was modified", async () => {
     using here = folder();
     await installed(here.path);
     const file = join(here.path, "secret.key");
@@ -170,7 +170,7 @@ describe("weir doctor", () => {
     expect(wrong.key?.message).toContain("1 in connections.sealed_credentials");
   });
 
-  test("tells of a damaged database, and of one of a newer version", async () => {
+  test("reports a damaged database, and one of a newer version", async () => {
     using here = folder();
     await installed(here.path);
     const db = new Database(join(here.path, "weir.db"));
@@ -188,7 +188,7 @@ describe("weir doctor", () => {
     expect([code, Object.keys(worse).length]).toEqual([1, 1]);
   });
 
-  test("tells of a write-ahead log that grows without end", async () => {
+  test("reports a write-ahead log that keeps growing", async () => {
     using here = folder();
     await installed(here.path);
     writeFileSync(join(here.path, "weir.db-wal"), "", { mode: 0o600 });
@@ -198,7 +198,7 @@ describe("weir doctor", () => {
     expect(wrong.wal?.message).toContain("200 MiB");
   });
 
-  test("tells of an audit trail that was altered", async () => {
+  test("reports a modified audit log", async () => {
     using here = folder();
     await installed(here.path);
     const db = new Database(join(here.path, "weir.db"));
@@ -213,7 +213,7 @@ describe("weir doctor", () => {
     expect(wrong.audit?.message).toContain("The audit log of acme is not valid");
   });
 
-  test("tells of a clock that was set back", async () => {
+  test("reports a clock that was set back", async () => {
     using here = folder();
     await installed(here.path, 2 * HOUR_MS);
     const { wrong } = await examine(here.path);
@@ -221,7 +221,7 @@ describe("weir doctor", () => {
     expect(wrong.events?.remedy).toContain("NTP");
   });
 
-  test("tells of settings that let calls reach a cloud's credentials", async () => {
+  test("reports settings that let calls access a cloud's credentials", async () => {
     using here = folder();
     await installed(here.path);
     for (const allow of [
@@ -239,7 +239,7 @@ describe("weir doctor", () => {
     expect((await examine(here.path, { WEIR_EGRESS_ALLOW: allow })).wrong).toEqual({});
   });
 
-  test("tells of work that waits although a server runs", async () => {
+  test("reports work that waits although a server is running", async () => {
     using here = folder();
     await using app = await startApp({ dataFolder: join(here.path, "data"), engine: false });
     const action = await makeAction(app.owner, { kind: "approval_gate", definition: { title: "Ship it?" } });
@@ -253,7 +253,7 @@ describe("weir doctor", () => {
     expect(wrong.queue?.message).toBe("1 runs have been due since 2026-01-01T00:00:00.000Z.");
   });
 
-  test("tells of scheduled backups that don't come, or fail", async () => {
+  test("reports scheduled backups that are missing, or fail", async () => {
     using here = folder();
     await using app = await startApp({ dataFolder: join(here.path, "data"), engine: false });
     const env = { WEIR_BACKUP_EVERY: "2" };
@@ -292,7 +292,7 @@ describe("weir doctor", () => {
     expect((await found()).remedy).toBe("Check that backups/ in the data directory exists and is readable.");
   });
 
-  test("tells of files that are not in the lake", async () => {
+  test("reports files that are missing from the lake", async () => {
     using here = folder();
     const { file } = await installed(here.path);
     rmSync(join(here.path, "lake", file));
@@ -309,9 +309,9 @@ describe("weir doctor", () => {
   });
 });
 
-describe("weir doctor of a database on a libSQL server and a lake in a bucket", () => {
+describe("weir doctor with a database on a libSQL server and a lake in a bucket", () => {
   deepTest(
-    "tells how they are reached, who is at work, what is shared, and what is wrong with it",
+    "reports how they are accessed, which processes are running, what is shared, and what is wrong with it",
     async () => {
       await using database = await startSqld();
       await using bucket = await startS3();
@@ -359,7 +359,7 @@ describe("weir doctor of a database on a libSQL server and a lake in a bucket", 
     },
   );
 
-  deepTest("tells of processes that have nothing but the database in common", async () => {
+  deepTest("reports processes that share nothing but the database", async () => {
     await using database = await startSqld();
     const env = {
       WEIR_DATABASE_URL: database.url,

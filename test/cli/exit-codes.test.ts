@@ -136,7 +136,7 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
 /** Commands whose result is what is wrong. */
 const EXCEPTIONS: ReadonlySet<string> = new Set(["doctor", "config"]);
 
-describe("a command that fails says why, and ends with the code that tells how", () => {
+describe("a command that fails says why, and exits with the matching code", () => {
   let folder: string;
 
   beforeAll(() => {
@@ -162,7 +162,7 @@ describe("a command that fails says why, and ends with the code that tells how",
     });
   }
 
-  test("weir and a command that is not there", async () => {
+  test("weir with an unknown command", async () => {
     expect(await run("dance")).toEqual({
       code: 2,
       said: expect.stringContaining('Unknown command: dance. Run "weir help"'),
@@ -177,7 +177,7 @@ describe("a command that fails says why, and ends with the code that tells how",
     expect((await run("nope")).said).not.toContain("Did you mean");
   });
 
-  test("help takes a command with its subcommand", async () => {
+  test("help accepts a command with its subcommand", async () => {
     for (const args of ["help runs list", "help automations runs list"]) {
       const { code, said } = await run(args);
       expect([args, code, said]).toEqual([
@@ -190,7 +190,7 @@ describe("a command that fails says why, and ends with the code that tells how",
     expect([code, said]).toEqual([2, expect.stringContaining("Unknown command: runs dance.")]);
   });
 
-  test("says in a sentence what the system refuses", async () => {
+  test("reports what the system rejects in a sentence", async () => {
     const { code, said } = await run("backup verify a-file", { TMPDIR: join(folder, "gone") });
     expect([code, said]).toEqual([1, expect.stringMatching(/^weir: System error: ENOENT.*gone.*\.\n$/)]);
   });

@@ -13,7 +13,7 @@ async function shown(command: string, width: number | null): Promise<string> {
 
 const wordsOf = (text: string) => text.split(/\s+/);
 
-test("help of every command fits a terminal of 80 columns, and loses no word", async () => {
+test("help for every command fits a terminal of 80 columns, and loses no word", async () => {
   for (const command of Object.keys(usage)) {
     const whole = await shown(command, null);
     const narrow = await shown(command, 80);
@@ -23,7 +23,7 @@ test("help of every command fits a terminal of 80 columns, and loses no word", a
   }
 });
 
-test("descriptions of flags stay below each other", async () => {
+test("descriptions of flags are aligned", async () => {
   const lines = (await shown("apply", 80)).split("\n");
   const at = lines.findIndex((line) => line.startsWith("  --org ORG"));
   expect(lines.slice(at, at + 2)).toEqual([

@@ -50,7 +50,7 @@ function terminal() {
 const first = ["--email", "ada@example.com", "--password-stdin", "--org", "Acme Works", "--json"];
 
 describe("weir init", () => {
-  test("makes an owner whose token and password work once the server runs", async () => {
+  test("creates an owner whose token and password work once the server runs", async () => {
     using shell = terminal();
     expect(await shell.init(first)).toBe(0);
     const made = JSON.parse(shell.out[0]!);
@@ -66,7 +66,7 @@ describe("weir init", () => {
     expect((await browser(app.origin).signIn()).status).toBe(200);
   });
 
-  test("is refused a second time, with a sentence and exit code 1", async () => {
+  test("is rejected a second time, with a sentence and exit code 1", async () => {
     using shell = terminal();
     await shell.init(first);
     expect(await shell.init(["--email", "b@example.com", "--password-stdin", "--org", "B", "--json"])).toBe(
@@ -76,7 +76,7 @@ describe("weir init", () => {
     expect(shell.out).toHaveLength(1);
   });
 
-  test("says what is missing or not usable, and makes nothing", async () => {
+  test("says what is missing or invalid, and creates nothing", async () => {
     using shell = terminal();
     for (const args of [[], ["--email", "a@b.c"], ["--email", "a@b.c", "--org", "X"], ["--nonsense"]]) {
       expect(await shell.init(args)).toBe(2);
@@ -89,7 +89,7 @@ describe("weir init", () => {
     expect(await shell.init(first)).toBe(0);
   });
 
-  test("is refused while a server runs on the same data", async () => {
+  test("is rejected while a server runs on the same data", async () => {
     using shell = terminal();
     await using _app = await startApp({ dataFolder: shell.data, owner: false });
     expect(await shell.init(first)).toBe(1);
@@ -98,7 +98,7 @@ describe("weir init", () => {
 });
 
 describe("weir reset-password", () => {
-  test("sets the password from standard input and ends the person's sessions", async () => {
+  test("sets the password from standard input and ends the user's sessions", async () => {
     using shell = terminal();
     await shell.init(first);
     let cookie = "";
@@ -118,7 +118,7 @@ describe("weir reset-password", () => {
     expect(await app.app.store.db.$count(sessions)).toBe(2);
   });
 
-  deepTest("works beside a running server, which ends the person's ways in at once", async () => {
+  deepTest("works with a running server, which ends the user's access immediately", async () => {
     using shell = terminal();
     await shell.init(first);
     await using app = await startApp({ dataFolder: shell.data, owner: false });
@@ -133,7 +133,7 @@ describe("weir reset-password", () => {
     expect(readdirSync(join(shell.data, "resets"))).toEqual([]);
   });
 
-  deepTest("leaves the second factor on and says so, unless it is to go too", async () => {
+  deepTest("keeps the second factor and says so, unless it is to be removed too", async () => {
     using shell = terminal();
     await shell.init(first);
     {
@@ -158,7 +158,7 @@ describe("weir reset-password", () => {
     expect(await signIn()).toEqual([200, undefined]);
   });
 
-  test("makes a password up and prints it when none is given", async () => {
+  test("generates a password and prints it if none is given", async () => {
     using shell = terminal();
     await shell.init(first);
     expect(await shell.reset(["ada@example.com", "--json"])).toBe(0);
@@ -167,7 +167,7 @@ describe("weir reset-password", () => {
     expect((await browser(app.origin).signIn("ada@example.com", password)).status).toBe(200);
   });
 
-  test("says so when there is no such person, no address, or the password is too short", async () => {
+  test("reports an unknown user, a missing address, or a password that is too short", async () => {
     using shell = terminal();
     await shell.init(first);
     expect(await shell.reset(["nobody@example.com"])).toBe(1);

@@ -112,7 +112,7 @@ async function refuseAll(path: string, env: Env, sentence: string) {
 const moved = (what: string) => `If you ${what} on purpose, run "weir config accept".`;
 
 describe("a data directory whose lake is in a bucket", () => {
-  deepTest("is opened by no command that isn't told so, nor told of another bucket or store", async () => {
+  deepTest("is opened by no command without the right bucket or store", async () => {
     using here = folder();
     const path = join(here.path, "data");
     const env = inBucket();
@@ -140,7 +140,7 @@ describe("a data directory whose lake is in a bucket", () => {
     expect((await shell(env)(doctor, "--data", path)).code).toBe(0);
   });
 
-  test("says so also while a server runs on it", async () => {
+  test("says so even while a server runs on it", async () => {
     using here = folder();
     const path = join(here.path, "data");
     const env = inBucket();
@@ -150,7 +150,7 @@ describe("a data directory whose lake is in a bucket", () => {
   });
 });
 
-deepTest("a data directory with its own lake is opened by no command that is given a bucket", async () => {
+deepTest("a data directory with its own lake isn't opened by a command with a bucket", async () => {
   using here = folder();
   const path = join(here.path, "data");
   await serveOnce(path);
@@ -164,7 +164,7 @@ deepTest("a data directory with its own lake is opened by no command that is giv
 });
 
 describe("a database on a server", () => {
-  deepTest("is the only one that its data directory is opened with, and no other is made", async () => {
+  deepTest("is the only one that its data directory opens with, and no other is created", async () => {
     await using database = await startSqld();
     using here = folder();
     const path = join(here.path, "data");
@@ -187,7 +187,7 @@ describe("a database on a server", () => {
     );
   });
 
-  deepTest("is not taken where the data directory has its own", async () => {
+  deepTest("is rejected if the data directory has its own", async () => {
     await using database = await startSqld();
     using here = folder();
     const path = join(here.path, "data");
@@ -203,7 +203,7 @@ describe("a database on a server", () => {
 });
 
 describe("the master key", () => {
-  test("that the secrets are encrypted with is asked for by its id", async () => {
+  test("that encrypts the secrets is required by its ID", async () => {
     using here = folder();
     const path = join(here.path, "data");
     await serveOnce(path, { WEIR_SECRET_KEY: key(1) });
@@ -234,7 +234,7 @@ describe("the master key", () => {
   });
 });
 
-deepTest("what a data directory depends on is kept for its owner alone, without a secret", async () => {
+deepTest("what a data directory depends on is only readable by its owner, without a secret", async () => {
   using here = folder();
   const path = join(here.path, "data");
   const env: Env = { ...inBucket(), WEIR_SECRET_KEY: key(3) };
@@ -260,10 +260,10 @@ deepTest("what a data directory depends on is kept for its owner alone, without 
   expect(readFileSync(file, "utf8")).toBe(text);
 });
 
-describe("a data directory of a version that kept no such facts", () => {
+describe("a data directory of a version that stored no such record", () => {
   const forget = (path: string) => rmSync(join(path, "installation.json"));
 
-  deepTest("takes the first settings that fit: a lake without any of the files is refused", async () => {
+  deepTest("accepts the first matching settings: a lake without any of the files is rejected", async () => {
     using here = folder();
     const path = join(here.path, "data");
     const env = inBucket();
@@ -289,27 +289,24 @@ describe("a data directory of a version that kept no such facts", () => {
     expect(JSON.parse(readFileSync(join(path, "installation.json"), "utf8")).lake).toBe(env.WEIR_LAKE_URL);
   });
 
-  deepTest(
-    "is not given a new database where its own is on a server, nor a server's where it has its own",
-    async () => {
-      await using database = await startSqld();
-      using here = folder();
-      const [remote, local] = [join(here.path, "remote"), join(here.path, "local")];
-      await serveOnce(remote, { WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: key(7) });
-      await serveOnce(local);
-      forget(remote);
-      forget(local);
-      expect(await refusalOf(startWith(remote, { WEIR_SECRET_KEY: key(7) }))).toContain(
-        "WEIR_DATABASE_URL isn't set",
-      );
-      expect(existsSync(join(remote, "weir.db"))).toBe(false);
-      const env = { WEIR_DATABASE_URL: database.url };
-      expect(await refusalOf(startWith(local, env))).toContain("Remove WEIR_DATABASE_URL");
-      expect(existsSync(join(local, "installation.json"))).toBe(false);
-    },
-  );
+  deepTest("gets no new database if its own is on a server, nor a server's if it has its own", async () => {
+    await using database = await startSqld();
+    using here = folder();
+    const [remote, local] = [join(here.path, "remote"), join(here.path, "local")];
+    await serveOnce(remote, { WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: key(7) });
+    await serveOnce(local);
+    forget(remote);
+    forget(local);
+    expect(await refusalOf(startWith(remote, { WEIR_SECRET_KEY: key(7) }))).toContain(
+      "WEIR_DATABASE_URL isn't set",
+    );
+    expect(existsSync(join(remote, "weir.db"))).toBe(false);
+    const env = { WEIR_DATABASE_URL: database.url };
+    expect(await refusalOf(startWith(local, env))).toContain("Remove WEIR_DATABASE_URL");
+    expect(existsSync(join(local, "installation.json"))).toBe(false);
+  });
 
-  test("starts where a part of the files is gone, and with all of them gone only when that is accepted", async () => {
+  test("starts if some of the files are missing, and if all are only when that is accepted", async () => {
     using here = folder();
     const [orders = "", customers = ""] = await serveOnce(here.path);
     forget(here.path);
@@ -324,7 +321,7 @@ describe("a data directory of a version that kept no such facts", () => {
 });
 
 describe("weir config accept", () => {
-  test("takes the settings of a lake that was moved, and tells what it took", async () => {
+  test("accepts the settings of a moved lake, and prints what it accepted", async () => {
     using here = folder();
     const path = join(here.path, "data");
     await serveOnce(path);
@@ -351,7 +348,7 @@ describe("weir config accept", () => {
     await startWith(path, {});
   });
 
-  test("takes no key that does not open the secrets, and makes no database", async () => {
+  test("accepts no key that doesn't open the secrets, and creates no database", async () => {
     using here = folder();
     const path = join(here.path, "data");
     await serveOnce(path);
@@ -366,7 +363,7 @@ describe("weir config accept", () => {
 });
 
 describe("weir restore", () => {
-  deepTest("leaves a data directory that depends on what the backup depended on", async () => {
+  deepTest("leaves a data directory with the backup's dependencies", async () => {
     using here = folder();
     const [first, second] = [join(here.path, "first"), join(here.path, "second")];
     const env: Env = { ...inBucket(), WEIR_SECRET_KEY: key(4) };
@@ -391,7 +388,7 @@ describe("weir restore", () => {
     expect(kept(third)).toMatchObject({ lake: env.WEIR_LAKE_URL, keyId: kept(first).keyId });
   });
 
-  test("of a lake in the data directory asks for no bucket any more", async () => {
+  test("of a lake in the data directory no longer requires a bucket", async () => {
     using here = folder();
     const [first, second] = [join(here.path, "first"), join(here.path, "second")];
     await serveOnce(first);
@@ -409,7 +406,7 @@ describe("a restore that is killed", () => {
   const main = join(import.meta.dir, "../../src/main.ts");
 
   deepTest(
-    "leaves the data directory of before with what it depended on, or the restored one with its own",
+    "leaves the previous data directory with its dependencies, or the restored one with its own",
     async () => {
       using here = folder();
       const [first, second] = [join(here.path, "first"), join(here.path, "second")];
@@ -438,7 +435,7 @@ describe("a restore that is killed", () => {
     },
   );
 
-  deepTest("between its last two steps makes no start begin with nothing", async () => {
+  deepTest("between its last two steps never makes a start begin with nothing", async () => {
     using here = folder();
     const path = join(here.path, "data");
     await serveOnce(path);
@@ -455,7 +452,7 @@ describe("a restore that is killed", () => {
   });
 });
 
-deepTest("a copy of a data directory opens where the first did", async () => {
+deepTest("a copy of a data directory opens where the first one did", async () => {
   using here = folder();
   const [first, second] = [join(here.path, "first"), join(here.path, "second")];
   await serveOnce(first);

@@ -122,7 +122,7 @@ async function passwordsIn({ app }: Awaited<ReturnType<typeof openAgain>>): Prom
   return rows.map((row) => openCredentials(ctx, row).password ?? "");
 }
 
-test("every column for sealed texts is among those that a change of keys goes through", async () => {
+test("every encrypted column is part of a key rotation", async () => {
   await using app = await startApp({ engine: false });
   const file = new Database(join(app.dataFolder, "weir.db"), { readonly: true });
   const columns = file
@@ -136,8 +136,8 @@ test("every column for sealed texts is among those that a change of keys goes th
   for (const { name } of columns) expect(known).toContain(name);
 });
 
-describe("a change of the master key", () => {
-  test("while no server runs leaves all secrets openable, and the old key opens none", async () => {
+describe("rotating the master key", () => {
+  test("without a running server keeps all secrets readable, and the old key opens none", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
     try {
       let token = "";
@@ -177,7 +177,7 @@ describe("a change of the master key", () => {
   }, 120_000);
 
   deepTest(
-    "continues with requests under a running server, and a kept reply with a token is given again",
+    "continues with requests to a running server, and a stored response with a token is returned again",
     async () => {
       await using app = await startApp();
       const token = await fill(app, 230);
@@ -228,7 +228,7 @@ describe("a change of the master key", () => {
     120_000,
   );
 
-  test("that is cut off after any of its steps is ended by the next start", async () => {
+  test("that is interrupted after any step is finished by the next start", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
     try {
       {
@@ -267,7 +267,7 @@ describe("a change of the master key", () => {
   }, 120_000);
 
   deepTest(
-    "survives kill -9 of the server at any moment",
+    "survives kill -9 of the server at any time",
     async () => {
       await using installation = await startInstallation();
       const { dataFolder } = installation;
@@ -296,7 +296,7 @@ describe("a change of the master key", () => {
 
 describe("with the key in the environment", () => {
   deepTest(
-    "the previous one opens what it sealed until all is sealed with the new one",
+    "the previous one opens what it encrypted until everything uses the new one",
     async () => {
       const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
       const [one, two] = [random(), random()];
@@ -329,7 +329,7 @@ describe("with the key in the environment", () => {
     120_000,
   );
 
-  test("a new key that something is sealed with already can't be left out again", async () => {
+  test("a new key that is already in use can't be removed again", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
     const [one, two] = [random(), random()];
     try {
@@ -351,7 +351,7 @@ describe("with the key in the environment", () => {
     [{ WEIR_SECRET_KEY: random() }, "WEIR_SECRET_KEY_PREVIOUS"],
     [{}, "No secret.key in"],
     [{ WEIR_SECRET_KEY_PREVIOUS: random() }, "without WEIR_SECRET_KEY"],
-  ])("weir keys rotate is refused with a sentence (%#)", async (env, words) => {
+  ])("weir keys rotate is rejected with a sentence (%#)", async (env, words) => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
     try {
       const { code, err } = await weirKeys(dataFolder, ["rotate"], env);
@@ -363,7 +363,7 @@ describe("with the key in the environment", () => {
   });
 
   deepTest(
-    "a server whose key is not the file's does not take the new one",
+    "a server whose key isn't the file's doesn't use the new one",
     async () => {
       await using app = await startApp({ env: { WEIR_SECRET_KEY: random() } });
       writeFileSync(join(app.dataFolder, "secret.key"), `${random()}\n`, { mode: 0o600 });
@@ -378,19 +378,16 @@ describe("with the key in the environment", () => {
   );
 });
 
-test.skipIf(process.getuid?.() !== 0)(
-  "a key that root asks for can be read by whom the folder belongs to",
-  () => {
-    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
-    chownSync(dataFolder, 65_534, 65_533);
-    askForNextKey(dataFolder, systemIds);
-    const { uid, gid, mode } = statSync(join(dataFolder, "secret.key.next"));
-    rmSync(dataFolder, { recursive: true });
-    expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_533, 0o600]);
-  },
-);
+test.skipIf(process.getuid?.() !== 0)("a key requested by root can be read by the folder's owner", () => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+  chownSync(dataFolder, 65_534, 65_533);
+  askForNextKey(dataFolder, systemIds);
+  const { uid, gid, mode } = statSync(join(dataFolder, "secret.key.next"));
+  rmSync(dataFolder, { recursive: true });
+  expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_533, 0o600]);
+});
 
-test("weir keys takes rotate and nothing else", async () => {
+test("weir keys accepts only rotate", async () => {
   for (const words of [[], ["turn"], ["rotate", "twice"], ["rotate", "--hard"]]) {
     const { code, err } = await weirKeys(tmpdir(), words);
     expect([code, err.includes("Usage: weir keys rotate")]).toEqual([2, true]);

@@ -58,7 +58,7 @@ function terminal(person: Partial<Person> = {}) {
 }
 
 describe("weir login with a token", () => {
-  test("keeps it where only its owner can read it, and whoami and logout go by it", async () => {
+  test("stores it readable only by its owner, and whoami and logout use it", async () => {
     await using app = await startApp({ engine: false });
     using shell = terminal();
     expect(await shell.whoami("--server", app.origin)).toBe(3);
@@ -94,7 +94,7 @@ describe("weir login with a token", () => {
     expect(shell.out.concat(shell.err).join("\n")).not.toContain(app.token);
   });
 
-  test("keeps nothing of a token that the server does not take, or where there is no server", async () => {
+  test("stores no token that the server rejects, or without a server", async () => {
     await using app = await startApp({ engine: false });
     using shell = terminal();
     expect(await shell.login(["--server", app.origin, "--token"], "svc_pat_nonsense")).toBe(1);
@@ -107,7 +107,7 @@ describe("weir login with a token", () => {
     expect(existsSync(shell.file)).toBe(false);
   });
 
-  test("sends a token to no server but its own", async () => {
+  test("sends a token only to its own server", async () => {
     await using one = await startApp({ engine: false });
     using shell = terminal();
     expect(await shell.login(["--server", one.origin, "--token"], one.token)).toBe(0);
@@ -127,7 +127,7 @@ describe("weir login with a token", () => {
     expect(await shell.whoami()).toBe(1);
   });
 
-  test("prints nothing of a server that a terminal would obey", async () => {
+  test("prints no terminal control characters from a server", async () => {
     const evil = "\u001b]0;evil\u0007\u009b2J";
     const user = { id: "1", email: `${evil}ada@example.com`, firstName: null, lastName: null };
     const organization = { id: "2", slug: `${evil}acme` };
@@ -153,7 +153,7 @@ describe("weir login with a token", () => {
     expect(shell.out.concat(shell.err).join("")).not.toMatch(/\p{Cc}/u);
   });
 
-  test("is reported in one sentence when what was kept is damaged", async () => {
+  test("is reported in one sentence if the stored data is damaged", async () => {
     using shell = terminal({ server: "http://127.0.0.1:1" });
     expect(await shell.whoami()).toBe(3);
     using broken = terminal({ configFolder: path(shell.file, "..", "..") });
@@ -165,7 +165,7 @@ describe("weir login with a token", () => {
   });
 });
 
-test("weir login by a code ends well when the person lets it in, and with 1 when they turn it away", async () => {
+test("weir login by code succeeds when the user approves it, and exits with 1 when they deny it", async () => {
   await using app = await startApp({ engine: false });
   const sign = async (approve: boolean) => {
     const shell = terminal({ server: app.origin });
@@ -199,7 +199,7 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   expect(shell.last().sessionEnded).toBe(true);
 }, 120_000);
 
-test("weir login waits no longer than the code is good, whatever becomes of the server", async () => {
+test("weir login stops waiting when the code expires, whatever happens to the server", async () => {
   const codes = { device_code: "d", user_code: "u", verification_uri: "v", expires_in: 0.05, interval: 0.01 };
   const server = Bun.serve({
     port: 0,
@@ -212,7 +212,7 @@ test("weir login waits no longer than the code is good, whatever becomes of the 
   await server.stop(true);
 });
 
-test("the config directory is XDG's where there is one, and the server the environment's", () => {
+test("the config directory is XDG's if set, and the server the environment's", () => {
   const { configFolder, server } = personOf({ HOME: "/somewhere", XDG_CONFIG_HOME: "/config" });
   expect([configFolder, server]).toEqual(["/config/weir", null]);
   expect(personOf({ HOME: "/somewhere", XDG_CONFIG_HOME: "relative" }).configFolder).toBe(

@@ -28,7 +28,7 @@ const said = async (name: Name, ...args: string[]) => {
   return `${code} ${err.split("\n")[0]}`;
 };
 
-test("a flag that is misspelled, has no value, or has one too many is named", async () => {
+test("a flag that is misspelled, lacks a value, or has an extra one is named", async () => {
   expect(await said("actions", "list", "--kin", "x")).toBe(
     "2 weir: Unknown flag: --kin. Did you mean --kind?",
   );
@@ -40,7 +40,7 @@ test("a flag that is misspelled, has no value, or has one too many is named", as
   expect(await said("openapi", "extra")).toBe("2 weir: Unexpected argument: extra.");
 });
 
-test("what the server refuses is said of flags and things, in sentences", async () => {
+test("the server's errors are reported about flags and resources, in sentences", async () => {
   expect(await said("actions", "list", "--limit", "0")).toBe("1 weir: --limit: Input should be at least 1.");
   expect(await said("datasets", "upload", "raw.x", file, "--delimiter", "#")).toBe(
     "1 weir: --delimiter: Input should be ',', ';', '\\t', '|'.",
@@ -53,7 +53,7 @@ test("what the server refuses is said of flags and things, in sentences", async 
   );
 });
 
-test("a server that is absent, is behind a failing proxy, or isn't Weir is told apart from another", async () => {
+test("a server that is down, behind a failing proxy, or isn't Weir is distinguished", async () => {
   let status = 502;
   using other = Bun.serve({ port: 0, fetch: () => new Response("<html>Hello</html>", { status }) });
   const at = `http://127.0.0.1:${other.port}`;
@@ -72,7 +72,7 @@ test("a server that is absent, is behind a failing proxy, or isn't Weir is told 
   );
 });
 
-test("a token with a line break in it is refused before it is sent", async () => {
+test("a token with a line break is rejected before it is sent", async () => {
   using careless = openTerminal(app.origin, "svc_pat_a\nb");
   expect(await careless.run("actions", "list")).toMatchObject({
     code: 3,

@@ -78,7 +78,7 @@ describe("weir webhooks", () => {
 });
 
 describe("weir events verify --server", () => {
-  test("asks the server, and ends with 1 when the chain is broken", async () => {
+  test("asks the server, and exits with 1 if the chain is broken", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     await makeAction(app.owner);
@@ -112,7 +112,7 @@ describe("weir events verify --server", () => {
 });
 
 describe("weir events verify", () => {
-  test("reads the trail of a data directory beside the server that runs on it", async () => {
+  test("reads the audit log of a data directory next to the server that runs on it", async () => {
     await using app = await startApp({ engine: false });
     await makeAction(app.owner);
     const { text } = await app.owner("GET", "/api/v1/events/verify");
@@ -120,7 +120,7 @@ describe("weir events verify", () => {
     expect(whole).toMatchObject({ code: 0, out: text, err: "" });
   });
 
-  test("asks the server that one is signed in to where no trail is on this machine", async () => {
+  test("asks the server that the user is signed in to if there is no audit log on this machine", async () => {
     await using app = await startApp({ engine: false });
     using home = folder();
     const env = { XDG_CONFIG_HOME: home.path, WEIR_DATA: join(home.path, "none"), WEIR_SERVER: app.origin };
@@ -163,7 +163,7 @@ describe("weir openapi", () => {
 });
 
 describe("weir api", () => {
-  test("makes any request, and prints the body of the answer as it is", async () => {
+  test("sends any request, and prints the response body unchanged", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const folder = mkdtempSync(join(tmpdir(), "weir-api-"));
@@ -197,7 +197,7 @@ describe("weir api", () => {
     expect((await shell.run("api", "GET", "/metrics")).out).toContain("# HELP ");
   });
 
-  test("writes on a terminal what it would obey as JSON writes such things, and nowhere else", async () => {
+  test("escapes control characters as JSON does, only on a terminal", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const name = "a\u009b2J\u{e0041}b";
@@ -214,7 +214,7 @@ describe("weir api", () => {
 });
 
 describe("a table", () => {
-  test("fits the terminal, the name being cut last, and is whole where it is no terminal", async () => {
+  test("fits the terminal, truncating the name last, and is complete elsewhere", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const name = `${"long ".repeat(30)}名前 of mine`;
@@ -244,7 +244,7 @@ describe("a table", () => {
     expect(last.err).toBe("");
   });
 
-  test("of runs names the automation and the action, and has the whole id on 80 columns", async () => {
+  test("of runs names the automation and the action, and shows the whole ID in 80 columns", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     await makeAction(app.owner, { name: "Sort by hand", slug: "sort" });
@@ -263,7 +263,7 @@ describe("a table", () => {
 });
 
 describe("weir completion", () => {
-  test("knows every command, its verbs and its flags", async () => {
+  test("includes every command, with its verbs and flags", async () => {
     using shell = openTerminal("http://127.0.0.1:1");
     for (const kind of ["bash", "zsh", "fish"]) {
       const { code, out, err } = await shell.run("completion", kind);
@@ -278,7 +278,7 @@ describe("weir completion", () => {
   });
 });
 
-describe("a command that is a client", () => {
+describe("a client command", () => {
   test("loads nothing of the server", async () => {
     const root = join(import.meta.dir, "../../src");
     const seen = new Set<string>();
@@ -307,14 +307,14 @@ test.each([
   ["WEIR_OIDC_ISSUER", "https://ada:hunter2@login.example.com"],
   ["WEIR_LLM_BASE_URL", "ws://ada:hunter2@models.example.com"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://ada:hunter2@otel.example.com"],
-])("%s that is refused is told without its password: %s", async (name, value) => {
+])("%s that is rejected is reported without its password: %s", async (name, value) => {
   const { code, out, err } = await shell({ [name]: value })(config);
   expect(code).toBe(1);
   expect(err).toContain(name);
   expect(out + err).not.toMatch(/hun|ter2|hunter/);
 });
 
-test("weir config shows an address without its password", async () => {
+test("weir config shows a URL without its password", async () => {
   const { out } = await shell({ WEIR_DATABASE_URL: "https://ada:hunter2@db.example.com/weir" })(config);
   expect(out).toContain("WEIR_DATABASE_URL=https://***@db.example.com/weir");
   expect(out).not.toContain("hunter2");

@@ -44,7 +44,7 @@ function machine(answer: string | null = null) {
 }
 
 describe.skipIf(process.platform !== "linux")("weir service", () => {
-  test("shows the unit, asks, writes it, starts it, and takes it away again", async () => {
+  test("shows the unit, asks, writes it, starts it, and removes it again", async () => {
     using person = machine("y");
     const words = ["--user", "--data", person.odd, "--port", "9000", "--host", "127.0.0.1"];
     const installed = await person.weir("install", ...words);
@@ -67,7 +67,7 @@ describe.skipIf(process.platform !== "linux")("weir service", () => {
     expect(existsSync(person.odd)).toBe(true);
   });
 
-  test("changes nothing where the person says no, or where a flag is wrong", async () => {
+  test("changes nothing if the user declines, or if a flag is wrong", async () => {
     using person = machine("");
     expect(await person.weir("install", "--user")).toMatchObject({ code: 1, out: "" });
     expect((await person.weir("install", "--user", "--port", "none")).code).toBe(1);
@@ -75,7 +75,7 @@ describe.skipIf(process.platform !== "linux")("weir service", () => {
     expect(existsSync(join(person.home, ".local"))).toBe(false);
   });
 
-  test("says what systemd refused, and where the unit lies by then", async () => {
+  test("reports systemd's error, and where the unit is by then", async () => {
     using person = machine();
     person.fail();
     const failed = await person.weir("install", "--user", "--yes", "--data", person.odd);
@@ -85,7 +85,7 @@ describe.skipIf(process.platform !== "linux")("weir service", () => {
     );
   });
 
-  test("prints a unit of the machine that runs as the owner of the data directory", async () => {
+  test("prints a system unit that runs as the owner of the data directory", async () => {
     using person = machine();
     const { code, out, err } = await person.weir("install", "--system", "--dry-run", "--data", person.odd);
     expect([code, err]).toEqual([0, ""]);
@@ -117,7 +117,7 @@ describe.skipIf(process.platform !== "linux")("weir service", () => {
   );
 });
 
-test("launchd and the Task Scheduler are given each argument as it is", () => {
+test("launchd and the Task Scheduler get each argument unchanged", () => {
   const request = { scope: "user" as const, uid: null, home: "/Users/ada", env: { USERNAME: "ada" } };
   const words = ["serve", "--data", 'a <b> & "c"\\'];
   const mac = planFor("darwin", { ...request, command: ["/opt/weir", ...words] });

@@ -40,7 +40,7 @@ test("a passphrase file without a passphrase stops the start", async () => {
   ]);
 });
 
-test("weir config and weir doctor report variables that are no settings", async () => {
+test("weir config and weir doctor report variables that aren't settings", async () => {
   using data = folder();
   for (const command of [config, doctor]) {
     const { err } = await shell({ WEIR_CONCURENCY: "4" })(command, "--data", data.path, "--json");

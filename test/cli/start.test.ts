@@ -77,7 +77,7 @@ function desktop() {
   return one;
 }
 
-test("weir alone on a terminal starts the server of the account and opens it; a second finds the first", async () => {
+test("weir without a command on a terminal starts the user's server and opens it; a second one finds the first", async () => {
   const person = desktop();
   const first = person.type(["--port", "0"], { WEIR_CONCURENCY: "3" });
   const url = await first.shows(/listening on (http:\S+)/);
@@ -98,7 +98,7 @@ test("weir alone on a terminal starts the server of the account and opens it; a 
   expect(await first.end()).toBe(0);
 });
 
-test("weir alone uses ./weir-data where it is, and opens nothing where there is no screen", async () => {
+test("weir without a command uses an existing ./weir-data, and opens nothing without a screen", async () => {
   const person = desktop();
   mkdirSync(join(person.here, "weir-data"), { mode: 0o700 });
   const server = person.type(["--port", "0"], { DISPLAY: "" });
@@ -109,7 +109,7 @@ test("weir alone uses ./weir-data where it is, and opens nothing where there is 
   expect(person.isSeen()).toBe(false);
 });
 
-test("weir alone without a terminal prints the help, starts nothing, and exits with 2", async () => {
+test("weir without a command or terminal prints the help, starts nothing, and exits with 2", async () => {
   const person = desktop();
   const child = Bun.spawn([...PROGRAM], {
     cwd: person.here,
@@ -121,7 +121,7 @@ test("weir alone without a terminal prints the help, starts nothing, and exits w
   expect(existsSync(join(person.home, ".local"))).toBe(false);
 });
 
-test("weir serve tells where it really listens, whatever its links start with", async () => {
+test("weir serve prints where it really listens, whatever its links begin with", async () => {
   const person = desktop();
   const server = person.type(["serve", "--port", "0", "--host", "127.0.0.1"], {
     WEIR_BASE_URL: "https://weir.example.com",

@@ -50,8 +50,8 @@ async function startHouse() {
   };
 }
 
-describe("what follows a run", () => {
-  test("continues over a restart of the server: weir actions run, weir runs logs, weir automations run", async () => {
+describe("a command that follows a run", () => {
+  test("continues across a restart of the server: weir actions run, weir runs logs, weir automations run", async () => {
     await using house = await startHouse();
     const { first } = house;
     using shell = openTerminal(house.origin, first.token);
@@ -92,7 +92,7 @@ describe("what follows a run", () => {
     expect(await logs.ended).toMatchObject({ code: 0, err: "" });
   }, 120_000);
 
-  test("prints the log, then how it ended, and each line as JSON where that is asked for", async () => {
+  test("prints the log, then how it ended, and each line as JSON on request", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     await shell.run("connections", "create", "--name", "Files", "--provider", "local_files");
@@ -123,7 +123,7 @@ describe("what follows a run", () => {
     expect([cut.code, cut.out.split("\n").length, cut.err]).toEqual([0, 2, ""]);
   });
 
-  test("ends with 1 when the run is cancelled meanwhile", async () => {
+  test("exits with 1 if the run is cancelled in the meantime", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);
     const { action } = await ask(app);
@@ -140,7 +140,7 @@ describe("what follows a run", () => {
     expect((await flow.ended).err).toMatch(/^weir: Automation run \S+ (was cancelled\.|failed: .+)\n$/);
   });
 
-  test("shows how far a run is on one line, without what a terminal would obey", () => {
+  test("shows a run's progress on one line, without terminal control characters", () => {
     const progress = { phase: "load", message: "two\u001b[2J\nlines", current: 5, total: 10, unit: "rows" };
     expect(progressText("Running", { ...progress, percent: 50 })).toBe(
       "Running  [##########----------] 50%  load  5 of 10 rows  two[2J lines",
@@ -152,7 +152,7 @@ describe("what follows a run", () => {
 });
 
 describe("weir events tail", () => {
-  test("prints the last events and then those that come, each once, over a restart, until Ctrl-C", async () => {
+  test("prints the last events and then new ones, each once, across a restart, until Ctrl-C", async () => {
     await using house = await startHouse();
     const { first } = house;
     using shell = openTerminal(house.origin, first.token);
@@ -187,7 +187,7 @@ describe("weir events tail", () => {
     }
   }, 120_000);
 
-  test("leaves out nothing when the connection is lost before the first message", async () => {
+  test("leaves out nothing if the connection is lost before the first message", async () => {
     await using house = await startHouse();
     const { first } = house;
     using shell = openTerminal(house.origin, first.token);
@@ -214,7 +214,7 @@ describe("weir events tail", () => {
     ]);
   }, 120_000);
 
-  test("ends quietly when whoever reads it has gone, and follows one chain", async () => {
+  test("ends quietly when its reader has left, and follows one chain", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     await makeAction(app.owner, { name: "One" });

@@ -26,7 +26,7 @@ describe("a server with a certificate", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("speaks TLS, names itself so, and makes cookies for it alone", async () => {
+  test("serves TLS, uses it in its URLs, and restricts cookies to it", async () => {
     await using installation = await startInstallation(files());
     const server = await installation.serve();
     expect(server.origin).toStartWith("https://127.0.0.1:");
@@ -44,7 +44,7 @@ describe("a server with a certificate", () => {
     await expect(fetch(`${server.origin}/health`)).rejects.toThrow(/certificate/i);
   }, 120_000);
 
-  test("takes TLS 1.2 with forward secrecy and AEAD, and nothing less", async () => {
+  test("accepts TLS 1.2 with forward secrecy and AEAD, and nothing weaker", async () => {
     await using installation = await startInstallation({
       WEIR_TLS_CERT: join(folder, "rsa.pem"),
       WEIR_TLS_KEY: join(folder, "rsa-key.pem"),
@@ -87,7 +87,7 @@ describe("a server with a certificate", () => {
     ],
     ["with another's key", { cert: "cert.pem", key: "other.pem" }, "doesn't match the certificate"],
   ] as [string, { cert: string; key?: string }, string][]) {
-    test(`does not start with one ${what}, and says so`, async () => {
+    test(`doesn't start with one ${what}, and says so`, async () => {
       const child = Bun.spawn([...PROGRAM, "serve", "--data", join(folder, "data"), "--port", "0"], {
         env: {
           PATH: process.env.PATH,
@@ -105,7 +105,7 @@ describe("a server with a certificate", () => {
     }, 120_000);
   }
 
-  test("is told by the doctor how long its certificate is good", async () => {
+  test("gets a warning from the doctor about its certificate's expiry", async () => {
     const { json } = await shell(files())(doctor, "--data", join(folder, "data"), "--json");
     expect(json.findings).toContainEqual({
       check: "tls",

@@ -57,7 +57,7 @@ const says = (path: string) =>
 const beside = () => readdirSync(at("bin")).sort();
 
 here("weir upgrade", () => {
-  test("puts a signed release in the program's place, in its mode, and keeps the one before", async () => {
+  test("replaces the program with a signed release, with its mode, and keeps the previous one", async () => {
     chmodSync(program, 0o711);
     const done = await take(release(NEWER));
     expect(done.err).toBe("");
@@ -80,7 +80,7 @@ here("weir upgrade", () => {
     expect(beside()).toEqual(["weir", "weir.previous"]);
   });
 
-  test("changes the file that a link leads to, not the link", async () => {
+  test("changes the target of a link, not the link", async () => {
     symlinkSync(program, at("linked"));
     const done = await weir(
       (words, host) => upgrade(words, { ...host, self: [at("linked")] }),
@@ -102,7 +102,7 @@ here("weir upgrade", () => {
     expect(beside()).toEqual(["weir", "weir.previous"]);
   });
 
-  test("takes the same release again without letting go of the one before", async () => {
+  test("installs the same release again without losing the previous one", async () => {
     const file = release(NEWER);
     await take(file);
     expect((await take(file)).json).toMatchObject({ changed: false, version: NEWER });
@@ -110,14 +110,14 @@ here("weir upgrade", () => {
     expect(beside()).toEqual(["weir", "weir.previous"]);
   });
 
-  test("takes an older one only when it is told to", async () => {
+  test("installs an older one only on request", async () => {
     const file = release("0.0.1");
     expect((await take(file)).err).toContain(`older than the current ${own}`);
     expect((await take(file, "--allow-older")).json).toMatchObject({ version: "0.0.1" });
     expect(says(program)).toBe("0.0.1");
   });
 
-  test("takes away what an upgrade has left that was killed long ago", async () => {
+  test("removes leftovers of an upgrade that was killed long ago", async () => {
     for (const name of ["weir.new-1", "weir.old-1", "weir.new-2", "other.new-1"])
       writeFileSync(at(`bin/${name}`), "half");
     for (const name of ["weir.new-1", "weir.old-1", "other.new-1"]) utimesSync(at(`bin/${name}`), 1, 1);
@@ -125,7 +125,7 @@ here("weir upgrade", () => {
     expect(beside()).toEqual(["other.new-1", "weir", "weir.new-2", "weir.previous"]);
   });
 
-  describe("refuses, and leaves everything as it was:", () => {
+  describe("refuses, and leaves everything unchanged:", () => {
     const sign = (file: string) => signing("--key", at("key"), file);
     const cases: Record<string, readonly [prepare: () => string[], sentence: RegExp]> = {
       "a file without a signature": [() => [tinyWeir(at("new"), NEWER)], /Signature .*new\.sig not found/],
@@ -217,7 +217,7 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
       expect(beside()).toEqual(["weir"]);
     });
 
-    test("a release while this build has no key, and none is given", async () => {
+    test("a release if this build has no key, and none is given", async () => {
       const done = await call("--file", release(NEWER));
       expect(done.code).toBe(1);
       expect(done.err).toContain("no built-in release key");
@@ -229,7 +229,7 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
       expect((await take(release(NEWER))).err).toContain("key.pub contains no public key");
     });
 
-    test("to go back where nothing is kept, or what is kept does not run", async () => {
+    test("to go back if nothing is kept, or if what is kept doesn't run", async () => {
       expect((await call("--rollback")).err).toContain("Nothing to roll back to");
       tinyProgram(`${program}.previous`, { text: "", code: 1 });
       const done = await call("--rollback");
@@ -237,7 +237,7 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
       expect(says(program)).toBe(own);
     });
 
-    test("to write over what it can't", async () => {
+    test("to overwrite what it can't", async () => {
       mkdirSync(`${program}.previous`);
       const done = await take(release(NEWER));
       expect([done.code, done.err]).toEqual([1, expect.stringContaining(`Couldn't change ${program}: `)]);
@@ -245,12 +245,12 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
       expect(beside()).toEqual(["weir", "weir.previous"]);
     });
 
-    test("to change what running from source", async () => {
+    test("to replace a program that runs from source", async () => {
       const done = await weir(upgrade, "--file", release(NEWER));
       expect([done.code, done.err]).toEqual([1, expect.stringContaining("running from source")]);
     });
 
-    test("words that do not go together", async () => {
+    test("arguments that exclude each other", async () => {
       for (const words of [
         [],
         ["--file", "x", "--rollback"],
@@ -262,7 +262,7 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
     });
   });
 
-  deepTest("leaves a whole program in place, killed at any instant", async () => {
+  deepTest("leaves a complete program in place, killed at any time", async () => {
     const old = tinyWeir(at("old"), own, 40 << 20);
     const file = tinyWeir(at("new"), NEWER, 40 << 20);
     signing("--key", at("key"), file);
@@ -298,7 +298,7 @@ await shell()((args, host) => upgrade(args, { ...host, self: [${JSON.stringify(p
 });
 
 here("a release", () => {
-  test("is signed by its bare name in the folder where it lies", () => {
+  test("is signed with its bare name in its folder", () => {
     tinyWeir(at("true"), NEWER);
     const words = [join(ROOT, "scripts/sign.ts"), "--key", at("key"), "true"];
     const child = Bun.spawnSync([process.execPath, ...words], { cwd: place.path });
@@ -307,7 +307,7 @@ here("a release", () => {
   });
 });
 
-test("a key is never written over", () => {
+test("a key is never overwritten", () => {
   expect(signing("--new-key", at("key"))).toMatchObject({ code: 1, err: expect.stringContaining("EEXIST") });
   expect(statSync(at("key")).mode & 0o777).toBe(0o600);
 });

@@ -41,7 +41,7 @@ ${script}`,
 const definitionOf = async (id: string) => (await app.owner("GET", `/api/v1/actions/${id}`)).body.definition;
 
 describe("weir actions edit", () => {
-  test("opens the editor, sends what was saved, and tells what changed", async () => {
+  test("opens the editor, sends what was saved, and reports what changed", async () => {
     const { id } = await makeAction(app.owner, { name: "Sort", slug: "to-sort" });
     const env = editor("writeFileSync(path, text.replace('\"a\"', '\"b\"'));");
     const edited = await shell.sit({ width: 100, answer: "", env }, "actions", "edit", "to-sort");
@@ -55,7 +55,7 @@ describe("weir actions edit", () => {
     expect(untouched).toMatchObject({ code: 0, out: "Sort: no changes.\n", err: "" });
   });
 
-  test("tells what is wrong, opens the same text again, and keeps it where the person gives up", async () => {
+  test("reports faults, opens the same text again, and keeps it if the user gives up", async () => {
     const { id } = await makeAction(app.owner, { name: "Sort", slug: "to-break" });
     const twice = `
 if (text.includes("bogus")) writeFileSync(path, text.replace("bogus", "branches").replace('"a"', '"c"'));
@@ -75,7 +75,7 @@ else writeFileSync(path, text.replace("branches", "bogus"));`;
     expect(await definitionOf(id)).toEqual(branch("c"));
   });
 
-  test("overwrites no change that someone else made meanwhile, and keeps the edit", async () => {
+  test("overwrites no change that someone else made in the meantime, and keeps the edit", async () => {
     const { id } = await makeAction(app.owner, { name: "Sort", slug: "to-share" });
     const env = editor(`
 await fetch("${app.origin}/api/v1/actions/${id}", {
@@ -92,7 +92,7 @@ writeFileSync(path, text.replace('"a"', '"mine"'));`);
     expect(await definitionOf(id)).toEqual(branch());
   });
 
-  test("takes a definition without a terminal", async () => {
+  test("accepts a definition without a terminal", async () => {
     const { id } = await makeAction(app.owner, { name: "Sort", slug: "to-set" });
     const words = ["edit", "to-set", "--definition", JSON.stringify(branch("d"))];
     expect((await shell.run("actions", ...words, "--json")).json).toMatchObject({
@@ -144,7 +144,7 @@ test("weir automations runs lists, shows, retries and cancels them", async () =>
   expect((await shell.run("automations", "runs", "get")).err).toStartWith("weir: Missing argument: RUN.\n");
 });
 
-test("lists keep names and slugs whole in 80 columns, and shorten times before they leave any out", async () => {
+test("lists keep names and slugs whole in 80 columns, and shorten times before omitting any", async () => {
   const slug = "orders-to-lake";
   await makeAutomation(
     app.owner,
@@ -160,7 +160,7 @@ test("lists keep names and slugs whole in 80 columns, and shorten times before t
   );
 });
 
-test("weir bundles lists and installs, with what was made", async () => {
+test("weir bundles lists and installs, showing what was created", async () => {
   const list = await shell.run("bundles", "list", "--json");
   expect(list.out).toBe(`${(await app.owner("GET", "/api/v1/bundles")).text}\n`);
   const { slug } = list.json.bundles.find(({ slug }: { slug: string }) => slug === "quick-start");
@@ -176,7 +176,7 @@ test("weir bundles lists and installs, with what was made", async () => {
   expect((await shell.run("bundles", "install", "no-such-bundle")).code).toBe(1);
 });
 
-test("weir connections authorize --wait waits until the person has signed in, and verifies", async () => {
+test("weir connections authorize --wait waits until the user has signed in, and verifies", async () => {
   await using peer = await startOAuthApi({});
   const { id } = await addSigned(app, peer);
   const waiting = shell.start("connections", ["authorize", id, "--wait"]);
@@ -192,13 +192,13 @@ test("weir connections authorize --wait waits until the person has signed in, an
   expect([asked.code, asked.json.authorizationUrl]).toEqual([0, expect.stringContaining(peer.origin)]);
 });
 
-test("credentials that stand in the command are warned of, and those of a file are not", async () => {
+test("credentials on the command line cause a warning, and those in a file don't", async () => {
   const words = ["create", "--name", "Files", "--provider", "local_files", "--credentials"];
   expect((await shell.run("connections", ...words, "{}")).err).toStartWith("Warning: credentials");
   expect((await shell.sit({ stdin: "{}" }, "connections", ...words, "-")).err).toBe("");
 });
 
-test("WEIR_TOKEN and WEIR_ORG come before what weir login kept", async () => {
+test("WEIR_TOKEN and WEIR_ORG override what weir login stored", async () => {
   const env = { HOME: folder, WEIR_SERVER: app.origin, WEIR_TOKEN: app.token };
   const whoami = async (more: Record<string, string> = {}, ...words: string[]) => {
     const child = Bun.spawn([...PROGRAM, ...words, "--json"], {
@@ -219,7 +219,7 @@ test("WEIR_TOKEN and WEIR_ORG come before what weir login kept", async () => {
   expect(await whoami({}, "logout")).toMatchObject({ code: 1, err: expect.stringContaining("WEIR_TOKEN") });
 });
 
-test("what a proxy answers instead of Weir is told as its status", async () => {
+test("a proxy's response in place of Weir's is reported by its status", async () => {
   using proxy = Bun.serve({
     port: 0,
     fetch: () => new Response("<html>Bad gateway</html>", { status: 502 }),
@@ -231,7 +231,7 @@ test("what a proxy answers instead of Weir is told as its status", async () => {
   });
 });
 
-test("what is wrong with the SQL of a query is told as a sentence about it", async () => {
+test("a fault in a query's SQL is reported as a sentence about it", async () => {
   for (const flags of [[], ["--csv"]]) {
     const { code, err } = await shell.run("query", "SELECT $n", ...flags);
     expect([code, err]).toEqual([1, "weir: The statement asks for $n, but no such parameter was given.\n"]);

@@ -9,13 +9,13 @@ import vectors from "./vectors.json" with { type: "json" };
 describe("a token", () => {
   const { pat, patSha256 } = vectors.token;
 
-  test("of the vectors is well formed, and is stored as its SHA-256", () => {
+  test("in the vectors is well formed, and stored as its SHA-256", () => {
     expect(isWellFormed(pat, TOKEN_PREFIX.pat)).toBe(true);
     expect(hashToken(pat)).toBe(patSha256);
     expect(lastFour(pat)).toBe("LuWK");
   });
 
-  test("with one letter mistyped, another prefix or a piece missing is not well formed", () => {
+  test("with a mistyped letter, another prefix or a missing part isn't well formed", () => {
     for (let at = TOKEN_PREFIX.pat.length; at < pat.length; at++) {
       const wrong = pat.slice(0, at) + (pat[at] === "x" ? "y" : "x") + pat.slice(at + 1);
       expect(isWellFormed(wrong, TOKEN_PREFIX.pat)).toBe(false);
@@ -24,7 +24,7 @@ describe("a token", () => {
     expect(isWellFormed(pat.slice(0, -1), TOKEN_PREFIX.pat)).toBe(false);
   });
 
-  test("that is generated is well formed and unlike any other", () => {
+  test("that is generated is well formed and unique", () => {
     const made = Array.from({ length: 200 }, () => makeToken(TOKEN_PREFIX.session, systemIds));
     expect(made.every((token) => isWellFormed(token, TOKEN_PREFIX.session))).toBe(true);
     expect(new Set(made).size).toBe(200);
@@ -34,7 +34,7 @@ describe("a token", () => {
 const box = openSecretBox(new Uint8Array(32).fill(7), systemIds);
 
 describe("the secret box", () => {
-  test("opens what it sealed, and seals the same text differently each time", () => {
+  test("decrypts what it encrypted, and encrypts the same text differently each time", () => {
     const [one, two] = [box.seal("sécret 🚀", "connection:1"), box.seal("sécret 🚀", "connection:1")];
     expect(one).not.toBe(two);
     expect(one).not.toContain("sécret");
@@ -44,7 +44,7 @@ describe("the secret box", () => {
     ]);
   });
 
-  test("is AES-256-GCM under a nonce of its own each time: another implementation of it opens what was sealed", async () => {
+  test("is AES-256-GCM with a new nonce each time: another implementation decrypts its output", async () => {
     const bytes = (text: string) => Buffer.from(text.split(".")[2] ?? "", "base64url");
     const label = "connection:1";
     const material = await crypto.subtle.importKey("raw", new Uint8Array(32).fill(7), "HKDF", false, [
@@ -73,7 +73,7 @@ describe("the secret box", () => {
     expect(nonces.size).toBe(50);
   });
 
-  test("does not open under another label or key, nor what was altered", () => {
+  test("decrypts nothing with another label or key, and nothing modified", () => {
     const sealed = box.seal("secret", "connection:1");
     const other = openSecretBox(new Uint8Array(32).fill(8), systemIds);
     expect(() => box.open(sealed, "connection:2")).toThrow("couldn't be decrypted");
@@ -86,7 +86,7 @@ describe("the secret box", () => {
     expect(other.keyId).not.toBe(box.keyId);
   });
 
-  test("signs each purpose with a key of its own", () => {
+  test("signs each purpose with a different key", () => {
     expect(box.sign("text", "cursor")).toBe(box.sign("text", "cursor"));
     expect(box.sign("text", "cursor")).not.toBe(box.sign("text", "other"));
   });
@@ -96,12 +96,12 @@ describe("a cursor", () => {
   const DAY_MS = 24 * 60 * 60 * 1000;
   const scope = ["events", "organization", { type: "action.*" }];
 
-  test("gives back its position, for the same list and filters", () => {
+  test("returns its position, for the same list and filters", () => {
     const signer = { secrets: box, clock: turnableClock() };
     expect(readCursor(signer, scope, makeCursor(signer, scope, ["a", 7]))).toEqual(["a", 7]);
   });
 
-  test("of another organization or filter, altered or lengthened, is refused", () => {
+  test("of another organization or filter, modified or extended, is rejected", () => {
     const signer = { secrets: box, clock: turnableClock() };
     const cursor = makeCursor(signer, scope, 7);
     const wrong = [`x${cursor}`, `${cursor}x`, `${cursor}.x`, cursor.replace(".", ""), ".", "nonsense"];
@@ -111,7 +111,7 @@ describe("a cursor", () => {
     expect(() => readCursor(signer, ["events", "organization", {}], cursor)).toThrow();
   });
 
-  test("lasts for 24 hours", () => {
+  test("is valid for 24 hours", () => {
     const clock = turnableClock();
     const signer = { secrets: box, clock };
     const cursor = makeCursor(signer, scope, 7);

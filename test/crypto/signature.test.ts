@@ -24,7 +24,7 @@ describe("the HMAC", () => {
     expect(`sha256=${hmac("sha256", github.secret, github.body).toString("hex")}`).toBe(github.header);
   });
 
-  test("takes its parts one after the other", () => {
+  test("accepts its input in parts", () => {
     const whole = hmac("sha256", "key", "1700000000.{}");
     expect(hmac("sha256", "key", "1700000000.", Buffer.from("{}"))).toEqual(whole);
   });
@@ -59,7 +59,7 @@ describe("the headers of Standard Webhooks", () => {
     }
   });
 
-  test("hold for a secret that is no base64, which is taken as it is", () => {
+  test("work for a secret that isn't base64, which is used unchanged", () => {
     const own = "not base64, but long enough";
     const signed = signMessage([secret, own], id, Number(ts), body);
     const verifier = new Webhook(own, { format: "raw" });
@@ -74,19 +74,19 @@ describe("a signature", () => {
   const expected = hmac("sha256", inbound.secret, inbound.body);
   const matches = (given: string) => matchesSignature(given, expected, "sha256");
 
-  test("fits in hex and in base64, with and without its prefix, in any case of hex", () => {
+  test("is accepted in hex and base64, with and without its prefix, in any case of hex", () => {
     expect(expected.toString("hex")).toBe(inbound.hex);
     for (const text of [inbound.hex, inbound.hex.toUpperCase(), inbound.base64]) {
       expect([matches(text), matches(`sha256=${text}`)]).toEqual([true, true]);
     }
   });
 
-  test("may be one of several in the header", () => {
+  test("can be one of several in the header", () => {
     expect(matches(`sha256=${"0".repeat(64)}, sha256=${inbound.hex}`)).toBe(true);
     expect(matches(`${"0".repeat(64)} ${inbound.base64}`)).toBe(true);
   });
 
-  test("that is cut off, altered, of another algorithm or empty does not fit", () => {
+  test("that is cut off, modified, of another algorithm or empty is rejected", () => {
     const altered = inbound.hex.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
     const others = [
       "",

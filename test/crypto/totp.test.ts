@@ -26,7 +26,7 @@ test.each([
   expect(base32(Buffer.from(text))).toBe(encoded);
 });
 
-test("a code is good one step before and after its own, and no longer", () => {
+test("a code is valid one step before and after its own, and no longer", () => {
   const code = codeAt(secret, 1000);
   const at = (step: number) => counterOf(secret, code, step * 30_000 + 1);
   expect([998, 999, 1000, 1001, 1002].map(at)).toEqual([null, 1000, 1000, 1000, null]);

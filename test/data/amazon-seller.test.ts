@@ -30,7 +30,7 @@ const open = async (name: string, config: object = {}) =>
 
 const incremental = { cursorField: "lastUpdatedTime", initialValue: "2026-01-01T00:00:00Z" };
 
-test("a seller is connected, verified, read by what changed, and queried", async () => {
+test("a seller is connected, verified, read incrementally, and queried", async () => {
   for (let n = 1; n <= 5; n++) seller.orders.push(sellerOrder(n, 2));
   seller.state.pageLimit = 2;
   const id = await open("Seller");
@@ -74,7 +74,7 @@ test("a seller is connected, verified, read by what changed, and queried", async
   ]);
 });
 
-deepTest("a report is made, read with its zeros, and a quota on the way only takes time", async () => {
+deepTest("a report is created and read with its zeros, and a quota only takes time", async () => {
   const type = "GET_MERCHANT_LISTINGS_ALL_DATA";
   seller.reports.set(type, {
     status: "DONE",
@@ -100,7 +100,7 @@ deepTest("a report is made, read with its zeros, and a quota on the way only tak
   });
 });
 
-test("what is wrong with a seller's credentials is reported", async () => {
+test("errors in a seller's credentials are reported", async () => {
   seller.state.isRevoked = true;
   const id = await open("Gone");
   expect((await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).body).toMatchObject({

@@ -30,7 +30,7 @@ const rowsOf = (from: number, to: number) =>
 const isFile = ({ method, url }: { method: string; url: string }) =>
   method === "PUT" && url.includes(".parquet");
 
-test("extract, transform, query and delete on a bucket; nothing stays behind", async () => {
+test("extract, transform, query and delete on a bucket, with nothing left behind", async () => {
   await using data = await startData({ env: settings("whole") });
   const folder = await connectFolder(data.owner);
   await data.upload(folder, "/orders.jsonl", rowsOf(0, 100));
@@ -55,57 +55,52 @@ test("extract, transform, query and delete on a bucket; nothing stays behind", a
   expect(await Array.fromAsync(lake.list(future))).toEqual([]);
 });
 
-deepTest(
-  "a kill between upload and commit leaves nothing that anyone sees, and the leftovers are swept",
-  async () => {
-    await using installation = await startInstallation(settings("killed"));
-    let server = await installation.serve();
-    const data = dataOf(server.owner);
-    const folder = await connectFolder(server.owner);
-    await data.upload(folder, "/orders.jsonl", rowsOf(0, 50));
-    const extract = await data.extract(folder, {
-      dataset: "shop",
-      resources: [{ name: "orders", spec: "orders.jsonl" }],
-    });
-    let isKilled = false;
-    const uploaded = Promise.withResolvers<void>();
-    s3.interfere((seen) => {
-      if (isFile(seen) && !isKilled) {
-        isKilled = true;
-        void server.end("SIGKILL").then(() => uploaded.resolve());
-      }
-      return null;
-    });
-    const run = await extract.start();
-    await uploaded.promise;
-    s3.interfere(() => null);
-    server = await installation.serve();
-    await dataOf(server.owner).good(run.id);
-    expect(await dataOf(server.owner).rows("SELECT count(*) AS n FROM raw.shop__orders")).toEqual([
-      { n: 50 },
-    ]);
-    await server.end("SIGTERM");
+deepTest("a kill between upload and commit leaves nothing visible, and the leftovers are swept", async () => {
+  await using installation = await startInstallation(settings("killed"));
+  let server = await installation.serve();
+  const data = dataOf(server.owner);
+  const folder = await connectFolder(server.owner);
+  await data.upload(folder, "/orders.jsonl", rowsOf(0, 50));
+  const extract = await data.extract(folder, {
+    dataset: "shop",
+    resources: [{ name: "orders", spec: "orders.jsonl" }],
+  });
+  let isKilled = false;
+  const uploaded = Promise.withResolvers<void>();
+  s3.interfere((seen) => {
+    if (isFile(seen) && !isKilled) {
+      isKilled = true;
+      void server.end("SIGKILL").then(() => uploaded.resolve());
+    }
+    return null;
+  });
+  const run = await extract.start();
+  await uploaded.promise;
+  s3.interfere(() => null);
+  server = await installation.serve();
+  await dataOf(server.owner).good(run.id);
+  expect(await dataOf(server.owner).rows("SELECT count(*) AS n FROM raw.shop__orders")).toEqual([{ n: 50 }]);
+  await server.end("SIGTERM");
 
-    await using again = await startApp({
-      dataFolder: installation.dataFolder,
-      owner: false,
-      engine: false,
-      env: settings("killed"),
-    });
-    const future = new Date("2999-01-01T00:00:00Z");
-    const left = async () =>
-      (await Array.fromAsync(again.app.lake.list(future))).filter((path) =>
-        /^(?!\.work\/).*\.parquet$/.test(path),
-      );
-    expect(await left()).toHaveLength(2);
-    again.clock.turn(2 * 60 * 60 * 1000);
-    const sweep = sweeper(again.app);
-    while ((await sweep.tick(new AbortController().signal)) === "more");
-    expect(await left()).toHaveLength(1);
-  },
-);
+  await using again = await startApp({
+    dataFolder: installation.dataFolder,
+    owner: false,
+    engine: false,
+    env: settings("killed"),
+  });
+  const future = new Date("2999-01-01T00:00:00Z");
+  const left = async () =>
+    (await Array.fromAsync(again.app.lake.list(future))).filter((path) =>
+      /^(?!\.work\/).*\.parquet$/.test(path),
+    );
+  expect(await left()).toHaveLength(2);
+  again.clock.turn(2 * 60 * 60 * 1000);
+  const sweep = sweeper(again.app);
+  while ((await sweep.tick(new AbortController().signal)) === "more");
+  expect(await left()).toHaveLength(1);
+});
 
-deepTest("while the bucket fails, runs are tried again and queries are told to wait", async () => {
+deepTest("while the bucket fails, runs are retried and queries are told to wait", async () => {
   await using data = await startData({ env: settings("failing"), hurry: 50 });
   const folder = await connectFolder(data.owner);
   await data.upload(folder, "/orders.jsonl", rowsOf(0, 10));
@@ -157,7 +152,7 @@ async function startFailure(env: Record<string, string>): Promise<string> {
   );
 }
 
-deepTest("a bucket that can't be used stops the start with a sentence", async () => {
+deepTest("an unusable bucket stops the start with a sentence", async () => {
   const bad = { ...settings("bad"), WEIR_LAKE_URL: "s3://nowhere/x" };
   expect(await startFailure(bad)).toBe(
     "ConfigError: WEIR_LAKE_URL: The lake's bucket nowhere can't be used: There is no bucket nowhere at this address.",
@@ -185,11 +180,11 @@ test.each([
     { WEIR_LAKE_ENDPOINT: "http://x" },
     "WEIR_LAKE_ENDPOINT is set without WEIR_LAKE_URL. Set it to s3://BUCKET/PREFIX.",
   ],
-])("settings %j are refused", (env, message) => {
+])("settings %j are rejected", (env, message) => {
   expect(() => readConfig({}, env, {})).toThrow(message);
 });
 
-test("what Amazon's tools call the settings counts where a bucket is set, and not without", () => {
+test("Amazon's names of the settings apply only if a bucket is set", () => {
   const amazon = { AWS_ACCESS_KEY_ID: "k", AWS_SECRET_ACCESS_KEY: "s", AWS_REGION: "eu-west-1" };
   const { config, secrets } = readConfig({}, { ...amazon, WEIR_LAKE_URL: "s3://lakes/a/" }, {});
   expect(config).toMatchObject({ lakeUrl: "s3://lakes/a", lakeRegion: "eu-west-1", lakeEndpoint: null });

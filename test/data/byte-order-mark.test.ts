@@ -15,7 +15,7 @@ afterAll(async () => {
 /** Short and long ones, since DuckDB stores texts of more than twelve bytes separately. */
 const VALUES = ["\ufeff", "\ufeffa", "\ufeff\ufeffb", "\ufeffa text of more than twelve bytes", "c\ufeff"];
 
-test("a query gives values that begin with U+FEFF, alone and inside others", async () => {
+test("a query returns values that begin with U+FEFF, alone and inside others", async () => {
   for (const value of VALUES) {
     expect(await data.rows(`SELECT '${value}' AS a, $v AS b, length($v) AS n`, { v: value })).toEqual([
       { a: value, b: value, n: value.length },

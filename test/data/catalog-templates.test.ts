@@ -172,7 +172,7 @@ deepTest("an imported description becomes a template, a connection, and tables w
     ]);
 });
 
-test("endpoints are chosen by name, and a second draft takes the next free slug", async () => {
+test("endpoints are selected by name, and a second draft gets the next free slug", async () => {
   const { id } = await imported("Chosen");
   const first = created(await draftOf(id, { endpoints: ["listOrders"], displayName: "Orders alone" }));
   expect(first.template).toMatchObject({ slug: "chosen", displayName: "Orders alone" });
@@ -184,7 +184,7 @@ test("endpoints are chosen by name, and a second draft takes the next free slug"
   ]);
 });
 
-test("an entry whose lists nobody knows says so, and an MCP server has no template", async () => {
+test("an entry with unknown lists says so, and an MCP server has no template", async () => {
   const endpoints = [{ name: "a", method: "GET", path: "/a" }];
   const body = { name: "By hand", description: "Written", baseUrl: "https://api.example.com", endpoints };
   const { id } = created(await data.owner("POST", `${CATALOG}/http`, body));
@@ -205,7 +205,7 @@ test("an entry whose lists nobody knows says so, and an MCP server has no templa
   expect((await draftOf(server.id)).status).toBe(409);
 });
 
-test("an import again tells of lists that are read otherwise now", async () => {
+test("another import reports lists that are read differently now", async () => {
   const { id, endpoints } = await imported("Again", {
     ...description,
     paths: { "/unsure": description.paths["/unsure"] },

@@ -167,11 +167,11 @@ async function readNewer(
 }
 
 test.each(tried.map(({ slug }) => slug))(
-  "the connection template %s works against a service made of its description",
+  "the connection template %s works with a service built from its description",
   (slug) => outcomes.get(slug) as Promise<void>,
 );
 
-test("all rows of all lists have arrived, each once", async () => {
+test("all rows of all lists have arrived, once each", async () => {
   await Promise.all(outcomes.values());
   const sql = kept.map(
     ({ table }, index) =>

@@ -51,7 +51,7 @@ function watch(owner: Client) {
   };
 }
 
-test("killed at any moment, an extract continues after the restart: rows are right, and no half of a load is seen", async () => {
+test("killed at any time, an extract continues after the restart: rows are right, and no partial load is visible", async () => {
   await pg.sql.unsafe("create table src (id int primary key, v int, pad text)");
   await using installation = await startInstallation({ WEIR_LAKE_HISTORY_DAYS: "0" });
   let server = await installation.serve();

@@ -23,7 +23,7 @@ function smallDisk(size: string) {
   };
 }
 
-test("a full disk fails the load with its name, leaves nothing of it, and all continues when there is room", async () => {
+test("a full disk fails the load by name, leaves nothing of it, and everything continues once there is space", async () => {
   using disk = smallDisk("48m");
   if (!disk) return;
   await using data = await startData({ self: SOURCE, dataFolder: disk.path });
@@ -85,7 +85,7 @@ test("a run that fills its work folder ends before the disk is full, and leaves 
   expect(await data.transform({ sql: sql(1000), output })).toMatchObject({ rows: 1000 });
 }, 120_000);
 
-test("what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault", async () => {
+test("a statement's temporary files leave space for others, and are reported as its own fault", async () => {
   using disk = smallDisk("64m");
   if (!disk) return;
   await using data = await startData({
@@ -106,7 +106,7 @@ test("what a statement puts on the disk beside its memory leaves room for others
   });
 }, 120_000);
 
-test("a file that finds no room on its way, into a dataset or as an upload, is told as a full disk", async () => {
+test("a file that finds no space, in a dataset or as an upload, is reported as a full disk", async () => {
   using disk = smallDisk("48m");
   if (!disk) return;
   await using data = await startData({ self: SOURCE, dataFolder: disk.path });

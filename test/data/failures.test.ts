@@ -32,7 +32,7 @@ const failed = async (connectionId: string, resource: object = { name: "t" }, mo
   return { status, code: error?.code, retryable: error?.retryable, message: error?.message };
 };
 
-test("a connection that does not work fails the run with what is wrong with it", async () => {
+test("a broken connection fails the run with the reason", async () => {
   const { host, port, database, user, password } = pg;
   const wrong = (name: string, config: object, credentials: object = { user, password }) =>
     connect(data.owner, {
@@ -69,7 +69,7 @@ test("a connection that does not work fails the run with what is wrong with it",
   }
 });
 
-deepTest("a bucket that is not there, or keys that are wrong, fail the run with their names", async () => {
+deepTest("a missing bucket or wrong keys fail the run by name", async () => {
   const bucket = (name: string, config: object, credentials: object = s3Keys) =>
     connect(data.owner, {
       name,
@@ -92,7 +92,7 @@ deepTest("a bucket that is not there, or keys that are wrong, fail the run with 
   expect(empty).toMatchObject({ code: "not_found", retryable: false });
 });
 
-deepTest("what the definition asks for and the source has not is reported by name", async () => {
+deepTest("what the definition names and the source lacks is reported by name", async () => {
   const shop = await connectPostgres(data.owner, pg);
   const cases = [
     [{ name: "t", spec: "nosuch" }, "not_found", /nosuch/],
@@ -110,7 +110,7 @@ deepTest("what the definition asks for and the source has not is reported by nam
   }
 });
 
-test("a disabled connection, and none at all, are reported as such", async () => {
+test("a disabled connection and a missing one are reported", async () => {
   const shop = await connectPostgres(data.owner, pg);
   const extract = await data.extract(shop, { dataset: "disabled", resources: [{ name: "t" }] });
   expect((await data.owner("POST", `${CONNECTIONS}/${shop}/disable`)).status).toBe(200);
@@ -131,7 +131,7 @@ const lakeFiles = () =>
     .map(({ parentPath, name }) => join(parentPath, name));
 
 deepTest(
-  "an extract that is cancelled or out of time stops, at its source too, and leaves nothing",
+  "an extract that is cancelled or timed out stops, at its source too, and leaves nothing",
   async () => {
     await pg.sql.unsafe(
       "create view slow as select i as id, pg_sleep(0.01)::text as nap from generate_series(1, 100000) i",
@@ -156,7 +156,7 @@ deepTest(
   },
 );
 
-test("a source that falls silent or breaks off in the middle fails the run, which may be tried again", async () => {
+test("a source that goes silent or breaks off fails the run, which can be retried", async () => {
   let broken = 0;
   const sever = createServer((socket) => {
     const onward = connectTcp(pg.port, "127.0.0.1");

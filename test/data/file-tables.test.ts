@@ -27,7 +27,7 @@ const at = (path: string) => ({ connectionId: folder, path });
 const rowsOf = async (definition: object) => (await data.transform(definition)).items;
 
 describe("files of a transform", () => {
-  test("are tables of the SQL, in types that all of their values have", async () => {
+  test("are tables of the SQL, with types that all of their values have", async () => {
     const result = await data.transform({
       sql: `SELECT o.id, c.city, o.total, c.since, o.lines FROM files.orders o JOIN files.Customers c ON c.id = o.customer
         WHERE c.since >= $since ORDER BY total`,
@@ -47,7 +47,7 @@ describe("files of a transform", () => {
     ]);
   });
 
-  test("are read as their options say", async () => {
+  test("are read according to their options", async () => {
     await data.upload(
       folder,
       "/text.txt",
@@ -66,7 +66,7 @@ describe("files of a transform", () => {
     ).toEqual([{ a: 1 }]);
   });
 
-  test("of a workbook are its first sheet, which a warning says, or the one that is named", async () => {
+  test("of a workbook are its first sheet, with a warning, or the named one", async () => {
     const sheets = { First: cells("a"), Second: cells("b") };
     await data.upload(folder, "/two.xlsx", workbookOf({ sheets }));
     const first = await data.transform({
@@ -86,20 +86,23 @@ describe("files of a transform", () => {
     expect([second.items, second.warnings]).toEqual([[{ b: 7 }], undefined]);
   });
 
-  deepTest("are seen by tests too, and stand before a layer of the lake that has their name", async () => {
-    await data.transform({ sql: "SELECT 'lake' AS origin", output: { layer: "files", dataset: "mine" } });
-    await data.transform({ sql: "SELECT 'lake' AS origin", output: { layer: "files", dataset: "other" } });
-    await data.upload(folder, "/mine.csv", "origin\nfile\n");
-    const definition = {
-      sql: "SELECT origin FROM files.mine UNION ALL SELECT origin FROM files.other ORDER BY 1",
-      files: { mine: { file: at("/mine.csv") } },
-      tests: [{ name: "as many", sql: "SELECT count(*) FROM files.mine", expect: 1 }],
-    };
-    expect(await data.transform(definition)).toMatchObject({
-      items: [{ origin: "file" }, { origin: "lake" }],
-      tests: [{ name: "as many", passed: true }],
-    });
-  });
+  deepTest(
+    "are visible to tests too, and take precedence over a layer of the lake with their name",
+    async () => {
+      await data.transform({ sql: "SELECT 'lake' AS origin", output: { layer: "files", dataset: "mine" } });
+      await data.transform({ sql: "SELECT 'lake' AS origin", output: { layer: "files", dataset: "other" } });
+      await data.upload(folder, "/mine.csv", "origin\nfile\n");
+      const definition = {
+        sql: "SELECT origin FROM files.mine UNION ALL SELECT origin FROM files.other ORDER BY 1",
+        files: { mine: { file: at("/mine.csv") } },
+        tests: [{ name: "as many", sql: "SELECT count(*) FROM files.mine", expect: 1 }],
+      };
+      expect(await data.transform(definition)).toMatchObject({
+        items: [{ origin: "file" }, { origin: "lake" }],
+        tests: [{ name: "as many", passed: true }],
+      });
+    },
+  );
 
   deepTest(
     "of an earlier step's run: rows become csv, csv a workbook, and the workbook rows again",
@@ -169,7 +172,7 @@ describe("files of a transform", () => {
     }
   });
 
-  test("are counted and kept where records are bad and onBadRow lets them pass", async () => {
+  test("are counted and kept if onBadRow allows bad records", async () => {
     await data.upload(folder, "/bad.csv", "a,b\n1,2\n3\n4,5\n");
     const run = await data.end("duckdb_transform", {
       sql: "SELECT sum(a) AS a FROM files.bad",
@@ -183,7 +186,7 @@ describe("files of a transform", () => {
     expect(body.artifacts.map(({ title }: { title: string }) => title)).toContain("Rejected records of bad");
   });
 
-  test("of a connection that requires approval are read after the yes", async () => {
+  test("of a connection that requires approval are read after it", async () => {
     const guarded = await connectFolder(data.owner, "guarded");
     await data.upload(guarded, "/a.csv", "a\n1\n");
     await data.owner("PATCH", `/api/v1/connections/${guarded}`, { approvalRequired: "all" });

@@ -33,7 +33,7 @@ async function parquetBytes(select: string): Promise<Uint8Array> {
   return bytes;
 }
 
-test("a glob takes all formats of a folder, packed ones too, each under the columns of its rows", async () => {
+test("a glob matches all formats in a folder, compressed ones too, each with the columns of its rows", async () => {
   const folder = await connectFolder(data.owner, "/all");
   await data.upload(folder, "/in/a.csv", 'id,name,at\n1,one,2026-01-01T00:00:00Z\n2,"t,""wo",\n');
   await data.upload(folder, "/in/b.jsonl", '{"id":3,"name":"three"}\n\n{"id":4,"name":null}\n');
@@ -62,7 +62,7 @@ test("a glob takes all formats of a folder, packed ones too, each under the colu
   expect(none).toMatchObject({ status: "failed", error: { code: "not_found", retryable: false } });
 });
 
-deepTest("files of a bucket come with nested JSON in child tables, and incrementally", async () => {
+deepTest("files in a bucket are loaded with nested JSON in child tables, and incrementally", async () => {
   s3.createBucket("sales");
   const line = (id: number, at: string, tags: string[]) =>
     `${JSON.stringify({ id, updated_at: at, customer: { name: `c${id}`, address: { city: "Bern" } }, lines: tags.map((sku, n) => ({ sku, n, parts: [n, n + 1] })) })}\n`;
@@ -120,7 +120,7 @@ deepTest("files of a bucket come with nested JSON in child tables, and increment
   }
 });
 
-test("JSON deeper than the nesting stays JSON", async () => {
+test("JSON beyond the nesting limit stays JSON", async () => {
   const folder = await connectFolder(data.owner, "/deep");
   await data.upload(folder, "/d.json", JSON.stringify([{ id: 1, a: [{ b: [{ c: [{ d: 1 }] }] }] }]));
   const extract = await data.extract(folder, {
@@ -133,7 +133,7 @@ test("JSON deeper than the nesting stays JSON", async () => {
   expect(await data.rows("select b from raw.deep__d__a")).toEqual([{ b: [{ c: [{ d: 1 }] }] }]);
 });
 
-test("a file that is no such file fails the run with its name, and nothing comes of it", async () => {
+test("an invalid file fails the run by name, and nothing is loaded", async () => {
   const folder = await connectFolder(data.owner, "/bad");
   await data.upload(folder, "/1.jsonl", '{"id":1}\n');
   for (const [name, content] of [
@@ -162,7 +162,7 @@ test("a file that is no such file fails the run with its name, and nothing comes
 });
 
 deepTest(
-  "backfills and an incremental load of one dataset at once lose nothing and take nothing twice",
+  "concurrent backfills and an incremental load of one dataset lose and duplicate nothing",
   async () => {
     const folder = await connectFolder(data.owner);
     const lines = Array.from({ length: 30 }, (_, id) => JSON.stringify({ id, at: id }));

@@ -31,7 +31,7 @@ const open = async (config: object = { access: "write" }) =>
 /** A file's bytes in the drive, as text. */
 const textOf = (name: string) => new TextDecoder().decode(drive.named(name)?.content as Uint8Array);
 
-test("a folder is copied to a drive, once, and mirrored: what has gone lies in the trash", async () => {
+test("a folder is copied to a drive once, and mirrored: deleted files are in the trash", async () => {
   const source = await folder(data);
   source.put("a.csv", "id\n1\n");
   source.put("2026/11/b.csv", "id\n2\n");
@@ -67,7 +67,7 @@ test("a folder is copied to a drive, once, and mirrored: what has gone lies in t
   expect(drive.named("c.csv")).toMatchObject({ trashed: true });
 });
 
-test("a large file arrives whole though parts of it are answered with a failure", async () => {
+test("a large file arrives completely even if parts of it are answered with an error", async () => {
   const source = await folder(data);
   const bytes = crypto.getRandomValues(new Uint8Array(64 * 1024));
   const large = Buffer.concat(Array.from({ length: 320 }, () => bytes)); // 20 MiB
@@ -81,7 +81,7 @@ test("a large file arrives whole though parts of it are answered with a failure"
   expect(Bun.hash(drive.named("large.bin")?.content as Uint8Array)).toBe(Bun.hash(large));
 });
 
-test("a file is uploaded to a folder by its path, and over another by its name", async () => {
+test("a file is uploaded to a folder by its path, and replaces another by its name", async () => {
   const id = await open();
   const put = (text: string) =>
     fetch(`${data.app.origin}${CONNECTIONS}/${id}/files?path=/In/orders.csv`, {
@@ -97,7 +97,7 @@ test("a file is uploaded to a folder by its path, and over another by its name",
   expect(textOf("orders.csv")).toBe("id\n2\n");
 });
 
-test("a connection that only reads writes nothing, and says what to change", async () => {
+test("a read-only connection writes nothing, and says what to change", async () => {
   const source = await folder(data);
   source.put("a.csv", "id\n1\n");
   const definition = {

@@ -37,7 +37,7 @@ const open = async (name: string, config: object = {}, credentials: object = dri
     })
   ).id as string;
 
-test("a drive is connected, verified, browsed, its files are read and queried", async () => {
+test("a drive is connected, verified and browsed, and its files are read and queried", async () => {
   drive.put({ id: "folder-1", name: "Sales", mimeType: FOLDER });
   const inFolder = { parents: ["folder-1"] };
   drive.put({
@@ -129,7 +129,7 @@ describe("a Google Sheet", () => {
     data.rows(`SELECT id, ${column} AS it FROM raw.${table} ORDER BY it`);
 
   deepTest(
-    "is read by its name with a table for each tab, of exact values, and by a pattern with others",
+    "is read by name with a table per tab, with exact values, and by a pattern with others",
     async () => {
       fill();
       const id = await open("Tabs");
@@ -154,7 +154,7 @@ describe("a Google Sheet", () => {
     },
   );
 
-  deepTest("stays the first tab as CSV where a name or pattern of before means it", async () => {
+  deepTest("stays the first tab as CSV if an older name or pattern means it", async () => {
     fill();
     const id = await open("First tab");
     for (const [at, spec] of ["Sales/May.csv", "Sales/M*", "Sales/M*.{csv,xlsx}"].entries()) {
@@ -196,7 +196,7 @@ describe("a Google Sheet", () => {
   });
 });
 
-test("a token is asked for once for verify, browsing and runs, and the trail has it", async () => {
+test("a token is requested once for verify, browsing and runs, and recorded in the audit log", async () => {
   drive.put({ id: "file-1", name: "a.csv", mimeType: "text/csv", content: "id\n1\n" });
   const id = await open("Kept", {}, { serviceAccountJson: drive.serviceAccountJson });
   const at = `${CONNECTIONS}/${id}`;
@@ -213,7 +213,7 @@ test("a token is asked for once for verify, browsing and runs, and the trail has
   expect([drive.state.issued, await refreshed()]).toEqual([2, 2]);
 });
 
-test("what is wrong stands in verificationError, with no secret in it", async () => {
+test("faults are in verificationError, without a secret", async () => {
   drive.state.isRevoked = true;
   const id = await open("Revoked");
   const { body } = await data.owner("POST", `${CONNECTIONS}/${id}/verify`);
@@ -224,7 +224,7 @@ test("what is wrong stands in verificationError, with no secret in it", async ()
   expect(JSON.stringify(body)).not.toContain(driveUser.clientSecret);
 });
 
-test("a connection that breaks in a file leaves nothing of the load, and the next attempt has all of it", async () => {
+test("a connection that breaks within a file leaves nothing of the load, and the next attempt loads all of it", async () => {
   drive.put({ id: "file-1", name: "a.csv", mimeType: "text/csv", content: "id,name\n1,a\n2,b\n" });
   const id = await open("Broken");
   let cuts = 1;

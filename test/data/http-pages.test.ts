@@ -56,12 +56,12 @@ const failure = (message: string) => ({
 const offsetOf = (parameters: URLSearchParams) => Number(parameters.get("offset") ?? 0);
 const ids = (n: number) => many(n, (id) => ({ id }));
 
-describe("pages are counted by the items that the API gave", () => {
+describe("paging counts the items that the API returned", () => {
   const items = many(20, (id) => ({ id, ok: id % 3 === 1, lines: [{ id }, { id: id + 100 }] }));
   const slice = (parameters: URLSearchParams, list: unknown[] = items) =>
     list.slice(offsetOf(parameters), offsetOf(parameters) + 5);
 
-  test("also where some of them are null", async () => {
+  test("even if some of them are null", async () => {
     const withNull = [...ids(3), null, ...many(17, (n) => ({ id: n + 3 }))];
     const byOffset = await open({ paginator: { type: "offset" } }, (asked) => slice(asked, withNull));
     await byOffset.result();
@@ -81,7 +81,7 @@ describe("pages are counted by the items that the API gave", () => {
       ["items[?ok]", (page: unknown[]) => ({ items: page })],
       ["items[?id != `7` && ok].{id: id} || `[]`", (page: unknown[]) => ({ items: page })],
     ]),
-  )("also where dataPath passes over some of them: %s", async (dataPath, wrapped) => {
+  )("even if dataPath skips some of them: %s", async (dataPath, wrapped) => {
     const { result, ids } = await open({ dataPath, paginator: { type: "offset" } }, (asked) =>
       wrapped(slice(asked)),
     );
@@ -90,7 +90,7 @@ describe("pages are counted by the items that the API gave", () => {
     expect(await ids()).toEqual(kept.map(({ id }) => ({ id })));
   });
 
-  test("also where dataPath unfolds them, and where it finds nothing in a whole page", async () => {
+  test("even if dataPath flattens them, and if it finds nothing in a whole page", async () => {
     const all = await open({ dataPath: "data.items[].lines[]", paginator: { type: "offset" } }, (asked) => ({
       data: { items: slice(asked) },
     }));
@@ -104,7 +104,7 @@ describe("pages are counted by the items that the API gave", () => {
     expect(await late.ids()).toHaveLength(8);
   });
 
-  test("and a dataPath by which nobody can count them is reported when it is saved", async () => {
+  test("and a dataPath that prevents counting is reported when it is saved", async () => {
     const save = (endpoint: object) =>
       data.owner("POST", ACTIONS, {
         kind: "dlt_extract",
@@ -119,7 +119,7 @@ describe("pages are counted by the items that the API gave", () => {
   });
 });
 
-test("an empty page is not the last one where the API says that there are more", async () => {
+test("an empty page isn't the last one if the API says that there are more", async () => {
   const paginator = { type: "page", hasNextPath: "more" };
   const answer = (asked: URLSearchParams) => {
     const page = Number(asked.get("page"));
@@ -139,7 +139,7 @@ test("an empty page is not the last one where the API says that there are more",
   expect(await byOffset.run()).toMatchObject(failure("announces more"));
 });
 
-test("an error without rows fails the run, and a table that is replaced keeps what it has", async () => {
+test("an error without rows fails the run, and a table that is replaced keeps its rows", async () => {
   let reply: object = { data: { orders: ids(3) } };
   const endpoint = { dataPath: "data.orders || `[]`" };
   const { result, run, ids: found } = await open(endpoint, () => reply, { writeDisposition: "replace" });
@@ -155,18 +155,18 @@ test("an error without rows fails the run, and a table that is replaced keeps wh
   expect((await result()).warnings).toEqual([]);
 });
 
-deepTest("a page of more objects than there is memory for is refused before they are made", async () => {
+deepTest("a page with more objects than memory allows is rejected before they are created", async () => {
   const body = `[${"{},".repeat(2_000_000)}{}]`;
   const { run } = await open({ paginator: { type: "page" } }, () => new Raw(200, body));
   expect(await run()).toMatchObject(failure("lower batchSize"));
 });
 
-test("a list of errors is a list like others", async () => {
+test("a list of errors is a list like any other", async () => {
   const { result } = await open({ dataPath: "errors" }, () => ({ errors: [{ id: 1, message: "Boom" }] }));
   expect(await result()).toMatchObject({ rows: 1, warnings: [] });
 });
 
-test("texts are read as the reply says they are written, and bytes that are none are reported", async () => {
+test("texts are decoded by the response's charset, and invalid bytes are reported", async () => {
   const type = "application/json; charset=iso-8859-1";
   const latin = Buffer.from('[{"id":"Müller"}]', "latin1") as unknown as string;
   const said = await open({}, () => new Raw(200, latin, { "content-type": type }));
@@ -176,7 +176,7 @@ test("texts are read as the reply says they are written, and bytes that are none
   expect(await unsaid.run()).toMatchObject(failure("no UTF-8"));
 });
 
-test("no piece of a credential is reported, wherever a long answer is cut", async () => {
+test("no part of a credential is reported, wherever a long response is cut", async () => {
   for (const before of [270, 285, 295]) {
     const message = `${"x".repeat(before)} ${SECRETS.token}`;
     const { run } = await open({}, () => new Raw(400, JSON.stringify({ message })));
@@ -185,7 +185,7 @@ test("no piece of a credential is reported, wherever a long answer is cut", asyn
   }
 });
 
-test("a status that speaks of the credentials or passes by is no end of a list", async () => {
+test("a status about credentials or a temporary one isn't the end of a list", async () => {
   const statuses = [401, 404, 408, 425, 429];
   const endpoint = { paginator: { type: "page", stopOnStatus: statuses } };
   const reply = await data.owner("POST", ACTIONS, {
@@ -198,12 +198,12 @@ test("a status that speaks of the credentials or passes by is no end of a list",
   );
 });
 
-test("a redirect to another server is told as one", async () => {
+test("a redirect to another server is reported as one", async () => {
   const { run } = await open({}, () => new Raw(302, "", { location: "http://[::ffff:127.0.0.1]:1/r" }));
   expect(await run()).toMatchObject(failure("target of the redirect is on another server"));
 });
 
-test("of the columns only those come that were chosen, and one that no row has is reported", async () => {
+test("only the selected columns arrive, and one that no row has is reported", async () => {
   const row = {
     id: 1,
     customer: { name: "Ada", email: "ada@x.test" },
@@ -223,7 +223,7 @@ test("of the columns only those come that were chosen, and one that no row has i
   expect(await data.rows(`select value from raw.${dataset}__r__tags`)).toEqual([{ value: 1 }]);
 });
 
-describe("numbers that no double holds keep every digit", () => {
+describe("numbers that a double can't hold keep every digit", () => {
   const page = `{"total": 2.0, "more": 1.10, "items": [
     {"id": 1, "long": 12345678901234567.89, "zeros": 1.10, "big": 9007199254740993, "huge": 18446744073709551616, "in": {"n": 2.50}, "list": [1.10]},
     {"id": 2, "long": 0.5, "zeros": 10.5, "big": 1, "huge": 1, "in": {"n": 1}, "list": [2]}]}`;
@@ -251,7 +251,7 @@ describe("numbers that no double holds keep every digit", () => {
       ["that have a cursor", "items", { incremental: { cursorField: "big" } }],
       ["that have a key", "items", { writeDisposition: "merge", primaryKey: ["long"] }],
     ]),
-  )("of rows %s", async (_, dataPath, more) => {
+  )("in rows %s", async (_, dataPath, more) => {
     const pages = [page, '{"items": [], "total": 2}'];
     const extract = await open(
       { dataPath, totalPath: "total", paginator: { type: "none" } },
@@ -264,7 +264,7 @@ describe("numbers that no double holds keep every digit", () => {
     ).toEqual(exact);
   });
 
-  deepTest("of child tables, of objects that are spread out, and of JSON", async () => {
+  deepTest("in child tables, flattened objects, and JSON", async () => {
     for (const dataPath of ["items", "items[]"]) {
       const extract = await open({ dataPath, paginator: { type: "none" } }, () => new Raw(200, page));
       await extract.result();
@@ -289,7 +289,7 @@ describe("numbers that no double holds keep every digit", () => {
     ]);
   });
 
-  deepTest("of a list of plain numbers, and of a cursor of pages", async () => {
+  deepTest("in a list of plain numbers, and in a page cursor", async () => {
     const asked: (string | null)[] = [];
     const extract = await open(
       { dataPath: "items[]", paginator: { type: "cursor", cursorPath: "next", cursorParam: "after" } },

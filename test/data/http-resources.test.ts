@@ -68,7 +68,7 @@ async function open(http: object = { resources: RESOURCES }, config: object = {}
 }
 
 describe("an extract that names a resource of its connection's template", () => {
-  test("takes path, endpoint, key and cursor from there, so that the second run asks for what is new alone", async () => {
+  test("takes path, endpoint, key and cursor from there, so that the second run requests only what is new", async () => {
     peer.orders.push(...many(45, order));
     const { id, dataset } = await open();
     const extract = await data.extract(id, {
@@ -96,7 +96,7 @@ describe("an extract that names a resource of its connection's template", () => 
     ).toEqual([{ n: 46, ids: 46 }]);
   });
 
-  test("keeps what it says itself", async () => {
+  test("keeps its own fields", async () => {
     peer.orders.push(...many(3, order));
     const { id, dataset } = await open();
     const resources = [
@@ -114,7 +114,7 @@ describe("an extract that names a resource of its connection's template", () => 
     ).toEqual(["1", "1", "1"]);
   });
 
-  test("lists the existing names for one that does not exist", async () => {
+  test("lists the existing names for an unknown one", async () => {
     const { id, dataset } = await open();
     const definition = { dataset, resources: [{ spec: "customers" }] };
     const saved = await data.owner("POST", ACTIONS, {
@@ -140,7 +140,7 @@ describe("an extract that names a resource of its connection's template", () => 
     });
   });
 
-  test("is one segment where config fills its path, whatever stands there", async () => {
+  test("stays one segment if config fills its path, whatever the value", async () => {
     peer.orders.push(...many(2, order));
     const { id, dataset } = await open({ resources: RESOURCES }, { list: "../orders?x=" });
     const run = await data.end(
@@ -160,7 +160,7 @@ describe("an extract that names a resource of its connection's template", () => 
     expect(peer.asked.at(-1)?.parameters.get("of")).toBe("pages");
   });
 
-  test("needs a key for a merge where neither it nor the template has one", async () => {
+  test("needs a key for a merge if neither it nor the template has one", async () => {
     const { id, dataset } = await open();
     const definition = { dataset, resources: [{ name: "found", writeDisposition: "merge" }] };
     for (const connectionId of [id, null]) {
@@ -175,7 +175,7 @@ describe("an extract that names a resource of its connection's template", () => 
   });
 });
 
-test("the resources of a template are listed as tables, with the columns and first rows of a page", async () => {
+test("a template's resources are listed as tables, with the columns and first rows of a page", async () => {
   peer.orders.push(...many(5, order));
   const { id } = await open();
   const tables = ok(await data.owner("GET", `${CONNECTIONS}/${id}/schema/tables`)).tables;
@@ -192,7 +192,7 @@ test("the resources of a template are listed as tables, with the columns and fir
   expect((await data.owner("GET", `${CONNECTIONS}/${bare.id}/schema/tables`)).status).toBe(400);
 });
 
-test("a template's headers go with every request of its connections, and its credentials with them", async () => {
+test("a template's headers are sent with every request of its connections, and its credentials with them", async () => {
   peer.orders.push(order(1));
   const { id, dataset } = await open({
     headers: { "X-Version": "v{{config.version}}" },
@@ -207,7 +207,7 @@ test("a template's headers go with every request of its connections, and its cre
   );
 });
 
-test("a connection is verified by a POST with a body, and an error that comes with a good status is one", async () => {
+test("a connection is verified by a POST with a body, and an error with a success status counts as one", async () => {
   const verify = { method: "POST", path: "/search", body: { first: 1 } };
   const { id } = await open({ verify });
   const verified = async () => ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`));
@@ -224,7 +224,7 @@ test("a connection is verified by a POST with a body, and an error that comes wi
   }
 });
 
-deepTest("requests of all runs of a connection keep to the template's pace", async () => {
+deepTest("requests of all runs of a connection keep to the template's rate", async () => {
   peer.orders.push(...many(6, order));
   const { id, dataset } = await open({ requestsPerMinute: 6, resources: RESOURCES });
   const endpoint = { ...WAYS["/cursors"], params: { per_page: 2 } };
@@ -291,7 +291,7 @@ const refused: [string, object, string][] = [
   ],
 ];
 
-test.each(refused)("a template with %s is refused, naming the field", async (what, http, field) => {
+test.each(refused)("a template with %s is rejected, naming the field", async (what, http, field) => {
   const body = {
     slug: `bad${++count}`,
     displayName: what,

@@ -62,7 +62,7 @@ const main = (result: { tables: Table[] }, name = "orders") =>
   result.tables.find(({ table }) => table === name);
 const json = (value: unknown) => ({ status: 200, body: JSON.stringify(value) });
 
-test("a template is installed, a connection made and verified, an extract run, and its rows read back", async () => {
+test("a template is installed, a connection created and verified, an extract run, and its rows read back", async () => {
   peer.orders.push(...many(95, order));
   const { id, dataset } = await open();
   expect(ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).status).toBe("active");
@@ -87,7 +87,7 @@ test("a template is installed, a connection made and verified, an extract run, a
   ]);
 });
 
-deepTest("a key that an object has twice is reported, however the page is read", async () => {
+deepTest("a duplicate key in an object is reported, however the page is read", async () => {
   const { id, dataset } = await open();
   const filler = (n: number) => `{"id":${n},"note":"${"x".repeat(1_000)}"}`;
   const odd = '{"id":1,"who":{"name":"Ada","name":"Bo"},"id":2}';
@@ -118,7 +118,7 @@ deepTest("a key that an object has twice is reported, however the page is read",
 });
 
 test.each(someOf(2, ["basic", "header", "query", "path", "oauth2_client_credentials"] as Way[]))(
-  "an extract with %s, which nothing tells",
+  "an extract with %s, which is never shown",
   async (way) => {
     peer.orders.push(...many(45, order));
     peer.state.tokenUses = 1;
@@ -152,7 +152,7 @@ test.each(someOf(2, ["basic", "header", "query", "path", "oauth2_client_credenti
   },
 );
 
-test("a credential in the path goes below the base address alone, and no error, verify or reply tells it", async () => {
+test("a credential in the path is only sent below the base URL, and no error, verification or response shows it", async () => {
   const { id } = await open("path");
   const request = (definition: object) => data.end("http_request", definition, { connectionId: id });
   expect(ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).status).toBe("active");
@@ -178,7 +178,7 @@ test("a credential in the path goes below the base address alone, and no error, 
   for (const part of ["456/789", "456%2F789"]) expect([part, told.includes(part)]).toEqual([part, false]);
 });
 
-test("a credential that the path can't carry is refused in words", async () => {
+test("a credential that the path can't contain is rejected with a reason", async () => {
   const { http, ...schemas } = definitionOf("path");
   const definition = { ...schemas, http: { ...http, auth: { type: "path" } } };
   const template = { slug: "dotted", displayName: "Dots", templateType: "connection", definition };
@@ -193,7 +193,7 @@ test("a credential that the path can't carry is refused in words", async () => {
 });
 
 describe("what is new", () => {
-  test("comes alone, rows of the boundary once, over equal instants and changed rows", async () => {
+  test("is loaded alone, rows at the boundary once, despite equal times and changed rows", async () => {
     peer.orders.push(...many(40, (n) => order(n, { updated_at: instant(Math.ceil(n / 8)) })));
     const { id, dataset } = await open();
     const incremental = { cursorField: "updated_at" };
@@ -234,7 +234,7 @@ describe("what is new", () => {
   });
 
   deepTest(
-    "is found where the API gives only what is later, with a lag; a backfill leaves the cursor",
+    "is found if the API returns only what is later, with a lag; a backfill keeps the cursor",
     async () => {
       peer.orders.push(...many(20, order));
       const { id, dataset } = await open();
@@ -271,7 +271,7 @@ describe("what is new", () => {
     },
   );
 
-  deepTest("with maxRows comes in parts, the oldest first, whatever the order of the API", async () => {
+  deepTest("with maxRows is loaded in parts, oldest first, whatever the API's order", async () => {
     peer.orders.push(...many(25, order));
     peer.state.instead = ({ path }) => (path === "orders" ? json(peer.orders.toReversed()) : null);
     const { id, dataset } = await open();
@@ -312,7 +312,7 @@ test("a dry run reads a part, shows it, and writes nothing", async () => {
   expect([await data.sums("raw", dataset, "orders"), await extract.state()]).toEqual([null, {}]);
 });
 
-test("the API's own count is compared with what came", async () => {
+test("the API's own count is compared with what arrived", async () => {
   peer.orders.push(...many(45, order));
   const { id, dataset } = await open();
   const paginator = { type: "offset", sizeParam: "limit", pageSize: 30, hasNextPath: "more" };
@@ -330,7 +330,7 @@ test("the API's own count is compared with what came", async () => {
 });
 
 deepTest(
-  "failures on the way change nothing; one that lasts leaves nothing, and the next attempt takes all",
+  "temporary failures change nothing; a lasting one leaves nothing, and the next attempt loads everything",
   async () => {
     peer.orders.push(...many(95, order));
     let n = 0;
@@ -365,7 +365,7 @@ deepTest(
 );
 
 deepTest(
-  "a run that waits for a limit says until when; a cancelled one stops asking and leaves nothing",
+  "a run that waits for a rate limit says until when; a cancelled one stops requesting and leaves nothing",
   async () => {
     peer.orders.push(...many(95, order));
     let isHeld = true;
@@ -394,53 +394,53 @@ deepTest(
   },
 );
 
+deepTest("an endless list, an invalid response, and missing rows empty no table", async () => {
+  peer.orders.push(...many(3, order));
+  const { id, dataset } = await open();
+  const resource = { name: "orders", spec: "/orders", writeDisposition: "replace" };
+  const extract = await data.extract(id, { dataset, resources: [resource] });
+  await extract.result();
+  for (const [endpoint, instead, words] of [
+    [{ paginator: { type: "page" } }, null, "the same rows"],
+    [{}, { status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "which is no JSON"],
+    [{ dataPath: "rows" }, json({ items: [] }), "has nothing"],
+    [{}, { status: 404 }, "nothing at /orders (404)"],
+  ] as const) {
+    peer.state.instead = () => instead;
+    const run = await extract.run({ resources: [{ ...resource, endpoint }] });
+    expect(run).toMatchObject({
+      status: "failed",
+      error: { code: "upstream", message: expect.stringContaining(words) },
+    });
+  }
+  expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 3 });
+});
+
 deepTest(
-  "a list without end, a reply that is no JSON, and rows that are not there empty no table",
+  "numbers that a double can't hold keep all their digits, and deep nesting does no harm",
   async () => {
-    peer.orders.push(...many(3, order));
     const { id, dataset } = await open();
-    const resource = { name: "orders", spec: "/orders", writeDisposition: "replace" };
-    const extract = await data.extract(id, { dataset, resources: [resource] });
-    await extract.result();
-    for (const [endpoint, instead, words] of [
-      [{ paginator: { type: "page" } }, null, "the same rows"],
-      [{}, { status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "which is no JSON"],
-      [{ dataPath: "rows" }, json({ items: [] }), "has nothing"],
-      [{}, { status: 404 }, "nothing at /orders (404)"],
-    ] as const) {
-      peer.state.instead = () => instead;
-      const run = await extract.run({ resources: [{ ...resource, endpoint }] });
-      expect(run).toMatchObject({
-        status: "failed",
-        error: { code: "upstream", message: expect.stringContaining(words) },
-      });
-    }
-    expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 3 });
+    const deep = `${'{"a":['.repeat(60)}1${"]}".repeat(60)}`;
+    const body = `{"rows":[{"id":9007199254740993,"deep":${deep}},{"id":12345678901234567890123456789,"deep":null}]}`;
+    peer.state.instead = () => ({ status: 200, body });
+    const extract = await data.extract(id, {
+      dataset,
+      resources: [{ name: "orders", spec: "/orders", endpoint: { dataPath: "rows" } }],
+    });
+    expect(await extract.result()).toMatchObject({ warnings: [] });
+    expect(await data.rows(`select id::text as id from raw.${dataset}__orders order by 1`)).toEqual([
+      { id: "12345678901234567890123456789" },
+      { id: "9007199254740993" },
+    ]);
+    peer.state.instead = () => ({
+      status: 200,
+      body: `{"rows":[${'{"a":['.repeat(30_000)}1${"]}".repeat(30_000)}]}`,
+    });
+    expect(await extract.run()).toMatchObject({ status: "failed", error: { code: "upstream" } });
   },
 );
 
-deepTest("numbers that a double can't hold keep all their digits, and depth does no harm", async () => {
-  const { id, dataset } = await open();
-  const deep = `${'{"a":['.repeat(60)}1${"]}".repeat(60)}`;
-  const body = `{"rows":[{"id":9007199254740993,"deep":${deep}},{"id":12345678901234567890123456789,"deep":null}]}`;
-  peer.state.instead = () => ({ status: 200, body });
-  const extract = await data.extract(id, {
-    dataset,
-    resources: [{ name: "orders", spec: "/orders", endpoint: { dataPath: "rows" } }],
-  });
-  expect(await extract.result()).toMatchObject({ warnings: [] });
-  expect(await data.rows(`select id::text as id from raw.${dataset}__orders order by 1`)).toEqual([
-    { id: "12345678901234567890123456789" },
-    { id: "9007199254740993" },
-  ]);
-  peer.state.instead = () => ({
-    status: 200,
-    body: `{"rows":[${'{"a":['.repeat(30_000)}1${"]}".repeat(30_000)}]}`,
-  });
-  expect(await extract.run()).toMatchObject({ status: "failed", error: { code: "upstream" } });
-});
-
-describe("saved wrongly", () => {
+describe("an invalid definition", () => {
   const save = async (resource: object, more: object = {}) =>
     data.owner("POST", ACTIONS, {
       kind: "dlt_extract",
@@ -450,7 +450,7 @@ describe("saved wrongly", () => {
   const faults = async (resource: object) =>
     faultsOf(await save(resource)).map((fault: string) => fault.replace("body.definition.resources.0.", ""));
 
-  test("each wrong field of an endpoint is named", async () => {
+  test("is rejected naming each wrong field of an endpoint", async () => {
     expect(
       await faults({
         endpoint: {
@@ -486,7 +486,7 @@ describe("saved wrongly", () => {
     ]);
   });
 
-  test("each field that does not fit the others is named", async () => {
+  test("is rejected naming each conflicting field", async () => {
     expect(
       await faults({
         spec: "https://evil.example.com/r",
@@ -540,7 +540,7 @@ describe("saved wrongly", () => {
     ]);
   });
 
-  test("what is a template is left for the run, and what is right is taken", async () => {
+  test("can have templates, which are left for the run, and accepts valid fields", async () => {
     const endpoint = {
       params: { shop: "{{payload.shop}}" },
       dataPath: "{{payload.path}}",
@@ -553,7 +553,7 @@ describe("saved wrongly", () => {
       expect((await save({ spec, endpoint: each })).status).toBe(201);
   });
 
-  test("an endpoint with a connection that is none of a template, and a resource without a path, fail the run", async () => {
+  test("with an endpoint for a connection without a template, or a resource without a path, fails the run", async () => {
     const files = await connect(data.owner, localFiles("No API"));
     const wrong = await data.extract(files.id, {
       dataset: "d",
@@ -576,7 +576,7 @@ describe("saved wrongly", () => {
   });
 });
 
-test("such a connection has no tables to browse, which is said", async () => {
+test("such a connection has no tables to browse, and says so", async () => {
   const { id } = await open();
   for (const path of ["schema/tables", "schema/columns?schema=a&table=b"]) {
     const reply = await data.owner("GET", `${CONNECTIONS}/${id}/${path}`);
@@ -585,7 +585,7 @@ test("such a connection has no tables to browse, which is said", async () => {
   }
 });
 
-test("an address that nobody may go to is refused by the gate", async () => {
+test("a forbidden address is blocked by the egress", async () => {
   await using closed = await startData({ env: { WEIR_EGRESS_ALLOW: "" } });
   const { id, dataset } = await open("bearer", closed.owner);
   const extract = await closed.extract(id, { dataset, resources: [{ name: "orders", spec: "/orders" }] });
@@ -598,7 +598,7 @@ test("an address that nobody may go to is refused by the gate", async () => {
 });
 
 deepTest(
-  "killed in the middle of its pages, an extract continues after the restart, and each row comes once",
+  "killed within its pages, an extract continues after the restart, and each row arrives once",
   async () => {
     peer.orders.push(...many(300, order));
     await using installation = await startInstallation();

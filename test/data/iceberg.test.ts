@@ -97,7 +97,7 @@ deepTest("lists the last 500 snapshots of a table, with all of its rows", async 
   expect(await readRows(metadata)).toHaveLength(loads);
 });
 
-test("types that changed on the way are read as they are here", async () => {
+test("types that changed over time are read as they are here", async () => {
   await using data = await startData();
   const output = { layer: "raw", dataset: "days", writeDisposition: "append" };
   const load = () => loadMetadata(data.owner, data.app.ids.organizationId, "raw", "days", "days");
@@ -122,7 +122,7 @@ test("types that changed on the way are read as they are here", async () => {
   ]);
 });
 
-deepTest("a kill at any instant leaves metadata that can be read, and nothing is lost", async () => {
+deepTest("a kill at any time leaves readable metadata, and nothing is lost", async () => {
   await using weir = await startInstallation();
   let rows = 0;
   for (let kill = 0; kill < scaled(2, 12); kill++) {
@@ -142,7 +142,7 @@ deepTest("a kill at any instant leaves metadata that can be read, and nothing is
   expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, n) => n));
 });
 
-deepTest("in a bucket everything lies at s3 addresses, and is whole", async () => {
+deepTest("in a bucket, everything has s3 URLs, and is complete", async () => {
   await using s3 = await startS3();
   s3.createBucket("lakes");
   const folder = mkdtempSync(join(tmpdir(), "weir-bucket-"));

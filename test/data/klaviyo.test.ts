@@ -29,7 +29,7 @@ async function open() {
 type Table = { table: string; rowsRead: number; rows: number };
 const main = (result: { tables: Table[] }, name: string) => result.tables.find(({ table }) => table === name);
 
-test("an account is connected, verified, browsed, read whole and queried", async () => {
+test("an account is connected, verified, browsed, read completely and queried", async () => {
   Object.assign(peer.store, {
     profiles: many(3, profile),
     events: many(6, event),
@@ -91,7 +91,7 @@ test("what is wrong with a connection is reported when it is verified", async ()
 });
 
 deepTest(
-  "events since the last load come alone, those of the boundary once; changed profiles replace theirs",
+  "only new events are loaded, those at the boundary once; changed profiles replace theirs",
   async () => {
     peer.store.events = many(20, event);
     peer.store.profiles = many(20, profile);
@@ -129,7 +129,7 @@ deepTest(
   },
 );
 
-test("a backfill takes its range and leaves the cursor", async () => {
+test("a backfill loads its range and keeps the cursor", async () => {
   peer.store.events = many(30, event);
   const { id, dataset } = await open();
   const incremental = { cursorField: "datetime", initialValue: instant(5), endValue: instant(15) };
@@ -142,7 +142,7 @@ test("a backfill takes its range and leaves the cursor", async () => {
 });
 
 deepTest(
-  "repeated items, expired cursors, limits and failures on the way change nothing of what arrives",
+  "repeated items, expired cursors, limits and temporary failures don't change what arrives",
   async () => {
     peer.store.profiles = many(430, (n) => profile(n, { created: instant(Math.ceil(n / 5)) }));
     peer.state.isRepeating = true;
@@ -181,7 +181,7 @@ test("numbers that a double can't hold keep all their digits", async () => {
   ]);
 });
 
-test("a run that waits for a limit says until when", async () => {
+test("a run that waits for a rate limit says until when", async () => {
   peer.store.profiles = many(3, profile);
   let isHeld = true;
   peer.state.instead = () => (isHeld ? { status: 429, headers: { "retry-after": "20" } } : null);
@@ -196,27 +196,30 @@ test("a run that waits for a limit says until when", async () => {
   expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", result: { warnings: [] } });
 });
 
-deepTest("a failure that lasts fails the run, leaves nothing, and the next attempt takes all", async () => {
-  peer.store.profiles = many(130, profile);
-  let broken = true;
-  peer.state.instead = ({ parameters }) =>
-    broken && parameters.has("page[cursor]") ? { status: 503 } : null;
-  const { id, dataset } = await open();
-  const extract = await data.extract(id, { dataset, resources: [{ name: "profiles" }] });
-  expect(await extract.run()).toMatchObject({
-    status: "failed",
-    error: { code: "upstream", retryable: true },
-  });
-  expect(await data.sums("raw", dataset, "profiles")).toBeNull();
-  const run = await extract.start({ retry: { maxAttempts: 2, backoffSeconds: [60] } });
-  await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
-  broken = false;
-  data.app.clock.turn(61_000);
-  expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", retryCount: 1 });
-  expect(await data.sums("raw", dataset, "profiles")).toMatchObject({ rows: 130 });
-});
+deepTest(
+  "a lasting failure fails the run, leaves nothing, and the next attempt loads everything",
+  async () => {
+    peer.store.profiles = many(130, profile);
+    let broken = true;
+    peer.state.instead = ({ parameters }) =>
+      broken && parameters.has("page[cursor]") ? { status: 503 } : null;
+    const { id, dataset } = await open();
+    const extract = await data.extract(id, { dataset, resources: [{ name: "profiles" }] });
+    expect(await extract.run()).toMatchObject({
+      status: "failed",
+      error: { code: "upstream", retryable: true },
+    });
+    expect(await data.sums("raw", dataset, "profiles")).toBeNull();
+    const run = await extract.start({ retry: { maxAttempts: 2, backoffSeconds: [60] } });
+    await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
+    broken = false;
+    data.app.clock.turn(61_000);
+    expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", retryCount: 1 });
+    expect(await data.sums("raw", dataset, "profiles")).toMatchObject({ rows: 130 });
+  },
+);
 
-test("a run that is cancelled in the middle of its pages stops asking and leaves nothing", async () => {
+test("a run that is cancelled within its pages stops requesting and leaves nothing", async () => {
   peer.store.profiles = many(230, profile);
   peer.state.instead = ({ parameters }) => (parameters.has("page[cursor]") ? "silence" : null);
   const { id, dataset } = await open();
@@ -229,7 +232,7 @@ test("a run that is cancelled in the middle of its pages stops asking and leaves
   expect(await data.sums("raw", dataset, "profiles")).toBeNull();
 });
 
-test("a field that may not be read is a warning of the run, a resource ends it and empties no table", async () => {
+test("a forbidden field is a warning of the run; a forbidden resource ends it and empties no table", async () => {
   peer.store.profiles = many(3, profile);
   peer.state.denied = ["predictive_analytics"];
   const { id, dataset } = await open();

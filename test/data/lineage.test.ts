@@ -20,7 +20,7 @@ const lineage = async (place: string, query = "") => {
 };
 const transform = { kind: "duckdb_transform", name: "Sums" };
 
-test("a dataset tells which runs wrote it and of what, and which read it", async () => {
+test("a dataset shows which runs wrote it from which sources, and which read it", async () => {
   const folder = await connectFolder(data.owner);
   await data.upload(folder, "/orders.jsonl", '{"id":1,"n":2}\n{"id":2,"n":3}');
   const extract = await data.extract(folder, {
@@ -90,7 +90,7 @@ test("a dataset tells which runs wrote it and of what, and which read it", async
   expect(uploaded).toMatchObject({ kind: "upload", actionRunId: null, actionId: null, sources: [] });
 });
 
-test("a run that fails leaves no trace in it, and the list keeps to its limit", async () => {
+test("a failed run leaves no trace in it, and the list respects its limit", async () => {
   await data.owner("PUT", "/api/v1/datasets/raw/kept/upload?format=csv", "a\n1\n", {
     "content-type": "text/csv",
   });
@@ -107,7 +107,7 @@ test("a run that fails leaves no trace in it, and the list keeps to its limit", 
     expect((await data.owner("GET", `/api/v1/datasets/raw/kept/lineage?limit=${limit}`)).status).toBe(422);
 });
 
-test("it is for those who may look, in their own organization", async () => {
+test("it is visible to viewers, in their own organization", async () => {
   const path = "/api/v1/datasets/raw/kept/lineage";
   const { call: viewer } = await enrol(data.app, "viewer");
   expect((await viewer("GET", path)).status).toBe(200);
@@ -117,7 +117,7 @@ test("it is for those who may look, in their own organization", async () => {
   expect((await data.owner("GET", "/api/v1/datasets/raw/nothing/lineage")).status).toBe(404);
 });
 
-test("its graph leads from connections over actions and steps to queries and dashboards, as far as is asked", async () => {
+test("its graph leads from connections through actions and steps to queries and dashboards, up to the requested depth", async () => {
   const folder = await connectFolder(data.owner, "/graph");
   await data.upload(folder, "/sales.jsonl", '{"id":1,"n":2}');
   const extract = await data.extract(folder, {
@@ -210,7 +210,7 @@ test("its graph leads from connections over actions and steps to queries and das
   expect((await data.owner("GET", path, undefined, { "x-organization-id": beta.id })).status).toBe(404);
 });
 
-test("only tables that stand in the SQL count, not what texts and comments say", () => {
+test("only tables in the SQL count, not those in texts and comments", () => {
   const table = { columns: [], files: [], rows: 0, bytes: 0, version: 1 };
   const tables = [
     { layer: "raw", dataset: "shop", table: "orders", ...table },
@@ -226,7 +226,7 @@ test("only tables that stand in the SQL count, not what texts and comments say",
   ]);
 });
 
-deepTest("a dashboard tells what its panels read", async () => {
+deepTest("a dashboard shows what its panels read", async () => {
   for (const name of ["shown", "hidden"])
     await data.owner("PUT", `/api/v1/datasets/raw/${name}/upload?format=csv`, "a\n1\n", {
       "content-type": "text/csv",

@@ -15,7 +15,7 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-test("a database is connected, verified, browsed, read by what changed, and queried", async () => {
+test("a database is connected, verified, browsed, read incrementally, and queried", async () => {
   const columns = {
     id: "bigint(20) unsigned not null",
     name: "varchar(50)",
@@ -74,7 +74,7 @@ test("a database is connected, verified, browsed, read by what changed, and quer
   ]);
 });
 
-test("a wrong password and a wrong condition are reported, and a stream that breaks leaves nothing", async () => {
+test("a wrong password and a wrong condition are reported, and an interrupted stream leaves nothing", async () => {
   db.table("shop", "lines", { id: "int not null" }, [[1], [2], [3]]);
   const body = { provider: "mysql", config: db.config, credentials: mysqlUser };
   const wrong = await connect(data.owner, {

@@ -17,7 +17,7 @@ afterAll(async () => {
   await pg[Symbol.asyncDispose]();
 });
 
-test("an append adds, with the fields of the result and the sums of the list as they are reported", async () => {
+test("an append adds rows, and the result and list show the right totals", async () => {
   await pg.sql.unsafe("create table plain as select i as id, 'n' || i as name from generate_series(1, 10) i");
   const extract = await data.extract(shop, { dataset: "appended", resources: [{ name: "plain" }] });
   const result = await extract.result();
@@ -68,7 +68,7 @@ test("an append adds, with the fields of the result and the sums of the list as 
   ]);
 });
 
-deepTest("an incremental append takes each row once, those at the boundary too", async () => {
+deepTest("an incremental append loads each row once, those at the boundary too", async () => {
   await pg.sql.unsafe(
     "create table ticks (id int, at timestamptz); insert into ticks values (1, '2026-01-01 10:00Z'), (2, '2026-01-01 10:00Z'), (3, '2026-01-01 11:00:00.123456Z')",
   );
@@ -108,7 +108,7 @@ deepTest("an incremental append takes each row once, those at the boundary too",
   expect(await extract.result()).toMatchObject({ mode: "initial", rows: 6 });
 });
 
-test("a lag reads back over its window, and takes only what was not there", async () => {
+test("a lag reads its window again, and loads only what was missing", async () => {
   await pg.sql.unsafe(
     "create table late (id int, at timestamp); insert into late values (1, '2026-01-01 10:00'), (2, '2026-01-01 10:30')",
   );
@@ -123,57 +123,54 @@ test("a lag reads back over its window, and takes only what was not there", asyn
   expect(await data.rows("select id from raw.late order by id")).toEqual([1, 2, 3].map((id) => ({ id })));
 });
 
-deepTest(
-  "a merge replaces by key, counts what it did, and lets a backfill leave the cursor alone",
-  async () => {
-    await pg.sql.unsafe(
-      "create table goods (id int primary key, name text, rev int); insert into goods select i, 'a' || i, i from generate_series(1, 50) i",
-    );
-    const extract = await data.extract(shop, {
-      dataset: "goods",
-      resources: [
-        { name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental: { cursorField: "rev" } },
-      ],
-    });
-    const first = await extract.result();
-    expect(first.tables[0]).toMatchObject({ inserted: 50, updated: 0, cursor: { start: null, end: 50 } });
-    await pg.sql.unsafe(
-      "update goods set name = 'new', rev = 51 where id <= 3; insert into goods values (99, 'x', 52)",
-    );
-    const second = await extract.result();
-    expect(second.tables[0]).toMatchObject({
-      rowsRead: 5,
-      inserted: 1,
-      updated: 3,
-      deduplicated: 1,
-      deleted: 0,
-      rows: 4,
-    });
-    expect(await data.sums("raw", "goods")).toMatchObject({ rows: 51, files: 1 });
-    expect(
-      await data.rows(
-        "select count(*) n, count(distinct id) ids, count(*) filter (name = 'new') news from raw.goods",
-      ),
-    ).toEqual([{ n: 51, ids: 51, news: 3 }]);
+deepTest("a merge replaces by key, counts what it did, and a backfill keeps the cursor", async () => {
+  await pg.sql.unsafe(
+    "create table goods (id int primary key, name text, rev int); insert into goods select i, 'a' || i, i from generate_series(1, 50) i",
+  );
+  const extract = await data.extract(shop, {
+    dataset: "goods",
+    resources: [
+      { name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental: { cursorField: "rev" } },
+    ],
+  });
+  const first = await extract.result();
+  expect(first.tables[0]).toMatchObject({ inserted: 50, updated: 0, cursor: { start: null, end: 50 } });
+  await pg.sql.unsafe(
+    "update goods set name = 'new', rev = 51 where id <= 3; insert into goods values (99, 'x', 52)",
+  );
+  const second = await extract.result();
+  expect(second.tables[0]).toMatchObject({
+    rowsRead: 5,
+    inserted: 1,
+    updated: 3,
+    deduplicated: 1,
+    deleted: 0,
+    rows: 4,
+  });
+  expect(await data.sums("raw", "goods")).toMatchObject({ rows: 51, files: 1 });
+  expect(
+    await data.rows(
+      "select count(*) n, count(distinct id) ids, count(*) filter (name = 'new') news from raw.goods",
+    ),
+  ).toEqual([{ n: 51, ids: 51, news: 3 }]);
 
-    await pg.sql.unsafe("update goods set name = 'old again' where id in (10, 20)");
-    const incremental = { cursorField: "rev", initialValue: 10, endValue: 20 };
-    const backfill = await extract.result({
-      resources: [{ name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental }],
-    });
-    expect(backfill).toMatchObject({ mode: "backfill" });
-    expect(backfill.tables[0]).toMatchObject({
-      rowsRead: 10,
-      updated: 10,
-      inserted: 0,
-      cursor: { start: 10, end: 19 },
-    });
-    expect((await extract.state()).goods).toMatchObject({ lastValue: 52, loadId: second.loadId });
-    expect(await data.rows("select id from raw.goods where name = 'old again'")).toEqual([{ id: 10 }]);
-  },
-);
+  await pg.sql.unsafe("update goods set name = 'old again' where id in (10, 20)");
+  const incremental = { cursorField: "rev", initialValue: 10, endValue: 20 };
+  const backfill = await extract.result({
+    resources: [{ name: "goods", primaryKey: ["id"], writeDisposition: "merge", incremental }],
+  });
+  expect(backfill).toMatchObject({ mode: "backfill" });
+  expect(backfill.tables[0]).toMatchObject({
+    rowsRead: 10,
+    updated: 10,
+    inserted: 0,
+    cursor: { start: 10, end: 19 },
+  });
+  expect((await extract.state()).goods).toMatchObject({ lastValue: 52, loadId: second.loadId });
+  expect(await data.rows("select id from raw.goods where name = 'old again'")).toEqual([{ id: 10 }]);
+});
 
-test("a replace puts the new rows in the place of all old ones, none included", async () => {
+test("a replace replaces all old rows with the new ones, even if there are none", async () => {
   await pg.sql.unsafe("create table swap as select i as id from generate_series(1, 5) i");
   const extract = await data.extract(shop, {
     dataset: "swap",
@@ -190,7 +187,7 @@ test("a replace puts the new rows in the place of all old ones, none included", 
   expect(await data.rows("select * from raw.swap")).toEqual([]);
 });
 
-test("a condition takes its values as parameters, and columns choose what comes", async () => {
+test("a condition gets its values as parameters, and columns select what is loaded", async () => {
   await pg.sql.unsafe(
     "create table chosen as select i as id, 'n' || i as name, i % 2 = 0 as even, now() as at from generate_series(1, 9) i",
   );
@@ -227,7 +224,7 @@ test("a condition takes its values as parameters, and columns choose what comes"
 });
 
 deepTest(
-  "names with quotes, blanks and signs of other scripts are harmless, and empty tables have their columns",
+  "names with quotes, spaces and other scripts are harmless, and empty tables have their columns",
   async () => {
     await pg.sql.unsafe(
       `create schema "my ""odd"" schema"; create table "my ""odd"" schema"."a""b; drop table x" ("Order Total ($)" int, "x""y" text, "größe" int, "select" int, "_dlt_id" text, "ORDER total" int)`,
@@ -266,7 +263,7 @@ deepTest(
   },
 );
 
-test("values of all common types come as they are", async () => {
+test("values of all common types arrive unchanged", async () => {
   await pg.sql.unsafe(`
     create type mood as enum ('sad', 'happy');
     create table kinds (i2 int2, i4 int4, i8 int8, big numeric(38,0), n numeric(12,2), nn numeric, f4 float4, f8 float8, b bool, t text, vc varchar(5), c char(3),
@@ -324,7 +321,7 @@ deepTest("a dry run shows and writes nothing; maxRows continues where it stopped
   }
 });
 
-deepTest("values of many megabytes pass whole", async () => {
+deepTest("values of many megabytes arrive completely", async () => {
   await pg.sql.unsafe(`create table large (id int, bytes bytea, words text);
     insert into large values (1, decode(repeat('00ff10', 13981013), 'hex'), null), (2, null, repeat('0123456789', 15000000)), (3, '', 'short')`);
   const extract = await data.extract(shop, { dataset: "large", resources: [{ name: "large" }] });

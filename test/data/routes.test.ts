@@ -38,7 +38,7 @@ async function verified(config: object, credentials: object = {}, provider = "po
   return { id, status: body.status, why: body.verificationError as string };
 }
 
-describe("certificates of a company's own", () => {
+describe("a private authority's certificates", () => {
   const own = { sslRootCert: testCertificate.authority };
 
   test("are trusted by the connection that names their authority, and by no other", async () => {
@@ -48,14 +48,14 @@ describe("certificates of a company's own", () => {
     expect((await verified(other)).why).toContain("certificate");
   });
 
-  test("are checked though the mode alone would not ask for it", async () => {
+  test("are checked even if the mode alone wouldn't require it", async () => {
     expect(await verified(own)).toMatchObject({ status: "active" });
     const { status, why } = await verified({ sslRootCert: rsaCertificate.certificate });
     expect([status, why]).toEqual(["error", expect.stringContaining("certificate")]);
     expect((await verified({ ...own, sslMode: "disable" })).why).toContain("take one of them away");
   });
 
-  test("prove who Weir is where the server asks for one", async () => {
+  test("identify Weir if the server requires a client certificate", async () => {
     const asked = { ...own, sslMode: "verify-full", sslCert: testCertificate.certificate };
     const user = { user: "localhost", password: "" };
     expect(await verified(asked, { ...user, sslKey: testCertificate.key })).toMatchObject({
@@ -65,7 +65,7 @@ describe("certificates of a company's own", () => {
     expect((await verified(asked, user)).why).toContain("takes both");
   });
 
-  test("that are exchanged ask for the credentials again", async () => {
+  test("that are replaced require entering the credentials again", async () => {
     const { id } = await verified({ ...own, sslMode: "verify-full" });
     const patch = await data.owner("PATCH", `${CONNECTIONS}/${id}`, {
       config: { sslRootCert: rsaCertificate.certificate },
@@ -75,7 +75,7 @@ describe("certificates of a company's own", () => {
     expect(faultsOf(wrong).join()).toContain("body.config.sslRootCert");
   });
 
-  test.skipIf(!hasMariadb)("are known to MariaDB too", async () => {
+  test.skipIf(!hasMariadb)("work with MariaDB too", async () => {
     const folder = data.app.dataFolder;
     const files = { cert: testCertificate.certificate, key: testCertificate.key };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -90,7 +90,7 @@ describe("certificates of a company's own", () => {
   });
 });
 
-test("a store with a certificate of the company's own is reached by the connection that names its authority", async () => {
+test("a store with a private authority's certificate is accessed by the connection that names it", async () => {
   await using s3 = await startS3();
   s3.createBucket("files");
   const { certificate: cert, key, authority: sslRootCert } = testCertificate;
@@ -133,7 +133,7 @@ describe.skipIf(!hasSshd)("a database behind an SSH server", () => {
     expect(rows[0]?.n).toBeLessThan(4); // Sessions end with their work.
   });
 
-  test("says what is wrong on the way: the key, the host key, where it does not get", async () => {
+  test("reports what is wrong on the way: the key, the host key, the unreachable part", async () => {
     const why = async (config: object, credentials: object = { sshPrivateKey: sshd.privateKey }) =>
       (await verified(config, credentials)).why;
     expect(await why(through(), {})).toContain("sshPrivateKey");

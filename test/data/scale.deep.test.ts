@@ -22,7 +22,7 @@ test("a hundred small files of a source fit into the memory of one statement", a
   expect(await data.rows("select count(distinct id) as n from raw.many__f")).toEqual([{ n: 2 * FILES }]);
 }, 120_000);
 
-test("a table of 500 files is written, read, added to and merged into", async () => {
+test("a table of 500 files is written, read, appended to and merged into", async () => {
   const output = { layer: "marts", dataset: "parts" };
   const sql = "select i as id, i % 500 as p from range(5000) t(i)";
   const made = await data.transform({ sql, output: { ...output, partitionBy: ["p"] } });
@@ -46,7 +46,7 @@ test("a table of 500 files is written, read, added to and merged into", async ()
   ).toEqual([{ n: 7501, ids: 7501, p: -5000 }]);
 }, 120_000);
 
-test("wide rows and long files go over whole", async () => {
+test("wide rows and long files are loaded completely", async () => {
   const folder = await connectFolder(data.owner, "/large");
   const wide = Array.from({ length: 500 }, (_, row) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`c${at}`, row * at]))),

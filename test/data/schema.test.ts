@@ -24,7 +24,7 @@ const typesOf = async (dataset: string) =>
       .map(({ name, dataType }: { name: string; dataType: string }) => [name, dataType]),
   );
 
-test("new columns, wider types and types that do not fit are taken in, and told", async () => {
+test("new columns, wider types and mismatching types are accepted, and reported", async () => {
   await pg.sql.unsafe("create table grown (id int, n int, v int); insert into grown values (1, 1, 1)");
   const extract = await data.extract(shop, { dataset: "grown", resources: [{ name: "grown" }] });
   await extract.result();
@@ -55,7 +55,7 @@ test("new columns, wider types and types that do not fit are taken in, and told"
   expect((await extract.result()).tables[0].schemaChanges).toEqual([]);
 });
 
-deepTest("a merge and a replace also grow the columns", async () => {
+deepTest("a merge and a replace also add columns", async () => {
   await pg.sql.unsafe("create table merged (id int, n int); insert into merged values (1, 1), (2, 2)");
   const merge = await data.extract(shop, {
     dataset: "merged",
@@ -87,7 +87,7 @@ deepTest("a merge and a replace also grow the columns", async () => {
   ]);
 });
 
-deepTest("the contract freezes, leaves out rows, or leaves out values", async () => {
+deepTest("the contract freezes, discards rows, or discards values", async () => {
   await pg.sql.unsafe("create table bound (id int, v int); insert into bound values (1, 1)");
   const made = async (schemaContract: string, dataset: string) => {
     const extract = await data.extract(shop, { dataset, schemaContract, resources: [{ name: "bound" }] });

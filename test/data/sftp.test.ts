@@ -35,7 +35,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
   }
   const verify = async ({ at }: { at: string }) => (await data.owner("POST", `${at}/verify`)).body;
 
-  test("are verified by a key, also one with a passphrase, and by each way to know the host", async () => {
+  test("are verified with a key, also one with a passphrase, and with each way to identify the host", async () => {
     const fingerprint = `SHA256:${new Bun.CryptoHasher("sha256")
       .update(Buffer.from(sshd.rsaHostKey.split(" ")[1] ?? "", "base64"))
       .digest("base64")
@@ -45,7 +45,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(await verify(await open({ credentials: sshd.guarded }))).toMatchObject({ status: "active" });
   });
 
-  deepTest("are not asked for at a server with another host key, which is reported", async () => {
+  deepTest("aren't requested from a server with another host key, which is reported", async () => {
     const other = await startSshd();
     const { hostKey } = other;
     await other[Symbol.asyncDispose]();
@@ -55,7 +55,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(verificationError).toMatch(/SHA256:[A-Za-z0-9+/]{43}\. Nothing was sent/);
   });
 
-  test("say what is wrong: the key, the passphrase, the folder, a missing credential", async () => {
+  test("report what is wrong: the key, the passphrase, the folder, a missing credential", async () => {
     const why = async (more: Parameters<typeof open>[0]) =>
       (await verify(await open(more))).verificationError;
     expect(await why({ credentials: { privateKey: sshd.strangerKey } })).toContain("refuses");
@@ -106,7 +106,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(await extract.result()).toMatchObject({ rows: 3, warnings: [] });
   });
 
-  deepTest("are copied there and back, each once, and deleted by a mirror", async () => {
+  deepTest("are copied there and back, once each, and deleted by a mirror", async () => {
     const source = await folder(data);
     source.put("a.txt", "one");
     source.put("deep/er/b.txt", "two");
@@ -132,7 +132,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect(readdirSync(join(place.root, "copy")).sort()).toEqual(["deep", "large.bin"]);
   });
 
-  test("are out of reach where the operator does not allow the address", async () => {
+  test("can't be accessed unless the operator allows the address", async () => {
     await using closed = await startData({ env: { WEIR_EGRESS_ALLOW: "" } });
     const { id } = await connect(closed.owner, {
       ...{ name: "Closed", provider: "sftp" },

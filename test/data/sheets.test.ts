@@ -16,7 +16,7 @@ const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
 const number = (value: string, style = 0) => `<c s="${style}"><v>${value}</v></c>`;
 const row = (...cells: string[]) => `<row>${cells.join("")}</row>`;
 
-test("each sheet of a workbook is a table with the types of its cells, and one can be chosen", async () => {
+test("each sheet of a workbook is a table with the types of its cells, and one can be selected", async () => {
   const folder = await connectFolder(data.owner, "/sheets");
   const book = workbookOf({
     formats: [14],
@@ -50,7 +50,7 @@ test("each sheet of a workbook is a table with the types of its cells, and one c
   expect(one).toMatchObject({ status: "completed", result: { tables: [{ table: "one", rows: 2 }] } });
 });
 
-deepTest("columns whose names are doubled, missing or taken all arrive, also far to the right", async () => {
+deepTest("columns with duplicate, missing or reserved names all arrive, even far to the right", async () => {
   const folder = await connectFolder(data.owner, "/heads");
   const at = (place: string, value: string) => `<c r="${place}" t="inlineStr"><is><t>${value}</t></is></c>`;
   const heads = ["A", "C", "D", "E", "AB"].map((place, index) =>
@@ -80,7 +80,7 @@ deepTest("columns whose names are doubled, missing or taken all arrive, also far
   ]);
 });
 
-test("an Avro file keeps its types, whole numbers beyond 2^53 and decimals too", async () => {
+test("an Avro file keeps its types, including whole numbers beyond 2^53 and decimals", async () => {
   const folder = await connectFolder(data.owner, "/avro");
   const fields = [
     { name: "id", type: "long" },

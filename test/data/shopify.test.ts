@@ -44,7 +44,7 @@ const stock = (dataset: string, table = "orders") =>
     `select id, total_price_set__shop_money__amount as total from raw.${table === dataset ? dataset : `${dataset}__${table}`} order by id`,
   );
 
-test("a shop is connected, verified, browsed, read whole and queried", async () => {
+test("a shop is connected, verified, browsed, read completely and queried", async () => {
   peer.store.orders = [
     order(1, { lineItems: [lineItem(11), lineItem(12)], refunds: [refund(5, 30, 2)] }),
     order(2, { customer: null, totalPriceSet: money("1234567890123456.78") }),
@@ -120,7 +120,7 @@ test("what is wrong with a connection is reported when it is verified", async ()
 });
 
 deepTest(
-  "what changed since comes alone, rows of the boundary once, and a merge leaves one row for each",
+  "only changes are loaded, rows at the boundary once, and a merge leaves one row for each",
   async () => {
     peer.store.orders = many(30, (n) => order(n));
     const { id, dataset } = await open();
@@ -162,7 +162,7 @@ deepTest(
 );
 
 deepTest(
-  "repeated rows, expired cursors, throttling and failures on the way change nothing of what arrives",
+  "repeated rows, expired cursors, throttling and temporary failures don't change what arrives",
   async () => {
     peer.store.orders = many(120, (n) => order(n, { updatedAt: minute(Math.ceil(n / 3)) }));
     peer.setPoints({ maximum: 1_000, restoreRate: 20_000 });
@@ -198,27 +198,30 @@ deepTest(
   },
 );
 
-deepTest("a failure that lasts fails the run, leaves nothing, and the next attempt takes all", async () => {
-  peer.store.orders = many(60, (n) => order(n));
-  let broken = true;
-  peer.state.instead = ({ name, variables }) =>
-    broken && name === "orders" && variables.after ? { status: 503 } : null;
-  const { id, dataset } = await open();
-  const extract = await data.extract(id, { dataset, resources: [{ name: "orders" }] });
-  expect(await extract.run()).toMatchObject({
-    status: "failed",
-    error: { code: "upstream", retryable: true },
-  });
-  expect(await data.sums("raw", dataset, "orders")).toBeNull();
-  const run = await extract.start({ retry: { maxAttempts: 2, backoffSeconds: [60] } });
-  await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
-  broken = false;
-  data.app.clock.turn(61_000);
-  expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", retryCount: 1 });
-  expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 60 });
-});
+deepTest(
+  "a lasting failure fails the run, leaves nothing, and the next attempt loads everything",
+  async () => {
+    peer.store.orders = many(60, (n) => order(n));
+    let broken = true;
+    peer.state.instead = ({ name, variables }) =>
+      broken && name === "orders" && variables.after ? { status: 503 } : null;
+    const { id, dataset } = await open();
+    const extract = await data.extract(id, { dataset, resources: [{ name: "orders" }] });
+    expect(await extract.run()).toMatchObject({
+      status: "failed",
+      error: { code: "upstream", retryable: true },
+    });
+    expect(await data.sums("raw", dataset, "orders")).toBeNull();
+    const run = await extract.start({ retry: { maxAttempts: 2, backoffSeconds: [60] } });
+    await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
+    broken = false;
+    data.app.clock.turn(61_000);
+    expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", retryCount: 1 });
+    expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 60 });
+  },
+);
 
-test("a run that is cancelled in the middle of its pages stops asking and leaves nothing", async () => {
+test("a run that is cancelled within its pages stops requesting and leaves nothing", async () => {
   peer.store.orders = many(60, (n) => order(n));
   peer.state.instead = ({ name, variables }) => (name === "orders" && variables.after ? "silence" : null);
   const { id, dataset } = await open();
@@ -236,7 +239,7 @@ test("a run that is cancelled in the middle of its pages stops asking and leaves
   expect(await extract.state()).toEqual({});
 });
 
-test("a large shop comes by a bulk operation, each object once, and what changes afterwards by pages", async () => {
+test("a large shop is loaded by a bulk operation, each object once, and later changes by pages", async () => {
   peer.store.customers = many(1_200, (n) => customer(n));
   const { id, dataset } = await open();
   const extract = await data.extract(id, {
@@ -265,7 +268,7 @@ test("a large shop comes by a bulk operation, each object once, and what changes
   expect(peer.bulk.operations).toHaveLength(1);
 });
 
-deepTest("a bulk operation is taken up by the next run where its own was cut off", async () => {
+deepTest("a bulk operation is resumed by the next run after its own was interrupted", async () => {
   peer.store.customers = many(1_200, (n) => customer(n));
   peer.bulk.state.looks = Number.POSITIVE_INFINITY;
   const { id, dataset } = await open();
@@ -286,7 +289,7 @@ deepTest("a bulk operation is taken up by the next run where its own was cut off
 });
 
 deepTest(
-  "a field that may not be read is a warning of the run, a resource ends it and empties no table",
+  "a forbidden field is a warning of the run; a forbidden resource ends it and empties no table",
   async () => {
     peer.store.orders = many(3, (n) => order(n));
     peer.store.locations = [location(1)];

@@ -6,7 +6,7 @@ import { startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
 
-test("templates of later steps see the whole of a result that is kept as an artifact", async () => {
+test("templates of later steps see all of a result that is stored as an artifact", async () => {
   const items = Array.from({ length: 4000 }, (_, id) => ({ id, text: "x".repeat(100) }));
   await using receiver = startReceiver(({ method }) =>
     Response.json(method === "GET" ? { items } : { ok: true }),
@@ -80,7 +80,7 @@ test("templates of later steps see the whole of a result that is kept as an arti
 });
 
 deepTest(
-  "a template in SQL is a parameter too where it reads a result too long to be parsed by the server",
+  "a template in SQL is a parameter even if it reads a result too long for the server to parse",
   async () => {
     const text = "it's; drop table x --";
     const items = Array.from({ length: 12_000 }, (_, id) => ({

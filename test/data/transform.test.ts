@@ -34,7 +34,7 @@ afterAll(async () => {
 const FORMATS = ["csv", "jsonl", "parquet", "xlsx"];
 const output = (dataset: string, more: object = {}) => ({ layer: "marts", dataset, ...more });
 
-test("a join goes into a dataset, and further SQL over raw and marts sees it", async () => {
+test("a join is written to a dataset, and further SQL over raw and marts sees it", async () => {
   const sql =
     "create temp table t as select city, sum(total) as total from raw.shop__orders o join raw.shop__customers c on c.id = o.customer group by city; select * from t where total > $least";
   const result = await data.transform({ sql, output: output("cities"), parameters: { least: 0 } });
@@ -62,7 +62,7 @@ test("a join goes into a dataset, and further SQL over raw and marts sees it", a
   expect(preview.body.rows).toHaveLength(2);
 });
 
-deepTest("append, merge and replace do what they say, and the sums follow", async () => {
+deepTest("append, merge and replace do what they say, and the totals follow", async () => {
   const select = (n: number, more = "") => `select i as id, '${n}' as v${more} from range(${n}) t(i)`;
   await data.transform({ sql: select(5), output: output("w") });
   await data.transform({
@@ -83,7 +83,7 @@ deepTest("append, merge and replace do what they say, and the sums follow", asyn
   expect(await data.rows("select id from marts.w")).toEqual([]);
 });
 
-test("partitions give files of one value each", async () => {
+test("partitions produce files with one value each", async () => {
   const result = await data.transform({
     sql: "select * exclude (_dlt_id, _dlt_load_id) from raw.shop__customers",
     output: output("parts", { partitionBy: ["city"] }),
@@ -95,7 +95,7 @@ test("partitions give files of one value each", async () => {
   ]);
 });
 
-test("templates in SQL are values, whatever they say", async () => {
+test("templates in SQL are values, whatever they contain", async () => {
   const attacks = [
     "Bern' or '1'='1",
     "'; drop table raw.shop__orders; --",
@@ -119,7 +119,7 @@ test("templates in SQL are values, whatever they say", async () => {
   expect(await data.rows("select count(*) n from raw.shop__orders")).toEqual([{ n: 100 }]);
 });
 
-test("without output the rows go to an artifact; maxRows ends them, and says so", async () => {
+test("without output, the rows become an artifact; maxRows ends them, and says so", async () => {
   const sql = "select * exclude (_dlt_id, _dlt_load_id) from raw.shop__orders order by id";
   const run = await data.end("duckdb_transform", { sql, maxRows: 7 });
   expect(run).toMatchObject({ status: "completed", result: { rows: 7 } });
@@ -134,7 +134,7 @@ test("without output the rows go to an artifact; maxRows ends them, and says so"
 });
 
 deepTest(
-  "without output the rows are the result, whatever their size, and continue to the next step",
+  "without output, the rows are the result, whatever their size, and continue to the next step",
   async () => {
     await using receiver = startReceiver(({ text }) => Response.json(JSON.parse(text)));
     const rows = (count: number, width: number) =>
@@ -173,7 +173,7 @@ deepTest(
   },
 );
 
-deepTest("rows go into a file of the run, or of a connection, as every reader has them", async () => {
+deepTest("rows are written to a file of the run, or of a connection, readable by every reader", async () => {
   const sql = "select id, total from raw.shop__orders order by id";
   const artifact = await data.end("duckdb_transform", {
     sql,
@@ -232,7 +232,7 @@ deepTest("rows go into a file of the run, or of a connection, as every reader ha
   expect((await data.end("duckdb_transform", { sql, output: short })).result.output.path).toBe("a/b.csv");
 });
 
-test("nested values stand in CSV as JSON, in a file and in the reply of a query", async () => {
+test("nested values are JSON in CSV, in a file and in a query's response", async () => {
   const sql = `SELECT [1, NULL] AS list, {'name': 'it''s, "so"', 'big': 9007199254740993, 'price': 1.5, 'rate': 0.25::DECIMAL(2,2)} AS thing,
     MAP {'k': 1} AS map, NULL::STRUCT(a INTEGER) AS none, 'a' AS text,
     ['nan'::DOUBLE, '-inf', 2.5] AS reals, {'NaN': 'NaN "NaN', 'x': ['inf'::FLOAT]} AS odd`;
@@ -249,7 +249,7 @@ test("nested values stand in CSV as JSON, in a file and in the reply of a query"
   expect(saved.text.split("\n")).toEqual(lines);
 });
 
-test("integers of 39 digits are text in a Parquet file, and those beside them decimals", async () => {
+test("integers of 39 digits are text in a Parquet file, and shorter ones decimals", async () => {
   const great = "170141183460469231731687303715884105727";
   const sql = `SELECT ${great}::HUGEINT AS great, -${great}::HUGEINT AS least, [${great}] AS list, 18446744073709551617 AS large`;
   const output = { connectionId: "artifact", title: "Great", format: "parquet" };
@@ -276,7 +276,7 @@ test("integers of 39 digits are text in a Parquet file, and those beside them de
   ]);
 });
 
-test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async () => {
+test("wrong and hostile SQL fails with DuckDB's message and leaves nothing", async () => {
   for (const [sql, code] of [
     ["selec 1", "sql_error"],
     ["select nosuch from raw.shop__orders", "sql_error"],
@@ -305,7 +305,7 @@ test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async
 const ENDLESS =
   "select count(*) as n from range(10000000000) a(i), range(1000) b(j) where hash(i * j) % 7 = 3";
 
-deepTest("a long query ends when it is cancelled, and when its time is up", async () => {
+deepTest("a long query ends when it is cancelled, and at its timeout", async () => {
   const run = await data.begin("duckdb_transform", { sql: ENDLESS, output: output("endless") });
   await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "running");
   await Bun.sleep(300);
@@ -320,7 +320,7 @@ deepTest("a long query ends when it is cancelled, and when its time is up", asyn
   expect(await data.sums("marts", "endless")).toBeNull();
 });
 
-deepTest("two runs on one dataset at once both count", async () => {
+deepTest("two concurrent runs on one dataset both take effect", async () => {
   const append = {
     sql: "select i as id from range(1000) t(i)",
     output: output("both", { writeDisposition: "append" }),
@@ -338,7 +338,7 @@ deepTest("two runs on one dataset at once both count", async () => {
   ]);
 });
 
-deepTest("a transform reads a table as a load left it", async () => {
+deepTest("a transform reads a table as of a load", async () => {
   const sql = "select n from (values (1), (2)) t(n) where n <= $most";
   const first = await data.begin("duckdb_transform", {
     sql,
@@ -354,7 +354,7 @@ deepTest("a transform reads a table as a load left it", async () => {
   expect(wrong.error).toMatchObject({ code: "sql_error", message: 'Load "never" not found.' });
 });
 
-deepTest("a test that fails fails the run, with what it gave, and leaves the dataset as it was", async () => {
+deepTest("a failed test fails the run, with its result, and leaves the dataset unchanged", async () => {
   const test = { name: "at most three", sql: "select count(*) from output where i > 2", expect: 0 };
   const definition = { sql: "select i from range(3) t(i)", output: output("checked"), tests: [test] };
   expect(await data.transform(definition)).toMatchObject({

@@ -58,7 +58,7 @@ const artifactOf = async (output: object) => {
 };
 
 describe("rows as a workbook", () => {
-  test("come as what they are to another program: texts, numbers, dates, booleans and nothing", async () => {
+  test("are what they are to another program: texts, numbers, dates, booleans and empty cells", async () => {
     const sql = `SELECT '007' AS code, '=1+1' AS formula, 1.50::DECIMAL(9,2) AS price, 12 AS count, 0.1::FLOAT AS part,
       DATE '2026-01-02' AS day, TIMESTAMP '2026-01-02 18:00:00' AS at, TIMESTAMPTZ '2026-01-02 08:00:00+02' AS zoned,
       true AS yes, NULL AS nothing, 'a<b>&"c"  ' AS marks, [1, 2] AS list, {'a': 'x'} AS record`;
@@ -100,7 +100,7 @@ describe("rows as a workbook", () => {
     expect(await readElsewhere(await workbookOf(names))).toEqual([['a<b>&"c"', "=1+1", "n", "n_1"]]);
   });
 
-  test("keep what a number or a date of a workbook can't hold as text, and the run says so", async () => {
+  test("keep numbers and dates that a workbook can't hold as text, and the run says so", async () => {
     const sql = `SELECT n, 9007199254740993 + n * 2 AS big, 12345678901234567.89::DECIMAL(30,2) AS long, 'NaN'::DOUBLE AS nan,
       DATE '1815-12-10' AS old, TIMESTAMP '2026-01-02 03:04:05.678901' AS fine, 9007199254740992 AS fits FROM range(5) t(n)`;
     const output = { connectionId: "artifact", title: "Odd", format: "xlsx" };
@@ -128,7 +128,7 @@ describe("rows as a workbook", () => {
   });
 
   deepTest(
-    "of more than a sheet or a cell holds are refused, with the place, before anything is there",
+    "with more than a sheet or cell holds are rejected, with the place, before anything is written",
     async () => {
       const long = await ask(
         "SELECT i, CASE i WHEN 11 THEN repeat('x', 32768) END AS note FROM range(20) t(i)",
@@ -149,7 +149,7 @@ describe("rows as a workbook", () => {
     },
   );
 
-  test("have a header that is bold and stays in view, and columns as wide as their values", async () => {
+  test("have a bold header that stays in view, and columns as wide as their values", async () => {
     const sql = "SELECT i AS n, repeat('x', 30) AS text FROM range(3) t(i)";
     const xml = partOf(await workbookOf(sql), "xl/worksheets/sheet1.xml");
     expect(xml).toContain('<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>');
@@ -213,7 +213,7 @@ describe("rows as a workbook", () => {
     return column === "at" && short.length === 10 ? `${short}T00:00:00` : short;
   };
 
-  deepTest("come back through Weir's own reader, value by value", async () => {
+  deepTest("are read back by Weir's own reader, value by value", async () => {
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 100, maxLength: 300 }), async (rows) => {
@@ -231,7 +231,7 @@ describe("rows as a workbook", () => {
   });
 });
 
-deepTest("files of text and Parquet are compressed as they are asked to be", async () => {
+deepTest("text and Parquet files are compressed as requested", async () => {
   const sql = "SELECT i AS id, 'é' AS text FROM range(40000) t(i) ORDER BY i";
   const plain = async (format: string, compression?: string) => {
     const output = {
@@ -266,7 +266,7 @@ deepTest("files of text and Parquet are compressed as they are asked to be", asy
   expect(await extract.result()).toMatchObject({ rows: 10 * 40_000 });
 });
 
-test("a compression that a format has not is refused at its field", async () => {
+test("a compression that a format doesn't support is rejected at its field", async () => {
   for (const [format, compression] of [
     ["xlsx", "gzip"],
     ["csv", "snappy"],

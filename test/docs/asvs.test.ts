@@ -34,7 +34,7 @@ describe("the page about ASVS", () => {
     expect(rows.filter(({ cells, state }) => cells !== 5 || !STATES.includes(state))).toEqual([]);
   });
 
-  test("names tests that are there", () => {
+  test("names existing tests", () => {
     const lost = [...rows.flatMap(({ claims }) => claims), ...guarded.flatMap(claimsOf)].filter(
       ({ path, name }) => {
         const file = join(ROOT, path);
@@ -46,17 +46,17 @@ describe("the page about ASVS", () => {
     expect(rows.filter(({ tests }) => !form.test(tests)).map(({ id }) => id)).toEqual([]);
   });
 
-  test("calls nothing met that no test holds", () => {
+  test("calls nothing met that no test covers", () => {
     const unheld = rows.filter(({ state, claims }) => state === "met" && claims.length === 0);
     expect(unheld.map(({ id }) => id)).toEqual([]);
   });
 
-  test("stands beside one about security that claims nothing without a test", () => {
+  test("is next to one about security that claims nothing without a test", () => {
     expect(guarded.length).toBeGreaterThan(0);
     expect(guarded.filter((line) => claimsOf(line).length === 0)).toEqual([]);
   });
 
-  test("has the counts that the page about security gives", () => {
+  test("has the counts shown on the page about security", () => {
     const told = [...pageOf("docs/security.md").matchAll(/^\| (V\d+|all)\b.*$/gm)].map(([line, chapter]) => [
       chapter,
       ...cellsOf(line).slice(1).map(Number),

@@ -36,7 +36,7 @@ describe("the examples of the documents", () => {
 
   for (const doc of docs) {
     for (const [number, text] of blocks(doc, "json").entries()) {
-      test(`${doc.path}, ${number + 1}: is taken as it is`, async () => {
+      test(`${doc.path}, ${number + 1}: is accepted unchanged`, async () => {
         const id = connections.get(text.includes("file_sync") ? "local_files" : "postgres") ?? "";
         const example: unknown = JSON.parse(text.replaceAll("CONNECTION", id));
         const path = isObject(example) && Object.keys(PATHS).find((field) => field in example);
@@ -47,7 +47,7 @@ describe("the examples of the documents", () => {
     }
 
     for (const [number, markdown] of blocks(doc, "markdown").entries()) {
-      test(`${doc.path}, agent ${number + 1}: is taken as it is`, async () => {
+      test(`${doc.path}, agent ${number + 1}: is accepted unchanged`, async () => {
         const answer = await app.owner("POST", "/api/v1/agents/specs", { markdown });
         expect(answer).toMatchObject({ status: 201 });
       });

@@ -10,7 +10,7 @@ import { docs } from "./blocks.ts";
 const ROOT = join(import.meta.dir, "..", "..");
 
 describe("the documents", () => {
-  test("say of kinds, providers, commands and operations what the code says (bun scripts/docs.ts writes it)", async () => {
+  test("describe kinds, providers, commands and operations as the code does (bun scripts/docs.ts writes it)", async () => {
     const stale = (await madePages()).filter((page) => {
       const doc = docs.find(({ path }) => path === join("docs", page.path));
       return !doc || withParts(doc.text, page) !== doc.text;
@@ -18,7 +18,7 @@ describe("the documents", () => {
     expect(stale.map(({ path }) => path)).toEqual([]);
   });
 
-  test("give every setting a row of its own, with its default, what it accepts and what it means", () => {
+  test("have a row for every setting, with its default, what it accepts and what it means", () => {
     const { config, secrets } = readConfig({}, {}, {});
     const page = docs.find(({ path }) => path === "docs/configuration.md")?.text ?? "";
     const rows = [...page.matchAll(/^\| `([A-Z0-9_]+)` \|(.*)\|(.*)\|(.+)\|$/gm)].map(
@@ -43,7 +43,7 @@ describe("the documents", () => {
     ]);
   });
 
-  test("explain every error code that the code throws, and every type of event", async () => {
+  test("explain every error code in the code, and every event type", async () => {
     const pageOf = (path: string) => docs.find((doc) => doc.path === `docs/reference/${path}`)?.text ?? "";
     const thrown = new Set<string>();
     for (const path of new Bun.Glob("src/**/*.ts").scanSync(ROOT)) {
@@ -60,14 +60,14 @@ describe("the documents", () => {
     expect(codes.filter((code) => !pageOf("error-codes.md").includes(`| \`${code}\` |`))).toEqual([]);
   });
 
-  test("name every quota of an organization, and what is past it", () => {
+  test("name every quota of an organization, and what happens beyond it", () => {
     const operations = docs.find(({ path }) => path === "docs/operations.md")?.text ?? "";
     const rows = [...operations.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name]) => name);
     expect(rows).toEqual(expect.arrayContaining(Object.keys(allQuotas(null))));
     expect(operations).toContain("`quota_exceeded`");
   });
 
-  test("lead to nothing that is not there", () => {
+  test("have no broken links", () => {
     const dead = docs.flatMap((doc) =>
       [...doc.text.matchAll(/\]\(([^)\s]+)\)/g)]
         .map(([, to = ""]) => to)

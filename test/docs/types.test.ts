@@ -70,7 +70,7 @@ function everyLine(lines: readonly Line[], source: string, found: () => readonly
   }
 }
 
-describe("the documents' types of PostgreSQL are those of a server", () => {
+describe("the documents' types of PostgreSQL match a server's", () => {
   let pg: TestPostgres;
   let found: Answer[];
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe("the documents' types of PostgreSQL are those of a server", () => {
     ).toEqual([{ text: '{"a": 12345678901234567890}' }]);
   });
 
-  test("each type that has one in the lake is a line", () => {
+  test("each type with an equivalent in the lake is a line", () => {
     const bases = new Set(POSTGRES_LINES.map(({ base }) => base));
     expect(Object.keys(POSTGRES_TYPES).filter((type) => !bases.has(type))).toEqual([]);
   });
@@ -152,7 +152,7 @@ describe("the documents' types of MySQL", () => {
     "geomcollection",
   ];
 
-  test("have a line for each type that has one in the lake", () => {
+  test("have a line for each type with an equivalent in the lake", () => {
     expect(Object.keys(MYSQL_TYPES).filter((type) => !bases.has(type) && !ALIASES.includes(type))).toEqual(
       [],
     );
@@ -160,7 +160,7 @@ describe("the documents' types of MySQL", () => {
 });
 
 describe.skipIf(!hasMariadb)(
-  "the documents' types of MariaDB are those of a server (skipped where the machine has no mariadbd)",
+  "the documents' types of MariaDB match a server's (skipped without mariadbd)",
   () => {
     const lines = MYSQL_LINES.filter(({ only }) => only !== "MySQL");
     let db: Awaited<ReturnType<typeof startMariadb>>;
@@ -225,13 +225,13 @@ describe.each(someOf(3, FORMATS))("the documents' types of a file: %s", (format,
   everyLine(lines, source, () => found);
 });
 
-test("each type of Avro is a line of the documents", () => {
+test("each Avro type is a line of the documents", () => {
   const schemas = avroSchemas().map((schema) => avroName(schema).replace(/\(.*/, ""));
   const known = [...PRIMITIVES.keys(), ...LOGICAL.keys(), "record", "enum", "fixed", "array", "map"];
   expect(known.filter((name) => name !== "null" && !schemas.includes(name))).toEqual([]);
 });
 
-describe("the documents' types of JSON are those of an API's pages", () => {
+describe("the documents' types of JSON match an API's pages", () => {
   let peer: Awaited<ReturnType<typeof startJsonApi>>;
   let found: Answer[];
   beforeAll(async () => {

@@ -152,7 +152,7 @@ async function decide(runId: string, decision: object) {
   expect(reply.status).toBe(200);
 }
 
-test("workspaces in the documents are applied as they are", async () => {
+test("workspaces in the documents are applied unchanged", async () => {
   using place = folder();
   const texts = docs.flatMap((doc) => blocks(doc, "yaml").filter((text) => text.startsWith("weir: 1")));
   for (const [at, text] of texts.entries()) writeFileSync(join(place.path, `${at}.yaml`), text);
@@ -169,7 +169,7 @@ test("workspaces in the documents are applied as they are", async () => {
 });
 
 describe("the examples", () => {
-  test("change nothing when they are applied again, and tell what each needs", async () => {
+  test("change nothing when applied again, and list what each needs", async () => {
     const { code, out } = await weir(["apply", "-f", home.path, "--dry-run"]);
     expect([code, out]).toEqual([0, expect.stringMatching(/0 to create, 0 to update, 0 to delete/)]);
     const index = readFileSync(join(EXAMPLES, "README.md"), "utf8");
@@ -183,7 +183,7 @@ describe("the examples", () => {
   });
 
   deepTest(
-    "hello.yaml stores an order, asks about a large one, and keeps it once it is approved",
+    "hello.yaml stores an order, asks about a large one, and stores it once it is approved",
     async () => {
       await send("hello", "token-of-the-hello-example", { customer: "Ada", amount: 12.5 });
       const id = await send("hello", "token-of-the-hello-example", { customer: "Grace", amount: 4200 });
@@ -197,7 +197,7 @@ describe("the examples", () => {
     },
   );
 
-  test("files-to-mart.yaml loads files and sums them up", async () => {
+  test("files-to-mart.yaml loads files and aggregates them", async () => {
     const { id } = (await app.owner("GET", "/api/v1/connections/slug/sales-files")).body;
     const csv = "id,customer,amount\n1,Ada,12.50\n2,Ada,7.50\n";
     expect((await app.owner("PUT", `/api/v1/connections/${id}/files?path=/may.csv`, csv)).status).toBe(201);
@@ -207,7 +207,7 @@ describe("the examples", () => {
     ]);
   });
 
-  deepTest("postgres-to-lake.yaml loads rows, and later those that changed", async () => {
+  deepTest("postgres-to-lake.yaml loads rows, and later changed ones", async () => {
     await run("shop-orders");
     await postgres.sql`update orders set total = 9, updated_at = now() where id = 2`;
     await run("shop-orders");
@@ -230,7 +230,7 @@ describe("the examples", () => {
     expect(await rows("SELECT count(*) AS n FROM raw.desk__tickets")).toEqual([{ n: 5 }]);
   });
 
-  test("leave-request.yaml keeps what was approved", async () => {
+  test("leave-request.yaml stores what was approved", async () => {
     const reply = await client(app.origin)("POST", "/f/acme/leave", {
       name: "Ada",
       from: "2026-07-01",
@@ -249,7 +249,7 @@ describe("the examples", () => {
     expect(await rows("SELECT name, days FROM marts.approved_leave")).toEqual([{ name: "Ada", days: 3 }]);
   });
 
-  test("github-alerts.yaml posts urgent issues alone", async () => {
+  test("github-alerts.yaml posts only urgent issues", async () => {
     for (const label of ["question", "urgent"]) {
       const body = JSON.stringify({
         action: "opened",
@@ -289,14 +289,14 @@ describe("the examples", () => {
     ]);
   });
 
-  deepTest("mailed-report.yaml mails a workbook", async () => {
+  deepTest("mailed-report.yaml emails a workbook", async () => {
     expect((await run("mailed-report")).status).toBe("completed");
     expect(mail.received.map(({ to, attachments }) => [to, attachments.map(({ name }) => name)])).toEqual([
       [["team@example.com"], ["Revenue by week.xlsx"]],
     ]);
   });
 
-  test("refund-desk.yaml pays what a person fills in", async () => {
+  test("refund-desk.yaml pays what a user enters", async () => {
     const id = await send("refunds", "token-of-the-refund-example", { order: "A-1" });
     await decide(id, { decisionValue: "approved", formResponse: { amount: 12.5 } });
     expect((await automationRunEnd(app.owner, id)).status).toBe("completed");
@@ -304,7 +304,7 @@ describe("the examples", () => {
     expect(paid).toEqual([{ order: "A-1", amount: 12.5 }]);
   });
 
-  test("watch-failures.yaml tells a pager of a failed run", async () => {
+  test("watch-failures.yaml notifies a pager of a failed run", async () => {
     const action = await makeAction(app.owner, {
       kind: "http_request",
       definition: { url: `${receiver.url}/crm?id=7` },

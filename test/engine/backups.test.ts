@@ -24,7 +24,7 @@ async function ageIn(app: Awaited<ReturnType<typeof startApp>>): Promise<number 
 const never = new AbortController().signal;
 
 describe("scheduled backups", () => {
-  test("come at the set interval, also after a restart, and the newest few are kept", async () => {
+  test("are created at the set interval, also after a restart, and the newest few are kept", async () => {
     await using app = await startApp({
       engine: false,
       env: { WEIR_BACKUP_EVERY: "2", WEIR_BACKUP_KEEP: "2" },
@@ -57,7 +57,7 @@ describe("scheduled backups", () => {
   }, 120_000);
 
   deepTest(
-    "that fail are told in the log, in the health and once in each trail, and tried again",
+    "that fail are reported in the log, in the health checks and once in each audit log, and retried",
     async () => {
       await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
       const ctx = contextFor(app.app, {

@@ -64,7 +64,7 @@ async function waitingWithMany(app: Started, receiver: string) {
 }
 
 describe("runs whose pause is over and that can't continue", () => {
-  test("fail and say so, and hold up none behind them", async () => {
+  test("fail and say so, and block none behind them", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
     const { sound, broken } = await waitingWithMany(app, receiver.url);
@@ -80,7 +80,7 @@ describe("runs whose pause is over and that can't continue", () => {
     expect(items.map(({ data }: { data: { runId: string } }) => data.runId).sort()).toEqual(broken.sort());
   });
 
-  test("rest where they can't even be failed, and hold up none behind them", async () => {
+  test("stay if they can't even be failed, and block none behind them", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
     const { sound, broken } = await waitingWithMany(app, receiver.url);
@@ -99,7 +99,7 @@ describe("runs whose pause is over and that can't continue", () => {
 });
 
 describe("a queued run that can't continue", () => {
-  test("keeps neither the one before it from ending nor the one behind it from starting", async () => {
+  test("blocks neither the end of the one before it nor the start of the one after it", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { action: gate, concurrency: { max: 1 } });
     const [first, broken, last] = [
@@ -123,7 +123,7 @@ describe("a queued run that can't continue", () => {
     await until(app.owner, `${AUTOMATION_RUNS}/${last}`, ({ status }) => status === "waiting");
   });
 
-  test("holds up no other line", async () => {
+  test("blocks no other queue", async () => {
     await using app = await startApp({ engine: false });
     const lines = [];
     for (const name of ["Broken", "Sound"]) {
@@ -158,7 +158,7 @@ test("a step that ends while its run can't continue has ended, and the run fails
   await engine.stop(0);
 });
 
-test("a webhook's delivery whose run can't continue is a dead letter, and does its work once it is replayed", async () => {
+test("a webhook delivery whose run can't continue is a dead letter, and works once it is replayed", async () => {
   await using app = await startApp();
   await makeHook(app, { action: gate, waitSeconds: 0 });
   const { automationRunId } = (await send(app, "{}")).body;
@@ -181,7 +181,7 @@ test("a webhook's delivery whose run can't continue is a dead letter, and does i
   expect((await pass(again.automationRunId)).status).toBe("completed");
 });
 
-test("a decision that expires in a run that can't continue has expired, and holds up none behind it", async () => {
+test("a decision that expires in a run that can't continue has expired, and blocks none behind it", async () => {
   await using app = await startApp();
   const action = { kind: "approval_gate", definition: { title: "Go on?", expiresInSeconds: 3600 } };
   const flow = await makeAutomation(app.owner, { action });
@@ -196,7 +196,7 @@ test("a decision that expires in a run that can't continue has expired, and hold
   expect((await app.owner("GET", "/api/v1/decisions?status=expired")).body.decisions).toHaveLength(2);
 });
 
-test("schedules that can't be started have a run that failed and says so, and hold up none behind them", async () => {
+test("schedules that can't be started have a failed run that says so, and block none behind them", async () => {
   await using app = await startApp({ engine: false });
   const schedule = (name: string) =>
     makeAutomation(
@@ -230,7 +230,7 @@ test("schedules that can't be started have a run that failed and says so, and ho
   ]);
 }, 120_000);
 
-test("an event that one automation can't act on still reaches the others", async () => {
+test("an event that one automation can't handle still reaches the others", async () => {
   await using app = await startApp({ engine: false });
   const listen = (name: string) =>
     makeAutomation(

@@ -4,7 +4,7 @@ import { DATABASES } from "../../scripts/chaos/databases.ts";
 import { chaosOfSeveral } from "../../scripts/chaos/several.ts";
 import { deepTest, scaled } from "../support/scale.ts";
 
-test("killed under a mixed load at any moment, it ends all that it accepted, once, and its books are right", async () => {
+test("killed under a mixed load at any time, it finishes everything that it accepted, once, and its records are right", async () => {
   const databases = DATABASES.slice(0, scaled(0, DATABASES.length));
   const verdict = await chaos({ rounds: scaled(2, 12), longestMs: 400, databases });
   expect(verdict.faults).toEqual([]);
@@ -18,7 +18,7 @@ for (const [server, rounds] of [
   ["libsql", 60],
 ] as const)
   deepTest(
-    `on a server too (${server}), whose connections, commits and life are cut off under the load`,
+    `on a server too (${server}), which loses connections and commits and crashes under the load`,
     async () => {
       const verdict = await chaos({ rounds, longestMs: 400, databases: [], server, harmed: 0.6 });
       expect(verdict.faults).toEqual([]);
@@ -29,7 +29,7 @@ for (const [server, rounds] of [
   );
 
 deepTest(
-  "three processes on PostgreSQL, of which one is killed and one stands still in each round, lose and double nothing",
+  "three processes on PostgreSQL, of which one is killed and one is paused in each round, lose and duplicate nothing",
   async () => {
     const verdict = await chaosOfSeveral({ rounds: 6, server: "postgres", databases: [] });
     expect(verdict.faults).toEqual([]);

@@ -67,12 +67,12 @@ async function tickAll(loop: { tick(signal: AbortSignal): Promise<"more" | "idle
 const instants = async ({ app }: Pick<Started, "app">) =>
   (await app.store.db.select({ at: automationRuns.scheduledAt }).from(automationRuns)).map(({ at }) => at);
 
-describe("a clock that is set forward a day", () => {
+describe("a clock that is set a day ahead", () => {
   test.each<["none" | "last", number]>([
     ["none", 0],
     ["last", 1],
   ])(
-    "brings no instant twice, with catchUp %s, and tells of those that it went over",
+    "runs no scheduled time twice, with catchUp %s, and reports the skipped ones",
     async (catchUp, madeUp) => {
       const clock = settableClock();
       await using app = await startApp({ engine: false, overrides: { clock } });
@@ -102,7 +102,7 @@ describe("a clock that is set forward a day", () => {
     },
   );
 
-  test("interrupts nothing, and what is in the queue continues", async () => {
+  test("interrupts nothing, and what is queued continues", async () => {
     const clock = settableClock(20);
     await using receiver = startClosed();
     await using app = await startApp({ overrides: { clock }, env: { WEIR_CONCURRENCY: "1" } });
@@ -119,7 +119,7 @@ describe("a clock that is set forward a day", () => {
     expect(receiver.got).toHaveLength(3);
   });
 
-  deepTest("takes no run from another process that is at work on it", async () => {
+  deepTest("takes no run from another process that is running it", async () => {
     const clock = settableClock();
     await using server = await startSqld();
     await using receiver = startClosed();
@@ -144,7 +144,7 @@ describe("a clock that is set forward a day", () => {
     expect(await runEnd(one.owner, run.id)).toMatchObject({ status: "completed", interruptCount: 0 });
   });
 
-  test("sends no delivery again that is under way", async () => {
+  test("resends no delivery in progress", async () => {
     const clock = settableClock();
     await using receiver = startClosed();
     await using app = await startApp({ overrides: { clock } });
@@ -159,7 +159,7 @@ describe("a clock that is set forward a day", () => {
   });
 });
 
-test("a clock that is set back in many small steps holds up nothing either", async () => {
+test("a clock that is set back in many small steps blocks nothing either", async () => {
   const clock = settableClock();
   await using app = await startApp({ engine: false, overrides: { clock } });
   const keeper = timekeeper(app.app);
@@ -181,7 +181,7 @@ describe.skipIf(faketimeLibrary === null)("a server whose wall clock is set", ()
     ["back an hour", -3600],
     ["forward a day", 86_400],
   ])(
-    "%s goes on: each instant comes once, and no run is lost or done twice",
+    "%s continues: each scheduled time runs once, and no run is lost or duplicated",
     async (_, seconds) => {
       using time = openFaketime(faketimeLibrary ?? "");
       await using receiver = startClosed();

@@ -69,7 +69,7 @@ const counted = async (dataset: string) =>
     })
   ).body.rows[0];
 
-test("many small files become few, with the same rows, and the table tells of it", async () => {
+test("many small files become few, with the same rows, and the table shows it", async () => {
   await load("many", 32);
   expect(await tick()).toBe("idle");
   expect((await tableOf("many"))?.files).toHaveLength(32);
@@ -86,7 +86,7 @@ test("many small files become few, with the same rows, and the table tells of it
   expect(body.datasets[0].tables[0]).toMatchObject({ rows: 42, files: 1, bytes: after?.bytes });
 });
 
-deepTest("rows of two partitions stay in files of their own", async () => {
+deepTest("rows of two partitions stay in separate files", async () => {
   await load("parts", 80, {}, true);
   expect(await tick()).toBe("more");
   expect(await tick()).toBe("idle");
@@ -96,18 +96,15 @@ deepTest("rows of two partitions stay in files of their own", async () => {
   );
 });
 
-deepTest(
-  "a load that only adds rows is not disturbed by files that were put together meanwhile",
-  async () => {
-    await load("append", 40);
-    const { version = 0 } = (await tableOf("append")) ?? {};
-    expect(await tick()).toBe("more");
-    await load("append", 2, { baseVersion: version });
-    expect(await counted("append")).toMatchObject({ n: 42 });
-  },
-);
+deepTest("a load that only adds rows isn't affected by a concurrent compaction", async () => {
+  await load("append", 40);
+  const { version = 0 } = (await tableOf("append")) ?? {};
+  expect(await tick()).toBe("more");
+  await load("append", 2, { baseVersion: version });
+  expect(await counted("append")).toMatchObject({ n: 42 });
+});
 
-test("a load that rewrites a file which was put together meanwhile is told that the dataset changed", async () => {
+test("a load that rewrites a compacted file gets dataset_changed", async () => {
   await load("merge", 40);
   const table = await tableOf("merge");
   const [first] = table?.files ?? [];
@@ -117,32 +114,29 @@ test("a load that rewrites a file which was put together meanwhile is told that 
   expect(await counted("merge")).toMatchObject({ n: 40 });
 });
 
-deepTest(
-  "files that a load has taken out meanwhile are not put back by putting others together",
-  async () => {
-    await load("gone", 40);
-    const table = await tableOf("gone");
-    const slow = {
-      ...ctx,
-      lake: {
-        ...ctx.lake,
-        add: async (...given: Parameters<typeof ctx.lake.add>) => {
-          await load("gone", 1, { baseVersion: table?.version ?? 0, remove: [table?.files[0]?.id ?? ""] });
-          return ctx.lake.add(...given);
-        },
+deepTest("files that a load removed in the meantime aren't restored by a compaction", async () => {
+  await load("gone", 40);
+  const table = await tableOf("gone");
+  const slow = {
+    ...ctx,
+    lake: {
+      ...ctx.lake,
+      add: async (...given: Parameters<typeof ctx.lake.add>) => {
+        await load("gone", 1, { baseVersion: table?.version ?? 0, remove: [table?.files[0]?.id ?? ""] });
+        return ctx.lake.add(...given);
       },
-    };
-    const compact = compactTable(
-      slow,
-      { organizationId: ctx.organizationId, layer: "raw", dataset: "gone", tableName: "orders" },
-      new AbortController().signal,
-    );
-    expect((await failure(compact)).code).toBe("dataset_changed");
-    expect(await counted("gone")).toMatchObject({ n: 40 });
-  },
-);
+    },
+  };
+  const compact = compactTable(
+    slow,
+    { organizationId: ctx.organizationId, layer: "raw", dataset: "gone", tableName: "orders" },
+    new AbortController().signal,
+  );
+  expect((await failure(compact)).code).toBe("dataset_changed");
+  expect(await counted("gone")).toMatchObject({ n: 40 });
+});
 
-deepTest("a table whose dataset is being written to is left until that load has ended", async () => {
+deepTest("a table whose dataset is being written isn't compacted until that load has ended", async () => {
   while ((await tick()) === "more");
   await load("busy", 40);
   const locks = openLocks();
@@ -156,7 +150,7 @@ deepTest("a table whose dataset is being written to is left until that load has 
   expect((await tableOf("busy"))?.files).toHaveLength(1);
 });
 
-test("what a broken-off attempt has written is seen by nobody, and swept", async () => {
+test("what an interrupted attempt has written is invisible, and swept", async () => {
   await load("broken", 40);
   const placed: string[] = [];
   const broken = {

@@ -43,7 +43,7 @@ async function organization(app: Started) {
 const delivered = async (app: Pick<Started, "owner">, id: string) =>
   (await deliveriesOf(app, id, "status=delivered&limit=200")).length;
 
-test("one that never answers delays no other, by another path or port of its host, in no organization", async () => {
+test("one that never responds delays no other, by another path or port of its host, in any organization", async () => {
   await using tarpit = startTarpit();
   await using beside = startTarpit();
   await using app = await startApp({ env: PATIENT });
@@ -65,7 +65,7 @@ test("one that never answers delays no other, by another path or port of its hos
 }, 120_000);
 
 deepTest(
-  "however many never answer, those that do have theirs, and the process has connections left",
+  "however many never respond, the others get their deliveries, and connections remain",
   async () => {
     await using tarpit = startTarpit();
     await using app = await startApp({ env: PATIENT });
@@ -95,7 +95,7 @@ deepTest(
 );
 
 deepTest(
-  "one that has not answered in its time is asked little, and has all once it answers",
+  "one that didn't respond in time gets few requests, and all once it responds",
   async () => {
     let hanging = 0;
     let isOpen = false;
@@ -121,7 +121,7 @@ deepTest(
 );
 
 deepTest(
-  "an organization with very much to tell leaves the others' turns to them, and none of it is lost",
+  "an organization with very many events leaves the others their turns, and loses none",
   async () => {
     await using receiver = startTarpit();
     await using app = await startApp({ engine: false });

@@ -44,7 +44,7 @@ const pauseOf = async (app: Started) => {
 };
 
 describe("the schedule", () => {
-  test("tries eight times over a good day, then puts the delivery among the dead letters", async () => {
+  test("attempts eight times over more than a day, then stores the delivery as a dead letter", async () => {
     await using receiver = startReceiver(() => new Response("not now", { status: 503 }));
     await using app = await startApp({ stands: true });
     const { id } = await subscribe(app, receiver.url, COMPLETED);
@@ -69,7 +69,7 @@ describe("the schedule", () => {
     expect(await app.app.store.db.select().from(webhooks)).toMatchObject([{ id, status: "active" }]);
   });
 
-  deepTest("keeps to what the receiver asks for, up to twice the step", async () => {
+  deepTest("follows the receiver's request, up to twice the step", async () => {
     let retryAfter = () => "";
     await using receiver = startReceiver(
       () => new Response(null, { status: 429, headers: { "retry-after": retryAfter() } }),
@@ -120,7 +120,7 @@ describe("the schedule", () => {
   });
 });
 
-test("the settings are read as written, and a bad one stops the start", () => {
+test("the settings are parsed as written, and an invalid one stops the start", () => {
   const read = (env: Record<string, string>) => readConfig({}, env, {}).config;
   expect(read({})).toMatchObject({
     webhookSchedule: [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000],
@@ -166,7 +166,7 @@ describe("a receiver", () => {
     expect(elsewhere.got).toEqual([]);
   });
 
-  deepTest("that never answers, or begins and never ends, has failed after the time it has", async () => {
+  deepTest("that never responds, or begins and never ends, has failed after its timeout", async () => {
     await using hanging = startReceiver(() => new Promise(() => {}));
     const { row } = await tryOn(hanging.url, impatient);
     expect(row).toMatchObject({ status: "dead_letter", replyCode: null, error: { code: "timeout" } });
@@ -185,7 +185,7 @@ describe("a receiver", () => {
     expect((await tryOn(receiver.url)).row).toMatchObject({ replyCode: null, error: { code: "upstream" } });
   });
 
-  test("that floods or sends a bomb has delivered; of its reply the first KiB is kept", async () => {
+  test("that floods or sends a bomb has delivered; the first KiB of its response is stored", async () => {
     const flood = () =>
       new Response(new ReadableStream({ pull: (to) => to.enqueue(Buffer.alloc(65_536, "a")) }));
     await using flooding = startReceiver(flood);
@@ -198,7 +198,7 @@ describe("a receiver", () => {
     expect((await tryOn(bombing.url)).attempt.replyExcerpt).toBe("b".repeat(1024));
   });
 
-  test("that answers with secrets finds them masked in what is kept", async () => {
+  test("that responds with secrets finds them masked in what is stored", async () => {
     const cut = `{"a":1,"password":"hunter22","nested":{"apiKey":"k3y"},"pad":"${"x".repeat(2000)}"}`;
     const replies: [string, string][] = [
       ['{"token":"abc","ok":1}', '{"token":"***","ok":1}'],
@@ -226,7 +226,7 @@ describe("a receiver", () => {
     }
   });
 
-  test("that is gone disables its subscription, and what happens from then on is held", async () => {
+  test("that is gone disables its subscription, and later events are held", async () => {
     let status = 410;
     await using receiver = startReceiver(() => new Response(null, { status }));
     await using app = await startApp();
@@ -248,7 +248,7 @@ describe("a receiver", () => {
     expect(row).toMatchObject({ heldFrom: null, heldTo: null, failingSince: null });
   });
 
-  deepTest("that is slow delays no other, however many are", async () => {
+  deepTest("that is slow delays no other, however many there are", async () => {
     const open = Promise.withResolvers<void>();
     await using slow = startReceiver(() => open.promise.then(() => new Response()));
     await using quick = startReceiver();
@@ -271,7 +271,7 @@ describe("a receiver", () => {
 describe("a subscription with nothing but failures", () => {
   const env = { WEIR_WEBHOOK_SCHEDULE: "0", WEIR_WEBHOOK_DISABLE_AFTER: "3600" };
 
-  test("is disabled after the time that the setting says, and an event tells so", async () => {
+  test("is disabled after the configured time, and an event says so", async () => {
     let status = 500;
     await using receiver = startReceiver(() => new Response(null, { status }));
     await using app = await startApp({ env });
@@ -309,7 +309,7 @@ describe("a subscription with nothing but failures", () => {
     });
   });
 
-  test("tells of itself once, not for ever, however many listen to everything", async () => {
+  test("reports itself once, not forever, however many subscribe to everything", async () => {
     await using receiver = startReceiver(() => new Response(null, { status: 500 }));
     await using app = await startApp({ env: { WEIR_WEBHOOK_SCHEDULE: "0" } });
     for (let n = 0; n < 3; n++) await subscribe(app, receiver.url, { events: ["*"] });
@@ -331,7 +331,7 @@ describe("a subscription with nothing but failures", () => {
 });
 
 deepTest(
-  "what happened before a subscription was for its type is not for it, not after a restart either",
+  "earlier events aren't for a subscription that added their type later, even after a restart",
   async () => {
     await using receiver = startReceiver();
     await using installation = await startInstallation();
@@ -351,7 +351,7 @@ deepTest(
 );
 
 describe("while a subscription is disabled", () => {
-  test("what happens is held and delivered afterwards, once each, whatever happens meanwhile", async () => {
+  test("events are held and delivered afterwards, once each, whatever happens in between", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const { id } = await subscribe(app, receiver.url, COMPLETED);
@@ -368,7 +368,7 @@ describe("while a subscription is disabled", () => {
     expect(receiver.got.map(idOf).toSorted()).toEqual(told.toSorted());
   });
 
-  test("a restart changes nothing in that, nor an event of others", async () => {
+  test("a restart doesn't change that, nor does another organization's event", async () => {
     await using receiver = startReceiver();
     await using installation = await startInstallation();
     let server = await installation.serve();
@@ -388,14 +388,14 @@ describe("while a subscription is disabled", () => {
   }, 120_000);
 });
 
-describe("an event is for a subscription that was for its type when it happened", () => {
+describe("an event is for a subscription that had its type when it happened", () => {
   const types = (app: Pick<Started, "owner">, id: string, ...events: string[]) =>
     app.owner("PATCH", `${WEBHOOKS}/${id}`, { events });
   const turn = (app: Pick<Started, "owner">, id: string, status: string) =>
     app.owner("PATCH", `${WEBHOOKS}/${id}`, { status });
   const act = async (app: Started, name: string) => (await makeAction(app.owner, { name })).id as string;
 
-  test("also where its types change while it is disabled, once or more often", async () => {
+  test("even if its types change while it is disabled, once or repeatedly", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const { id } = await subscribe(app, receiver.url, { events: ["connection.created"] });
@@ -416,7 +416,7 @@ describe("an event is for a subscription that was for its type when it happened"
     expect(await app.app.store.db.$count(settings, like(settings.key, "webhook_former%"))).toBe(0);
   });
 
-  test("also where they change before the trail was followed, while it catches up, and over a restart", async () => {
+  test("even if they change before the audit log was followed, while it catches up, and across a restart", async () => {
     await using receiver = startReceiver();
     await using app = await startApp({ engine: false });
     const { id } = await subscribe(app, receiver.url, { events: ["connection.created"] });
@@ -436,7 +436,7 @@ describe("an event is for a subscription that was for its type when it happened"
     await engine.stop(0);
   });
 
-  test("and nothing is left of what a subscription was for that is deleted", async () => {
+  test("and a deleted subscription leaves none of its types", async () => {
     await using app = await startApp({ engine: false });
     const { id } = await subscribe(app, "http://127.0.0.1:9/", { events: ["connection.created"] });
     await happen(app);
@@ -446,7 +446,7 @@ describe("an event is for a subscription that was for its type when it happened"
   });
 });
 
-test("nothing is lost to kill -9, in whichever state a delivery is", async () => {
+test("nothing is lost to kill -9, whatever a delivery's state", async () => {
   const open = Promise.withResolvers<void>();
   let deaths = 0;
   await using receiver = startReceiver(async (_, count) => {
@@ -480,7 +480,7 @@ test("nothing is lost to kill -9, in whichever state a delivery is", async () =>
   expect(new Set(receiver.got.map(idOf))).toEqual(new Set(ids));
 }, 120_000);
 
-test("told to stop, the server puts back what it has not sent, and no attempt is counted for it", async () => {
+test("when it stops, the server returns what it hasn't sent, and counts no attempt", async () => {
   await using receiver = startReceiver(() => new Promise(() => {}));
   await using app = await startApp({ env: PATIENT });
   await subscribe(app, receiver.url, COMPLETED);
@@ -516,7 +516,7 @@ deepTest(
   120_000,
 );
 
-test("a reply that says its length and comes in chunks all the same is not read to its end", async () => {
+test("a response with a length that is sent in chunks isn't read to its end", async () => {
   let sent = 0;
   await using liar = Bun.listen({
     hostname: "127.0.0.1",

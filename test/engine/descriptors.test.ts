@@ -49,7 +49,7 @@ async function beginRequest(url: string, token: string) {
   };
 }
 
-test("where no descriptor is left connections are refused, and runs continue and reach the outside", async () => {
+test("without file descriptors, connections are refused, and runs continue with their outgoing requests", async () => {
   await using receiver = startReceiver();
   await using installation = await startInstallation();
   const server = await installation.serve({ under: "ulimit -n 300" });

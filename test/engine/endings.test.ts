@@ -11,7 +11,7 @@ import { AUTOMATION_RUNS, AUTOMATIONS, created, makeAutomation, RUNS, roomFor } 
 const left = { definition: {}, isResolved: true, progress: null, isProgressNew: false, logs: [] };
 const request = { kind: "http_request", definition: { url: "http://127.0.0.1:9/" } };
 
-test("a called run that ends with its caller stays cancelled although a step of it ends in the same commit", async () => {
+test("a called run that ends with its caller stays cancelled even if a step of it ends in the same commit", async () => {
   await using app = await startApp({ engine: false });
   const steps = [
     { key: "slow", ...request },

@@ -28,7 +28,7 @@ async function queue(call: Client, url: string, count: number, more: object = {}
 }
 
 describe("between organizations", () => {
-  test.each([1, 4])("a long line of one does not hold up another, with %d places", async (places) => {
+  test.each([1, 4])("a long queue of one doesn't block another, with %d slots", async (places) => {
     await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: String(places) } });
     // While others wait, all slots are taken; one organization alone gets half of them.
     const half = Math.max(1, Math.floor(places / 2));
@@ -47,7 +47,7 @@ describe("between organizations", () => {
     expect(order.slice(0, taken).filter((path) => path !== "/ours")).toHaveLength(6);
   });
 
-  test("an organization whose runs are all held back takes no turn", async () => {
+  test("an organization whose runs are all held takes no turn", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: "1" } });
     await using receiver = startReceiver();
     const other = await neighbour(app);
@@ -60,7 +60,7 @@ describe("between organizations", () => {
     expect(receiver.got).toHaveLength(6);
   });
 
-  test("runs that don't end leave half of the places to others", async () => {
+  test("runs that don't end leave half of the slots to others", async () => {
     await using app = await startApp({ env: { WEIR_CONCURRENCY: "4" } });
     const end = Promise.withResolvers<void>();
     await using receiver = startReceiver(async ({ path }) => {

@@ -35,7 +35,7 @@ async function makeActions({ owner }: Pick<Started, "owner">, count: number): Pr
   return ids;
 }
 
-test("acts on each event once and in order, over many batches and however many processes follow", async () => {
+test("handles each event once and in order, across many batches and however many processes follow", async () => {
   await using app = await startApp({ engine: false });
   await listener(app.owner);
   const ids = await makeActions(app, 35);
@@ -52,7 +52,7 @@ test("acts on each event once and in order, over many batches and however many p
   expect(await heard(app)).toEqual([...ids, more ?? ""]);
 });
 
-test("reads nothing of the trail while nobody waits for events, and begins with who comes", async () => {
+test("reads nothing of the audit log while nobody waits for events, and begins with the first subscriber", async () => {
   await using app = await startApp({ engine: false });
   const loop = openLoop(LOOPS.eventFollower, app.app);
   await makeActions(app, 3);
@@ -65,7 +65,7 @@ test("reads nothing of the trail while nobody waits for events, and begins with 
   expect(await heard(app)).toEqual(ids);
 });
 
-test("of types that an automation comes to wait for later, what happened before is not for it, not after a restart either", async () => {
+test("events from before an automation added their type aren't for it, even after a restart", async () => {
   await using app = await startApp({ engine: false });
   const { id } = await listener(app.owner, ["connection.created"]);
   const loop = openLoop(LOOPS.eventFollower, app.app);
@@ -82,7 +82,7 @@ test("of types that an automation comes to wait for later, what happened before 
   expect(await heard(app)).toEqual(ids);
 });
 
-test("an event that can't be acted on is reported, and holds up none behind it", async () => {
+test("an event that can't be handled is reported, and blocks none behind it", async () => {
   await using app = await startApp({ engine: false });
   await listener(app.owner);
   const ids = await makeActions(app, 5);
@@ -95,7 +95,7 @@ test("an event that can't be acted on is reported, and holds up none behind it",
   expect(app.logged.filter((line) => line.includes("act on an event"))).toHaveLength(1);
 });
 
-test("hears each organization by its own automations", async () => {
+test("each organization's events only reach its own automations", async () => {
   await using app = await startApp({ engine: false });
   const other = await neighbour(app);
   await listener(app.owner);
@@ -111,7 +111,7 @@ test("hears each organization by its own automations", async () => {
   expect([of(app.ids.organizationId), of(other.organization.id)]).toEqual([ours, theirs]);
 });
 
-test("no event is lost or acted on twice by kill -9 at any moment", async () => {
+test("no event is lost or handled twice after kill -9 at any time", async () => {
   await using receiver = startReceiver();
   await using installation = await startInstallation();
   let server = await installation.serve();

@@ -34,8 +34,8 @@ async function queue({ owner }: Started, actionId: string, count: number): Promi
 const rowOf = async ({ app }: Started, id: string) =>
   (await app.store.db.select().from(actionRuns).where(eq(actionRuns.id, id)))[0];
 
-describe("runs that are decided at once", () => {
-  test("need no place, and each has its log, its events and its own outcome", async () => {
+describe("runs that are decided immediately", () => {
+  test("need no slot, and each has its log, its events and its own outcome", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: "1" } });
     await using receiver = startReceiver();
     const good = await makeAction(app.owner);
@@ -96,7 +96,7 @@ describe("runs that are decided at once", () => {
     expect(told.map(({ data }) => data.runId)).toEqual(keyed);
   });
 
-  test("are written but for those that another worker has meanwhile", async () => {
+  test("are written except for those that another worker has", async () => {
     await using app = await startApp({ engine: false });
     const ids = await queue(app, (await makeAction(app.owner)).id, 3);
     const claimed = await claimRuns(app.app, roomFor(10));
@@ -115,7 +115,7 @@ describe("runs that are decided at once", () => {
     expect(await chainOf(app, await correlationOf(app, taken))).toEqual(["action.started"]);
   });
 
-  test("take a place where they were there before this process, so that none of them can end each that comes", async () => {
+  test("take a slot if they were queued before this process, so that none of them can crash every process", async () => {
     await using app = await startApp({ engine: false });
     const { id } = await makeAction(app.owner);
     const before = await queue(app, id, 3);
@@ -130,7 +130,7 @@ describe("runs that are decided at once", () => {
     expect(await claimed(1)).toEqual(after.slice(1).map((each) => [each, "completed"]));
   });
 
-  test("continue where the store takes longer to find them than deciding may take", async () => {
+  test("continue if the store takes longer to find them than they may take", async () => {
     await using app = await startApp({ engine: false });
     const ids = await queue(app, (await makeAction(app.owner)).id, 3);
     let passedMs = 0;
@@ -141,7 +141,7 @@ describe("runs that are decided at once", () => {
     expect(claimed).toEqual(ids);
   });
 
-  test("are written one by one where one of them can't be, and that one is tried again once it can", async () => {
+  test("are written one by one if one of them can't be, and that one is retried once it can", async () => {
     await using app = await startApp({ engine: false, hurry: 50 });
     const ids = await queue(app, (await makeAction(app.owner)).id, 5);
     const [, stuck = ""] = ids;
@@ -158,7 +158,7 @@ describe("runs that are decided at once", () => {
   });
 });
 
-test("no run is made of an action that is deleted in the same commit", async () => {
+test("no run is created for an action that is deleted in the same commit", async () => {
   await using app = await startApp({ engine: false });
   const action = await makeAction(app.owner);
   const ctx = contextFor(app.app, {

@@ -16,7 +16,7 @@ import {
 const ROWS = 3_000;
 const KILLS = [300, 1_100, 2_200];
 
-test("a step over a table continues after each kill -9 where it was: no row is lost, few are sent again", async () => {
+test("a step over a table continues after each kill -9 where it was: no row is lost, few are repeated", async () => {
   const sent = new Map<number, number>();
   const held = { at: KILLS[0] ?? 0, more: Promise.withResolvers<void>() };
   await using receiver = startReceiver(async ({ text }) => {

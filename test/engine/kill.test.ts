@@ -78,7 +78,7 @@ test("runs continue after kill -9, at most three times, and accepted webhooks ar
 }, 120_000);
 
 deepTest(
-  "a long list continues after kill -9, wherever in it: no item is lost, and none comes twice that had ended",
+  "a long list continues after kill -9 at any point: no item is lost, and no finished one is repeated",
   async () => {
     const got = new Map<number, number>();
     await using receiver = startReceiver(({ text }) => {
@@ -127,7 +127,7 @@ deepTest(
   300_000,
 );
 
-test("told to stop, the server ends well, and what it did not finish continues as if nothing had been", async () => {
+test("when it stops, the server exits cleanly, and unfinished work continues as if nothing had happened", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
   await using installation = await startInstallation({ WEIR_SHUTDOWN_GRACE: "0" });
@@ -145,7 +145,7 @@ test("told to stop, the server ends well, and what it did not finish continues a
   });
 }, 120_000);
 
-test("a run under which the process died twice goes alone at the third time, and others after it", async () => {
+test("a run during which the process died twice runs alone the third time, and others after it", async () => {
   const got: string[] = [];
   const end = Promise.withResolvers<void>();
   await using receiver = startReceiver(async ({ path }) => {

@@ -35,7 +35,7 @@ async function checksOf(sharers: number): Promise<number[]> {
   return instants;
 }
 
-test("several processes that start together check as often as one, and soon not at the same time", async () => {
+test("several processes that start together check as often as one, and soon at different times", async () => {
   const all = (await Promise.all(Array.from({ length: 5 }, () => checksOf(5)))).flat().sort((a, b) => a - b);
   const gaps = all.slice(1).map((instant, n) => instant - (all[n] ?? 0));
   const waits = gaps.map((gap) => gap ** 2 / 2 / UNTIL_MS); // Half of the gap, weighted by the time that it takes.
@@ -46,6 +46,6 @@ test("several processes that start together check as often as one, and soon not 
   expect(Math.max(...gaps)).toBeLessThanOrEqual(1.5 * 5 * IDLE_MS);
 });
 
-test("a process alone checks evenly", async () => {
+test("a single process checks at even intervals", async () => {
   expect((await checksOf(1)).slice(0, 4)).toEqual([0, 1, 2, 3].map((n) => n * IDLE_MS));
 });

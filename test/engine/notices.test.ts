@@ -18,7 +18,7 @@ const failing = (notify: object[]) => ({
   alerts: { onFailure: true, notify },
 });
 
-test("a mail that was being sent when the server was killed is sent by the next start, under the same id", async () => {
+test("an email that was being sent during a kill is sent by the next start, with the same ID", async () => {
   let isSilent = true;
   await using peer = await startSmtp({
     answer: () => (isSilent ? new Promise(() => {}) : Promise.resolve()),
@@ -52,7 +52,7 @@ test("a mail that was being sent when the server was killed is sent by the next 
 }, 120_000);
 
 deepTest(
-  "of two processes one sends each mail",
+  "of two processes, one sends each email",
   async () => {
     await using peer = await startSmtp();
     await using several = await startSeveral({
@@ -77,7 +77,7 @@ deepTest(
   120_000,
 );
 
-test("a mail server that stalls delays neither runs nor posts, nor what other organizations post", async () => {
+test("a mail server that stalls delays neither runs nor posts, nor other organizations' posts", async () => {
   const stalled: (() => void)[] = [];
   let isOver = false;
   await using peer = await startSmtp({
@@ -110,7 +110,7 @@ test("a mail server that stalls delays neither runs nor posts, nor what other or
   for (const end of stalled) end();
 });
 
-deepTest("a mail server that is down is tried again, and the log says each time why", async () => {
+deepTest("a mail server that is down is retried, and the log says why each time", async () => {
   const closed = await startSmtp();
   await closed[Symbol.asyncDispose]();
   const egress = { allow: [], self: () => null };

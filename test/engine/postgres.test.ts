@@ -82,7 +82,7 @@ async function sendHook({ origin }: Member, path: string, body: object): Promise
   return ((await reply.json()) as { automationRunId: string }).automationRunId;
 }
 
-test("runs are found by index from the first one on, when no statistics tell PostgreSQL how large tables will be", async () => {
+test("runs are found by index from the start, when no statistics tell PostgreSQL how large tables will become", async () => {
   await using receiver = startReceiver(async () => Response.json({ ok: true }));
   await using shared = await startShared();
   const one = await shared.serve();
@@ -109,7 +109,7 @@ test("runs are found by index from the first one on, when no statistics tell Pos
   for (const { relname, scanned } of tables) expect({ relname, scanned }).toEqual({ relname, scanned: 0 });
 });
 
-test("two processes share PostgreSQL: a webhook at one is approved at the other, and the audit log holds", async () => {
+test("two processes share PostgreSQL: a webhook at one is approved at the other, and the audit log is valid", async () => {
   const shipped: string[] = [];
   await using receiver = startReceiver(async ({ text }) => {
     shipped.push(text);
@@ -137,7 +137,7 @@ test("two processes share PostgreSQL: a webhook at one is approved at the other,
 });
 
 deepTest(
-  "a restart of PostgreSQL under load ends no run, loses none, and doubles none",
+  "a restart of PostgreSQL under load ends, loses and duplicates no run",
   async () => {
     const heard = new Map<string, number>();
     await using receiver = startReceiver(async ({ headers }) => {
@@ -197,7 +197,7 @@ deepTest(
   120_000,
 );
 
-test("a run that one process has no room for begins at another at once, and each hears of the other's events", async () => {
+test("a run that one process has no slot for starts immediately at another, and each sees the other's events", async () => {
   const signals = openSignals();
   const patient = {
     ...signals,
@@ -238,7 +238,7 @@ test("a run that one process has no room for begins at another at once, and each
   for (const id of runs) expect((await runEnd(there, id)).status).toBe("completed");
 });
 
-test("a version that changes the database waits for others to end, or is refused; an older one starts no more", async () => {
+test("a version that changes the database waits for others to end, or is rejected; an older one no longer starts", async () => {
   await using shared = await startShared();
   const weir = await shared.serve();
   const more = { name: "9999_more", sql: "CREATE TABLE more (id TEXT PRIMARY KEY) STRICT" };
@@ -256,7 +256,7 @@ test("a version that changes the database waits for others to end, or is refused
 });
 
 deepTest(
-  "one whose clock is an hour off does nothing early or late, and takes nothing of others",
+  "one whose clock is an hour off does nothing early or late, and takes nothing from others",
   async () => {
     const open = Promise.withResolvers<void>();
     const heard = new Map<string, number>();
@@ -304,7 +304,7 @@ deepTest(
   120_000,
 );
 
-test("weir doctor looks at PostgreSQL, weir backup names pg_dump, and no command prints the password", async () => {
+test("weir doctor checks PostgreSQL, weir backup names pg_dump, and no command prints the password", async () => {
   await using shared = await startShared();
   const here = shell(shared.env);
   const told: string[] = [];

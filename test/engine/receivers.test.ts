@@ -12,7 +12,7 @@ const COMPLETED = { events: ["action.completed"] };
 const rowsOf = ({ app }: Started) => app.store.db.select().from(outboundDeliveries);
 const isSettled = async (app: Started) => (await rowsOf(app)).every(({ dueAt }) => dueAt === null);
 
-describe("of one try, the end is", () => {
+describe("one attempt ends", () => {
   test.each<[TormentName, { error: { code: string; retryable?: boolean } | null; [field: string]: unknown }]>(
     [
       ["none", { status: "delivered", replyCode: 200, error: null }],
@@ -44,7 +44,7 @@ describe("of one try, the end is", () => {
       ["bomb", { status: "delivered", replyCode: 200, error: null }],
       ["redirect", { status: "dead_letter", replyCode: 307, error: { code: "unexpected_status" } }],
     ],
-  )("for a receiver behind %s", async (torment, end) => {
+  )("with a receiver behind %s", async (torment, end) => {
     await using receiver = startReceiver();
     await using hell = await startHell(receiver.url);
     const timeout = end.error?.code === "timeout" ? "2" : "300";
@@ -67,7 +67,7 @@ test.each<[TormentName, number, number]>([
   ["later-negative", 90, 110],
   ["later-in-the-past", 90, 110],
   ["later-nonsense", 90, 110],
-])("what a receiver behind %s asks for is taken within its bounds", async (torment, least, most) => {
+])("what a receiver behind %s requests is followed within limits", async (torment, least, most) => {
   await using receiver = startReceiver();
   await using hell = await startHell(receiver.url);
   await using app = await startApp({ env: { WEIR_WEBHOOK_SCHEDULE: "0,100" } });
@@ -80,7 +80,7 @@ test.each<[TormentName, number, number]>([
   expect([torment, seconds >= least - 1, seconds <= most + 1]).toEqual([torment, true, true]);
 });
 
-test("one that is gone is not asked again, and what happens from then on is held", async () => {
+test("one that is gone isn't called again, and later events are held", async () => {
   await using receiver = startReceiver();
   await using hell = await startHell(receiver.url);
   await using app = await startApp();
@@ -93,7 +93,7 @@ test("one that is gone is not asked again, and what happens from then on is held
   expect([row?.status, typeof row?.heldFrom, receiver.got.length]).toEqual(["disabled", "number", 1]);
 });
 
-test("none of them delays another: the honest one has all while they still are at their first", async () => {
+test("none of them delays another: the honest one gets everything during the others' first attempts", async () => {
   const torments: TormentName[] = ["silent", "drip-header", "drip-body", "flood", "flood-header", "bomb"];
   torments.push("cut-in-header", "cut-in-body", "redirect", "later-huge", "late");
   await using behind = startReceiver();

@@ -79,7 +79,7 @@ describe("an approval", () => {
     expect(receiver.got).toHaveLength(1);
   });
 
-  test("that expires is not approved by whoever comes too late, not even before the timer fires", async () => {
+  test("that expires isn't approved by a late decision, even before the timer fires", async () => {
     await using app = await startApp({ engine: false });
     const worker = openWorker(app.app);
     const action = await makeAction(app.owner, {
@@ -117,8 +117,8 @@ describe("an approval", () => {
   });
 });
 
-describe("a cancel", () => {
-  test("is not undone by a decision, and what lies behind the gate is never reached", async () => {
+describe("a cancellation", () => {
+  test("isn't undone by a decision, and what is behind the gate is never reached", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const flow = await gated(app, receiver.url);
@@ -137,7 +137,7 @@ describe("a cancel", () => {
     expect(receiver.got).toEqual([]);
   });
 
-  test("holds through the pause before another attempt, of a run and of a webhook", async () => {
+  test("applies during the pause before another attempt, of a run and of a webhook", async () => {
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
     await using app = await startApp();
     const retry = { maxAttempts: 5, backoffSeconds: [60] };
@@ -162,7 +162,7 @@ describe("a cancel", () => {
   });
 });
 
-test("a pause that is over is resumed once, however many look for it", async () => {
+test("a pause that is over is resumed once, however many processes check", async () => {
   await using receiver = startReceiver((_, count) => new Response("", { status: count === 1 ? 503 : 200 }));
   await using app = await startApp({ engine: false });
   const worker = openWorker(app.app);
@@ -181,7 +181,7 @@ test("a pause that is over is resumed once, however many look for it", async () 
   expect(receiver.got).toHaveLength(2);
 });
 
-test("no event is lost while a subscription is disabled, and none comes twice", async () => {
+test("no event is lost while a subscription is disabled, and none is duplicated", async () => {
   await using receiver = startReceiver();
   await using app = await startApp();
   const hook = await subscribe(app, `${receiver.url}/in`, { events: ["action.created"] });
@@ -202,7 +202,7 @@ test("no event is lost while a subscription is disabled, and none comes twice", 
   expect(new Set(receiver.got.map(({ headers }) => headers.get("webhook-id"))).size).toBe(made.length);
 });
 
-test("a webhook that is delivered again, at once and an hour later, runs once", async () => {
+test("a webhook that is delivered again, immediately and an hour later, runs once", async () => {
   await using receiver = startReceiver();
   await using app = await startApp();
   await makeHook(app, { action: call(receiver.url) });
@@ -228,7 +228,7 @@ describe("a clock that is set back an hour", () => {
     return created(await app.owner("POST", `${ACTIONS}/${action.id}/run`)).id as string;
   };
 
-  test("holds up neither what is under way nor what is in the queue behind it", async () => {
+  test("blocks neither running work nor what is queued behind it", async () => {
     await using receiver = startClosed();
     await using app = await startApp({ hurry: 20, env: { WEIR_CONCURRENCY: "1" } });
     const underWay = await asked(app, call(receiver.url));
@@ -252,7 +252,7 @@ describe("a clock that is set back an hour", () => {
     return Date.parse(row?.leaseUntil ?? "");
   };
 
-  test("holds up nothing that was queued before a restart", async () => {
+  test("blocks nothing that was queued before a restart", async () => {
     await using receiver = startReceiver();
     await using app = await startApp({ engine: false });
     const run = await asked(app, call(receiver.url));
@@ -262,7 +262,7 @@ describe("a clock that is set back an hour", () => {
     await engine.stop(0);
   });
 
-  test("makes no pause before another attempt longer than it was to be", async () => {
+  test("doesn't extend the pause before another attempt", async () => {
     await using receiver = startReceiver((_, count) => new Response("", { status: count <= 2 ? 503 : 200 }));
     await using app = await startApp({ engine: false });
     const worker = openWorker(app.app);
@@ -287,7 +287,7 @@ describe("a clock that is set back an hour", () => {
     expect((await app.owner("GET", `${AUTOMATION_RUNS}/${automationRunId}`)).body.status).toBe("completed");
   });
 
-  test("lets schedules continue by the clock as it is now, and brings no instant twice", async () => {
+  test("lets schedules follow the new time, and runs no scheduled time twice", async () => {
     await using app = await startApp({ engine: false });
     app.clock.turn(660_000 - (app.clock.now().getTime() % 600_000)); // A minute after a scheduled time.
     const keeper = timekeeper(app.app);
@@ -320,7 +320,7 @@ describe("a clock that is set back an hour", () => {
   const instants = async ({ app }: Started) =>
     (await app.store.db.select({ at: automationRuns.scheduledAt }).from(automationRuns)).map(({ at }) => at);
 
-  test("lets no two runs of one concurrency key go at once, though the newer has the smaller id", async () => {
+  test("doesn't let two runs of one concurrency key run at once, although the newer has the smaller ID", async () => {
     await using receiver = startClosed();
     let backMs = 0;
     const ids = { ...systemIds, uuid: () => Bun.randomUUIDv7("hex", Date.now() - backMs) };
@@ -339,7 +339,7 @@ describe("a clock that is set back an hour", () => {
   });
 });
 
-test("a try whose lease is looked after late is not taken for lost when the next one goes already", async () => {
+test("an attempt whose lease is checked late isn't considered lost when the next one is already running", async () => {
   const second = Promise.withResolvers<void>();
   await using receiver = startReceiver(async (_, count) => {
     if (count === 2) await second.promise;

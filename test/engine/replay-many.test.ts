@@ -53,7 +53,7 @@ const countOf = (dataFolder: string, query: string): number => {
   return (db.query(query).get() as { n: number }).n;
 };
 
-test("many dead letters are replayed though one of them can't be, which stays as it is", async () => {
+test("many dead letters are replayed even if one of them can't be, which stays unchanged", async () => {
   await using app = await startApp({ hurry: 20 });
   await using dying = startDying();
   const hook = await makeHook(app, { action: action(dying.url), retries: { enabled: false } });
@@ -85,7 +85,7 @@ test("many dead letters are replayed though one of them can't be, which stays as
 });
 
 deepTest(
-  "other writes continue while many are replayed, and kill -9 amid that loses none and doubles none",
+  "other writes continue while many are replayed, and kill -9 during that loses and duplicates none",
   async () => {
     await using dying = startDying();
     await using installation = await startInstallation({ WEIR_CONCURRENCY: "2" });

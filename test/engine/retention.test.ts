@@ -57,7 +57,7 @@ const found = async (call: Client, path: string, ids: string[]) =>
 const failing = { definition: branch("a", "false") };
 
 describe("runs of an action", () => {
-  test("go after 30 days, failed ones after 90, and the latest one stays", async () => {
+  test("are deleted after 30 days, failed ones after 90, and the latest one stays", async () => {
     await using app = await startLong();
     const { owner } = app;
     const action = await makeAction(owner);
@@ -89,7 +89,7 @@ describe("runs of an action", () => {
     expect((await owner("GET", "/api/v1/events?type=action.completed")).body.items).toHaveLength(2);
   });
 
-  test("take their logs, artifacts and decisions along", async () => {
+  test("are deleted with their logs, artifacts and decisions", async () => {
     await using app = await startLong();
     const { owner } = app;
     const sqlAction = await makeAction(owner, {
@@ -119,7 +119,7 @@ describe("runs of an action", () => {
     expect((await owner("GET", `/api/v1/artifacts?action_run_id=${run.id}`)).body.total).toBe(0);
   });
 
-  test("that wait for a person stay, however long that takes", async () => {
+  test("that wait for a user stay, however long that takes", async () => {
     await using app = await startLong();
     const { owner } = app;
     const flow = await makeAutomation(owner, {
@@ -145,7 +145,7 @@ describe("runs of an action", () => {
   });
 });
 
-test("what led to work that continues stays: a run that is tried again, and one that called another", async () => {
+test("a run stays if work that continues depends on it: a retry, or a call", async () => {
   await using app = await startLong();
   const { owner } = app;
   const action = await makeAction(owner, { kind: "approval_gate", definition: gate() });
@@ -194,7 +194,7 @@ async function askRun(owner: Client, automationRunId: string): Promise<string> {
 }
 
 describe("runs of an automation", () => {
-  deepTest("go with their steps and items, in small writes, and the latest one stays", async () => {
+  deepTest("are deleted with their steps and items, in small writes, and the latest one stays", async () => {
     await using app = await startLong({ WEIR_RETENTION_DAYS: "2", WEIR_RETENTION_FAILED_DAYS: "4" });
     const { owner } = app;
     const flow = await makeAutomation(owner, { action: quick });
@@ -240,7 +240,7 @@ describe("runs of an automation", () => {
     expect((await owner("GET", `${AUTOMATION_RUNS}/${last.id}`)).body.steps[0].items.total).toBe(1);
   });
 
-  test("stay while a try again of them is kept, which has their results", async () => {
+  test("stay while a retry of them is kept, which has their results", async () => {
     await using app = await startLong();
     const { owner } = app;
     const steps = [
@@ -266,7 +266,7 @@ describe("runs of an automation", () => {
 });
 
 describe("webhooks", () => {
-  test("go after their time, what they brought with them; a dead letter can be replayed until then", async () => {
+  test("are deleted after their time, with their content; a dead letter can be replayed until then", async () => {
     await using app = await startLong();
     const { owner } = app;
     const state = { status: 503 };
@@ -296,7 +296,7 @@ describe("webhooks", () => {
     expect(await rowsIn(app, "delivery_attempts")).toBe(0);
   });
 
-  test("repeated within 24 hours are known, whatever the settings", async () => {
+  test("repeated within 24 hours are recognized, whatever the settings", async () => {
     await using app = await startLong({ WEIR_RETENTION_DAYS: "1", WEIR_RETENTION_FAILED_DAYS: "1" });
     await makeHook(app, { action: quick });
     const sent = async () => (await send(app, "{}", { "idempotency-key": "one" })).body.deliveryId;
@@ -308,7 +308,7 @@ describe("webhooks", () => {
   });
 });
 
-test("invitations and notices go a month after their end, and an open one stays", async () => {
+test("invitations and notices are deleted a month after their end, and an open one stays", async () => {
   await using app = await startLong();
   const { owner } = app;
   const invite = async (email: string) =>
@@ -331,7 +331,7 @@ test("invitations and notices go a month after their end, and an open one stays"
 });
 
 describe("outbound deliveries", () => {
-  test("go after their time, and are not created again", async () => {
+  test("are deleted after their time, and aren't created again", async () => {
     await using app = await startLong();
     await using receiver = startReceiver();
     const { id } = await subscribe(app, receiver.url);
@@ -346,7 +346,7 @@ describe("outbound deliveries", () => {
     expect(receiver.got).toHaveLength(2);
   });
 
-  test("that are dead go after 90 days, and those of a deleted subscription with it", async () => {
+  test("that are dead are deleted after 90 days, and those of a deleted subscription with it", async () => {
     await using app = await startLong({ WEIR_WEBHOOK_SCHEDULE: "0,0" });
     await using deaf = startReceiver(() => new Response("", { status: 500 }));
     await using receiver = startReceiver();

@@ -52,8 +52,8 @@ async function scheduleAt(app: Started, instant: string, cron: string, more: obj
   return id as string;
 }
 
-describe("a due instant", () => {
-  test("starts one run that says which instant it stands for", async () => {
+describe("a scheduled time", () => {
+  test("starts one run that names it", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "*/5 * * * *");
     const loop = openLoop(LOOPS.scheduler, app.app);
@@ -94,7 +94,7 @@ describe("a due instant", () => {
     });
   });
 
-  test("gives its run the instant as payload", async () => {
+  test("is its run's payload", async () => {
     await using app = await start();
     const when = { branches: [{ key: "seen", when: "payload.scheduledAt == input.scheduledAt" }] };
     const config = {
@@ -110,7 +110,7 @@ describe("a due instant", () => {
     });
   });
 
-  test("comes once where two processes look at the same time", async () => {
+  test("starts one run if two processes check at the same time", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "*/5 * * * *");
     const loops = [
@@ -123,7 +123,7 @@ describe("a due instant", () => {
     expect(await instantsOf(app, id)).toEqual([nextRunAt]);
   });
 
-  test("comes for each instant, in order, where one look finds several", async () => {
+  test("starts one run each, in order, if one check finds several", async () => {
     await using app = await start();
     const id = await scheduleAt(app, "2026-05-01T10:00:30Z", "* * * * *");
     const loop = openLoop(LOOPS.scheduler, app.app);
@@ -137,7 +137,7 @@ describe("a due instant", () => {
     expect(await nextOf(app, id)).toBe("2026-05-01T10:04:00.000Z");
   });
 
-  test("does not come again when the clock is set back, nor when the schedule is enabled again", async () => {
+  test("isn't repeated when the clock is set back, or the schedule is enabled again", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "* * * * *");
     const loop = openLoop(LOOPS.scheduler, app.app);
@@ -154,7 +154,7 @@ describe("a due instant", () => {
     expect(await instantsOf(app, id)).toHaveLength(2);
   });
 
-  test("comes too where the clock was set back to before the process began", async () => {
+  test("starts its run if the clock was set back to before the process began", async () => {
     await using app = await start();
     let backMs = 0;
     const clock = { ...app.clock, now: () => new Date(app.clock.now().getTime() - backMs) };
@@ -187,7 +187,7 @@ describe("a due instant", () => {
   });
 });
 
-describe("in the nights of the clock change", () => {
+describe("on the nights of a clock change", () => {
   /** Checks each minute from `from` to `to`. */
   async function live(app: Started, from: string, to: string, cron: string) {
     const id = await scheduleAt(app, from, cron, { timezone: "Europe/Berlin" });
@@ -199,21 +199,21 @@ describe("in the nights of the clock change", () => {
     return instantsOf(app, id);
   }
 
-  test("a job at 02:30 comes in spring at the end of the hour that is left out", async () => {
+  test("a job at 02:30 runs in spring at the end of the skipped hour", async () => {
     await using app = await start();
     expect(await live(app, "2026-03-28T23:30:00Z", "2026-03-29T03:00:00Z", "30 2 * * *")).toEqual([
       "2026-03-29T01:00:00.000Z",
     ]);
   });
 
-  test("a job at 02:30 comes in autumn once, at the first of the two", async () => {
+  test("a job at 02:30 runs once in autumn, at the first of the two", async () => {
     await using app = await start();
     expect(await live(app, "2026-10-24T23:30:00Z", "2026-10-25T03:00:00Z", "30 2 * * *")).toEqual([
       "2026-10-25T00:30:00.000Z",
     ]);
   });
 
-  test("a job of each half hour goes by what has passed: none is lost, and none is doubled", async () => {
+  test("a half-hourly job follows elapsed time: none is lost, and none is duplicated", async () => {
     await using app = await start();
     expect(await live(app, "2026-10-24T23:45:00Z", "2026-10-25T01:45:00Z", "*/30 * * * *")).toEqual([
       "2026-10-25T00:00:00.000Z",
@@ -260,7 +260,7 @@ describe("after a time without a server", () => {
     expect(await instantsOf(app, id)).toEqual([...madeUp, "2026-05-01T14:00:00.000Z"]);
   });
 
-  test("even an instant of a moment ago was missed, and one that falls due later is not", async () => {
+  test("even a time of a moment ago was missed, and one that is due later wasn't", async () => {
     await using app = await start();
     const id = await scheduleAt(app, "2026-05-01T10:59:59Z", "0 * * * *");
     setClock(app, "2026-05-01T11:00:01Z");
@@ -269,7 +269,7 @@ describe("after a time without a server", () => {
     expect(await nextOf(app, id)).toBe("2026-05-01T12:00:00.000Z");
   });
 
-  test("a schedule of each second over a year is reckoned without counting it out", async () => {
+  test("a schedule that runs every second is calculated over a year without counting", async () => {
     await using app = await start();
     const id = await scheduleAt(app, "2025-05-01T10:30:00Z", "* * * * * *", { catchUp: "last" });
     setClock(app, "2026-05-01T13:30:00.500Z");
@@ -278,7 +278,7 @@ describe("after a time without a server", () => {
     expect(await nextOf(app, id)).toBe("2026-05-01T13:30:01.000Z");
   });
 
-  test("a process that slept for long has missed what came meanwhile", async () => {
+  test("a process that slept long has missed what was due in between", async () => {
     await using app = await start();
     const id = await scheduleAt(app, "2026-05-01T10:30:00Z", "* * * * *");
     const loop = openLoop(LOOPS.scheduler, app.app);
@@ -290,7 +290,7 @@ describe("after a time without a server", () => {
   });
 });
 
-test("one schedule that can't be started holds up no other", async () => {
+test("one schedule that can't be started blocks no other", async () => {
   await using app = await start();
   const [broken, sound] = [await schedule(app, "* * * * *"), await schedule(app, "* * * * *")];
   const config = { schedule: { cron: "no cron" }, action };

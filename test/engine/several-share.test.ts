@@ -54,7 +54,7 @@ async function makeLarge({ owner }: Started) {
   return owner("POST", "/api/v1/artifacts", { actionRunId: run.id, kind: "json", content: large });
 }
 
-describe("two processes with a database and a bucket in common", () => {
+describe("two processes that share a database and a bucket", () => {
   let database: Sqld;
   let bucket: TestS3;
   let one: Started;
@@ -84,7 +84,7 @@ describe("two processes with a database and a bucket in common", () => {
     await database[Symbol.asyncDispose]();
   });
 
-  test("a stream of events tells at one what happens at the other, and continues at the other where it broke off", async () => {
+  test("an event stream at one shows what happens at the other, and continues at the other after an interruption", async () => {
     const follow = async ({ origin }: Started, lastEventId?: string) => {
       const headers = {
         authorization: `Bearer ${one.token}`,
@@ -107,7 +107,7 @@ describe("two processes with a database and a bucket in common", () => {
     expect(text).not.toContain("Made at the first");
   });
 
-  test("a request with one Idempotency-Key that comes to both at once is done once", async () => {
+  test("a request with one Idempotency-Key sent to both at once is done once", async () => {
     const body = { kind: "conditional_branch", name: "Once", definition: branch() };
     const calls = Array.from({ length: 6 }, (_, n) =>
       (n % 2 === 0 ? one.owner : there)("POST", ACTIONS, body, { "idempotency-key": "at-both" }),
@@ -118,7 +118,7 @@ describe("two processes with a database and a bucket in common", () => {
     expect((await there("GET", `${ACTIONS}?q=Once`)).body.total).toBe(1);
   });
 
-  test("who signs in at one is signed in at the other, and signed out at both", async () => {
+  test("a user who signs in at one is signed in at the other, and signed out at both", async () => {
     const login = { email: "ada@example.com", password: PASSWORD };
     const { headers } = await one.anonymous("POST", "/api/v1/auth/login", login);
     const cookie = {
@@ -147,7 +147,7 @@ describe("two processes with a database and a bucket in common", () => {
     while (await isKept()) await Bun.sleep(10);
   });
 
-  test("files of a folder that only one of them sees are refused with a sentence", async () => {
+  test("files of a folder that only one of them sees are rejected with a sentence", async () => {
     for (const call of [one.owner, there]) {
       const answer = await call("POST", CONNECTIONS, localFiles("Files"));
       expect([answer.status, answer.body.code]).toEqual([409, "invalid_state"]);
@@ -178,7 +178,7 @@ describe("two processes with a database and a bucket in common", () => {
     expect(receiver.got.map(({ path }) => path.slice(1)).sort()).toEqual(rows.map(({ id }) => id).sort());
   });
 
-  test("one that joins takes no instant for missed that the others were only slow with", async () => {
+  test("one that joins doesn't count times as missed that the others were just slow with", async () => {
     const at = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1000).toISOString();
     const { app, owner } = one;
     const action = { kind: "conditional_branch", definition: branch() };
@@ -201,7 +201,7 @@ describe("two processes with a database and a bucket in common", () => {
     expect(three.engine).not.toBeNull();
   });
 
-  test("one with another key or another lake is refused with a sentence", async () => {
+  test("one with another key or another lake is rejected with a sentence", async () => {
     const refused = (env: Record<string, string>, more: Partial<StartOptions> = {}) =>
       startApp({ env: { ...settings(database), ...env }, owner: false, ...more }).then(
         () => "it started",
@@ -217,8 +217,8 @@ describe("two processes with a database and a bucket in common", () => {
   });
 });
 
-describe("two processes with nothing but a database in common", () => {
-  deepTest("refuse to put datasets and large artifacts where the other can't see them", async () => {
+describe("two processes that share only a database", () => {
+  deepTest("reject datasets and large artifacts that the other can't see", async () => {
     await using database = await startSqld();
     await using one = await startApp({ env: settings(database) });
     const select = "SELECT 1 AS id";
@@ -237,7 +237,7 @@ describe("two processes with nothing but a database in common", () => {
   });
 });
 
-describe("two processes with a database and a data directory in common", () => {
+describe("two processes that share a database and a data directory", () => {
   deepTest("see the same files, datasets and artifacts, and each has its own scratch space", async () => {
     await using database = await startSqld();
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-together-"));
@@ -265,7 +265,7 @@ describe("two processes with a database and a data directory in common", () => {
     }
   });
 
-  test("a server that has its database in the directory does not share it", async () => {
+  test("a server with its database in the directory doesn't share it", async () => {
     await using database = await startSqld();
     await using one = await startApp({ engine: false });
     const joined = startApp({ env: settings(database), dataFolder: one.dataFolder, owner: false });
@@ -275,7 +275,7 @@ describe("two processes with a database and a data directory in common", () => {
 });
 
 test.skipIf(faketimeLibrary === null)(
-  "processes whose clocks are off by a minute go by the database's: nothing is early, late, or taken from another",
+  "processes whose clocks are off by a minute use the database's: nothing is early, late, or taken from another",
   async () => {
     using ahead = openFaketime(faketimeLibrary ?? "");
     using behind = openFaketime(faketimeLibrary ?? "");

@@ -54,7 +54,7 @@ async function eventually(done: () => Promise<boolean>): Promise<void> {
   throw new Error("It did not come.");
 }
 
-test("three processes share all work: one is killed and one stands still, and everything is done once", async () => {
+test("three processes share all work: one is killed and one is paused, and everything is done once", async () => {
   const [slow, effects, told] = [
     new Map<string, number>(),
     new Map<string, number>(),

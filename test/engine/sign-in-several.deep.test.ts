@@ -30,7 +30,7 @@ async function signedIn(owner: Client, token: string, peer: Peer) {
 
 const RUNS = scaled(15, 100);
 
-test("many runs in three processes renew an ended token once", async () => {
+test("many runs in three processes refresh an expired token once", async () => {
   await using peer = await startOAuthApi({ rotates: true });
   await using several = await startSeveral({ WEIR_CONCURRENCY: "40" });
   const members = [await several.join(), await several.join(), await several.join()];
@@ -51,7 +51,7 @@ test("many runs in three processes renew an ended token once", async () => {
   expect((await owner("GET", `/api/v1/connections/${id}/sign-in`)).body.state).toBe("signed_in");
 }, 120_000);
 
-test("a kill between a renewal's answer and its storage loses no sign-in in silence", async () => {
+test("a kill between a refresh's response and storing it doesn't lose a sign-in silently", async () => {
   await using peer = await startOAuthApi({ rotates: true });
   await using installation = await startInstallation();
   let server = await installation.serve();
@@ -77,7 +77,7 @@ test("a kill between a renewal's answer and its storage loses no sign-in in sile
   }
 }, 400_000);
 
-test("a kill before a renewal's answer, whose token is spent by then, asks a person and no more of the system", async () => {
+test("a kill before a refresh's response, whose token is used up by then, requires a user and sends no more requests", async () => {
   await using peer = await startOAuthApi({ rotates: true });
   await using installation = await startInstallation();
   const server = await installation.serve();

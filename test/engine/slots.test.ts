@@ -70,7 +70,7 @@ describe("a slot", () => {
     expect(slots.free()).toBe(1);
   });
 
-  test("is given back by a run of several parts until all of them continue", async () => {
+  test("is given up by a run with several parts until all of them continue", async () => {
     const { slots } = slotsFor(1, "a");
     const waits = [gate(), gate()] as const;
     const rests = waits.map(({ promise }) => slots.rest("a", never, () => promise));
@@ -82,7 +82,7 @@ describe("a slot", () => {
     expect(slots.free()).toBe(0);
   });
 
-  test("is not waited for by a run that is cancelled, nor given up by more runs than memory has room for", async () => {
+  test("isn't waited for by a cancelled run, nor given up by more runs than memory allows", async () => {
     const stop = new AbortController();
     const { slots, begin } = slotsFor(1, "a");
     const wait = gate();
@@ -102,7 +102,7 @@ describe("a slot", () => {
   });
 });
 
-describe("a run that waits for a limit of the other side", () => {
+describe("a run that waits for another system's rate limit", () => {
   let data: Awaited<ReturnType<typeof startData>>;
   let peer: TestKlaviyo;
   beforeAll(async () => {
@@ -116,7 +116,7 @@ describe("a run that waits for a limit of the other side", () => {
     await peer[Symbol.asyncDispose]();
   });
 
-  test("says until when, and lets another run use the only slot in the meantime", async () => {
+  test("says until when, and lets another run use the only slot", async () => {
     await using receiver = startReceiver();
     peer.store.profiles = many(3, profile);
     peer.state.instead = () => ({ status: 429, headers: { "retry-after": "800" } });
@@ -134,7 +134,7 @@ describe("a run that waits for a limit of the other side", () => {
     expect((await runEnd(data.owner, run.id)).status).toBe("cancelled");
   });
 
-  deepTest("comes back to a dataset that another run waits for meanwhile on the only slot", async () => {
+  deepTest("returns to a dataset that another run waits for on the only slot", async () => {
     peer.store.profiles = many(3, profile);
     let held = 1;
     peer.state.instead = () => (held-- > 0 ? { status: 429, headers: { "retry-after": "100" } } : null);

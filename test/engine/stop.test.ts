@@ -59,7 +59,7 @@ function stored(folder: string, id: string) {
 
 describe("a server that is asked to stop", () => {
   test(
-    "is not ready any more, takes in nothing new, and lets what runs come to its end",
+    "isn't ready, accepts nothing new, and lets running work finish",
     async () => {
       await using weir = await startInstallation({ WEIR_CONCURRENCY: "1" });
       await using receiver = startHolding();
@@ -129,7 +129,7 @@ describe("a server that is asked to stop", () => {
   );
 
   deepTest(
-    "puts back in the queue what is not done in its time; that costs no attempt and counts as no interrupt",
+    "returns unfinished work to the queue; that uses no attempt and counts as no interrupt",
     async () => {
       await using weir = await startInstallation({ WEIR_SHUTDOWN_GRACE: "1" });
       await using receiver = startHolding();
@@ -160,7 +160,7 @@ describe("a server that is asked to stop", () => {
   );
 
   test(
-    "ends at once when it is asked again, and nothing is lost",
+    "ends immediately when it is asked again, and nothing is lost",
     async () => {
       await using weir = await startInstallation({ WEIR_SHUTDOWN_GRACE: "300" });
       await using receiver = startHolding();

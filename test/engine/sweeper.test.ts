@@ -61,7 +61,7 @@ function leave(weir: Running, path: string): string {
 
 const table = { layer: "raw", dataset: "shop", table: "orders", select: "SELECT 1 AS id" };
 
-test("files that a commit took out go after ten minutes, and their rows with them", async () => {
+test("files that a commit removed are deleted after ten minutes, with their rows", async () => {
   await using weir = await startApp({ engine: false });
   const file = join(weir.dataFolder, "lake", await loadTable(contextOf(weir), table));
   const kept = join(
@@ -80,7 +80,7 @@ test("files that a commit took out go after ten minutes, and their rows with the
   expect(await weir.app.store.db.select().from(lakeFiles)).toHaveLength(1);
 });
 
-deepTest("files that a commit took out stay for a run that began before", async () => {
+deepTest("files that a commit removed stay for a run that began before", async () => {
   await using weir = await startApp({ engine: false });
   const file = join(weir.dataFolder, "lake", await loadTable(contextOf(weir), table));
   const run = await startRun(weir);
@@ -94,7 +94,7 @@ deepTest("files that a commit took out stay for a run that began before", async 
   expect(existsSync(file)).toBe(false);
 });
 
-deepTest("files that no row names go after an hour, those of a run under way stay", async () => {
+deepTest("files without a row are deleted after an hour, but not those of a run in progress", async () => {
   await using weir = await startApp({ engine: false });
   const ctx = contextOf(weir);
   const committed = join(weir.dataFolder, "lake", await loadTable(ctx, table));
@@ -131,7 +131,7 @@ deepTest("files that no row names go after an hour, those of a run under way sta
   expect(there([committed, ...underWay])).toEqual([true, false, false]);
 });
 
-deepTest("DuckDB's library and the places of living SQL processes are left alone", async () => {
+deepTest("DuckDB's library and the folders of live SQL processes are left alone", async () => {
   await using weir = await startApp({ engine: false });
   await weir.owner("POST", "/api/v1/query", { sql: "SELECT 1" });
   const cached = leave(weir, "scratch/cache/library.so");
@@ -141,7 +141,7 @@ deepTest("DuckDB's library and the places of living SQL processes are left alone
   expect((await weir.owner("POST", "/api/v1/query", { sql: "SELECT 1 AS x" })).body.rows).toEqual([{ x: 1 }]);
 });
 
-test("idempotency keys go after a day, over as many batches as it takes", async () => {
+test("idempotency keys are deleted after a day, in as many batches as needed", async () => {
   await using weir = await startApp({ engine: false });
   const key = (n: number, createdAt: string) =>
     sql`INSERT INTO idempotency_keys VALUES (${weir.ids.organizationId}, 'ada', ${`key-${n}`}, '', 201, '{}', ${createdAt})`;
@@ -156,7 +156,7 @@ test("idempotency keys go after a day, over as many batches as it takes", async 
   expect(left).toEqual([{ created_at: fresh, n: 600 }]);
 });
 
-test("sessions and set-up tokens go a month after their end", async () => {
+test("sessions and setup tokens are deleted a month after their end", async () => {
   await using weir = await startApp({ engine: false });
   const [ended, living] = [browser(weir.origin), browser(weir.origin)];
   expect((await ended.signIn()).status).toBe(200);
@@ -175,7 +175,7 @@ test("sessions and set-up tokens go a month after their end", async () => {
   expect(await left()).toEqual([]);
 });
 
-test("a set-up token that nobody used goes a month after its end", async () => {
+test("an unused setup token is deleted a month after its end", async () => {
   await using weir = await startApp({ owner: false, engine: false });
   await ensureSetupToken(weir.app);
   const kept = async () =>

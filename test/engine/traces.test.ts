@@ -69,14 +69,14 @@ const caller = (url: string) => ({
 
 describe("traces", () => {
   test.each(["nonsense", "=value", "na me=value", "x-key=%"])(
-    "are not begun with the headers %s",
+    "aren't started with the headers %s",
     async (headers) => {
       const started = startApp(traced("http://127.0.0.1:1", { OTEL_EXPORTER_OTLP_HEADERS: headers }));
       expect(await refusalOf(started)).toContain("Invalid OTEL_EXPORTER_OTLP_HEADERS");
     },
   );
 
-  test("lead from the request over the automation and its step to the call", async () => {
+  test("lead from the request through the automation and its step to the call", async () => {
     using collector = startCollector();
     await using app = await startApp(traced(collector.url, { OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20b" }));
     const made = await app.owner("POST", "/api/v1/automations", caller(collector.url));
@@ -115,7 +115,7 @@ describe("traces", () => {
   }, 120_000);
 
   deepTest(
-    "continue from the caller's own, which is the correlation id then",
+    "continue from the caller's own, which is then the correlation ID",
     async () => {
       using collector = startCollector();
       await using app = await startApp(traced(collector.url));
@@ -133,7 +133,7 @@ describe("traces", () => {
   );
 
   deepTest(
-    "go along with events that are delivered",
+    "are sent along with delivered events",
     async () => {
       using collector = startCollector();
       await using app = await startApp(traced(collector.url));
@@ -149,7 +149,7 @@ describe("traces", () => {
   );
 
   deepTest(
-    "tell of what failed, and why",
+    "show what failed, and why",
     async () => {
       using collector = startCollector();
       await using app = await startApp(traced(collector.url));
@@ -167,7 +167,7 @@ describe("traces", () => {
   );
 
   deepTest(
-    "that the collector does not take are reported in the log, and hold up nothing",
+    "that the collector rejects are logged, and block nothing",
     async () => {
       using collector = startCollector([503]);
       await using app = await startApp(traced(collector.url));
@@ -181,7 +181,7 @@ describe("traces", () => {
   );
 
   deepTest(
-    "hold up no stop where the collector takes them and never answers",
+    "don't block stopping if the collector accepts them and never responds",
     async () => {
       using collector = startCollector([HANGS, HANGS, HANGS]);
       const app = await startApp(traced(collector.url));
@@ -194,7 +194,7 @@ describe("traces", () => {
     15_000,
   );
 
-  test("are not made where no collector is named: nothing of them is sent along", async () => {
+  test("aren't created without a collector: nothing of them is sent", async () => {
     using collector = startCollector();
     await using app = await startApp({ env: { WEIR_EGRESS_ALLOW: new URL(collector.url).host } });
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -123,7 +123,7 @@ test("a rejection that lets the run continue runs what depends on the step, and 
   expect((await automationRunEnd(app.owner, again.id)).status).toBe("completed");
 });
 
-test("waiting runs hold no place among the running, and nothing else ever takes them up", async () => {
+test("waiting runs take no slot, and nothing else ever resumes them", async () => {
   await using app = await startApp({ env: { WEIR_CONCURRENCY: "1" } });
   const asked = [await ask(app), await ask(app), await ask(app)];
   const other = await makeAction(app.owner);
@@ -149,7 +149,7 @@ test("runs of one key wait for the one that waits", async () => {
   await openDecision(app, next.id);
 });
 
-test("killed without warning, what waits continues waiting, and continues once", async () => {
+test("killed without warning, waiting runs keep waiting, and continue once", async () => {
   await using receiver = startReceiver(() => Response.json({}));
   await using installation = await startInstallation();
   let server = await installation.serve();

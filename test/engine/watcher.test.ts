@@ -86,7 +86,7 @@ describe("an automation that is silent for too long", () => {
     expect(await stale(app)).toHaveLength(1);
   });
 
-  test("goes by runs that complete, not by those that fail", async () => {
+  test("considers completed runs, not failed ones", async () => {
     await using app = await startApp({ engine: false });
     const failing = { action: { kind: "conditional_branch", definition: branch("a", "false") } };
     const { id } = await make(app, { maxSilenceSeconds: 3600 }, failing);
@@ -98,7 +98,7 @@ describe("an automation that is silent for too long", () => {
     expect(await stale(app)).toHaveLength(1);
   });
 
-  test("is left alone while it is disabled, and starts again after", async () => {
+  test("isn't checked while it is disabled, and starts again after", async () => {
     await using app = await startApp({ engine: false });
     const { id } = await make(app, { maxSilenceSeconds: 3600 });
     const loop = await look(app);
@@ -126,9 +126,9 @@ describe("an automation that is silent for too long", () => {
   });
 });
 
-describe("an automation whose last run made too few rows", () => {
+describe("an automation whose last run produced too few rows", () => {
   deepTest(
-    "is reported at the first such run, and again once there were enough between",
+    "is reported at the first such run, and again after one that produced enough",
     async () => {
       await using app = await startApp();
       const steps = (n: number) => [
@@ -157,7 +157,7 @@ describe("an automation whose last run made too few rows", () => {
     LIMIT_MS,
   );
 
-  test("makes the rows of each of its items", async () => {
+  test("counts the rows of all of its items", async () => {
     await using app = await startApp();
     const step = { key: "each", forEach: "{{input}}", kind: "conditional_branch", definition: branch() };
     const { id } = await make(app, { minRows: 1 }, { steps: [step] });
@@ -175,7 +175,7 @@ describe("an automation whose last run made too few rows", () => {
 });
 
 describe("a notice", () => {
-  test("goes to notifyUrl, signed with the automation's secret", async () => {
+  test("is sent to notifyUrl, signed with the automation's secret", async () => {
     await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver((_, count) => new Response("", { status: count < 2 ? 503 : 204 }));
     const notifyUrl = `${receiver.url}/stale`;
@@ -208,7 +208,7 @@ describe("a notice", () => {
     expect(await stale(app)).toHaveLength(1);
   });
 
-  test("has a secret that is made and shown once, where none is given", async () => {
+  test("has a secret that is generated and shown once, if none is given", async () => {
     await using app = await startApp({ engine: false });
     const notifyUrl = "https://example.com/stale";
     const made = await make(app, { minRows: 1, notifyUrl });
@@ -227,7 +227,7 @@ describe("a notice", () => {
   });
 });
 
-test("what is expected has its bounds, and something has to be expected", async () => {
+test("expectations have limits, and at least one is required", async () => {
   await using app = await startApp({ engine: false });
   const tried = async (expect: unknown, more: object = {}) =>
     app.owner("POST", AUTOMATIONS, { name: "x", config: { ...quick, ...more, expect } });

@@ -53,7 +53,7 @@ const rowOf = async ({ app }: Started, id: string) => {
 };
 
 describe("a worker", () => {
-  test("runs alone what was running at two deaths, and holds up others 20 s in all, however many those are", async () => {
+  test("runs alone what was running at two crashes, and delays others by 20 s in total, however many there are", async () => {
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(async ({ path }) => {
       if (path === "/suspect") await open.promise;
@@ -102,7 +102,7 @@ describe("a worker", () => {
       expect((await runEnd(app.owner, id)).status).toBe("completed");
   });
 
-  test("is woken by what is queued, without looking for it", async () => {
+  test("is woken by what is queued, without polling", async () => {
     const signals = openSignals();
     const patient = {
       ...signals,
@@ -135,7 +135,7 @@ describe("a worker", () => {
     expect(most).toBe(2);
   });
 
-  test("whose run was taken over writes nothing of it, and lets it go", async () => {
+  test("whose run was taken over writes nothing for it, and gives it up", async () => {
     await using app = await startApp({ hurry: 50, env: { WEIR_CONCURRENCY: "1" } });
     await using slow = startSlow();
     const run = await start(app, request(slow.url));
@@ -164,7 +164,7 @@ describe("a worker", () => {
     slow.open();
   });
 
-  test("that can't write an outcome tries the run again once it can", async () => {
+  test("that can't write an outcome retries the run once it can", async () => {
     await using app = await startApp({ hurry: 50 });
     await using receiver = startReceiver();
     const refuse = sql.raw(
@@ -179,7 +179,7 @@ describe("a worker", () => {
     expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
   });
 
-  test("takes a run up again that it leased in a commit whose answer was lost", async () => {
+  test("resumes a run that it leased in a commit whose response was lost", async () => {
     await using app = await startApp({ engine: false, hurry: 50 });
     await using receiver = startReceiver();
     const run = await start(app, request(receiver.url));
@@ -205,7 +205,7 @@ describe("a worker", () => {
   });
 });
 
-test("a run that finds the database server away is tried again, and ends as if it had been there", async () => {
+test("a run that can't reach the database server is retried, and ends as if nothing had happened", async () => {
   await using app = await startApp({ hurry: 50 });
   await using receiver = startReceiver();
   const { http_request } = app.app.executors;
@@ -224,7 +224,7 @@ test("a run that finds the database server away is tried again, and ends as if i
   expect([ended.status, ended.interruptCount, ended.retryCount, times]).toEqual(["completed", 1, 0, 2]);
 });
 
-test("a run that writes to a dataset lets go of it when it finds the database server away", async () => {
+test("a run that writes to a dataset releases it when it can't reach the database server", async () => {
   await using app = await startApp({ hurry: 50 });
   const { duckdb_transform } = app.app.executors;
   let times = 0;
@@ -260,7 +260,7 @@ describe("at boot", () => {
     return run;
   }
 
-  test("runs of earlier processes continue at once, whatever their lease says", async () => {
+  test("runs of earlier processes continue immediately, whatever their lease says", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url);
@@ -291,7 +291,7 @@ describe("at boot", () => {
     await engine.stop(0);
   });
 
-  test("one whose failure was lost too is not counted again", async () => {
+  test("one whose failure was lost too isn't counted again", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url, { interruptCount: 4 });
@@ -306,7 +306,7 @@ describe("at boot", () => {
     await engine.stop(0);
   });
 
-  test("a lease of a process whose clock is a little ahead is left alone, and nothing is warned of", async () => {
+  test("a lease of a process whose clock is slightly ahead is left alone, without a warning", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver();
     const leaseUntil = new Date(app.clock.now().getTime() + 30_700).toISOString();
@@ -329,7 +329,7 @@ describe("at boot", () => {
 });
 
 describe("stopping", () => {
-  test("lets running work finish in the time it gets", async () => {
+  test("lets running work finish within the grace period", async () => {
     await using app = await startApp();
     await using slow = startSlow();
     const run = await start(app, request(slow.url));
@@ -342,7 +342,7 @@ describe("stopping", () => {
     expect((await app.owner("GET", `${RUNS}/${late}`)).body.status).toBe("pending");
   });
 
-  test("puts the rest back in the queue, and it costs no attempt and counts as no interrupt", async () => {
+  test("returns the rest to the queue, without using an attempt or counting an interrupt", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-test-"));
     try {
       await using slow = startSlow();

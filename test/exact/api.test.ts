@@ -64,11 +64,11 @@ function pagesSource(connectionId: string): Source {
   };
 }
 
-test("every value of an API's pages arrives as it is written", async () => {
+test("every value of an API's pages arrives as written", async () => {
   expect(await reportOf(data, source, makeTables(JSON_SORTS, TABLES))).toEqual([]);
 });
 
-deepTest("a value that is not like those of the pages before arrives too", async () => {
+deepTest("a value that differs from those on earlier pages arrives too", async () => {
   const tables = LATE.flatMap((before) =>
     LATE_JSON.map(([usual, last], at) => {
       const column = { type: `${usual} and then ${last}`, kind: "raw" as const, hostile: [] };

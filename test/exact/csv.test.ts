@@ -19,11 +19,11 @@ beforeAll(async () => {
 });
 afterAll(() => data[Symbol.asyncDispose]());
 
-test("every text of a CSV file arrives as what it says, or as itself", async () => {
+test("every text in a CSV file arrives as its value, or as itself", async () => {
   expect(await reportOf(data, source, makeTables(CSV_SORTS, TABLES))).toEqual([]);
 });
 
-deepTest("a text that is not like those of the rows before arrives too", async () => {
+deepTest("a text that differs from those in earlier rows arrives too", async () => {
   const columns = LATE_TEXTS.map(([usual, last]) => ({
     column: { type: `${usual || "nothing"} and then ${last}`, kind: "written" as const, hostile: [] },
     usual: (row: number) => usual.replace("#", String(row)),
@@ -39,7 +39,7 @@ deepTest("a text that is not like those of the rows before arrives too", async (
   expect(await reportOf(data, source, tables)).toEqual([]);
 });
 
-deepTest("the types of columns do not depend on the order of rows", async () => {
+deepTest("column types don't depend on the order of rows", async () => {
   const tables = makeTables(CSV_SORTS, Math.ceil(TABLES / 5), "o").map((table) => ({
     ...table,
     rows: Array.from({ length: 3000 }, () => table.rows[0] ?? table.columns.map(() => null)).concat(

@@ -23,11 +23,11 @@ describe.each([
 ] as const)("%s", (format, write) => {
   const open = () => filesSource(data, format, write, { compare: compareNested });
 
-  test("every value arrives as it is written", async () => {
+  test("every value arrives as written", async () => {
     expect(await reportOf(data, await open(), makeTables(JSON_SORTS, Math.ceil(TABLES / 2)))).toEqual([]);
   });
 
-  deepTest("a value that is not like those of the rows before arrives too", async () => {
+  deepTest("a value that differs from those in earlier rows arrives too", async () => {
     const columns = LATE_JSON.map(([usual, last]) => ({
       column: { type: `${usual} and then ${last}`, kind: "raw" as const, hostile: [] },
       usual: (row: number) => usual.replace("#", String(row)),

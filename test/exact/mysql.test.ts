@@ -82,7 +82,7 @@ const ODD_SETTINGS = [
   "--sql-mode=ANSI_QUOTES",
 ];
 
-describe.skipIf(!hasMariadb)("MariaDB (skipped where the machine has no mariadbd)", () => {
+describe.skipIf(!hasMariadb)("MariaDB (skipped without mariadbd)", () => {
   let data: Awaited<ReturnType<typeof startData>>;
   let db: TestMariadb;
   let source: Source;
@@ -101,7 +101,7 @@ describe.skipIf(!hasMariadb)("MariaDB (skipped where the machine has no mariadbd
     expect(await reportOf(data, source, makeTables(MYSQL_SORTS, TABLES))).toEqual([]);
   });
 
-  test("a value that is not like those of the rows before arrives too", async () => {
+  test("a value that differs from those in earlier rows arrives too", async () => {
     const late = (type: string, usual: string, last: string) => ({
       column: MYSQL_SORTS.find((sort) => sort.type === type)!,
       usual: (row: number) => usual.replace("#", String(row)),

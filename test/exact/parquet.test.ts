@@ -68,7 +68,7 @@ test("every value of every type of a Parquet file arrives, or the run counts it"
   expect(await reportOf(data, source, makeTables(PARQUET_SORTS, TABLES))).toEqual([]);
 });
 
-test("a value that is not like those of the rows before arrives too", async () => {
+test("a value that differs from those in earlier rows arrives too", async () => {
   const late = (type: string, usual: string, last: string) => ({
     column: PARQUET_SORTS.find((sort) => sort.type === type)!,
     usual: (row: number) => usual.replace("#", String(row)),
@@ -93,7 +93,7 @@ test("a value that is not like those of the rows before arrives too", async () =
   ).toEqual([]);
 });
 
-test("lists of a fixed length arrive with their NULLs", async () => {
+test("fixed-length lists arrive with their NULLs", async () => {
   const rows: [string, string | null, string | null][] = [
     ["1", "[1,2,3]", "[[0.5,1.5]]"],
     ["2", null, null],
@@ -123,7 +123,7 @@ test("lists of a fixed length arrive with their NULLs", async () => {
   ).toEqual(rows);
 });
 
-test("lists of a fixed length that a transform makes are read alike by every reader", async () => {
+test("fixed-length lists created by a transform are read the same by every reader", async () => {
   const { error } = await data.end("duckdb_transform", {
     sql: `SELECT id, (CASE WHEN id <> 2 THEN [id, NULL, 3] END)::BIGINT[3] AS v, {'"[2]': [id, id]::BIGINT[2]} AS s FROM range(1, 5) t(id)`,
     output: { layer: "marts", dataset: "fixed" },

@@ -27,7 +27,7 @@ test("every value of every type of PostgreSQL arrives, or the run counts it", as
   expect(await reportOf(data, source, makeTables(POSTGRES_SORTS, TABLES))).toEqual([]);
 });
 
-deepTest("a value that is not like those of the rows before arrives too", async () => {
+deepTest("a value that differs from those in earlier rows arrives too", async () => {
   const sortOf = (type: string) => POSTGRES_SORTS.find((sort) => sort.type === type)!;
   const late = (type: string, usual: string, last: string) => ({
     column: sortOf(type),

@@ -30,7 +30,7 @@ const SCHEMA = {
 };
 
 describe("call_agent", () => {
-  test("gives the agent's answer, its calls, its steps and what it used", async () => {
+  test("returns the agent's answer, its calls, its steps and its usage", async () => {
     chat.play([calls("datasets", {}), says("No tables.")]);
     const { slug } = await makeAgent("tools: [datasets]\ntemperature: 0.1\nmodel: other-1");
     expect(await run({ agent: slug, prompt: "What is there?" })).toMatchObject({
@@ -50,7 +50,7 @@ describe("call_agent", () => {
     ]);
   });
 
-  test("finds the agent by its id too, and fills in templates of the prompt", async () => {
+  test("finds the agent by ID too, and fills in templates in the prompt", async () => {
     chat.play([says("Ok.")]);
     const { id } = await makeAgent();
     const result = await run({ agent: id, prompt: "Run {{run.id}}" });
@@ -60,7 +60,7 @@ describe("call_agent", () => {
   test.each([
     ["as it is", '{"n": 7}'],
     ["in a fence", 'Here it is:\n```json\n{"n": 7}\n```\nDone.'],
-  ])("gives an answer that fits its schema, %s", async (_, text) => {
+  ])("returns an answer that matches its schema, %s", async (_, text) => {
     chat.play([says(text)]);
     const { slug } = await makeAgent();
     const { result } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
@@ -83,7 +83,7 @@ describe("call_agent", () => {
     ]);
   });
 
-  test("lets one that does not fit be fixed once", async () => {
+  test("lets a mismatching one be corrected once", async () => {
     chat.play([says('{"n": "seven"}'), says('{"n": 7}')]);
     const { slug } = await makeAgent();
     const { result } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
@@ -91,7 +91,7 @@ describe("call_agent", () => {
     expect(chat.heard[1]?.body.messages.at(-1).content).toMatch(/^That does not fit: answer\.n: /);
   });
 
-  test("fails where it still does not fit, and says where", async () => {
+  test("fails if it still doesn't match, and says where", async () => {
     chat.play(() => says("seven"));
     const { slug } = await makeAgent();
     const { status, error } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
@@ -103,7 +103,7 @@ describe("call_agent", () => {
     expect(chat.heard).toHaveLength(2);
   });
 
-  test("ends after its steps: the definition's, else the agent's", async () => {
+  test("ends after its steps: the definition's, otherwise the agent's", async () => {
     chat.play(() => calls("datasets", {}));
     const { slug } = await makeAgent("tools: [datasets]\nmaxSteps: 3");
     const own = await run({ agent: slug, prompt: "x" });
@@ -130,7 +130,7 @@ describe("call_agent", () => {
     await chat.heard[0]?.gone;
   });
 
-  test("retries what the model's endpoint failed at for a while, as the action says", async () => {
+  test("retries temporary failures of the model's endpoint, as the action says", async () => {
     chat.play(({ body }, turn) =>
       turn === 0 ? { moves: [{ text: body.model }, { pause: 20 }, { cut: true }] } : says("Ok."),
     );
@@ -143,7 +143,7 @@ describe("call_agent", () => {
     });
   });
 
-  test("fails for an agent that is not there, or of another organization", async () => {
+  test("fails for an unknown agent, or another organization's", async () => {
     const { status, error } = await run({ agent: "never-was", prompt: "x" });
     expect([status, error.code]).toEqual(["failed", "definition_invalid"]);
     expect(error.message).toContain("Agent never-was not found");
@@ -159,7 +159,7 @@ describe("call_agent", () => {
       "body.definition.outputSchema.type value_error",
     ],
     [{ agent: "a", prompt: "x", tools: [] }, "body.definition.tools extra_forbidden"],
-  ])("refuses %j when it is saved", async (definition, fault) => {
+  ])("rejects %j when it is saved", async (definition, fault) => {
     expect(
       faultsOf(
         await chat.app.owner("POST", "/api/v1/actions", { kind: "call_agent", name: "x", definition }),
@@ -167,7 +167,7 @@ describe("call_agent", () => {
     ).toEqual([fault]);
   });
 
-  test("says plainly that no model is configured", async () => {
+  test("says clearly that no model is configured", async () => {
     await using app = await startApp();
     const { slug } = await makeAgent("", app.owner);
     const { status, error } = await run({ agent: slug, prompt: "x" }, app.owner);
@@ -193,7 +193,7 @@ describe("call_agent", () => {
     expect(body.total).toBe(5);
   });
 
-  test("takes no place while it waits for what its tools have set off", async () => {
+  test("takes no slot while it waits for what its tools have started", async () => {
     await using narrow = await startChat([], { env: { WEIR_CONCURRENCY: "1" } });
     const { owner } = narrow.app;
     const asked = await makeAgent("", owner);
@@ -209,7 +209,7 @@ describe("call_agent", () => {
   }, 120_000);
 });
 
-describe("a conversation that is longer than the model takes", () => {
+describe("a conversation that is longer than the model's context", () => {
   const WITH = { env: { WEIR_MODEL_CONTEXT: "3000" } };
   const tokensIn = ({ body }: Heard) =>
     Math.ceil(JSON.stringify([body.messages, body.tools ?? []]).length / 4);
@@ -224,7 +224,7 @@ describe("a conversation that is longer than the model takes", () => {
     return runToEnd(long.app.owner, action.id);
   };
 
-  deepTest("is fitted as a thread is, and the run says so", async () => {
+  deepTest("is shortened like a thread, and the run says so", async () => {
     const steps = [..."abcdefgh"].map(query);
     await using long = await startChat([...steps, says("Read.")], WITH);
     const run = await callIn(long, "Read all");
@@ -239,7 +239,7 @@ describe("a conversation that is longer than the model takes", () => {
     expect(warned.map(({ message }: { message: string }) => message)).toEqual(run.result.warnings);
   });
 
-  test("fails only where the prompt alone doesn't fit", async () => {
+  test("fails only if the prompt alone doesn't fit", async () => {
     await using long = await startChat([says("Never asked.")], WITH);
     const run = await callIn(long, "tea ".repeat(4_000));
     expect(run).toMatchObject({ status: "failed", error: { code: "llm_context_too_long" } });

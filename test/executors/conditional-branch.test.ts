@@ -17,34 +17,34 @@ async function take(definition: { branches: typeof branches; else?: string }, sc
   return result;
 }
 
-test("takes the first branch that holds", async () => {
+test("takes the first branch that is true", async () => {
   expect(await take({ branches }, { payload: { amount: 150.5 } })).toEqual({ branch: "big" });
   expect(await take({ branches }, { payload: { amount: 7 } })).toEqual({ branch: "some" });
 });
 
-test("takes else when none holds", async () => {
+test("takes else if none is true", async () => {
   expect(await take({ branches, else: "none" }, { payload: { amount: 0 } })).toEqual({ branch: "none" });
 });
 
-test("fails when none holds and there is no else", async () => {
+test("fails if none is true and there is no else", async () => {
   const failed = take({ branches }, { payload: { amount: 0 } });
   await expect(failed).rejects.toMatchObject({ code: "no_branch", details: { branches: ["big", "some"] } });
 });
 
-test("fails when a condition can't be decided, and does not fall to else", async () => {
+test("fails if a condition can't be evaluated, and doesn't fall back to else", async () => {
   const failed = take({ branches, else: "none" }, { payload: {} });
   await expect(failed).rejects.toBeInstanceOf(AppError);
   await expect(failed).rejects.toMatchObject({ code: "condition_error" });
 });
 
-test("does not look at conditions after the one that holds", async () => {
+test("doesn't evaluate conditions after the one that is true", async () => {
   const broken = { key: "never", when: "payload.missing == 1" };
   expect(await take({ branches: [...branches, broken] }, { payload: { amount: 150 } })).toEqual({
     branch: "big",
   });
 });
 
-test("is refused when saved with keys that repeat or conditions that can't be read", () => {
+test("is rejected when saved with duplicate keys or invalid conditions", () => {
   const wrong = {
     branches: [
       { key: "a", when: "payload.x == 1" },

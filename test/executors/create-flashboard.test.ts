@@ -34,7 +34,7 @@ async function board(panels: object[], more: object = {}) {
 }
 
 describe("a flashboard", () => {
-  test("leaves its panels with rows, picture and origin, and a page that works alone", async () => {
+  test("leaves its panels with rows, picture and origin, and a standalone page", async () => {
     const table = { title: "As a table", sql: "SELECT * FROM marts.sales", width: "half" };
     const run = await board([sales, table]);
     expect(run.error).toBeNull();
@@ -87,22 +87,19 @@ describe("a flashboard", () => {
     expect(page.text).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org)/);
   });
 
-  deepTest(
-    "says of a panel without data that there is none, and of one that was cut that it was",
-    async () => {
-      const run = await board([
-        { title: "None", sql: "SELECT product, sold FROM marts.sales WHERE sold > 100", chart: bars },
-        { ...sales, maxRows: 1 },
-      ]);
-      expect(run.result.warnings).toEqual(["Sales: only the first 1 row.", "None: no rows."]);
-      expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "There is no data for this panel." });
-      const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
-      expect(text).toContain("There is no data for this panel.");
-      expect(text).toContain("Shows only the first 1 row.");
-    },
-  );
+  deepTest("says which panel has no data, and which one was cut", async () => {
+    const run = await board([
+      { title: "None", sql: "SELECT product, sold FROM marts.sales WHERE sold > 100", chart: bars },
+      { ...sales, maxRows: 1 },
+    ]);
+    expect(run.result.warnings).toEqual(["Sales: only the first 1 row.", "None: no rows."]);
+    expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "There is no data for this panel." });
+    const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
+    expect(text).toContain("There is no data for this panel.");
+    expect(text).toContain("Shows only the first 1 row.");
+  });
 
-  test("binds what templates give as values", async () => {
+  test("binds values of templates as parameters", async () => {
     const run = await board([
       { title: "Bound", sql: "SELECT {{input.name}} AS name, $n AS n", parameters: { n: 2 } },
     ]);
@@ -114,7 +111,7 @@ describe("a flashboard", () => {
     expect(body.content.data.panels[0].rows).toEqual([{ id: done.id }]);
   });
 
-  test("reads only the datasets that it names, where it names some", async () => {
+  test("reads only the datasets that it names, if it names some", async () => {
     const panel = { title: "Other", sql: "SELECT * FROM raw.other" };
     expect((await board([panel], { datasets: ["raw.other"] })).status).toBe("completed");
     expect((await board([panel], { datasets: ["marts.sales"] })).error).toMatchObject({ code: "sql_error" });
@@ -124,7 +121,7 @@ describe("a flashboard", () => {
     });
   });
 
-  deepTest("shows a table as a load left it, and says which load that was", async () => {
+  deepTest("shows a table as of a load, and says which load", async () => {
     const write = (n: number) => ({
       sql: `SELECT ${n} AS n`,
       output: { layer: "marts", dataset: "counts", writeDisposition: n === 1 ? "append" : "replace" },
@@ -261,7 +258,7 @@ describe("a flashboard", () => {
     ["a width of 13", { panels: [{ ...sales, width: 13 }] }, "panels.0.width"],
     ["25 panels", { panels: Array(25).fill(sales) }, "panels"],
     ["a panel without SQL", { panels: [{ title: "x" }] }, "panels.0.sql"],
-  ])("is refused when saved with %s", async (_, definition, path) => {
+  ])("is rejected when saved with %s", async (_, definition, path) => {
     const body = { kind: "create_flashboard", name: "x", definition: { title: "x", ...definition } };
     const { status, body: reply } = await weir.owner("POST", ACTIONS, body);
     expect(status).toBe(422);

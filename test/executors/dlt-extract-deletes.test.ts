@@ -17,7 +17,7 @@ const GATE = 7;
 const LONGEST = `${"9".repeat(45)}.5`;
 
 deepTest(
-  "killed while it looks for rows that are gone, a load leaves the table as it was, is redone, and ends right",
+  "killed while it looks for deleted rows, a load leaves the table unchanged, is redone, and ends right",
   async () => {
     // Rows pass freely; the query for only the keys, which follows in the same session, waits for the gate.
     await pg.sql.unsafe(`
@@ -100,7 +100,7 @@ deepTest(
   120_000,
 );
 
-test("rows that are gone take with them what depends on them, at every depth", async () => {
+test("deleted rows take what depends on them along, at every depth", async () => {
   await using data = await startData();
   const folder = await connectFolder(data.owner);
   const orders = [1, 2, 3].map((id) => ({

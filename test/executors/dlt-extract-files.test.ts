@@ -25,7 +25,7 @@ const load = (world: World, spec: string, files: Record<string, string | Uint8Ar
   world.run({ resources: [{ name: "t", spec, ...more }] }, folderOf(world, files));
 
 describe("CSV files", () => {
-  test("of one pattern come together, with types of their own, in DuckDB's own process", async () => {
+  test("of one pattern are loaded together, with their own types, in DuckDB's own process", async () => {
     await using world = openWorld({ sql: duck.sql });
     const { result } = await load(world, "in/*", {
       "in/a.csv": 'id,Full Name,at\n1,"Ada\nL, ""x""",2026-01-01 10:00:00\n2,,\n',
@@ -49,7 +49,7 @@ describe("CSV files", () => {
       ["large", 1_000_000],
     ]),
   )(
-    "of one pattern keep all values where a later file adds columns, changes a type or leaves columns out: %s",
+    "of one pattern keep all values if a later file adds columns, changes a type or omits columns: %s",
     async (_, size) => {
       await using world = openWorld({ sql: duck.sql });
       const pad = "x".repeat(size);
@@ -90,28 +90,31 @@ describe("CSV files", () => {
       ["small", 1],
       ["large", 1_000_000],
     ]),
-  )("count rejected records and number rows on where later files only add columns: %s", async (_, size) => {
-    await using world = openWorld({ sql: duck.sql });
-    const pad = "x".repeat(size);
-    const rows = Array.from({ length: 9 }, (_, at) => `${at},${pad}\n`).join("");
-    const files = { "a.csv": `id,n\n${rows}2,2,2\n`, "b.csv": "id,n,more\n30,3,true\n4\n" };
-    const { result } = await load(world, "*", files, { file: { onBadRow: "reject" } });
-    expect(result.tables[0]).toMatchObject({ rowsRead: 12, rows: 10, rejected: 2 });
-    expect(
-      await world.query("SELECT id, length(n) AS n, more FROM raw.shop__t WHERE id >= 8 ORDER BY id"),
-    ).toEqual([
-      { id: 8, n: size, more: null },
-      { id: 30, n: 1, more: true },
-    ]);
-    expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 10 }]);
-  });
+  )(
+    "count rejected records and continue row numbers if later files only add columns: %s",
+    async (_, size) => {
+      await using world = openWorld({ sql: duck.sql });
+      const pad = "x".repeat(size);
+      const rows = Array.from({ length: 9 }, (_, at) => `${at},${pad}\n`).join("");
+      const files = { "a.csv": `id,n\n${rows}2,2,2\n`, "b.csv": "id,n,more\n30,3,true\n4\n" };
+      const { result } = await load(world, "*", files, { file: { onBadRow: "reject" } });
+      expect(result.tables[0]).toMatchObject({ rowsRead: 12, rows: 10, rejected: 2 });
+      expect(
+        await world.query("SELECT id, length(n) AS n, more FROM raw.shop__t WHERE id >= 8 ORDER BY id"),
+      ).toEqual([
+        { id: 8, n: size, more: null },
+        { id: 30, n: 1, more: true },
+      ]);
+      expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 10 }]);
+    },
+  );
 
   deepTest.each(
     someOf(1, [
       ["small", 1],
       ["large", 1_000_000],
     ]),
-  )("leave texts of JSON beside them as they are: %s", async (_, size) => {
+  )("leave JSON texts next to them unchanged: %s", async (_, size) => {
     const pad = "x".repeat(size);
     for (const text of ["007", "0x10", "1.6", "1e2", " 5", "2026-1-2", "abc"]) {
       await using world = openWorld({ sql: duck.sql });
@@ -144,7 +147,7 @@ describe("CSV files", () => {
     ]);
   });
 
-  test("that are many and small share the files of the table", async () => {
+  test("that are many and small share the table's files", async () => {
     await using world = openWorld({ sql: duck.sql });
     const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.csv`, `id\n${at}\n`]));
     await load(world, "*", files);
@@ -170,7 +173,7 @@ describe("CSV files", () => {
     expect(rows.map(({ x }) => x)).toEqual([...texts.slice(0, 5), "0"]);
   });
 
-  test("whose later rows are not of the type of the first are read as texts", async () => {
+  test("whose later rows have another type than the first are read as texts", async () => {
     await using world = openWorld();
     const lines = Array.from({ length: 30_000 }, (_, i) => `${i},${i === 29_999 ? "many" : i}`);
     await load(world, "a.csv", { "a.csv": `id,n\n${lines.join("\n")}\n` });
@@ -178,7 +181,7 @@ describe("CSV files", () => {
     expect(row).toEqual({ n: 30_000, most: "many" });
   });
 
-  test("keep whole numbers that a double would change, as texts where they are longer than any number", async () => {
+  test("keep whole numbers that a double would change, as texts if they are longer than any number", async () => {
     await using world = openWorld();
     await load(world, "a.csv", {
       "a.csv": `id,n,x\n1,9007199254740993,0.14285714285714285\n2,${"123".repeat(10)},1e3\n`,
@@ -196,7 +199,7 @@ describe("CSV files", () => {
     ]);
   });
 
-  test("with a quote missing, in Latin-1, or cut short are refused by their name, with nothing of ours in it", async () => {
+  test("with a missing quote, in Latin-1, or cut short are rejected by name, without internals", async () => {
     for (const [name, content, word] of [
       ["quote.csv", 'id,name\n1,"a\n2,b\n', "a quote is never closed"],
       ["ragged.csv", "id,name\n1,a\n2,b,c,d\n", "columns of the first one"],
@@ -211,7 +214,7 @@ describe("CSV files", () => {
     }
   }, 120_000);
 
-  test("with three lines of heading lose none of them: the first names the columns", async () => {
+  test("with three header lines lose none of them: the first names the columns", async () => {
     await using world = openWorld();
     const { result } = await load(world, "a.csv", { "a.csv": "Report,,\nfrom,to,\nid,name,amount\n1,a,2\n" });
     expect(result.tables[0]).toMatchObject({ rowsRead: 3, rows: 3 });
@@ -220,7 +223,7 @@ describe("CSV files", () => {
     ).toEqual([{ report: "1", column_2: "a", column_3: "2" }]);
   });
 
-  test("may speak of the years 0 and 9999", async () => {
+  test("may contain the years 0 and 9999", async () => {
     await using world = openWorld();
     await load(world, "*", {
       "a.csv": "id,day\n1,0000-01-01\n2,9999-12-31\n",
@@ -243,7 +246,7 @@ describe("CSV files", () => {
     );
   });
 
-  test("with nothing in them load nothing, and say so", async () => {
+  test("without content load nothing, and say so", async () => {
     await using world = openWorld();
     const { result, done } = await load(world, "a.csv", { "a.csv": "" });
     expect(result).toMatchObject({
@@ -253,7 +256,7 @@ describe("CSV files", () => {
     expect(done.load?.tables).toEqual([]);
   });
 
-  test("loaded by a cursor bring only what is new, though they are read again", async () => {
+  test("loaded by a cursor add only what is new, although they are read again", async () => {
     await using world = openWorld();
     const more = { incremental: { cursorField: "at" } };
     await load(world, "*.csv", { "a.csv": "id,at\n1,2026-01-01\n2,2026-01-02\n" }, more);
@@ -264,7 +267,7 @@ describe("CSV files", () => {
     );
   });
 
-  test("that are no CSV fail by their name", async () => {
+  test("that aren't CSV fail by name", async () => {
     await using world = openWorld();
     const error = await failure(load(world, "a.parquet", { "a.parquet": "not parquet" }));
     expect(error).toMatchObject({ code: "upstream", details: { file: "a.parquet" } });
@@ -273,7 +276,7 @@ describe("CSV files", () => {
 });
 
 describe("JSON files", () => {
-  test("of lines and of one list become rows and child tables", async () => {
+  test("with lines or with one list become rows and child tables", async () => {
     await using world = openWorld();
     const { result } = await load(world, "*.json*", {
       "a.jsonl": '{"id":1,"tags":["x"]}\r\n\n{"id":2,"n":12345678901234567890}\n',
@@ -297,7 +300,7 @@ describe("JSON files", () => {
     ]);
   });
 
-  test("tell of the values that an object had under a key that it has again", async () => {
+  test("report the values of a duplicate key in an object", async () => {
     const first = '{"id":0,"n":{"k":[{"v":0}]},"s":"\\":"}';
     const rows = ['{"id":1,"id":2,"n":{"k":[{"v":3,"v":4}]}}', '{"id": 5, "\\u0069d" : 6}', '{"id":7}'];
     const told = [
@@ -342,7 +345,7 @@ describe("JSON files", () => {
     ["a.json", '[{"a":1},{"a":]', "Value 2 of a.json"],
     ["a.json", '[{"a":1}', "Value 1 of a.json"],
     ["a.json", "nonsense", "Value 1 of a.json"],
-  ])("that are not valid fail and tell where: %s %s", async (name, content, where) => {
+  ])("that are invalid fail and say where: %s %s", async (name, content, where) => {
     await using world = openWorld();
     const error = await failure(load(world, name, { [name]: content }));
     expect(error.code).toBe("upstream");
@@ -350,7 +353,7 @@ describe("JSON files", () => {
     expect(world.tables).toEqual([]);
   });
 
-  test("may hold scalars and lists as rows", async () => {
+  test("may contain scalars and lists as rows", async () => {
     await using world = openWorld();
     await load(world, "a.jsonl", { "a.jsonl": '1\n[{"a":2},{"a":3}]\nnull\n"x"\n' });
     expect(
@@ -366,7 +369,7 @@ describe("JSON files", () => {
     ]);
   });
 
-  test("bring only the columns that are asked for, and those that the load needs", async () => {
+  test("load only the requested columns, and those that the load needs", async () => {
     await using world = openWorld();
     await load(
       world,
@@ -389,7 +392,7 @@ describe("a condition over files", () => {
   const ids = async (world: World) =>
     (await world.query("SELECT id FROM raw.shop__t ORDER BY id")).map(({ id }) => id);
 
-  test("lets through the rows for which it holds, by the columns of the table and with values", async () => {
+  test("passes the rows for which it is true, with the table's columns and values", async () => {
     await using world = openWorld({ sql: duck.sql });
     const where = "ship_to = $country AND (amount > $least OR day < '2026-01-02') -- and no more";
     const { result } = await load(
@@ -408,7 +411,7 @@ describe("a condition over files", () => {
     expect(await ids(world)).toEqual([1, 3]);
   });
 
-  test("counts for maxRows, cursors, merges and lists in the rows as if the others were not there", async () => {
+  test("excludes rows from maxRows, cursors, merges and lists in the rows", async () => {
     await using world = openWorld({ sql: duck.sql });
     const lines = [
       { id: 1, kind: "a", at: "2026-01-01", tags: ["x"] },
@@ -446,7 +449,7 @@ describe("a condition over files", () => {
     expect(await ids(other)).toEqual([2]);
   });
 
-  test("that holds for no row leaves an empty load, and one that freeze would refuse refuses nothing left out", async () => {
+  test("that is true for no row leaves an empty load, and freeze ignores excluded rows", async () => {
     await using world = openWorld({ sql: duck.sql });
     await load(world, "a.jsonl", { "a.jsonl": '{"id":1}' });
     const files = { "a.jsonl": '{"id":2}\n{"id":3,"extra":"e"}' };
@@ -460,7 +463,7 @@ describe("a condition over files", () => {
     expect(await ids(world)).toEqual([1, 2]);
   });
 
-  test("has the time of a tenant's statement", async () => {
+  test("has the time limit of a tenant's statement", async () => {
     await using hurried = openTestSql({ timeoutMs: 1_000 });
     await using world = openWorld({ sql: hurried.sql });
     const where =
@@ -486,7 +489,7 @@ describe("a condition over files", () => {
     ["nobody = 1", "sql_error"],
     ["id =", "sql_error"],
     ["id = $1", "definition_invalid"],
-  ])("that is wrong fails the run: %s", async (where, code) => {
+  ])("that is invalid fails the run: %s", async (where, code) => {
     await using world = openWorld({ sql: duck.sql });
     const error = await failure(load(world, "a.csv", { "a.csv": csv }, { where }));
     expect<string>(error.code).toBe(code);
@@ -516,7 +519,7 @@ test("Parquet files keep their types, and nested ones become JSON", async () => 
   expect(await world.query("SELECT l, s FROM raw.shop__t")).toEqual([{ l: [1, 2], s: { a: 1 } }]);
 });
 
-test("Parquet files with types that the lake doesn't have are written in those that it has", async () => {
+test("Parquet files with types that the lake lacks are written in types that it has", async () => {
   await using world = openWorld();
   const { path } = await duck.parquet(
     "SELECT 200::UTINYINT AS small, 18446744073709551615::UBIGINT AS large, TIMESTAMP_S '2026-01-01 10:00:00' AS at",
@@ -527,7 +530,7 @@ test("Parquet files with types that the lake doesn't have are written in those t
   expect(await world.fileTypes("t")).toEqual(types);
 });
 
-test("a pattern may mean files of several formats, whose rows are numbered on", async () => {
+test("a pattern may match files of several formats, whose rows are numbered consecutively", async () => {
   await using world = openWorld();
   const { result } = await load(world, "*", {
     "a.jsonl": '{"id":1,"l":[1]}\n',
@@ -546,7 +549,7 @@ test("a pattern may mean files of several formats, whose rows are numbered on", 
   expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 4 }]);
 });
 
-test("a column that one format brought is the same column for the others", async () => {
+test("a column from one format is the same column for the others", async () => {
   await using world = openWorld();
   const { result } = await load(world, "*", {
     "a.csv": "id,n\n1,1\n",
@@ -559,7 +562,7 @@ test("a column that one format brought is the same column for the others", async
   expect(result.warnings).toHaveLength(1);
 });
 
-test("maxRows ends in the middle of a file of any format", async () => {
+test("maxRows ends within a file of any format", async () => {
   for (const name of ["a.csv", "a.jsonl"]) {
     await using world = openWorld();
     const files = { "a.csv": "id\n1\n2\n3\n", "a.jsonl": '{"id":1}\n{"id":2}\n{"id":3}\n' };

@@ -20,7 +20,7 @@ function asked(source: Source): { requests: ExtractRequest[]; source: Source } {
 }
 
 describe("an incremental load", () => {
-  test("takes rows at the boundary once", async () => {
+  test("loads rows at the boundary once", async () => {
     await using world = openWorld();
     const definition = by("at", {}, { primaryKey: ["id"] });
     const first = await world.run(
@@ -62,7 +62,7 @@ describe("an incremental load", () => {
     );
   });
 
-  test("keeps rows that are equal in all they hold as often as the source has them", async () => {
+  test("keeps identical rows as often as the source has them", async () => {
     await using world = openWorld();
     const columns = { at: "INTEGER", v: "VARCHAR" };
     await world.run(by("at"), csv(columns, "1,x\n1,x\n"));
@@ -73,7 +73,7 @@ describe("an incremental load", () => {
     ]);
   });
 
-  test("tells of rows at the boundary that come again since a column is gone or another", async () => {
+  test("reports boundary rows that are loaded again since a column was removed or changed", async () => {
     await using world = openWorld();
     const [one, two, three] = [1, 2, 3].map((id) => ({ id, at: 10 }));
     await world.run(by("at"), rows([{ ...one, note: "a" }, { ...two }]));
@@ -86,7 +86,7 @@ describe("an incremental load", () => {
     expect(same.result.warnings).not.toContainEqual(told);
   });
 
-  test("begins at the initial value and asks the source for the stored one from then on", async () => {
+  test("begins at the initial value and then requests from the stored one", async () => {
     await using world = openWorld();
     const { requests, source } = asked(rows([{ at: 1 }, { at: 5 }, { at: 7 }]));
     const { result } = await world.run(by("at", { initialValue: 5 }), source);
@@ -99,7 +99,7 @@ describe("an incremental load", () => {
     expect(world.tables[0]?.rows).toBe(2);
   });
 
-  test("goes back by the lag and takes late rows, and those only", async () => {
+  test("goes back by the lag and loads late rows, and only those", async () => {
     await using world = openWorld();
     const definition = by("at", { lagSeconds: 3600 }, { primaryKey: ["id"] });
     const { requests, source } = asked(
@@ -129,7 +129,7 @@ describe("an incremental load", () => {
     ]);
   });
 
-  test("fills back in between two values and leaves the stored one", async () => {
+  test("backfills between two values and keeps the stored one", async () => {
     await using world = openWorld();
     await world.run(by("at"), rows([{ at: 10 }]));
     const { result, done } = await world.run(
@@ -142,7 +142,7 @@ describe("an incremental load", () => {
     expect(world.cursors.get("o")?.lastValue).toBe(10);
   });
 
-  test("with maxRows takes the rows in the order of the cursor and loses none", async () => {
+  test("with maxRows loads the rows in cursor order and loses none", async () => {
     await using world = openWorld();
     const definition = { ...by("at", {}, { primaryKey: ["id"] }), maxRows: 2 };
     const source = rows([
@@ -181,7 +181,7 @@ describe("an incremental load", () => {
     expect(await load(4)).toEqual([]);
   });
 
-  test("asks a source that sorts for room beyond the rows that it has seen", async () => {
+  test("requests room beyond the rows that it has seen from a source that sorts", async () => {
     await using world = openWorld();
     const all = [
       { id: 1, at: 5 },
@@ -196,7 +196,7 @@ describe("an incremental load", () => {
     expect(world.tables[0]?.rows).toBe(3);
   });
 
-  test("takes in a source whose schema changes under it, each row once", async () => {
+  test("follows a source whose schema changes, loading each row once", async () => {
     await using world = openWorld();
     const definition = {
       resources: [{ name: "t", primaryKey: ["id"], incremental: { cursorField: "at" } }],
@@ -221,7 +221,7 @@ describe("an incremental load", () => {
     ]);
   });
 
-  test("starts again when the cursor is another field, and says so", async () => {
+  test("starts again when the cursor field changes, and says so", async () => {
     await using world = openWorld();
     await world.run(by("a"), rows([{ a: 5, b: 1 }]));
     const { result } = await world.run(by("b"), rows([{ a: 6, b: 2 }]));
@@ -238,7 +238,7 @@ describe("an incremental load", () => {
     expect(world.cursors.get("o")?.lastValue).toBe(5);
   });
 
-  test("of a replace reads all from the initial value on", async () => {
+  test("that replaces reads everything from the initial value on", async () => {
     await using world = openWorld();
     const definition = by("at", { initialValue: 2 }, { writeDisposition: "replace" });
     const { requests, source } = asked(rows([{ at: 1 }, { at: 2 }, { at: 3 }]));
@@ -251,7 +251,7 @@ describe("an incremental load", () => {
 });
 
 describe("a cursor", () => {
-  test("that no row has fails the load by its name", async () => {
+  test("that no row has fails the load by name", async () => {
     await using world = openWorld();
     const error = await failure(world.run(by("updated"), rows([{ id: 1 }])));
     expect(error).toMatchObject({
@@ -262,7 +262,7 @@ describe("a cursor", () => {
     expect(typed.code).toBe("cursor_field_missing");
   });
 
-  test("that is there and has no value in any row fails the load, of typed sources too, so that nothing comes twice", async () => {
+  test("without a value in any row fails the load, for typed sources too, so that nothing is loaded twice", async () => {
     await using world = openWorld();
     const source = csv({ id: "BIGINT", at: "TIMESTAMP" }, "1,\n2,\n");
     const merged = { primaryKey: ["id"], writeDisposition: "merge" };
@@ -279,7 +279,7 @@ describe("a cursor", () => {
     expect(none.result.rows).toBe(0);
   });
 
-  test("that an append does not have is reported once the rows stand twice", async () => {
+  test("that an append lacks is reported once the rows are duplicated", async () => {
     await using world = openWorld();
     const run = (more = {}) =>
       world.run({ resources: [{ name: "o", ...more }] }, rows([{ id: 1 }, { id: 2 }]));
@@ -290,7 +290,7 @@ describe("a cursor", () => {
     expect((await run({ writeDisposition: "replace" })).result.warnings).toEqual([]);
   });
 
-  test("that some rows lack is reported: they come with a first load and not later", async () => {
+  test("that some rows lack is reported: they are loaded the first time and not later", async () => {
     await using world = openWorld();
     const first = await world.run(by("at"), rows([{ id: 1, at: 1 }, { id: 2 }]));
     expect(first.result.rows).toBe(2);
@@ -305,7 +305,7 @@ describe("a cursor", () => {
     );
   });
 
-  test("that lies ahead of all clocks is reported, as nothing before it is found any more", async () => {
+  test("ahead of all clocks is reported, since nothing before it is found anymore", async () => {
     const told = (end: string) =>
       `The cursor at of o stands at ${end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`;
     for (const [source, end] of [
@@ -355,7 +355,7 @@ describe("a cursor", () => {
     expect(second.result.tables[0]?.cursor).toEqual({ start: kept, end: kept } as never);
   });
 
-  test("of texts with offsets is compared as instants and kept as the source wrote it", async () => {
+  test("of texts with offsets is compared as times and kept as the source wrote it", async () => {
     await using world = openWorld();
     const { result } = await world.run(
       by("meta.at"),
@@ -373,7 +373,7 @@ describe("a cursor", () => {
     });
   });
 
-  test("whose stored value does not fit the source any more fails the load", async () => {
+  test("whose stored value no longer matches the source's type fails the load", async () => {
     await using world = openWorld();
     await world.run(by("at"), rows([{ at: "2026-01-01T00:00:00Z" }]));
     const error = await failure(world.run(by("at"), rows([{ at: 5 }])));
@@ -399,7 +399,7 @@ describe("a cursor", () => {
     expect(world.cursors.get("o")?.boundary).toHaveLength(10_000);
   });
 
-  test("is not moved by a load that is not committed", async () => {
+  test("isn't moved by a load that isn't committed", async () => {
     await using world = openWorld();
     await world.run(by("at"), rows([{ at: 1 }]), { commit: false });
     const { result } = await world.run(by("at"), rows([{ at: 1 }]));

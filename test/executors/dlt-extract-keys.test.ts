@@ -29,7 +29,7 @@ describe("PostgreSQL", () => {
     world.run({ resources: [resource], ...more }, sourceOf(pg));
 
   deepTest(
-    "a key under a nondeterministic collation is one however it is written",
+    "a key with a nondeterministic collation is the same however it is written",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await pg.sql.unsafe(
@@ -75,7 +75,7 @@ describe("PostgreSQL", () => {
     120_000,
   );
 
-  test("a key of citext is one in either case", async () => {
+  test("a citext key is the same in either case", async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(
       `create extension citext; create table mails ("K" citext primary key, n int); insert into mails values ('Ada@Example.com', 1), ('bob', 1)`,
@@ -91,7 +91,7 @@ describe("PostgreSQL", () => {
   }, 120_000);
 
   deepTest(
-    "rows of loads before it get what stands for their key, and those that were one all along become one",
+    "rows of earlier loads get a normalized key, and those that were always the same become one",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await pg.sql.unsafe(
@@ -132,7 +132,7 @@ describe("PostgreSQL", () => {
   );
 
   deepTest(
-    "another collation of the source gives the rows of earlier loads another key",
+    "another collation at the source gives the rows of earlier loads another key",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await pg.sql.unsafe(
@@ -155,7 +155,7 @@ describe("PostgreSQL", () => {
   );
 
   deepTest(
-    "a key of numbers that its decimal does not hold any more becomes text, and finds its rows",
+    "a numeric key that its decimal can no longer hold becomes text, and finds its rows",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await pg.sql.unsafe(
@@ -220,7 +220,7 @@ describe("PostgreSQL", () => {
   );
 
   deepTest(
-    "texts of numbers that earlier loads took with their zeros are found by the same number",
+    "texts of numbers that earlier loads stored with their zeros are found by the same number",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await pg.sql.unsafe(
@@ -274,7 +274,7 @@ describe("PostgreSQL", () => {
   );
 
   deepTest(
-    "numbers that are to be text are one key however many zeros they have, and a cursor goes by them as numbers",
+    "numbers stored as text are one key however many zeros they have, and a cursor treats them as numbers",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await pg.sql.unsafe(
@@ -324,7 +324,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     world.run({ resources: [resource] }, { provider: mysql, link: link(db.config, db.credentials) });
 
   deepTest(
-    "a key is one however its collation lets it be written",
+    "a key is the same however its collation allows it to be written",
     async () => {
       for (const [collation, other] of [
         ["utf8mb4_general_ci", "A "],
@@ -367,7 +367,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     240_000,
   );
 
-  test("texts that are compared by their bytes need nothing that stands for them", async () => {
+  test("texts that are compared by their bytes need no normalized key", async () => {
     await using world = openWorld({ sql: duck.sql });
     await db.run(
       "CREATE TABLE strict (k varchar(9) COLLATE utf8mb4_nopad_bin PRIMARY KEY, n int, kind enum('a', 'B'), u uuid); INSERT INTO strict VALUES ('a', 1, 'a', uuid()), ('A', 2, 'B', uuid()), ('a ', 3, 'a', uuid())",
@@ -379,7 +379,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   }, 120_000);
 
   deepTest(
-    "rows of loads before it get what stands for their key, in any character set",
+    "rows of earlier loads get a normalized key, in any character set",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       const columns = (text: string, part: string) =>
@@ -410,7 +410,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   );
 
   deepTest(
-    "numbers that are to be text are one key whatever their scale, and a cursor goes by them as numbers",
+    "numbers stored as text are one key whatever their scale, and a cursor treats them as numbers",
     async () => {
       await using world = openWorld({ sql: duck.sql });
       await db.run(

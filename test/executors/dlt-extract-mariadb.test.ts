@@ -34,7 +34,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   });
   afterAll(() => db[Symbol.asyncDispose]());
 
-  test("values of every type arrive exactly, and days that are none are reported", async () => {
+  test("values of every type arrive exactly, and invalid days are reported", async () => {
     await using world = openWorld({ sql: duck.sql });
     await db.run(`SET sql_mode = 'ALLOW_INVALID_DATES';
       CREATE TABLE kinds (id int, t tinyint unsigned, s smallint unsigned, m mediumint unsigned, i int unsigned, b bigint unsigned, bits bit(64), d decimal(38,10), wide decimal(65,30),
@@ -101,7 +101,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     ]);
   }, 120_000);
 
-  test("a cursor of days or texts takes each row once, days that are none too", async () => {
+  test("a cursor of days or texts loads each row once, invalid days too", async () => {
     await using world = openWorld({ sql: duck.sql });
     await db.run(`SET sql_mode = 'ALLOW_INVALID_DATES'; CREATE TABLE ordered (id int, at datetime(6), code varchar(9) COLLATE utf8mb4_general_ci, no decimal(65,30));
       INSERT INTO ordered VALUES (1, '2023-01-01 00:00:00.000001', 'a', 12345678901234567890.1), (2, '2023-02-31 00:00:00', 'B', 12345678901234567890.12), (3, '2023-00-10 00:00:00', 'b', -7.5), (4, '0000-00-00 00:00:00', 'ä', 0), (5, '2022-01-01', 'A', 1)`);
@@ -120,7 +120,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   }, 120_000);
 
   test.each(["time", "enum('small', 'large')", "inet6"])(
-    "a cursor of %s is refused, since its order is not that of its texts",
+    "a cursor of %s is rejected, since its order isn't that of its texts",
     async (type) => {
       await using world = openWorld({ sql: duck.sql });
       await db.run(`CREATE TABLE orderless (id int, at ${type})`);
@@ -132,7 +132,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     120_000,
   );
 
-  test("rows that the source no longer has are removed", async () => {
+  test("rows that were deleted at the source are removed", async () => {
     await using world = openWorld({ sql: duck.sql });
     await db.run(
       "CREATE TABLE stock (id bigint unsigned, no varchar(9)); INSERT INTO stock VALUES (18446744073709551615, 'a'), (2, 'b'), (3, 'c')",
@@ -147,7 +147,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     ]);
   }, 120_000);
 
-  test("an extractor continues over another connection where the server ended the one that it kept", async () => {
+  test("an extractor continues on another connection after the server closed the one that it kept", async () => {
     await db.run("CREATE VIEW who AS SELECT CONNECTION_ID() AS id");
     const extractor = mysql.extractor?.();
     if (!extractor) throw new Error("There is none.");

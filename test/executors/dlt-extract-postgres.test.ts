@@ -19,7 +19,7 @@ const run = (world: World, resource: JsonObject, more: JsonObject = {}) =>
   world.run({ resources: [resource], ...more }, sourceOf(pg));
 
 deepTest(
-  "a table of PostgreSQL goes over in several files, row for row",
+  "a PostgreSQL table is loaded into several files, row by row",
   async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(`
@@ -55,7 +55,7 @@ deepTest(
   120_000,
 );
 
-test("rows of PostgreSQL are merged by key, with a condition and chosen columns", async () => {
+test("PostgreSQL rows are merged by key, with a condition and selected columns", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(
     "create table people (id int primary key, name text, secret text, kind text); insert into people values (1, 'a', 's', 'x'), (2, 'b', 's', 'y'), (3, 'c', 's', 'x')",
@@ -83,7 +83,7 @@ test("rows of PostgreSQL are merged by key, with a condition and chosen columns"
   ]);
 }, 120_000);
 
-test("a cursor that the table lacks fails by its name, and a hostile column's name is only a name", async () => {
+test("a cursor that the table lacks fails by name, and a hostile column's name is only a name", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(
     `create table odd ("a""b; drop table" int, "_dlt_id" text); insert into odd values (1, 'x')`,
@@ -106,7 +106,7 @@ test.each([
   ["jsonb", ""],
   ["integer[]", ""],
 ])(
-  "a cursor of %s is refused, since its order is not that of what arrives",
+  "a cursor of %s is rejected, since its order isn't that of what arrives",
   async (type, before) => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(`${before}; create table orderless (id int, at ${type})`);
@@ -118,7 +118,7 @@ test.each([
   120_000,
 );
 
-test("types of one's own arrive as text, whatever built-in type shares their name", async () => {
+test("custom types arrive as text, whatever built-in type shares their name", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(`
     create type "constructor" as enum ('a'); create type public.date as enum ('soon'); create type public.json as enum ('b');
@@ -132,7 +132,7 @@ test("types of one's own arrive as text, whatever built-in type shares their nam
   expect(columns).toEqual(["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[]"]);
 }, 120_000);
 
-test("lists keep the type of their elements, and those that are no such lists stay JSON", async () => {
+test("lists keep the type of their elements, and irregular ones stay JSON", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(String.raw`
     create type mood as enum ('sad', 'glad'); create type pair as (a int, b text);
@@ -186,7 +186,7 @@ test("lists keep the type of their elements, and those that are no such lists st
   expect(new Set(Object.values(three ?? {}))).toEqual(new Set(["3", null]));
 }, 120_000);
 
-test("values that no column holds are reported with their texts, and stay where the definition wants text", async () => {
+test("values that no column can hold are reported as text, and kept if the definition wants text", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(`
     create table strange (id int, "{" date, at timestamptz, t time, price numeric(10,2), free numeric, by bytea, wide numeric(50,20));
@@ -243,7 +243,7 @@ test("a table without columns has its rows", async () => {
 }, 120_000);
 
 deepTest(
-  "a cursor of texts, blanks, long numbers or infinite instants takes each row once, whatever the collation",
+  "a cursor of texts, blanks, long numbers or infinite times loads each row once, whatever the collation",
   async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(`
@@ -294,7 +294,7 @@ deepTest(
 );
 
 deepTest(
-  "rows that the source no longer has are marked and unmarked, or removed, and only their files are rewritten",
+  "rows that were deleted at the source are marked and unmarked, or removed, and only their files are rewritten",
   async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe(
@@ -337,7 +337,7 @@ deepTest(
 );
 
 deepTest(
-  "keys are looked for after rows of any size",
+  "keys are checked after rows of any size",
   async () => {
     await using world = openWorld({ sql: duck.sql });
     await pg.sql.unsafe("create table sized (id int, note text)");
@@ -396,7 +396,7 @@ deepTest(
   120_000,
 );
 
-test("a key of JSON is refused, since equal ones may have other texts", async () => {
+test("a JSON key is rejected, since equal ones may have different texts", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(
     `create table json_keys as select '{"a": 1}'::jsonb as id, 1 as v union all select '{"a": 1.0}'::jsonb, 2`,
@@ -410,7 +410,7 @@ test("a key of JSON is refused, since equal ones may have other texts", async ()
   ]);
 });
 
-test("a cursor that ends at NaN or infinity is reported, since nothing comes behind it", async () => {
+test("a cursor that ends at NaN or infinity is reported, since nothing follows it", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe("create table beyond as select 0.1::float8 as at union all select 'NaN'::float8");
   const { result } = await run(world, { name: "beyond", incremental: { cursorField: "at" } });

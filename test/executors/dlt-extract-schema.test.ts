@@ -81,7 +81,7 @@ describe("types of JSON", () => {
   });
 
   test.each([0, 1, 3])(
-    "twelve levels with maxTableNesting %d keep what lies deeper as JSON",
+    "twelve levels with maxTableNesting %d keep what is deeper as JSON",
     async (maxTableNesting) => {
       await using world = openWorld();
       let deep: JsonObject = { end: 1 };
@@ -98,7 +98,7 @@ describe("types of JSON", () => {
   );
 });
 
-describe("a table that is there", () => {
+describe("an existing table", () => {
   const grown = async (first: JsonObject[], second: JsonObject[], more: JsonObject = {}) => {
     const world = openWorld();
     await world.run(one, rows(first));
@@ -106,7 +106,7 @@ describe("a table that is there", () => {
     return { world, result, table: result.tables[0] };
   };
 
-  test("gets new columns and variants, and tells of each", async () => {
+  test("gets new columns and variants, and reports each", async () => {
     const { world, table, result } = await grown(
       [{ id: 1, n: 1, t: "a" }],
       [
@@ -139,7 +139,7 @@ describe("a table that is there", () => {
     ).toEqual([{ id__v_text: "x" }, { id__v_text: "y" }]);
   });
 
-  test("of instants takes instants, and other texts beside them", async () => {
+  test("of timestamps accepts timestamps, and other texts in a variant", async () => {
     const { world, table } = await grown(
       [{ i: 0, v: "2026-01-01T00:00:00Z" }],
       [
@@ -164,14 +164,14 @@ describe("a table that is there", () => {
     ]);
   });
 
-  test("of texts stays a table of texts when only instants come", async () => {
+  test("of texts stays a table of texts when only timestamps arrive", async () => {
     const { world, table } = await grown([{ v: "x" }], [{ v: "2026-01-01T00:00:00Z" }]);
     await using _ = world;
     expect(table?.schemaChanges).toEqual([]);
     expect(world.columns("o").v).toBe("VARCHAR");
   });
 
-  test("keeps whole numbers that a double would change out of a column of fractions", async () => {
+  test("keeps whole numbers that a double would change out of a fractional column", async () => {
     await using world = openWorld();
     await world.run(one, csv({ v: "DOUBLE" }, "0.5\n"));
     await world.run(one, csv({ v: "BIGINT" }, "9007199254740993\n4\n"));
@@ -210,7 +210,7 @@ describe("a table that is there", () => {
     ["BIGINT", "1", "VARCHAR", "17", { v: "BIGINT" }],
     ["VARCHAR", "x", "BIGINT", "17", { v: "VARCHAR" }],
     ["JSON", '"{""a"":1}"', "BIGINT", "17", { v: "JSON" }],
-  ])("of %s %s takes %s %s", async (before, old, type, value, columns) => {
+  ])("of %s %s accepts %s %s", async (before, old, type, value, columns) => {
     await using world = openWorld();
     await world.run(one, csv({ v: before }, `${old}\n`));
     await world.run(one, csv({ v: type }, `${value}\n`));
@@ -250,14 +250,14 @@ describe("the contract", () => {
     expect(world.tables[0]?.rows).toBe(1);
   });
 
-  test("freeze lets pass what fits, null where there is nothing too", async () => {
+  test("freeze accepts what matches, including null and nothing", async () => {
     const { world, work } = await load("freeze", [{ id: 2, extra: null, l: [] }]);
     await using _ = world;
     const warnings = [expect.stringContaining("append without a cursor")];
     expect((await work).result).toMatchObject({ rows: 1, warnings });
   });
 
-  test("discard_row rejects the rows that do not fit, with all that depends on them", async () => {
+  test("discard_row rejects mismatching rows, with everything that depends on them", async () => {
     const { world, work } = await load("discard_row", [
       { id: 2, extra: 1, l: [{ a: 2 }] },
       { id: 3, l: [{ a: 3 }, { a: 4, b: 1 }] },
@@ -300,7 +300,7 @@ describe("the contract", () => {
     expect(await world.query("SELECT x FROM raw.shop__o__l__m ORDER BY x")).toEqual([{ x: 1 }, { x: 3 }]);
   });
 
-  test("discard_value drops the values that do not fit and keeps the rows", async () => {
+  test("discard_value drops mismatching values and keeps the rows", async () => {
     const { world, work } = await load("discard_value", [
       { id: 2, extra: 1, l: [{ a: 2, b: 1 }] },
       { id: 4.5 },
@@ -320,7 +320,7 @@ describe("the contract", () => {
     expect(result.warnings).toHaveLength(5);
   });
 
-  test("holds typed sources to it too", async () => {
+  test("applies to typed sources too", async () => {
     await using world = openWorld();
     await world.run(one, csv({ id: "INTEGER" }, "1\n"));
     const error = await failure(
@@ -334,7 +334,7 @@ describe("the contract", () => {
     expect(result.tables[0]).toMatchObject({ rowsRead: 2, rows: 1, rejected: 1 });
   });
 
-  test("looks at new rows only, not at those that an earlier load took", async () => {
+  test("checks only new rows, not those of earlier loads", async () => {
     await using world = openWorld();
     const definition = { resources: [{ name: "o", incremental: { cursorField: "at" } }] };
     await world.run(definition, rows([{ at: 1 }]));
@@ -381,7 +381,7 @@ describe("names", () => {
     expect(result.warnings).toHaveLength(2);
   });
 
-  test("keep the letters of every script, and tables have them in ASCII", async () => {
+  test("keep letters of every script, and tables have them in ASCII", async () => {
     await using world = openWorld();
     await world.run(
       { resources: [{ name: "Aufträge 漢" }] },
@@ -394,7 +394,7 @@ describe("names", () => {
     expect(own(world.columns("auftrage_u6f22"))).toEqual({ é: "BIGINT", é_2: "BIGINT", straße_nr: "BIGINT" });
   });
 
-  test("of typed columns are normalised in the same way", async () => {
+  test("of typed columns are normalized in the same way", async () => {
     await using world = openWorld();
     const { result } = await world.run(
       one,
@@ -409,7 +409,7 @@ describe("names", () => {
     expect(result.warnings).toHaveLength(2);
   });
 
-  test("of a child table step aside for a table that something else made", async () => {
+  test("of a child table avoid a table that something else created", async () => {
     await using world = openWorld();
     const columns = [{ name: "x", dataType: "BIGINT", nullable: true }];
     world.tables.push({
@@ -450,7 +450,7 @@ describe("names", () => {
   );
 });
 
-test("what late rows change is changed in the files that early rows made", async () => {
+test("what late rows change is changed in the files of early rows", async () => {
   await using world = openWorld();
   const pad = "x".repeat(300_000);
   const page = (from: number, more: JsonObject) =>
@@ -498,7 +498,7 @@ test("what late rows change is changed in the files that early rows made", async
   }
 }, 120_000);
 
-test("long texts, odd characters and empty texts come back as they were", async () => {
+test("long texts, unusual characters and empty texts arrive unchanged", async () => {
   await using world = openWorld();
   const texts = [
     "x".repeat(3_000_000),

@@ -16,7 +16,7 @@ const counts = (
 ) => table && [table.rows, table.inserted, table.updated, table.deleted, table.deduplicated];
 
 describe("merge strategies", () => {
-  test("upsert keeps what the new row does not have, delete_insert does not", async () => {
+  test("upsert keeps what the new row lacks, delete_insert doesn't", async () => {
     for (const [strategy, note] of [
       ["upsert", "kept"],
       ["delete_insert", null],
@@ -28,7 +28,7 @@ describe("merge strategies", () => {
     }
   });
 
-  test("insert_only adds new keys and leaves the others, with what depends on them", async () => {
+  test("insert_only adds new keys and keeps the others, with what depends on them", async () => {
     await using world = openWorld();
     await world.run(merge("insert_only"), rows([{ id: 1, v: 1, l: [1] }]));
     const { result } = await world.run(
@@ -50,7 +50,7 @@ describe("merge strategies", () => {
     ]);
   });
 
-  test("a strategy without a merge, and versions of a cut source, are refused when saved", () => {
+  test("a strategy without a merge, and versions of a limited source, are rejected when saved", () => {
     const faults = (definition: JsonObject) =>
       dltExtract.check?.(definition as never).map((fault) => fault.path.join("."));
     expect(faults({ dataset: "shop", resources: [{ name: "o", mergeStrategy: "upsert" }] })).toEqual([
@@ -67,7 +67,7 @@ describe("scd2", () => {
   const versions =
     "SELECT id, v, _dlt_valid_from IS NOT NULL AS since, _dlt_valid_to IS NULL AS holds FROM raw.shop__o ORDER BY id, _dlt_valid_to NULLS LAST, v";
 
-  test("keeps every version of a row and ends those that are gone", async () => {
+  test("keeps every version of a row and ends deleted ones", async () => {
     await using world = openWorld();
     const first = await world.run(
       merge("scd2"),
@@ -103,7 +103,7 @@ describe("scd2", () => {
     expect(await world.query("SELECT count(*) AS n FROM raw.shop__o WHERE id = 3")).toEqual([{ n: 2 }]);
   });
 
-  test("of an incremental source ends only rows that came again", async () => {
+  test("of an incremental source ends only rows that arrived again", async () => {
     await using world = openWorld();
     const definition = merge("scd2", { incremental: { cursorField: "at" } });
     await world.run(
@@ -123,7 +123,7 @@ describe("scd2", () => {
     ]);
   });
 
-  test("takes a change in a list for a new version, and each version has its own list", async () => {
+  test("treats a change in a list as a new version, and each version has its own list", async () => {
     await using world = openWorld();
     await world.run(
       merge("scd2"),
@@ -154,7 +154,7 @@ describe("scd2", () => {
     ]);
   });
 
-  test("does not take a column that nobody asked for for a change", async () => {
+  test("doesn't treat an unrequested column as a change", async () => {
     await using world = openWorld();
     const definition = merge("scd2", { columns: ["v"] });
     await world.run(definition, rows([{ id: 1, v: 1, seen: 1 }]));
@@ -162,7 +162,7 @@ describe("scd2", () => {
     expect(counts(result.tables[0])).toEqual([0, 0, 0, 0, 1]);
   });
 
-  test("renames a source's own column of the name of one of its own", async () => {
+  test("renames a source's column with the name of one of its own", async () => {
     await using world = openWorld();
     await world.run(merge("scd2"), rows([{ id: 1, _dlt_valid_to: "x" }]));
     expect(
@@ -170,7 +170,7 @@ describe("scd2", () => {
     ).toEqual([{ theirs: "x", ours: null }]);
   });
 
-  test("is not merged over by another strategy", async () => {
+  test("isn't merged over by another strategy", async () => {
     await using world = openWorld();
     await world.run(merge("scd2"), rows([{ id: 1 }]));
     expect((await failure(world.run(merge("upsert"), rows([{ id: 1 }])))).message).toContain(
@@ -179,7 +179,7 @@ describe("scd2", () => {
   });
 
   deepTest(
-    "of any sequence of sources holds exactly the last one, and loses no version",
+    "of any sequence of sources contains exactly the last one, and loses no version",
     async () => {
       const table = fc.uniqueArray(
         fc.record({ id: fc.integer({ min: 1, max: 5 }), v: fc.option(fc.integer({ min: 0, max: 2 })) }),
@@ -222,8 +222,8 @@ describe("scd2", () => {
   );
 });
 
-describe("what a definition asks of a load", () => {
-  test("a contract for tables, for columns and for types, each its own", async () => {
+describe("options of a load", () => {
+  test("a contract for tables, for columns and for types, each separately", async () => {
     const load = async (schemaContract: JsonObject, second: JsonObject) => {
       await using world = openWorld();
       const one = { resources: [{ name: "o" }], schemaContract };
@@ -256,7 +256,7 @@ describe("what a definition asks of a load", () => {
     });
   });
 
-  test("strictCounts fails where the source speaks of other rows than it gives", async () => {
+  test("strictCounts fails if the source reports another number of rows than it returns", async () => {
     const short: Source = async (request) => ({ ...(await rows([{ id: 1 }])(request)), total: 2 }) as never;
     await using world = openWorld();
     const one = { resources: [{ name: "o" }] };
@@ -264,7 +264,7 @@ describe("what a definition asks of a load", () => {
     expect((await failure(world.run({ ...one, strictCounts: true }, short))).code).toBe("row_count_mismatch");
   });
 
-  test("allowPartial continues without what may not be read, and says so", async () => {
+  test("allowPartial continues without what can't be read, and says so", async () => {
     const source: Source = (request) => {
       if (request.spec === "orders") {
         throw new AppError("upstream", "No access.", { details: { missingScope: "read_orders" } });

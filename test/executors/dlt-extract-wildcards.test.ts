@@ -62,7 +62,7 @@ const schema = (name: string, sql: string) =>
   pg.sql.unsafe(`create schema ${name}; set search_path to ${name}; ${sql}; reset search_path`);
 
 describe("a wildcard over PostgreSQL", () => {
-  test("loads every table and view of its schema, and tables that come later with the next run", async () => {
+  test("loads every table and view of its schema, and later tables with the next run", async () => {
     await schema(
       "every",
       `create table orders as select 1 as id; create table "Odd Name" as select 1 as id union select 2;
@@ -86,7 +86,7 @@ describe("a wildcard over PostgreSQL", () => {
     });
   });
 
-  test("fits names by its pattern, less those that exclude names or fits", async () => {
+  test("matches names by its pattern, except those that exclude names or matches", async () => {
     await schema(
       "fit",
       ["order_a", "order_b", "order_b_old", "order_tmp1", "order_tmp2", "reorder_x", "order", "Order_Up"]
@@ -105,13 +105,13 @@ describe("a wildcard over PostgreSQL", () => {
     expect(rowsOf(await load([{ spec: "Fit.*_Up" }]))).toEqual({ order_up: 1 });
   });
 
-  deepTest("says which exclude leaves nothing out", async () => {
+  deepTest("reports an exclude that matches nothing", async () => {
     await schema("typo", "create table users as select 1 as id");
     const run = await load([{ spec: "typo.*", exclude: ["typo.uesrs"] }]);
     expect(run.result.warnings).toEqual(['typo.*: exclude "typo.uesrs" matches no table.']);
   });
 
-  deepTest("leaves a table that is also named by itself to that resource", async () => {
+  deepTest("leaves a table that is also named itself to that resource", async () => {
     await schema(
       "two",
       `create table orders as select i as id from generate_series(1, 5) i; create table lines as select 1 as id;
@@ -125,7 +125,7 @@ describe("a wildcard over PostgreSQL", () => {
     expect(rowsOf(run)).toEqual({ lines: 1, kept: 2, people: 1 });
   });
 
-  deepTest("takes a table of two wildcards by the first of them", async () => {
+  deepTest("assigns a table of two wildcards to the first of them", async () => {
     await schema("twice", "create table event_a as select 1 as id; create table other as select 1 as id");
     const run = await load([{ spec: "twice.event_*", where: "id > 1" }, { spec: "twice.*" }]);
     expect(rowsOf(run)).toEqual({ event_a: 0, other: 1 });
@@ -156,7 +156,7 @@ describe("a wildcard over PostgreSQL", () => {
     });
   });
 
-  deepTest("fails where a merge or deletes find tables without a key", async () => {
+  deepTest("fails if a merge or deletes find tables without a key", async () => {
     await schema(
       "keyless",
       "create table a (id int primary key); create table b (id int); create view c as select 1",
@@ -175,7 +175,7 @@ describe("a wildcard over PostgreSQL", () => {
     );
   });
 
-  test("fails where nothing fits, or nothing is left", async () => {
+  test("fails if nothing matches, or nothing is left", async () => {
     await schema("lonely", "create table a as select 1 as id");
     const messageOf = async (resource: JsonObject) => (await load([resource])).error.message;
     expect(await messageOf({ spec: "nowhere.*" })).toBe(
@@ -206,7 +206,7 @@ describe("a wildcard over PostgreSQL", () => {
     expect((await load([{ spec: "same.*", exclude: ["Orders"] }])).status).toBe("completed");
   });
 
-  test("takes at most 1,000 resources", async () => {
+  test("expands to at most 1,000 resources", async () => {
     await schema(
       "many",
       "do $$ begin for i in 1..1001 loop execute format('create table many.t%s ()', i); end loop; end $$",
@@ -219,7 +219,7 @@ describe("a wildcard over PostgreSQL", () => {
     });
   }, 120_000);
 
-  test("is refused with what is of one table", async () => {
+  test("is rejected with options for a single table", async () => {
     expect(
       await refusal([{ spec: "public.*", name: "a", columns: ["b"], file: {}, exclude: ["a.b.c", "ok_*"] }]),
     ).toEqual([
@@ -252,7 +252,7 @@ const query = async (sql: string) => (await weir.owner("POST", "/api/v1/query", 
 
 describe("many tables of PostgreSQL", () => {
   deepTest(
-    "come over one connection, each in a transaction of its own",
+    "are loaded over one connection, each in its own transaction",
     async () => {
       const who = "select pg_backend_pid() as pid, now()::text as began";
       await schema(
@@ -272,7 +272,7 @@ describe("many tables of PostgreSQL", () => {
 });
 
 describe("a source without tables", () => {
-  test("refuses a wildcard, and takes a glob of files as it is", async () => {
+  test("rejects a wildcard, and accepts a glob of files", async () => {
     const files = (await connect(weir.owner, localFiles("Files"))).id;
     expect(await refusal([{ spec: "public.*", exclude: ["a"] }], files)).toEqual([
       "resources.0.exclude: Only connections of PostgreSQL and MySQL take exclude, together with a spec such as public.*.",

@@ -10,7 +10,7 @@ describe("the definition", () => {
   const faults = (definition: object) =>
     dltExtract.checkSource?.(definition as never, null).map(({ path }) => path.join("."));
 
-  test("refuses what only looks right", () => {
+  test("is rejected with what only looks right", () => {
     expect(
       faults({
         dataset: "Shop",
@@ -26,14 +26,14 @@ describe("the definition", () => {
     ).toEqual([]);
   });
 
-  test("passes over values that are templates", () => {
+  test("can have templates as values", () => {
     expect(faults({ dataset: "{{input.d}}", resources: "{{input.r}}" })).toEqual([]);
     expect(faults({ dataset: "d", resources: [{ name: "{{input.a}}" }, { name: "{{input.a}}" }] })).toEqual(
       [],
     );
   });
 
-  test("refuses fields that it does not know, at every depth", () => {
+  test("is rejected with unknown fields, at every depth", () => {
     const shape = (definition: object) =>
       read(dltExtract.definition, definition, []).faults.map(({ loc }) => loc.join("."));
     expect(
@@ -49,7 +49,7 @@ describe("the definition", () => {
 });
 
 describe("an append", () => {
-  test("brings typed rows with ids and counts", async () => {
+  test("loads typed rows with IDs and counts", async () => {
     await using world = openWorld();
     const { result, ctx } = await world.run(
       { resources: [{ name: "Orders" }] },
@@ -88,7 +88,7 @@ describe("an append", () => {
     );
   });
 
-  test("adds to what is there, under new ids", async () => {
+  test("adds to existing rows, with new IDs", async () => {
     await using world = openWorld();
     await world.run(one, rows([{ id: 1 }]));
     const { result } = await world.run(one, rows([{ id: 2 }]));
@@ -147,7 +147,7 @@ describe("an append", () => {
     ]);
   });
 
-  test("gives the same ids to the same load when it is tried again", async () => {
+  test("gives the same IDs to the same load when it is retried", async () => {
     await using world = openWorld();
     const source = rows([{ id: 1, l: [1, 2] }]);
     const ids = async () =>
@@ -158,7 +158,7 @@ describe("an append", () => {
     expect(await ids()).toEqual(first);
   });
 
-  test("leaves no table for a source without rows or columns, and an empty one where columns are known", async () => {
+  test("leaves no table for a source without rows or columns, and an empty one if columns are known", async () => {
     await using world = openWorld();
     const { result, done } = await world.run(one, rows());
     expect(result.tables).toMatchObject([{ table: "o", rowsRead: 0, rows: 0, files: 0, bytes: 0 }]);
@@ -168,7 +168,7 @@ describe("an append", () => {
     expect(await world.query("SELECT id FROM raw.shop__p")).toEqual([]);
   });
 
-  test("stops at maxRows, for typed rows within a piece", async () => {
+  test("stops at maxRows, for typed rows within a chunk", async () => {
     await using world = openWorld();
     const typed = await world.run(
       { resources: [{ name: "t" }], maxRows: 2 },
@@ -188,7 +188,7 @@ describe("an append", () => {
 describe("a replace", () => {
   const replace = { resources: [{ name: "o", writeDisposition: "replace" }] };
 
-  test("takes the place of all rows and of all child rows", async () => {
+  test("replaces all rows and all child rows", async () => {
     await using world = openWorld();
     await world.run(replace, rows([{ id: 1, l: [1], m: [1] }, { id: 2 }]));
     const { result, done } = await world.run(replace, rows([{ id: 3, l: [2] }]));
@@ -215,14 +215,14 @@ describe("a replace", () => {
     expect(await world.query("SELECT id FROM raw.shop__o")).toEqual([]);
   });
 
-  test("leaves all as it was until it is committed", async () => {
+  test("leaves everything unchanged until it is committed", async () => {
     await using world = openWorld();
     await world.run(replace, rows([{ id: 1 }]));
     await world.run(replace, rows([{ id: 2 }]), { commit: false });
     expect(await world.query("SELECT id FROM raw.shop__o")).toEqual([{ id: 1 }]);
   });
 
-  test("does not touch a table of another resource whose name continues from its own", async () => {
+  test("doesn't touch another resource's table whose name begins with its own", async () => {
     await using world = openWorld();
     await world.run({ resources: [{ name: "o" }, { name: "o.x" }] }, rows([{ id: 1, l: [1] }]));
     expect(world.tables.map((table) => table.table).toSorted()).toEqual(["o", "o__l", "o_x", "o_x__l"]);
@@ -234,7 +234,7 @@ describe("a replace", () => {
 describe("a merge", () => {
   const merge = { resources: [{ name: "o", primaryKey: ["id"], writeDisposition: "merge" }] };
 
-  test("replaces rows of its key and what hung from them", async () => {
+  test("replaces rows with its key and what depended on them", async () => {
     await using world = openWorld();
     await world.run(
       merge,
@@ -274,7 +274,7 @@ describe("a merge", () => {
     expect(await world.query("SELECT x FROM raw.shop__o__l ORDER BY x")).toEqual([{ x: 1 }, { x: 4 }]);
   });
 
-  test("takes away the children of a row that has none any more", async () => {
+  test("removes the children of a row that no longer has any", async () => {
     await using world = openWorld();
     await world.run(
       merge,
@@ -312,7 +312,7 @@ describe("a merge", () => {
     ]);
   });
 
-  test("takes a row that changed without its cursor, and passes over one that did not", async () => {
+  test("updates a row that changed without its cursor, and skips one that didn't", async () => {
     await using world = openWorld();
     const resources = [
       { name: "o", primaryKey: ["id"], writeDisposition: "merge", incremental: { cursorField: "at" } },
@@ -344,7 +344,7 @@ describe("a merge", () => {
     expect(done.load?.tables).toHaveLength(1);
   });
 
-  test("rejects rows with nothing in the key, and says so", async () => {
+  test("rejects rows with an empty key, and says so", async () => {
     await using world = openWorld();
     const { result } = await world.run(merge, rows([{ id: 1 }, { id: null, v: 1, l: [1] }]));
     expect(result.tables).toMatchObject([
@@ -354,7 +354,7 @@ describe("a merge", () => {
     expect(result.warnings.join()).toContain("1 rows of o have no primary key");
   });
 
-  test("fails when no row has the key at all, or the table can't hold its values", async () => {
+  test("fails if no row has the key at all, or the table can't hold its values", async () => {
     await using world = openWorld();
     expect((await failure(world.run(merge, rows([{ v: 1 }])))).code).toBe("definition_invalid");
     await world.run(merge, rows([{ id: 1 }]));
@@ -363,7 +363,7 @@ describe("a merge", () => {
     );
   });
 
-  test("merges typed rows with a key of two columns", async () => {
+  test("merges typed rows by a key of two columns", async () => {
     await using world = openWorld();
     const resources = [{ name: "o", primaryKey: ["A b", "c"], writeDisposition: "merge" }];
     const columns = { "A b": "BIGINT", c: "VARCHAR", v: "INTEGER" };
@@ -424,7 +424,7 @@ test("a load that is cancelled ends with the reason and commits nothing", async 
   expect(world.tables).toEqual([]);
 });
 
-test("a source that fails on its way fails the load with its own error", async () => {
+test("a source that fails partway fails the load with its own error", async () => {
   await using world = openWorld();
   const source: Source = (request) => {
     const made = csv({ id: "BIGINT" }, "1\n2\n")(request);
@@ -447,7 +447,7 @@ test("a source that ends inside a value fails the load", async () => {
   expect(error).toMatchObject({ code: "upstream", retryable: true });
 });
 
-test("a load whose written rows are not those that were read fails with both numbers", async () => {
+test("a load whose written rows differ from those read fails with both numbers", async () => {
   await using world = openWorld();
   // An empty line isn't a row.
   const error = await failure(world.run(one, csv({ a: "INTEGER", b: "INTEGER" }, "1,2\n\n3,4\n")));
@@ -468,7 +468,7 @@ test("two resources load together, each with its own cursor", async () => {
   expect(result.rows).toBe(2);
 });
 
-test("a condition goes to the source with its parameters numbered", async () => {
+test("a condition is sent to the source with its parameters numbered", async () => {
   await using world = openWorld();
   let where: unknown;
   const definition = {

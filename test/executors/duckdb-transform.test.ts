@@ -99,7 +99,7 @@ const output = (more: JsonObject = {}) => ({ layer: "marts", dataset: "halves", 
 const HALVES = "SELECT half, count(*) AS n FROM raw.shop__orders GROUP BY half";
 
 describe("duckdb_transform without output", () => {
-  test("leaves the rows as a json artifact, at most maxRows of them", async () => {
+  test("stores the rows as a json artifact, at most maxRows of them", async () => {
     const organization = openOrganization();
     const done = await organization.run({
       sql: "SELECT id FROM raw.shop__orders ORDER BY id",
@@ -121,7 +121,7 @@ describe("duckdb_transform without output", () => {
     expect(done.load).toBeUndefined();
   });
 
-  test("binds parameters as values, whatever they hold", async () => {
+  test("binds parameters as values, whatever they contain", async () => {
     const hostile = "'; DROP TABLE raw.shop__orders; --";
     const done = await openOrganization().run({
       sql: "SELECT $weir_1 AS x, $n + 1 AS n",
@@ -132,7 +132,7 @@ describe("duckdb_transform without output", () => {
 });
 
 describe("duckdb_transform with output", () => {
-  test("replaces the dataset, and gives each row an id and its load", async () => {
+  test("replaces the dataset, and gives each row an ID and its load", async () => {
     const organization = openOrganization();
     await organization.run({ sql: "SELECT 'gone' AS old", output: output() });
     const { result } = await organization.run({ sql: HALVES, output: output() });
@@ -151,7 +151,7 @@ describe("duckdb_transform with output", () => {
     });
   });
 
-  test("quotes the SELECT of a fault without the one around it", async () => {
+  test("quotes the SELECT of an error without the one around it", async () => {
     const sql = "SELECT CAST(half || ' many' AS DECIMAL(10, 2)) AS amount FROM raw.shop__orders";
     const { message } = await failure(openOrganization().run({ sql, output: output({}) }));
     const [, line = "", caret = ""] = /LINE 1: (.+)\n( +)\^$/.exec(message) ?? [];
@@ -159,7 +159,7 @@ describe("duckdb_transform with output", () => {
     expect(line.slice(caret.length - "LINE 1: ".length)).toStartWith("CAST(");
   });
 
-  test("writes nothing that anyone sees until the run completes", async () => {
+  test("writes nothing visible until the run completes", async () => {
     const organization = openOrganization();
     await organization.run(
       { sql: HALVES, output: output({ writeDisposition: "append" }) },
@@ -170,7 +170,7 @@ describe("duckdb_transform with output", () => {
     expect(await organization.rows("SELECT count(*) AS n FROM marts.halves")).toEqual([{ n: 2 }]);
   });
 
-  test("appends, with columns that are new and types that grow", async () => {
+  test("appends, with new columns and wider types", async () => {
     const organization = openOrganization();
     const append = output({ writeDisposition: "append" });
     await organization.run({ sql: "SELECT 1::INTEGER AS id, 'a' AS label", output: append });
@@ -211,7 +211,7 @@ describe("duckdb_transform with output", () => {
     ['12:34:56+05:30'::TIMETZ] AS times, [8::HUGEINT] AS whole, {'hash': 18446744073709551614::UBIGINT} AS keyed`;
 
   for (const writeDisposition of ["append", "merge"]) {
-    test(`keeps every value exact on ${writeDisposition} to a table with types of Parquet's own`, async () => {
+    test(`keeps every value exact on ${writeDisposition} to a table with Parquet's own types`, async () => {
       const organization = openOrganization(await oldTable(`SELECT 1 AS id, ${OLD}`, OLD_TYPES));
       const more: JsonObject = writeDisposition === "merge" ? { primaryKey: ["id"] } : {};
       await organization.run({
@@ -244,7 +244,7 @@ describe("duckdb_transform with output", () => {
     });
   }
 
-  test("refuses whole numbers that a table's doubles can't hold, and takes them cast", async () => {
+  test("rejects whole numbers that a table's doubles can't hold, and accepts them cast", async () => {
     const organization = openOrganization(
       await oldTable("SELECT [7::HUGEINT] AS whole", { whole: "DOUBLE[]" }),
     );
@@ -272,7 +272,7 @@ describe("duckdb_transform with output", () => {
     ]);
   });
 
-  test("stores a column with a great integer as text, and the sums beside it as numbers", async () => {
+  test("stores a column with a large integer as text, and the sums next to it as numbers", async () => {
     const organization = openOrganization();
     await organization.run({
       sql: `SELECT 170141183460469231731687303715884105727::HUGEINT AS great, sum(id) AS small,
@@ -288,7 +288,7 @@ describe("duckdb_transform with output", () => {
     ]);
   });
 
-  test("merges by primaryKey: rows of a key that is there are replaced, files without one stay", async () => {
+  test("merges by primaryKey: rows with an existing key are replaced, files without one stay", async () => {
     const organization = openOrganization();
     const merge = output({ writeDisposition: "merge", primaryKey: ["id"] });
     await organization.run({
@@ -318,7 +318,7 @@ describe("duckdb_transform with output", () => {
     expect(organization.tables.at(-1)?.files.map((f) => f.path)).toContain(untouched ?? "");
   });
 
-  test("takes scripts, and stops at maxRows with a warning", async () => {
+  test("accepts scripts, and stops at maxRows with a warning", async () => {
     const organization = openOrganization();
     const sql =
       "CREATE TEMP TABLE t AS FROM raw.shop__orders; DELETE FROM t WHERE half = 1; SELECT id FROM t ORDER BY id;";
@@ -330,7 +330,7 @@ describe("duckdb_transform with output", () => {
     expect(await organization.rows("SELECT id FROM marts.halves")).toEqual([{ id: 0 }, { id: 2 }]);
   });
 
-  test("replaces with no rows as well", async () => {
+  test("replaces with no rows too", async () => {
     const organization = openOrganization();
     await organization.run({ sql: HALVES, output: output({ partitionBy: ["half"] }) });
     expect(organization.tables.at(-1)?.files).toHaveLength(2);
@@ -343,7 +343,7 @@ describe("partitionBy", () => {
   const part = (more: JsonObject = {}) => output({ partitionBy: ["half"], ...more });
   const parts = (table: LakeTable | undefined) => table?.files.map(({ part, rows }) => [part, rows]).sort();
 
-  test("may be one column by its name", async () => {
+  test("can be the name of one column", async () => {
     const organization = openOrganization();
     const sql = "SELECT id, half FROM raw.shop__orders";
     await organization.run({ sql, output: part({ partitionBy: "half" }) });
@@ -353,7 +353,7 @@ describe("partitionBy", () => {
     ]);
   });
 
-  deepTest("gives each value files of its own, also where rows are merged", async () => {
+  deepTest("gives each value its own files, even if rows are merged", async () => {
     const organization = openOrganization();
     const sql = "SELECT id, half FROM raw.shop__orders";
     const merge = part({ writeDisposition: "merge", primaryKey: ["id"] });
@@ -373,7 +373,7 @@ describe("partitionBy", () => {
     ]);
   });
 
-  test("is refused where it would make more partitions than anyone wants to open", async () => {
+  test("is rejected if it would create too many partitions", async () => {
     const sql = "SELECT i AS half FROM range(1001) t(i)";
     const { code, message } = await failure(openOrganization().run({ sql, output: part() }));
     expect([code, message]).toEqual([
@@ -387,7 +387,7 @@ describe("tests of a transform", () => {
   const run = (tests: JsonObject[], more: JsonObject = {}) =>
     openOrganization().run({ sql: HALVES, output: output(), tests, ...more });
 
-  test("that hold let the run continue", async () => {
+  test("that pass let the run continue", async () => {
     const tests: JsonObject[] = [
       { name: "no rows", sql: "FROM output WHERE n = 0" },
       { name: "one value", sql: "SELECT count(*) FROM output", expect: 2 },
@@ -433,7 +433,7 @@ describe("tests of a transform", () => {
     );
   });
 
-  test("see the table as it will be, and nothing of it stays when they fail", async () => {
+  test("see the table as it will be, and none of it stays when they fail", async () => {
     const organization = openOrganization();
     const append = output({ writeDisposition: "append" });
     const tests = [{ name: "few", sql: "SELECT count(*) <= 2 FROM marts.halves", expect: true }];
@@ -451,7 +451,7 @@ describe("tests of a transform", () => {
     );
   });
 
-  test("are reported if they are not SQL, and run without an output too", async () => {
+  test("are reported if they aren't SQL, and run without an output too", async () => {
     expect((await failure(run([{ name: "typo", sql: "SELEC 1" }]))).message).toMatch(
       /^The test "typo": Parser Error/,
     );
@@ -465,7 +465,7 @@ describe("tests of a transform", () => {
   });
 });
 
-test("explain gives the plan, runs nothing, and tells no path", async () => {
+test("explain returns the plan, runs nothing, and reveals no path", async () => {
   const organization = openOrganization();
   const sql =
     "CREATE TEMP TABLE t AS FROM raw.shop__orders; SELECT count(*) FROM t JOIN raw.shop__orders USING (id) WHERE id > $least";
@@ -489,7 +489,7 @@ test("explain gives the plan, runs nothing, and tells no path", async () => {
   ).toBe("sql_error");
 });
 
-test("a definition is refused for names that no dataset can have, and for a merge without a key", () => {
+test("a definition is rejected for invalid dataset names, and for a merge without a key", () => {
   const check = (given: JsonObject) => duckdbTransform.check?.({ sql: "SELECT 1", output: given }) ?? [];
   expect(check(output({ writeDisposition: "merge" }))).toEqual([
     { path: ["output", "primaryKey"], message: "A merge needs a primaryKey." },

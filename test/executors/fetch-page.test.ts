@@ -105,7 +105,7 @@ describe("fetch_page", () => {
     expect(result.content).not.toMatch(/Ignore all|Imprint|javascript:|stolen|[\u200b\u{E0041}]/u);
   });
 
-  test("gives text and HTML where that is asked for, and no links where they are not", async () => {
+  test("returns text and HTML on request, and no links unless requested", async () => {
     const text = (await fetched("/tea/article", { format: "text" })).result;
     expect(text.links).toEqual([]);
     expect(text.content).toContain("Tea is a drink");
@@ -115,7 +115,7 @@ describe("fetch_page", () => {
     expect(html.content).not.toMatch(/<script|javascript:|display:\s*none/);
   });
 
-  test("reads the charset that the server names, and text that is no page as it is", async () => {
+  test("uses the charset that the server names, and returns text that isn't a page unchanged", async () => {
     expect((await fetched("/latin")).result).toMatchObject({
       title: "Café",
       content: expect.stringContaining("crème"),
@@ -126,18 +126,18 @@ describe("fetch_page", () => {
     expect((await fetched("/empty")).result).toMatchObject({ content: "", title: null });
   });
 
-  test("keeps the cells of a table apart in text, and takes no day that doesn't exist", async () => {
+  test("separates the cells of a table in text, and ignores a date that doesn't exist", async () => {
     const { result } = await fetched("/table", { format: "text" });
     expect([result.content, result.publishedAt]).toEqual(["1 2\n3 4", null]);
   });
 
-  test("reads pages that leave out the tags of head and body", async () => {
+  test("parses pages without head and body tags", async () => {
     expect((await fetched("/short")).result).toMatchObject({ title: "T", content: "Hi **you**" });
     expect((await fetched("/bare")).result).toMatchObject({ title: "T", content: "## Tea\n\nGreen" });
     expect((await fetched("/loose")).result).toMatchObject({ title: "T", content: "Tea\n\nGreen" });
   });
 
-  test("keeps no address that is longer than any, so that a long base does not unfold a page", async () => {
+  test("keeps no URL beyond the maximum length, so that a long base doesn't blow up a page", async () => {
     const { result } = await fetched("/unfolding", { includeLinks: true });
     expect(result.content).toContain("Tea is a drink");
     expect(JSON.stringify(result).length).toBeLessThan(300_000);
@@ -150,7 +150,7 @@ describe("fetch_page", () => {
     expect(result.content).toContain("more and more");
   });
 
-  test("takes as few bytes as it is told to", async () => {
+  test("reads as few bytes as requested", async () => {
     const { result } = await fetched("/endless", { maxBytes: 1, format: "text" });
     expect(result).toMatchObject({ truncated: true, status: 200 });
     expect(result.content.length).toBeLessThanOrEqual(1);
@@ -167,7 +167,7 @@ describe("fetch_page", () => {
     expect(run.error).toMatchObject({ code, message: expect.stringContaining(message), retryable });
   });
 
-  test("is refused when saved with an address that is none of the web", async () => {
+  test("is rejected when saved with a URL that isn't http or https", async () => {
     const body = { kind: "fetch_page", name: "x", definition: { url: "file:///etc/passwd" } };
     const { status, body: reply } = await weir.owner("POST", ACTIONS, body);
     expect([status, reply.detail[0].loc]).toEqual([422, ["body", "definition", "url"]]);

@@ -16,7 +16,7 @@ function writtenDown(dataFolder: string): number {
   return count;
 }
 
-test("killed in the middle, a sync continues, copies no file again that it had written down, and leaves no half file", async () => {
+test("killed in the middle, a sync continues, copies no recorded file again, and leaves no partial file", async () => {
   await using s3 = await startS3();
   await using installation = await startInstallation();
   const put = new Map<string, number>();

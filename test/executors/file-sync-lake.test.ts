@@ -42,42 +42,39 @@ const rowOf = async (id: number) => (await rowsOf(id))[0] as Uint8Array;
 const ids = async (table: string) =>
   (await data.rows(`SELECT id FROM raw.${table} ORDER BY id`)).map(({ id }) => id);
 
-deepTest(
-  "a file that was placed by a run which was then cancelled takes the old one's place in the next",
-  async () => {
-    const from = await bucket(data, s3);
-    const put = async (name: string, id: number) => from.putRaw(`in/orders/${name}.parquet`, await rowOf(id));
-    await put("one", 1);
-    await put("two", 2);
-    const { id, start, result } = await sync(data, {
-      source: { connectionId: from.id, path: "/in" },
-      destination: { connectionId: "lake", path: "/raw/broken_off" },
-    });
-    expect(await result()).toMatchObject({ copied: 2 });
-    const placedAs = async () => {
-      const rows = await data.app.app.store.db.select().from(syncFiles);
-      return rows.find((row) => row.ownerId === id && row.path === "orders/one.parquet")?.targetVersion;
-    };
-    const first = await placedAs();
+deepTest("a file placed by a run that was then cancelled replaces the old one in the next", async () => {
+  const from = await bucket(data, s3);
+  const put = async (name: string, id: number) => from.putRaw(`in/orders/${name}.parquet`, await rowOf(id));
+  await put("one", 1);
+  await put("two", 2);
+  const { id, start, result } = await sync(data, {
+    source: { connectionId: from.id, path: "/in" },
+    destination: { connectionId: "lake", path: "/raw/broken_off" },
+  });
+  expect(await result()).toMatchObject({ copied: 2 });
+  const placedAs = async () => {
+    const rows = await data.app.app.store.db.select().from(syncFiles);
+    return rows.find((row) => row.ownerId === id && row.path === "orders/one.parquet")?.targetVersion;
+  };
+  const first = await placedAs();
 
-    await put("one", 10);
-    await put("two", 20);
-    s3.interfere(({ method, url }) => (method === "GET" && url.includes("two.parquet") ? HELD : null));
-    const run = await start();
-    while ((await placedAs()) === first) await Bun.sleep(20);
-    expect((await data.owner("POST", `${RUNS}/${run.id}/cancel`)).status).toBe(200);
-    await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "cancelled");
-    expect(await ids("broken_off__orders")).toEqual([1, 2]);
+  await put("one", 10);
+  await put("two", 20);
+  s3.interfere(({ method, url }) => (method === "GET" && url.includes("two.parquet") ? HELD : null));
+  const run = await start();
+  while ((await placedAs()) === first) await Bun.sleep(20);
+  expect((await data.owner("POST", `${RUNS}/${run.id}/cancel`)).status).toBe(200);
+  await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "cancelled");
+  expect(await ids("broken_off__orders")).toEqual([1, 2]);
 
-    s3.interfere(() => null);
-    expect(await result()).toMatchObject({ copied: 2, failed: [] });
-    expect(await ids("broken_off__orders")).toEqual([10, 20]);
-    expect(await result()).toMatchObject({ copied: 0, skipped: 2 });
-  },
-);
+  s3.interfere(() => null);
+  expect(await result()).toMatchObject({ copied: 2, failed: [] });
+  expect(await ids("broken_off__orders")).toEqual([10, 20]);
+  expect(await result()).toMatchObject({ copied: 0, skipped: 2 });
+});
 
 deepTest(
-  "files that came by a sync stay themselves, however many they are, so that none comes twice",
+  "files from a sync stay separate, however many there are, so that none is copied twice",
   async () => {
     const from = await folder(data);
     const files = await rowsOf(...Array(40).keys());
@@ -97,7 +94,7 @@ deepTest(
   },
 );
 
-test("another action that brings the same files into the same dataset replaces them", async () => {
+test("another action that copies the same files to the same dataset replaces them", async () => {
   const from = await folder(data);
   from.put("one.parquet", await rowOf(1));
   from.put("two.parquet", await rowOf(2));
@@ -149,7 +146,7 @@ async function idsIn(from: string): Promise<number[]> {
 const upTo = (count: number) => Array.from({ length: count }, (_, id) => id);
 
 deepTest.each(someOf(1, ["copy", "mirror"]))(
-  "of a table whose files were put together a %s has each row once",
+  "for a table with compacted files, a %s has each row once",
   async (mode) => {
     const [to, dataset] = [await folder(data), `compacted_${mode}`];
     await fill("marts", dataset, "orders", 0, 10);
@@ -173,38 +170,38 @@ deepTest.each(someOf(1, ["copy", "mirror"]))(
   },
 );
 
-deepTest("of a rewritten table a copy keeps nothing older; of one that is gone it keeps all", async () => {
-  const to = await folder(data);
-  const write = (id: number) =>
-    data.transform({ sql: `SELECT ${id} AS id`, output: { layer: "anew", dataset: "orders" } });
-  await write(1);
-  await fill("anew", "people", "people", 10, 1);
-  const { result } = await sync(data, {
-    source: { connectionId: "lake", path: "/anew" },
-    destination: { connectionId: to.id },
-  });
-  expect(await result()).toMatchObject({ copied: 2 });
-  await write(2);
-  for (const source of [{ include: ["people/**"] }, { selectedItems: ["people"] }])
-    expect(await result({ source })).toMatchObject({ copied: 0, skipped: 1, deleted: 0 });
-  expect(await result()).toMatchObject({ copied: 1, skipped: 1, deleted: 1 });
-  expect(await idsIn(to.place)).toEqual([2, 10]);
-  expect((await data.owner("DELETE", "/api/v1/datasets/anew/orders")).status).toBe(204);
-  expect(await result()).toMatchObject({ copied: 0, deleted: 0 });
-  expect(await idsIn(to.place)).toEqual([2, 10]);
-});
-
 deepTest(
-  "files of a table that is copied from one dataset into another give way with those they came from",
+  "for a rewritten table, a copy keeps nothing older; for a deleted one, it keeps everything",
   async () => {
-    await fill("marts", "inside", "orders", 0, 10);
+    const to = await folder(data);
+    const write = (id: number) =>
+      data.transform({ sql: `SELECT ${id} AS id`, output: { layer: "anew", dataset: "orders" } });
+    await write(1);
+    await fill("anew", "people", "people", 10, 1);
     const { result } = await sync(data, {
-      source: { connectionId: "lake", path: "/marts/inside" },
-      destination: { connectionId: "lake", path: "/raw/copied_inside" },
+      source: { connectionId: "lake", path: "/anew" },
+      destination: { connectionId: to.id },
     });
-    expect(await result()).toMatchObject({ copied: 10 });
-    const { before } = await putTogether("marts", "inside", "orders");
-    expect(await result()).toMatchObject({ copied: 1, deleted: before });
-    expect(await ids("copied_inside__orders")).toEqual(upTo(10));
+    expect(await result()).toMatchObject({ copied: 2 });
+    await write(2);
+    for (const source of [{ include: ["people/**"] }, { selectedItems: ["people"] }])
+      expect(await result({ source })).toMatchObject({ copied: 0, skipped: 1, deleted: 0 });
+    expect(await result()).toMatchObject({ copied: 1, skipped: 1, deleted: 1 });
+    expect(await idsIn(to.place)).toEqual([2, 10]);
+    expect((await data.owner("DELETE", "/api/v1/datasets/anew/orders")).status).toBe(204);
+    expect(await result()).toMatchObject({ copied: 0, deleted: 0 });
+    expect(await idsIn(to.place)).toEqual([2, 10]);
   },
 );
+
+deepTest("files copied from one dataset to another are replaced with those they came from", async () => {
+  await fill("marts", "inside", "orders", 0, 10);
+  const { result } = await sync(data, {
+    source: { connectionId: "lake", path: "/marts/inside" },
+    destination: { connectionId: "lake", path: "/raw/copied_inside" },
+  });
+  expect(await result()).toMatchObject({ copied: 10 });
+  const { before } = await putTogether("marts", "inside", "orders");
+  expect(await result()).toMatchObject({ copied: 1, deleted: before });
+  expect(await ids("copied_inside__orders")).toEqual(upTo(10));
+});

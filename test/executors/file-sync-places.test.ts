@@ -45,7 +45,7 @@ async function parquet(select: string): Promise<Uint8Array> {
   return bytes;
 }
 
-test("files of a drive come by their names, documents exported, each once", async () => {
+test("files of a drive are copied by name, documents exported, once each", async () => {
   await using drive = await startDrive();
   drive.put(
     { id: "folder-1", name: "Sales", mimeType: FOLDER },
@@ -149,7 +149,7 @@ deepTest(
 );
 
 deepTest(
-  "a file of a drive that changes while it is read is reported, and a form that has no bytes",
+  "a file of a drive that changes while it is read is reported, as is a form without bytes",
   async () => {
     await using drive = await startDrive();
     drive.put(
@@ -183,7 +183,7 @@ deepTest(
   },
 );
 
-deepTest("tables of the lake come as their Parquet files", async () => {
+deepTest("tables of the lake are copied as their Parquet files", async () => {
   await loadTable(contextOf(), {
     layer: "marts",
     dataset: "shop",
@@ -227,7 +227,7 @@ deepTest("tables of the lake come as their Parquet files", async () => {
 });
 
 deepTest(
-  "Parquet files come into a dataset, whole at once, replaced and removed as at the source",
+  "Parquet files are loaded into a dataset, all at once, replaced and removed as at the source",
   async () => {
     const from = await bucket(data, s3);
     await from.putRaw("in/orders/one.parquet", await parquet("SELECT 1 AS id, 'a' AS name"));

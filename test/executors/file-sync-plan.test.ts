@@ -88,7 +88,7 @@ const step = fc.oneof(
   }),
 );
 
-test("whatever happens on both sides, the next whole run leaves the source's files and a second one nothing to do", () => {
+test("whatever happens on both sides, the next complete run leaves the source's files, and a second one has nothing to do", () => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 30 }),
@@ -135,7 +135,7 @@ test("whatever happens on both sides, the next whole run leaves the source's fil
   );
 });
 
-test("a run that was interrupted counts what it copied before, and copies the rest alone", () => {
+test("an interrupted run counts what it copied before, and copies only the rest", () => {
   const world = new World(false);
   for (let n = 0; n < 10; n++) world.source.set(`file-${n}`, 2 * n + 1);
   world.carryOut(world.plan("run", false), "run", { copies: 7, kept: 6 });
@@ -148,7 +148,7 @@ test("a run that was interrupted counts what it copied before, and copies the re
   expect(world.plan("another", false)).toMatchObject({ done: [], skipped: 6 });
 });
 
-test("of names that a folder takes for one, the one that is there already stays", () => {
+test("of names that a folder treats as one, the existing one stays", () => {
   const world = new World(true);
   world.source.set("b", 1);
   world.carryOut(world.plan("one", false), "one", { copies: 1, kept: 1 });
@@ -175,7 +175,7 @@ test("no name is written that leads elsewhere", () => {
   expect(nameReason("a", () => "the moon is full")).toBe("It was not copied: the moon is full.");
 });
 
-test("patterns without a slash go by the name, others by the path", () => {
+test("patterns without a slash match the name, others the path", () => {
   const matching = (source: { include?: string[]; exclude?: string[] }) =>
     ["a.csv", "dir/a.csv", "dir/deep/b.txt", "tmp/c", "x/tmp/d"].filter(filterOf(source));
   expect(matching({ include: ["*.csv"] })).toEqual(["a.csv", "dir/a.csv"]);

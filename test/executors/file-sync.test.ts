@@ -36,7 +36,7 @@ afterAll(async () => {
 const writesSince = (from: number) =>
   s3.seen.slice(from).filter(({ method }) => !["GET", "HEAD"].includes(method));
 
-test("files of a folder come to another, and a second run copies none of them", async () => {
+test("files of a folder are copied to another, and a second run copies none of them", async () => {
   const [from, to] = [await folder(data), await folder(data)];
   from.put("a.txt", "one");
   from.put("deep/er/b.txt", "two!");
@@ -77,7 +77,7 @@ test("files of a folder come to another, and a second run copies none of them", 
   expect(to.all("in")["a.txt"]).toBe("ONE");
 });
 
-test("objects of one store are copied by the store itself, and nothing is written twice", async () => {
+test("objects within one store are copied by the store itself, and nothing is written twice", async () => {
   const [from, to] = [await bucket(data, s3), await bucket(data, s3, { prefix: "copy" })];
   for (const key of ["a.csv", "x/ü 1+2.csv", "x/y/z.bin"]) await from.put(key, key);
   const { result } = await sync(data, {
@@ -103,7 +103,7 @@ test("objects of one store are copied by the store itself, and nothing is writte
 const reasons = (failed: { path: string; reason: string }[]) =>
   Object.fromEntries(failed.map(({ path, reason }) => [path, reason]));
 
-test("between two stores files go through here, large ones in parts, with their type and coding", async () => {
+test("files between two stores pass through here, large ones in parts, with their type and encoding", async () => {
   await using other = await startS3();
   const [from, to] = [await bucket(data, s3), await bucket(data, other)];
   const large = crypto.getRandomValues(new Uint8Array(65_536));
@@ -168,7 +168,7 @@ test("hostile names are reported one by one, and nothing leaves the destination'
   expect(result).toMatchObject({ copied: 3, deleted: 0 });
 });
 
-test("a bucket takes names that differ by case, and none that lead elsewhere", async () => {
+test("a bucket accepts names that differ in case, and none that lead elsewhere", async () => {
   const [from, to] = [await bucket(data, s3), await bucket(data, s3, { prefix: "inner" })];
   for (const key of ["A", "a", "b//c", "../up", "/abs", "x".repeat(1_020)])
     await from.putRaw(key, key.slice(0, 5));
@@ -222,7 +222,7 @@ test("a mirror deletes what the source no longer has, at most maxDelete, and not
   });
 });
 
-test("a mirror of a root that is not there fails, and what it copied stays", async () => {
+test("a mirror of a missing root fails, and what it copied stays", async () => {
   const to = await folder(data);
   const local = await folder(data);
   local.put("a", "a");
@@ -248,7 +248,7 @@ test("a mirror of a root that is not there fails, and what it copied stays", asy
   }
 });
 
-test("globs and selections say which files come", async () => {
+test("globs and selections determine which files are copied", async () => {
   const [from, to] = [await bucket(data, s3), await folder(data)];
   for (const key of ["in/a.csv", "in/a.txt", "in/deep/b.csv", "in/deep/tmp/c.csv", "other/d.csv"])
     await from.put(key, key);
@@ -270,7 +270,7 @@ test("globs and selections say which files come", async () => {
   ).toEqual(["a.csv", "a.txt", "deep/tmp/c.csv"]);
 });
 
-test("limits hold before anything is copied, at n and at n + 1", async () => {
+test("limits apply before anything is copied, at n and at n + 1", async () => {
   const [from, to] = [await folder(data), await folder(data)];
   from.put("a", "12345");
   from.put("b", "678");
@@ -292,7 +292,7 @@ test("limits hold before anything is copied, at n and at n + 1", async () => {
   expect(await result({ maxFiles: 1, maxBytes: 1 })).toMatchObject({ copied: 0, skipped: 2 });
 });
 
-test("overwrite says what becomes of files that are there", async () => {
+test("overwrite determines what happens to existing files", async () => {
   const [from, to] = [await folder(data), await folder(data)];
   from.put("a", "new");
   to.put("a", "old");
@@ -308,7 +308,7 @@ test("overwrite says what becomes of files that are there", async () => {
   expect(to.all()).toEqual({ a: "new" });
 });
 
-test("objects that are there with the same hash are known as the same by an action that never ran", async () => {
+test("existing objects with the same hash are recognized by an action that never ran", async () => {
   const [from, to] = [await bucket(data, s3), await bucket(data, s3)];
   for (const key of ["a", "b"]) await from.put(key, `content of ${key}`);
   await to.put("a", "content of a");
@@ -320,7 +320,7 @@ test("objects that are there with the same hash are known as the same by an acti
   expect(await result()).toMatchObject({ copied: 1, skipped: 1, files: [{ path: "b" }] });
 });
 
-test("an object that changes while it is read comes as it is then, or is reported and not there", async () => {
+test("an object that changes while it is read is copied as it is then, or reported and not copied", async () => {
   const [from, to] = [await bucket(data, s3), await folder(data)];
   await from.put("once", "first");
   await from.put("restless", "0");
@@ -350,7 +350,7 @@ test("an object that changes while it is read comes as it is then, or is reporte
   expect(Object.keys(to.all())).toEqual(["once"]);
 });
 
-deepTest("a file that shrinks under the reader's hands never arrives in part", async () => {
+deepTest("a file that shrinks while it is read never arrives in part", async () => {
   await using other = await startS3();
   const [from, to] = [await folder(data), await bucket(data, other)];
   from.put("log", "x".repeat(40_000_000));
@@ -371,7 +371,7 @@ deepTest("a file that shrinks under the reader's hands never arrives in part", a
   expect([bytes.length, new Set(bytes)]).toEqual([12_000_000, new Set(["y".charCodeAt(0)])]);
 });
 
-deepTest("what fails for a moment is tried again; where nothing can be written the run fails", async () => {
+deepTest("temporary failures are retried; if nothing can be written, the run fails", async () => {
   const [from, to] = [await bucket(data, s3), await bucket(data, s3)];
   for (const key of ["a", "b"]) await from.put(key, key);
   let failures = 0;
@@ -471,7 +471,7 @@ test("what it names is checked when it is saved", async () => {
   expect(removed.body.detail).toContain('"Good"');
 });
 
-test("a folder is not copied into itself, and a place that is not there is reported", async () => {
+test("a folder isn't copied into itself, and a missing location is reported", async () => {
   const place = await folder(data);
   place.put("a", "a");
   const at = (from: string, to: string, more: object = {}) =>
@@ -498,7 +498,7 @@ test("a folder is not copied into itself, and a place that is not there is repor
   expect((await (await sync(data, far)).run()).error).toMatchObject({ code: "not_found" });
 });
 
-test("the action's own connection stands in where none is named, and templates name others", async () => {
+test("the action's own connection is used if none is named, and templates can name others", async () => {
   const [own, to] = [await folder(data), await folder(data)];
   own.put("in/a", "a");
   const definition = {
@@ -517,7 +517,7 @@ test("the action's own connection stands in where none is named, and templates n
   expect(to.all()).toEqual({ a: "a" });
 });
 
-test("a run shows how far it has come, and a cancelled one leaves no part of a file", async () => {
+test("a run shows its progress, and a cancelled one leaves no partial file", async () => {
   await using other = await startS3();
   const [from, to] = [await folder(data), await bucket(data, other)];
   for (let n = 0; n < 30; n++) from.put(`small-${n}`, "x");

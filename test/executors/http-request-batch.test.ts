@@ -20,7 +20,7 @@ const post = (url: string, more: object) => ({
 });
 
 describe("http_request with batch", () => {
-  test("sends one request for each batch, and says of every item what became of it", async () => {
+  test("sends one request per batch, and reports what happened to every item", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(({ text }) => Response.json({ got: JSON.parse(text).length }));
     const action = await makeAction(
@@ -38,7 +38,7 @@ describe("http_request with batch", () => {
     expect(new Set(receiver.got.map(({ headers }) => headers.get("idempotency-key"))).size).toBe(3);
   });
 
-  test("says what was sent before a line of a file that is no JSON", async () => {
+  test("reports what was sent before an invalid JSON line in a file", async () => {
     await using app = await startApp();
     await using receiver = startReceiver();
     const first = await makeAction(app.owner, post(receiver.url, { body: {} }));
@@ -58,7 +58,7 @@ describe("http_request with batch", () => {
     });
   });
 
-  test("refuses an artifact that is one object, and says what to name instead", async () => {
+  test("rejects an artifact that is one object, and says what to name instead", async () => {
     await using app = await startApp();
     await using receiver = startReceiver();
     const first = await makeAction(app.owner, post(receiver.url, { body: {} }));
@@ -74,7 +74,7 @@ describe("http_request with batch", () => {
     expect(receiver.got).toHaveLength(1);
   });
 
-  test("fills in url, headers, query and body for each batch, beside all else that templates see", async () => {
+  test("fills in url, headers, query and body for each batch, next to everything else that templates see", async () => {
     await using app = await startApp();
     await using receiver = startReceiver();
     const { kind, definition } = post(`${receiver.url}/orgs/{{input.org}}/{{items[0].id}}`, {
@@ -99,7 +99,7 @@ describe("http_request with batch", () => {
     ]);
   });
 
-  test("tries a failed batch again by itself, sends all others, and fails with what became of each item", async () => {
+  test("retries a failed batch separately, sends all others, and fails with what happened to each item", async () => {
     await using app = await startApp();
     const tries = new Map<number, number>();
     await using receiver = startReceiver(({ text }) => {
@@ -134,7 +134,7 @@ describe("http_request with batch", () => {
   });
 
   deepTest(
-    "goes through a file of JSON lines, such as the results of a step over a table",
+    "processes a file of JSON lines, such as the results of a step over a table",
     async () => {
       await using app = await startApp();
       const sum = { rows: 0, total: 0, requests: 0 };
@@ -181,7 +181,7 @@ describe("http_request with batch", () => {
     [{ batch: { items: [1] }, pagination: { type: "link_header" } }, "batch value_error"],
     [{ batch: { items: [1] }, saveAs: { title: "x" } }, "batch value_error"],
     [{ batch: { items: [1] }, body: "{{nothing.at(1)}}" }, "body template_error"],
-  ])("is refused when saved for %j", async (more, fault) => {
+  ])("is rejected when saved for %j", async (more, fault) => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", ACTIONS, { name: "x", ...post("http://a.test", more) });
     expect(faultsOf(refused)[0]).toStartWith(`body.definition.${fault}`);
@@ -283,7 +283,7 @@ describe("http_request with files", () => {
     }
   });
 
-  test("fails with a sentence for a file that there is not, and is refused for what is none", async () => {
+  test("fails with a sentence for a missing file, and is rejected for what isn't one", async () => {
     await using app = await startApp();
     const body = { file: { artifactId: "01900000-0000-7000-8000-00000000abcd" } };
     const run = await runToEnd(

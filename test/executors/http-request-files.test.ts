@@ -5,7 +5,7 @@ import { ACTIONS, created, faultsOf, makeAction, runToEnd } from "../support/wor
 
 const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 31) % 256));
 
-test("a reply is kept as a file, byte by byte", async () => {
+test("a response is stored as a file, byte by byte", async () => {
   await using app = await startApp();
   await using receiver = startReceiver(
     ({ path }) =>
@@ -33,7 +33,7 @@ test("a reply is kept as a file, byte by byte", async () => {
   }
 });
 
-test("no file is cut off, or carries a credential on", async () => {
+test("no file is cut off, or carries a credential", async () => {
   await using app = await startApp();
   await using receiver = startReceiver(
     ({ headers }) => new Response(`you said ${headers.get("authorization")}, ${"x".repeat(100)}`),

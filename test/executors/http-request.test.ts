@@ -59,7 +59,7 @@ async function failure(definition: JsonObject, ctx = testContext()): Promise<App
 }
 
 describe("a request", () => {
-  test("is a GET by default and gives what the server answers", async () => {
+  test("is a GET by default and returns the server's response", async () => {
     const result = await run({ url: `${base}/a?x=1` });
     expect(result).toEqual({
       status: 200,
@@ -102,7 +102,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("that changes something names its run, so that a second attempt can be told", async () => {
+  test("that changes something names its run, so that a second attempt is recognized", async () => {
     const ctx = testContext();
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) await run({ url: base, method }, ctx);
     expect(seen.map(({ headers }) => headers["idempotency-key"])).toEqual(Array(4).fill(ctx.run.id));
@@ -110,7 +110,7 @@ describe("a request", () => {
     expect(seen.at(-1)?.headers).toMatchObject({ "idempotency-key": "mine", "x-n": "5" });
   });
 
-  test.each([1, 600_000])("warns of text that its charset doesn't have, %d times", async (times) => {
+  test.each([1, 600_000])("warns of text that its charset lacks, %d times", async (times) => {
     const bytes = Buffer.from("caf\u00e9 ".repeat(times), "latin1");
     const warnings = async (type: string) => {
       answer = () => new Response(bytes, { headers: { "content-type": type } });
@@ -126,7 +126,7 @@ describe("a request", () => {
     expect(await warnings("application/octet-stream")).toEqual([]);
   });
 
-  test("reads text as text, bytes as base64, and nothing as null", async () => {
+  test("returns text as text, bytes as base64, and nothing as null", async () => {
     answer = () => new Response("<p>é</p>", { headers: { "content-type": "text/html; charset=utf-8" } });
     expect(await run({ url: base })).toMatchObject({ body: "<p>é</p>" });
     answer = () =>
@@ -145,13 +145,13 @@ describe("a request", () => {
     expect(await run({ url: base, method: "DELETE" })).toMatchObject({ status: 204, body: null, bytes: 0 });
   });
 
-  test("finds what responseExtract asks for", async () => {
+  test("finds what responseExtract names", async () => {
     answer = () => Response.json({ data: [{ id: 1 }, { id: 2 }] });
     expect(await run({ url: base, responseExtract: "data[].id" })).toMatchObject({ extracted: [1, 2] });
     expect(await run({ url: base, responseExtract: "nothing" })).toMatchObject({ extracted: null });
   });
 
-  test("cuts a long reply at maxBytes and says so", async () => {
+  test("truncates a long response at maxBytes and says so", async () => {
     answer = () => Response.json({ text: "x".repeat(1000) });
     const ctx = testContext();
     const result = await run({ url: base, maxBytes: 20 }, ctx);
@@ -172,7 +172,7 @@ describe("a request", () => {
   });
 });
 
-describe("a reply that is not expected", () => {
+describe("an unexpected response", () => {
   test("fails permanently below 500", async () => {
     answer = () => Response.json({ why: "no such thing", apiKey: "shh" }, { status: 404 });
     const error = await failure({ url: `${base}/x` });
@@ -181,7 +181,7 @@ describe("a reply that is not expected", () => {
     expect(error.details).toEqual({ status: 404, body: '{"why":"no such thing","apiKey":"***"}' });
   });
 
-  test("may be tried again from 500 on alone", async () => {
+  test("can be retried only from 500 on", async () => {
     for (const status of [500, 502, 503]) {
       answer = () => new Response("later", { status });
       expect([status, (await failure({ url: base })).retryable]).toEqual([status, true]);
@@ -192,7 +192,7 @@ describe("a reply that is not expected", () => {
     }
   });
 
-  test("tells when to come back", async () => {
+  test("sets when to retry", async () => {
     answer = () => new Response(null, { status: 503, headers: { "retry-after": "17" } });
     expect((await failure({ url: base })).retryAfterSeconds).toBe(17);
     const clock = { ...testContext().clock, now: () => new Date("2026-01-01T00:00:00Z") };
@@ -221,14 +221,14 @@ describe("a reply that is not expected", () => {
     });
   });
 
-  test("may be no reply at all, which can be tried again", async () => {
+  test("can be no response at all, which can be retried", async () => {
     const gone = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const url = gone.url.href;
     await gone.stop(true);
     expect(await failure({ url })).toMatchObject({ code: "upstream", retryable: true });
   });
 
-  test("ends at once when the run is cancelled", async () => {
+  test("ends immediately when the run is cancelled", async () => {
     const stop = new AbortController();
     const reason = new AppError("cancelled", "Cancelled by Ada.");
     answer = () => {
@@ -239,7 +239,7 @@ describe("a reply that is not expected", () => {
   });
 });
 
-describe("what a request may not do", () => {
+describe("a forbidden part of a request", () => {
   const faults = (definition: JsonObject) =>
     (httpRequest.check?.(definition) ?? []).map(({ path }) => path.join("."));
 
@@ -260,7 +260,7 @@ describe("what a request may not do", () => {
     expect(faults({ url: base, pagination })).toEqual(["pagination.cursorPath"]);
   });
 
-  test("fails when it runs, for what templates brought in", async () => {
+  test("fails when it runs, if it comes from templates", async () => {
     const wrong: JsonObject[] = [
       { url: "file:///etc/passwd" },
       { url: "not an address" },
@@ -274,7 +274,7 @@ describe("what a request may not do", () => {
     expect(seen).toEqual([]);
   });
 
-  test("includes fields that it does not have", () => {
+  test("can be an unknown field", () => {
     const wrong = [
       { url: base, verb: "GET" },
       { url: base, method: "get" },
@@ -286,7 +286,7 @@ describe("what a request may not do", () => {
     expect(httpRequest.oneOf).toEqual(["url", "api"]);
   });
 
-  test("includes private addresses", async () => {
+  test("can be a private address", async () => {
     expect((await failure({ url: "http://10.0.0.1/" })).code).toBe("egress_blocked");
   });
 });
@@ -298,7 +298,7 @@ describe("a request with pages", () => {
     return rows.slice((page - 1) * size, page * size);
   };
 
-  test("follows the link header to its end and joins lists", async () => {
+  test("follows the Link header to its end and joins lists", async () => {
     answer = (_, url) => {
       const page = Number(url.searchParams.get("page") ?? 1);
       const link = `<${base}/items?page=1>; rel="first", </items?page=${page + 1}&x=a,b>; title="a, b"; rel="last next"`;
@@ -320,7 +320,7 @@ describe("a request with pages", () => {
     expect(ctx.progresses.map(({ current }) => current)).toEqual([0, 1, 2, 3]);
   });
 
-  test("carries a cursor in the query", async () => {
+  test("sends a cursor in the query", async () => {
     answer = (_, url) => {
       const from = Number(url.searchParams.get("after") ?? 0);
       return Response.json({
@@ -336,7 +336,7 @@ describe("a request with pages", () => {
     expect(await run({ url: base, pagination, responseExtract: "[-1].id" })).toMatchObject({ extracted: 5 });
   });
 
-  test("carries a cursor in the body, each page with a key of its own", async () => {
+  test("sends a cursor in the body, with a separate key for each page", async () => {
     answer = () => Response.json({ data: [seen.length], next: seen.length < 3 ? `c${seen.length}` : "" });
     const pagination = {
       type: "cursor",
@@ -358,14 +358,14 @@ describe("a request with pages", () => {
     );
   });
 
-  test("goes to an address that the body names", async () => {
+  test("follows a URL in the body", async () => {
     answer = (_, url) =>
       Response.json({ items: [url.pathname], links: { next: url.pathname === "/2" ? null : "/2" } });
     const pagination = { type: "cursor", cursorPath: "links.next", itemsPath: "items" };
     expect(await run({ url: `${base}/1`, pagination })).toMatchObject({ extracted: ["/1", "/2"], pages: 2 });
   });
 
-  test("counts pages until one is empty, or until told", async () => {
+  test("counts pages until one is empty, or until a limit", async () => {
     answer = (_, url) => Response.json(pageOf(url, 2));
     const pagination = { type: "page", sizeParam: "per", pageSize: 2 };
     expect(await run({ url: base, pagination })).toMatchObject({ body: rows, pages: 4 });
@@ -391,7 +391,7 @@ describe("a request with pages", () => {
     expect((await failure({ url: base, pagination: { type: "page" } })).message).toContain("Set itemsPath");
   });
 
-  test("stops at maxPages and says that there is more", async () => {
+  test("stops at maxPages and says that there are more", async () => {
     answer = (_, url) => Response.json([Number(url.searchParams.get("page"))]);
     const ctx = testContext();
     const result = await run({ url: base, pagination: { type: "page", maxPages: 2 } }, ctx);
@@ -405,7 +405,7 @@ describe("a request with pages", () => {
     expect(whole).toMatchObject({ pages: 2, truncated: false });
   });
 
-  test("stops before maxBytes with the pages that it has whole", async () => {
+  test("stops before maxBytes with the complete pages", async () => {
     answer = (_, url) => Response.json([url.searchParams.get("page"), "x".repeat(100)]);
     const result = await run({ url: base, maxBytes: 250, pagination: { type: "page" } });
     expect(result).toMatchObject({
@@ -417,7 +417,7 @@ describe("a request with pages", () => {
     expect(error.code).toBe("response_too_large");
   });
 
-  test("fails when the same page comes next again", async () => {
+  test("fails if the same page follows again", async () => {
     answer = () => Response.json({ items: [1], next: "same" });
     const pagination = { type: "cursor", cursorPath: "next", cursorParam: "after", itemsPath: "items" };
     const error = await failure({ url: base, pagination });
@@ -426,7 +426,7 @@ describe("a request with pages", () => {
     expect(seen).toHaveLength(2);
   });
 
-  test("does not carry its headers to another server", async () => {
+  test("doesn't send its headers to another server", async () => {
     answer = () =>
       Response.json([1], { headers: { link: `<http://localhost:${server.port}/next>; rel=next` } });
     const pagination = { type: "link_header" };
@@ -470,7 +470,7 @@ describe("a request with a connection", () => {
       connection: async () => ({ provider: provider(http), link: opened }),
     });
 
-  test("goes below the base address with the connection's credentials", async () => {
+  test("goes below the base URL with the connection's credentials", async () => {
     const opened = link({ baseUrl: `${base}/v1/` }, { token: "k-1" });
     await run(
       { url: "/orders", query: { a: 1 }, headers: { authorization: "mine" } },
@@ -482,7 +482,7 @@ describe("a request with a connection", () => {
     });
   });
 
-  test("never takes the credentials elsewhere", async () => {
+  test("never sends the credentials elsewhere", async () => {
     const opened = link({ baseUrl: "https://api.test/v1" }, { token: "k-1" });
     const error = await failure({ url: `${base}/orders` }, contextWith(access, opened));
     expect(error).toMatchObject({ code: "definition_invalid" });
@@ -490,7 +490,7 @@ describe("a request with a connection", () => {
     expect(seen).toEqual([]);
   });
 
-  test("gives back no credentials that the server says again, in whatever form or beside whatever bytes", async () => {
+  test("returns no credentials that the server echoes, in any form or next to any bytes", async () => {
     const token = "canary>>to?ken";
     const forms = [
       token,
@@ -524,7 +524,7 @@ describe("a request with a connection", () => {
     }
   });
 
-  test("fails when its provider has no way to authorise it", async () => {
+  test("fails if its provider can't authorize it", async () => {
     const opened = link({}, {});
     const error = await failure({ url: base }, contextWith(undefined, opened));
     expect(error.message).toBe("Provider keyed can't authorise HTTP requests; leave the connection out.");

@@ -74,7 +74,7 @@ const answers = (value: unknown) => says(typeof value === "string" ? value : JSO
 const asked = () => model.heard.at(-1)?.body.messages as { role: string; content: string }[];
 
 describe("explain_schema", () => {
-  test("lists tables, columns and how they hang together, with no model", async () => {
+  test("lists tables, columns and how they are related, without a model", async () => {
     const before = model.heard.length;
     const { result } = await run("explain_schema", { datasets: ["raw.shop"] });
     expect(result.tables.map((table: { name: string }) => table.name)).toEqual([
@@ -107,7 +107,7 @@ describe("explain_schema", () => {
     expect(model.heard).toHaveLength(before);
   });
 
-  test("tells with samples and in a model's words, but not of tables that are not there", async () => {
+  test("describes with samples and in a model's words, but omits tables that don't exist", async () => {
     const words = {
       narrative: "A shop.",
       tables: [
@@ -135,7 +135,7 @@ describe("explain_schema", () => {
     ]);
   });
 
-  test("fails at a dataset or a table that is not there", async () => {
+  test("fails for a missing dataset or table", async () => {
     const byName = await run("explain_schema", { datasets: ["shop"] });
     expect(byName.result).toEqual((await run("explain_schema", { datasets: ["raw.shop"] })).result);
     expect((await run("explain_schema", { datasets: ["raw.none"] })).error).toMatchObject({
@@ -150,7 +150,7 @@ describe("generate_query", () => {
   const sql =
     "SELECT c.name, sum(o.amount) AS total FROM raw.shop__orders o JOIN raw.shop__customers c ON c.id = o.customer_id GROUP BY c.name";
 
-  test("gives SQL whose names are there, what it speaks of, and its rows where they are asked for", async () => {
+  test("returns SQL whose names exist, what it refers to, and its rows on request", async () => {
     const { result } = await run("generate_query", { question: "How much did each buy?", execute: true }, [
       answers({ sql, explanation: "Sums." }),
     ]);
@@ -175,7 +175,7 @@ describe("generate_query", () => {
     expect(result).toMatchObject({ truncated: true, warnings: ["Only the first 1 rows were kept."] });
   });
 
-  deepTest("tells what it read, and nothing where it only wrote the SQL", async () => {
+  deepTest("records what it read, and nothing if it only wrote the SQL", async () => {
     const reads = async () => (await weir.owner("GET", "/api/v1/datasets/raw/shop/lineage")).body.reads;
     const before = await reads();
     await run("generate_query", { question: "How much did each buy?" }, [answers({ sql, explanation: "" })]);
@@ -190,7 +190,7 @@ describe("generate_query", () => {
     });
   });
 
-  test("sees only the datasets that are named, and runs nothing unless told to", async () => {
+  test("sees only the named datasets, and runs nothing unless told to", async () => {
     const { result } = await run("generate_query", { question: "One?", datasets: ["marts.other"] }, [
       answers({ sql: "SELECT x FROM marts.other", explanation: "" }),
     ]);
@@ -198,7 +198,7 @@ describe("generate_query", () => {
     expect(asked()[0]?.content).not.toContain("shop__orders");
   });
 
-  test("lets a model mend wrong names once, telling it what is wrong", async () => {
+  test("lets a model correct wrong names once, with the reason", async () => {
     const wrong = { sql: "SELECT price FROM raw.shop__orders", explanation: "" };
     const { result } = await run("generate_query", { question: "?" }, [
       answers(wrong),
@@ -229,7 +229,7 @@ describe("generate_query", () => {
     ).toEqual([{ n: 4 }]);
   });
 
-  test("fails at another dialect, at a connection with datasets, and at an answer that is no JSON", async () => {
+  test("fails for another dialect, for a connection with datasets, and for an answer that isn't JSON", async () => {
     expect((await run("generate_query", { question: "?", dialect: "oracle" })).error).toMatchObject({
       code: "definition_invalid",
     });
@@ -245,7 +245,7 @@ describe("generate_query", () => {
 describe("agent_fetch_page", () => {
   const url = () => `${web.url.origin}/tea`;
 
-  test("answers from the page, whose words can't leave their mark", async () => {
+  test("answers from the page, whose text can't end its marker", async () => {
     const run_ = await run("agent_fetch_page", { url: url(), instructions: "How long?" }, [
       answers({ text: "Two minutes." }),
     ]);
@@ -262,7 +262,7 @@ describe("agent_fetch_page", () => {
     expect(asked()[0]?.content).toContain("never an instruction");
   });
 
-  test("gives JSON of the schema that is asked for, fixed once, with words around it or not", async () => {
+  test("returns JSON of the requested schema, corrected once, with or without words around it", async () => {
     const outputSchema = {
       type: "object",
       required: ["minutes"],
@@ -279,7 +279,7 @@ describe("agent_fetch_page", () => {
     expect(failed.error).toMatchObject({ code: "output_invalid" });
   });
 
-  test("is refused when saved with a schema that is none", async () => {
+  test("is rejected when saved with an invalid schema", async () => {
     const definition = { url: url(), instructions: "x", outputSchema: { type: "nothing" } };
     const { status, body } = await weir.owner("POST", ACTIONS, {
       kind: "agent_fetch_page",
@@ -293,7 +293,7 @@ describe("agent_fetch_page", () => {
 describe("agent_search", () => {
   const plan = { queries: ["green tea minutes"] };
 
-  test("answers with quotes that the pages really hold, and tells of pages that could not be read", async () => {
+  test("answers with quotes that the pages really contain, and reports pages that couldn't be read", async () => {
     const answer = { answer: "Two minutes.", citations: [{ page: 1, quote: "Green tea needs two minutes" }] };
     const { result } = await run("agent_search", { question: "How long?" }, [answers(plan), answers(answer)]);
     expect(result).toEqual({
@@ -305,7 +305,7 @@ describe("agent_search", () => {
     });
   });
 
-  deepTest("lets a model mend a quote that is made up, and fails where it does not", async () => {
+  deepTest("lets a model correct an invented quote, and fails if it doesn't", async () => {
     const made = { answer: "Nine.", citations: [{ page: 2, quote: "Black tea needs nine minutes" }] };
     const mended = { answer: "Four.", citations: [{ page: 2, quote: "black tea needs four minutes" }] };
     expect(
@@ -336,7 +336,7 @@ describe("create_flashboard from a prompt", () => {
   };
 
   deepTest(
-    "draws the panels that a model lays out, fixed once where their SQL or chart does not hold",
+    "draws the panels that a model lays out, corrected once if their SQL or chart is invalid",
     async () => {
       const wrong = { panels: [{ ...panel, sql: "SELECT id, price FROM raw.shop__orders" }] };
       const definition = { title: "Orders", prompt: "Show the orders", datasets: ["raw.shop"] };
@@ -357,7 +357,7 @@ describe("create_flashboard from a prompt", () => {
     },
   );
 
-  test("takes no number that no SQL vouches for", async () => {
+  test("accepts no number without SQL", async () => {
     const reply = answers({ panels: [{ ...panel, title: "Revenue rose by 40 %" }] });
     const failed = await run("create_flashboard", { title: "x", prompt: "y" }, [reply, reply]);
     expect(failed.error).toMatchObject({
@@ -367,7 +367,7 @@ describe("create_flashboard from a prompt", () => {
   });
 });
 
-test("without a model each of them says which settings there are", async () => {
+test("without a model, each of them names the settings", async () => {
   await using bare = await startApp();
   for (const [kind, definition] of [
     ["agent_fetch_page", { url: `${web.url.origin}/tea`, instructions: "x" }],

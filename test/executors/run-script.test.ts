@@ -76,7 +76,7 @@ async function outputOf(source: string, more: object = {}) {
 const errorOf = async (source: string, more: object = {}) => (await run(source, more)).error;
 
 describe("a script", () => {
-  test("is called with its input, and gives its output, what it logged and how long it took", async () => {
+  test("is called with its input, and returns its output, its log and its duration", async () => {
     const { status, result } = await run(
       `interface Order { amount: number }
 export default function (input: { orders: Order[] }): number {
@@ -97,7 +97,7 @@ export default function (input: { orders: Order[] }): number {
     });
   });
 
-  test("shows its lines in the log of the run, also where it fails", async () => {
+  test("shows its lines in the run's log, even if it fails", async () => {
     const { id, status } = await run(
       `export default () => { console.error("so far"); throw new Error("no") }`,
     );
@@ -106,7 +106,7 @@ export default function (input: { orders: Order[] }): number {
     expect(body.items).toContainEqual(expect.objectContaining({ level: "error", message: "so far" }));
   });
 
-  test("shows what is no text of its own in the log: a NUL, and half of a character", async () => {
+  test("escapes invalid text in the log: a NUL, and half a character", async () => {
     const source = `export default () => { console.log("a\\0b", "\\ud800"); throw new Error("c\\0d"); }`;
     const action = await makeAction(weir.owner, { kind: "run_script", name: "Odd", definition: { source } });
     const run = await runToEnd(weir.owner, action.id);
@@ -117,7 +117,7 @@ export default function (input: { orders: Order[] }): number {
     ]);
   });
 
-  test("may log far more than is kept, and is told where the log is cut", async () => {
+  test("can log far more than is kept, and is told where the log is cut", async () => {
     const { status, result } = await run(
       `export default () => { for (let i = 0; i < 200_000; i++) console.log("line", i); return "done" }`,
     );
@@ -128,7 +128,7 @@ export default function (input: { orders: Order[] }): number {
     ]);
   });
 
-  test("takes its input from templates, and leaves its source as it is written", async () => {
+  test("gets its input from templates, and its source stays as written", async () => {
     const flow = await makeAutomation(weir.owner, {
       steps: [
         { key: "first", kind: "run_script", definition: { source: "export default () => [1, 2, 3]" } },
@@ -149,7 +149,7 @@ export default function (input: { orders: Order[] }): number {
     expect(body.result.output).toEqual([[1, 2, 3], "{{steps.first.result}}"]);
   });
 
-  test("gives null for nothing, and awaits what it gives", async () => {
+  test("returns null for nothing, and awaits its result", async () => {
     expect(await outputOf("export default () => {}")).toBeNull();
     expect(await outputOf("export default async () => ({ a: await Promise.resolve([1]) })")).toEqual({
       a: [1],
@@ -157,7 +157,7 @@ export default function (input: { orders: Order[] }): number {
     expect(await outputOf("const later = await Promise.resolve(7); export default () => later")).toBe(7);
   });
 
-  test("gives whole numbers of any length exactly, as text where a number of JSON can't hold them", async () => {
+  test("returns whole numbers of any length exactly, as text if a JSON number can't hold them", async () => {
     const source = `export default async (input, weir) => {
   const [row] = await weir.sql("SELECT $next AS next", { next: BigInt(input) + 1n });
   console.log([BigInt(input)]);
@@ -170,7 +170,7 @@ export default function (input: { orders: Order[] }): number {
     });
   });
 
-  test("gives the same output for the same input: its clock stands and its chance is that of the input", async () => {
+  test("returns the same output for the same input: its clock is stopped and its random numbers depend on the input", async () => {
     const source = `export default async () => {
   const before = [Date.now(), new Date().toISOString()];
   for (let i = 0; i < 1e5; i++);
@@ -182,7 +182,7 @@ export default function (input: { orders: Order[] }): number {
     expect((await outputOf(source, { input: 2 })).chance).not.toEqual(first.chance);
   });
 
-  test("tells the time at which its run began", async () => {
+  test("returns the time at which its run began", async () => {
     const { result, startedAt } = await run(
       "export default (input, weir) => [weir.now, new Date().toISOString(), Date.now()]",
     );
@@ -190,7 +190,7 @@ export default function (input: { orders: Order[] }): number {
   });
 
   deepTest(
-    "gives outputs of megabytes, which later steps read as they are",
+    "returns outputs of megabytes, which later steps read unchanged",
     async () => {
       const flow = await makeAutomation(weir.owner, {
         steps: [
@@ -248,7 +248,7 @@ export default (input: A) => {
     });
   });
 
-  test("names the line of a fault in its grammar, of either language", async () => {
+  test("names the line of a syntax error, in either language", async () => {
     for (const source of [
       "\nexport default () => {\n  return 1 +;\n}",
       "\nexport default () => {\n  const a = 1; const a = 2;\n}",
@@ -270,7 +270,7 @@ export default (input: A) => {
   });
 
   deepTest(
-    "ends at its time limit, in a loop as well as in a function of the language",
+    "ends at its time limit, in a loop and in a built-in function",
     async () => {
       const loops = [
         "for (;;) {}",
@@ -307,7 +307,7 @@ export default (input: A) => {
     120_000,
   );
 
-  deepTest("takes an input of megabytes whole, and none that leaves it no memory", async () => {
+  deepTest("gets an input of megabytes completely, and none that leaves it no memory", async () => {
     const source = "export default (texts) => [texts.length, texts.every((text) => text === texts[0])]";
     const input = Array.from({ length: 3 }, () => `x${"😀".repeat(300_000)}`);
     expect(await outputOf(source, { input })).toEqual([3, true]);
@@ -315,7 +315,7 @@ export default (input: A) => {
   });
 
   deepTest(
-    "is refused what is no JSON, or too much of it",
+    "can't return what isn't JSON, or too much of it",
     async () => {
       expect(await errorOf("export default () => 10n")).toMatchObject({ code: "script_error" });
       expect(await errorOf("export default () => { const a = {}; a.a = a; return a }")).toMatchObject({
@@ -332,7 +332,7 @@ export default (input: A) => {
     120_000,
   );
 
-  test("can't await what never comes, nor import", async () => {
+  test("can't await what never resolves, nor import", async () => {
     expect(await errorOf("export default () => new Promise(() => {})")).toMatchObject({
       code: "script_error",
       message: "The script awaits what never settles.",
@@ -365,7 +365,7 @@ describe("a definition", () => {
     ]);
   });
 
-  test("is granted connections of the organization alone that requests can be made with", async () => {
+  test("only gets the organization's connections that can make requests", async () => {
     const source = "export default () => 1";
     const folder = await connect(weir.owner, localFiles("Folder"));
     const other = await neighbour(weir);
@@ -374,7 +374,7 @@ describe("a definition", () => {
       expect(faultsOf(await save({ source, grants: { connections: [id] } })).length).toBe(1);
   });
 
-  test("of a bundle takes what is filled in at the install by its input, and its source stays", async () => {
+  test("of a bundle gets what is filled in at the install as input, and its source stays", async () => {
     const source = 'export default ({ shop }) => [shop, "{{inputs.shop}}", "{{input.shop}}"]';
     const definition = { source, input: { shop: "{{inputs.shop}}" } };
     const component = {
@@ -392,7 +392,7 @@ describe("a definition", () => {
     expect(result.output).toEqual(["one", "{{inputs.shop}}", "{{input.shop}}"]);
   });
 
-  test("is of a kind that is listed with its fields", async () => {
+  test("has a kind that is listed with its fields", async () => {
     const { kinds } = (await weir.owner("GET", "/api/v1/action-kinds")).body;
     const kind = kinds.find((each: { kind: string }) => each.kind === "run_script");
     expect(Object.keys(kind.definitionSchema.properties)).toContain("grants");
@@ -404,7 +404,7 @@ describe("a definition", () => {
 describe("weir.sql", () => {
   const grants = { sql: true };
 
-  test("gives the rows of the organization's own tables", async () => {
+  test("returns the rows of the organization's own tables", async () => {
     const rows = await makeAction(weir.owner, {
       kind: "duckdb_transform",
       name: "Rows",
@@ -418,7 +418,7 @@ describe("weir.sql", () => {
     expect(await outputOf(source, { input: 3, grants })).toEqual([3, 4]);
   });
 
-  test("is refused without its grant, and tells its faults by code and line", async () => {
+  test("fails without its grant, and reports errors by code and line", async () => {
     const source = 'export default (input, weir) => {\n  return weir.sql("SELECT 1 AS one");\n}';
     expect(await errorOf(source)).toMatchObject({
       code: "script_error",
@@ -432,7 +432,7 @@ describe("weir.sql", () => {
     expect(await outputOf(caught, { grants })).toEqual(["sql_error", true]);
   });
 
-  test("reaches no files", async () => {
+  test("can't access files", async () => {
     const source = `export default (input, weir) => weir.sql("SELECT * FROM read_text('/etc/passwd')")`;
     expect(await errorOf(source, { grants })).toMatchObject({ code: "script_error" });
   });
@@ -442,7 +442,7 @@ describe("weir.http", () => {
   const send = (request: object) =>
     `export default (input, weir) => weir.http(input, ${JSON.stringify(request)})`;
 
-  test("sends requests side by side with the connection's credentials, which it never sees", async () => {
+  test("sends requests in parallel with the connection's credentials, which it never sees", async () => {
     const { id } = await shop();
     const source = `export default async (shop, weir) => {
   const replies = await Promise.all([1, 2, 3].map((n) => weir.http(shop, { url: "/orders", query: { n } })));
@@ -458,7 +458,7 @@ describe("weir.http", () => {
     expect(JSON.stringify(output)).not.toContain(TOKEN);
   });
 
-  test("reaches nothing but what is granted", async () => {
+  test("can access only what is granted", async () => {
     const [mine, other] = [await shop(), await shop()];
     const grants = { connections: [mine.id] };
     const refused = { code: "script_error", message: expect.stringContaining("is not granted") };
@@ -475,7 +475,7 @@ describe("weir.http", () => {
     expect(peer.heard).toEqual([]);
   });
 
-  test("is held to the egress policy", async () => {
+  test("is subject to the egress policy", async () => {
     await using strict = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
     const { id: template } = await published(strict.owner, {
       slug: "shop",
@@ -504,7 +504,7 @@ describe("weir.http", () => {
     expect(peer.heard).toEqual([]);
   });
 
-  test("waits for approval before the first change, and sends it then with a key of its own", async () => {
+  test("waits for approval before the first change, and then sends it with its own key", async () => {
     const { id } = await shop({ approvalRequired: "writes" });
     const source = `export default async (shop, weir) => {
   await weir.http(shop, { url: "/orders" });
@@ -520,7 +520,7 @@ describe("weir.http", () => {
     expect(posts.map(({ headers }) => headers["idempotency-key"])).toEqual([`${runId}-s2`, `${runId}-s3`]);
   });
 
-  test("lets a run be tried again after a failure that may pass", async () => {
+  test("lets a run be retried after a temporary failure", async () => {
     const { id } = await shop();
     const error = await errorOf(send({ url: "/broken" }), { input: id, grants: { connections: [id] } });
     expect(error).toMatchObject({ code: "script_error", retryable: true });

@@ -30,7 +30,7 @@ const send = (call: Client, connectionId: string | null, definition: object) =>
   makeAction(call, { kind: "send_message", definition, connectionId }).then(({ id }) => runToEnd(call, id));
 
 describe("send_message", () => {
-  test("hands a mail with files to the server of its connection", async () => {
+  test("sends an email with files to its connection's server", async () => {
     await using app = await startApp();
     await using peer = await startSmtp({ user: "weir", password: "secret", allowInsecureAuth: true });
     const smtp = await connect(app.owner, peer.port, {}, { user: "weir", password: "secret" });
@@ -85,7 +85,7 @@ describe("send_message", () => {
     expect(mail?.raw).toContain("text/html");
   });
 
-  test("goes by the installation's mail server where there is no connection, and says where there is none", async () => {
+  test("uses the installation's mail server without a connection, and reports a missing one", async () => {
     {
       await using app = await startApp();
       const run = await send(app.owner, null, letter());
@@ -99,7 +99,7 @@ describe("send_message", () => {
     expect(app.peer.received).toMatchObject([{ to: ["grace@example.com"], text: letter().text }]);
   });
 
-  test("tells who was refused, fails where all were, and tries again with one Message-ID", async () => {
+  test("reports who was refused, fails if everyone was, and retries with one Message-ID", async () => {
     await using app = await startApp();
     let refusal: Error | null = null;
     let fails = 0;
@@ -135,7 +135,7 @@ describe("send_message", () => {
     refusal = null;
   });
 
-  test("refuses what would be another header, and addresses that are none", async () => {
+  test("rejects what would be another header, and invalid addresses", async () => {
     await using app = await startApp();
     await using peer = await startSmtp();
     const smtp = await connect(app.owner, peer.port);
@@ -166,7 +166,7 @@ describe("send_message", () => {
     expect(peer.received).toEqual([]);
   });
 
-  test("takes a connection of smtp alone, whose server the policy allows", async () => {
+  test("accepts only an smtp connection, whose server the policy allows", async () => {
     await using app = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
     const smtp = await connect(app.owner, 25);
     expect((await send(app.owner, smtp.id, letter())).error).toMatchObject({ code: "egress_blocked" });
@@ -183,7 +183,7 @@ describe("send_message", () => {
     expect((await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps: [step] } })).status).toBe(422);
   });
 
-  test("waits for a yes where the connection asks for one", async () => {
+  test("waits for approval if the connection requires it", async () => {
     await using app = await startApp();
     await using peer = await startSmtp();
     const smtp = await connect(app.owner, peer.port);
@@ -200,7 +200,7 @@ describe("send_message", () => {
     expect(peer.received).toEqual([]);
   });
 
-  test("attaches 20 MB at most", async () => {
+  test("attaches at most 20 MB", async () => {
     await using app = await startApp();
     await using peer = await startSmtp();
     const smtp = await connect(app.owner, peer.port);

@@ -71,7 +71,7 @@ test("a database's own tables are explained, with samples", async () => {
   ]);
 });
 
-test("SQL is written in its dialect, resolved by it, and run there, reading only", async () => {
+test("SQL is written in its dialect, resolved by it, and run there, read-only", async () => {
   const sql = "SELECT customer_id, sum(amount)::int AS total FROM orders GROUP BY 1 ORDER BY 1;";
   const done = await run("generate_query", { question: "?", execute: true, maxRows: 1 }, [
     { sql, explanation: "" },
@@ -84,7 +84,7 @@ test("SQL is written in its dialect, resolved by it, and run there, reading only
   expect(model.heard.at(-1)?.body.messages[0].content).toContain("Dialect: postgres");
 });
 
-test("rows of a database keep all digits of their numbers", async () => {
+test("a database's rows keep all digits of their numbers", async () => {
   const sql = `SELECT 9007199254740993::bigint AS id, 12345678901234567.89::numeric AS price, ARRAY[-9007199254740993] AS ids,
     '{"a": 0.12345678901234567891}'::json AS doc, 1.5::float8 AS share, 7 AS count`;
   const { result } = await run("generate_query", { question: "?", execute: true }, [
@@ -107,7 +107,7 @@ test.each([
   ["DELETE FROM orders RETURNING *", "syntax error"],
   ["SELECT 1) x; DELETE FROM orders; --", "syntax error"],
   ["WITH d AS (DELETE FROM orders RETURNING *) SELECT * FROM d", "must be at the top level"],
-])("%s is refused, and changes nothing", async (sql, message) => {
+])("%s is rejected, and changes nothing", async (sql, message) => {
   const reply = { sql, explanation: "" };
   const failed = await run("generate_query", { question: "?", execute: true }, [reply, reply]);
   expect(failed.error).toMatchObject({

@@ -164,7 +164,7 @@ describe.each(someOf(1, SYSTEMS))("%s", (name, open, phases) => {
     );
   }
 
-  test("killed when its COMMIT has come through, it finds that at the next attempt and writes nothing twice", async () => {
+  test("killed after its COMMIT succeeded, it finds that at the next attempt and writes nothing twice", async () => {
     const start = await begin("append");
     const reached = relay.at(phases.append.at(-1) ?? "", "cut after");
     const id = await start();
@@ -177,7 +177,7 @@ describe.each(someOf(1, SYSTEMS))("%s", (name, open, phases) => {
     );
   });
 
-  deepTest("where the reply to its COMMIT is lost, it looks whether the rows are there", async () => {
+  deepTest("if the response to its COMMIT is lost, it checks whether the rows exist", async () => {
     const start = await begin("append");
     const reached = relay.at(phases.append.at(-1) ?? "", "cut after");
     const id = await start();
@@ -185,7 +185,7 @@ describe.each(someOf(1, SYSTEMS))("%s", (name, open, phases) => {
     await completed(id, "append");
   });
 
-  deepTest("a connection lost midway fails the try, and the next one writes all", async () => {
+  deepTest("a connection lost midway fails the attempt, and the next one writes everything", async () => {
     const start = await begin("merge", { retry: { maxAttempts: 2, backoffSeconds: [0] } });
     const reached = relay.at(`${LAST},`, "cut");
     const id = await start();
@@ -194,7 +194,7 @@ describe.each(someOf(1, SYSTEMS))("%s", (name, open, phases) => {
     expect((await server.owner("GET", `${RUNS}/${id}`)).body.retryCount).toBe(1);
   });
 
-  deepTest("runs that find no table at the same time make one, and all write into it", async () => {
+  deepTest("runs that find no table at the same time create one, and all write to it", async () => {
     await there.put("drop table if exists made");
     const longSql = `select {{run.id}} as run, n, n / 7.0 as part, 'text ' || n as word, date '2026-01-01' as day
       from (select count(*) as n from range(100000000) t(i) where i % 3 = 0)`;
@@ -208,7 +208,7 @@ describe.each(someOf(1, SYSTEMS))("%s", (name, open, phases) => {
   });
 
   deepTest(
-    "it waits for someone else's lock, and a cancel ends that and leaves the table as it was",
+    "it waits for someone else's lock, and a cancellation ends that and leaves the table unchanged",
     async () => {
       const start = await begin("replace");
       const unlock = await there.lock("t");

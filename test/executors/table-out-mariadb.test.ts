@@ -32,7 +32,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     (await data.end("duckdb_transform", { sql, output })).error as { code: string; message: string };
   const rows = async (sql: string) => ((await db.run(sql))[0] as unknown[][]).at(-1);
 
-  test("append makes the table where it is missing and adds rows", async () => {
+  test("append creates a missing table and adds rows", async () => {
     const sql = "select i as id, 'row ' || i as name, i * 1.5 as price from range(3) t(i)";
     expect(await write(sql, to("orders"))).toMatchObject({
       rows: 3,
@@ -45,7 +45,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     expect(await rows("SELECT count(*), sum(inserted) FROM _weir_loads")).toEqual([["2", "6"]]);
   });
 
-  deepTest("replace exchanges the rows, and merge updates what differs and counts nothing else", async () => {
+  deepTest("replace replaces the rows, and merge updates what differs and counts nothing else", async () => {
     await db.run(
       "CREATE TABLE t (id int PRIMARY KEY, v varchar(20) DEFAULT 'given'); INSERT INTO t VALUES (1, 'old'), (2, 'old')",
     );
@@ -69,7 +69,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     ]);
   });
 
-  test("texts with quotes, backslashes and line feeds arrive as they are, in rows of any length", async () => {
+  test("texts with quotes, backslashes and line feeds arrive unchanged, in rows of any length", async () => {
     const sql = `select * from (values (1, 'it''s \\ "x" ' || chr(10) || chr(13) || chr(9) || chr(26) || '\\n,),'), (2, ''), (3, null), (4, '😀'), (5, repeat('ä', 2000000))) t(id, v)`;
     await write(sql, to("texts"));
     expect(await rows("SELECT id, hex(v) FROM texts WHERE id < 5 ORDER BY id")).toEqual([
@@ -83,7 +83,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     ]);
   });
 
-  deepTest("numbers in JSON are refused only where a double or 64 bits would change them", async () => {
+  deepTest("numbers in JSON are rejected only if a double or 64 bits would change them", async () => {
     const bears = [
       "-0.0000010000000000000002",
       "18446744073709551615",
@@ -101,7 +101,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
       ]);
   });
 
-  deepTest("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
+  deepTest("a value that a column would round, cut or fold is rejected, and nothing is written", async () => {
     await db.run(
       `CREATE TABLE t (price decimal(10,2), word varchar(3), at datetime(3), ratio float, small smallint, day date, whole int,
          sure int NOT NULL DEFAULT 1, exact double, fixed char(3), size enum('s','m'), inst timestamp(6) NULL, bin binary(2), y year, tags set('a','b','c'))`,

@@ -29,7 +29,7 @@ const fails = async (sql: string, output: object) =>
   (await data.end("duckdb_transform", { sql, output })).error as { code: string; message: string };
 const rows = async (sql: string) => [...(await pg.sql.unsafe(sql))] as Record<string, unknown>[];
 
-test("append makes the table where it is missing and adds rows", async () => {
+test("append creates a missing table and adds rows", async () => {
   const sql = "select i as id, 'row ' || i as name, i * 1.5 as price from range(3) t(i)";
   expect(await write(sql, to("public.orders"))).toMatchObject({
     rows: 3,
@@ -44,7 +44,7 @@ test("append makes the table where it is missing and adds rows", async () => {
   ]);
 });
 
-test("replace exchanges the rows and keeps grants, views and indexes", async () => {
+test("replace replaces the rows and keeps grants, views and indexes", async () => {
   await pg.sql.unsafe(
     "create table t (id int primary key, v text default 'given'); insert into t values (1, 'old'), (2, 'old'); create view seen as select * from t; create index i on t (v)",
   );
@@ -78,7 +78,7 @@ test("merge updates what differs, adds what is new and counts nothing else", asy
   });
 });
 
-deepTest("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
+deepTest("a value that a column would round, cut or fold is rejected, and nothing is written", async () => {
   await pg.sql.unsafe(
     `create table t (price numeric(10,2), word varchar(3), at timestamp(3), ratio real, small smallint,
        day date, whole int, sure int not null default 1, exact double precision, fixed char(3), name name)`,
@@ -114,7 +114,7 @@ deepTest("a value that a column would round, cut or fold is refused, and nothing
   expect(await rows("select * from t")).toEqual([]);
 });
 
-deepTest("names are names whatever is in them, and letters count where a table bears them", async () => {
+deepTest("names can contain anything, and case matters where a table's names have it", async () => {
   await pg.sql.unsafe('create schema "odd""; drop schema public; --"');
   const table = '"odd""; drop schema public; --"."t""); drop table x; --"';
   const sql = `select 1 as "a""b", 2 as "c') --"`;
@@ -155,7 +155,7 @@ test("a new table has exact types, and primaryKey as its primary key", async () 
   ).toEqual([{ d: "PRIMARY KEY (d, a)" }]);
 });
 
-test("texts arrive as they are: empty, NULL, quoted, of several lines, and what COPY takes for its end", async () => {
+test("texts arrive unchanged: empty, NULL, quoted, of several lines, and COPY's end marker", async () => {
   const values = ["", "\\.", "\\N", '"', "a,b\r\nc\rd\ne", "\u0001\u007f😀", "NULL", " x ", "'"];
   const list = values.map((_, at) => `(${at}, $v${at})`).join(", ");
   const parameters = Object.fromEntries(values.map((value, at) => [`v${at}`, value]));
@@ -173,7 +173,7 @@ test("texts arrive as they are: empty, NULL, quoted, of several lines, and what 
   });
 });
 
-test("what the table's own rules refuse is told in the database's words, and leaves it as it was", async () => {
+test("what the table's own rules reject is reported in the database's words, and leaves it unchanged", async () => {
   await pg.sql.unsafe(
     "create table t (id int primary key, v int check (v > 0), needed text not null); insert into t values (1, 1, 'x')",
   );
@@ -193,7 +193,7 @@ test("what the table's own rules refuse is told in the database's words, and lea
   expect(await rows("select * from t")).toEqual([{ id: 1, v: 1, needed: "x" }]);
 });
 
-test("keys that the table takes for equal are refused, and a replace that would reach other tables", async () => {
+test("keys that the table considers equal are rejected, as is a replace that would affect other tables", async () => {
   await pg.sql.unsafe(
     `create collation loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
      create table t (name text collate loose, v int); create table parent (id int primary key);
@@ -239,7 +239,7 @@ test("what is missing is named: the table, the schema, and each privilege", asyn
   expect(await write("select 2 as id", as("t"))).toMatchObject({ output: { inserted: 1 } });
 });
 
-test("a definition with a fault is refused at its field, and a connection with approval asks a person first", async () => {
+test("an invalid definition is rejected at its field, and a connection with approval asks first", async () => {
   const files = await connectFolder(data.owner);
   const action = (output: object) =>
     data.owner("POST", ACTIONS, {

@@ -182,7 +182,7 @@ describe.each(someOf(1, SYSTEMS))("%s", (system) => {
     for (const end of ends) await end();
   });
 
-  test("values of each type come back from the table as they went, whether it was made or is there", async () => {
+  test("values of each type are returned from the table unchanged, whether it was created or existed", async () => {
     const all = sorts(isPostgres);
     let round = 0;
     const row = fc.tuple(...all.map(({ values }) => fc.option(values, { freq: 8 })));

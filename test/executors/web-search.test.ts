@@ -35,7 +35,7 @@ async function search(env: Record<string, string>, definition: object = { query:
 const origin = () => engines.url.origin;
 
 describe("web_search", () => {
-  test("asks SearXNG at the operator's private address, and keeps addresses of the web", async () => {
+  test("asks SearXNG at the operator's private address, and keeps web URLs", async () => {
     answer = () =>
       Response.json({
         results: [
@@ -133,7 +133,7 @@ describe("web_search", () => {
     ],
     ["an engine that fails", () => new Response("oops", { status: 502 }), "it answered 502", true],
     ["a page in place of JSON", () => new Response("<html>"), "didn't return JSON", false],
-  ])("fails at %s, and says what it is", async (_, reply, message, retryable) => {
+  ])("fails at %s, and reports it", async (_, reply, message, retryable) => {
     answer = reply;
     const run = await search({ BRAVE_API_KEY: "brave-key-0123456789", BRAVE_BASE_URL: origin() });
     expect(run.error).toMatchObject({
@@ -144,7 +144,7 @@ describe("web_search", () => {
     expect(JSON.stringify(run)).not.toContain("brave-key");
   });
 
-  test("fails where no engine is configured, and says which settings there are", async () => {
+  test("fails without a configured engine, and names the settings", async () => {
     const run = await search({});
     expect(run.error).toMatchObject({
       code: "search_not_configured",
@@ -153,7 +153,7 @@ describe("web_search", () => {
   });
 
   test.each(["UTC", "America/St_Johns", "Asia/Kolkata"])(
-    "takes a time without a zone for UTC, also on a machine in %s",
+    "treats a time without a zone as UTC, even on a machine in %s",
     (TZ) => {
       const texts = [
         "2026-03-01T10:00:00",
@@ -182,7 +182,7 @@ describe("web_search", () => {
     },
   );
 
-  test("is refused when saved without a question", async () => {
+  test("is rejected when saved without a query", async () => {
     await using weir = await startApp({ engine: false });
     const { status, body } = await weir.owner("POST", ACTIONS, {
       kind: "web_search",

@@ -87,7 +87,7 @@ describe("an expression", () => {
     expect(evaluated(text)).toEqual(wanted as Json);
   });
 
-  test("gives the same ids at each attempt", () => {
+  test("returns the same IDs at each attempt", () => {
     expect(evaluated("[uuid(), uuid()]")).toEqual(evaluated("[uuid(), uuid()]"));
   });
 
@@ -132,7 +132,7 @@ describe("an expression", () => {
     expect(reason(text)).toBe(wanted);
   });
 
-  test("reaches nothing but own fields of data", () => {
+  test("accesses nothing but own fields of data", () => {
     for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "$typeName", "valueOf"]) {
       const key = JSON.stringify(name);
       expect(reason(`input[${key}]`)).toContain("has no");
@@ -146,7 +146,7 @@ describe("an expression", () => {
     }
   });
 
-  test("has its reads told", () => {
+  test("reports what it reads", () => {
     const text = 'steps.a["b"].c + steps[input.key].d + list.map(x, x.y + steps.e) + math.round(now)';
     expect(expressionOf(text).reads.map(({ path }) => path.join("."))).toEqual([
       "steps.a.b.c",
@@ -159,7 +159,7 @@ describe("an expression", () => {
   });
 });
 
-describe("an expression that takes too much ends by its budget", () => {
+describe("an expensive expression is stopped by its budget", () => {
   const big: JsonObject = {
     input: {
       l: Array.from({ length: 3_000 }, (_, id) => ({ id, text: "x".repeat(20) })),
@@ -198,14 +198,14 @@ describe("an expression that takes too much ends by its budget", () => {
     expect(reason(text, big, SMALL)).toMatch(/too large|takes too/);
   });
 
-  test("also where && or ?? would continue", () => {
+  test("even if && or ?? would continue", () => {
     const costly = "input.n.all(a, input.n.all(b, a + b >= 0))";
     expect(reason(`${costly} || true`, big, SMALL)).toContain("it takes too");
     expect(reason(`true || ${costly}`, big, SMALL)).toBe("it is true");
     expect(reason(`${costly} ?? 1`, big, SMALL)).toContain("it takes too");
   });
 
-  test("while what is ordinary goes well", () => {
+  test("while an ordinary one succeeds", () => {
     const limits = { ...SMALL, ms: 10_000 }; // A busy machine takes longer for the same steps.
     expect(evaluated("input.l.filter(x, x.id > 1).map(x, x.id).sum()", big, limits)).toBe(4498499);
   });

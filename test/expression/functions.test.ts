@@ -13,7 +13,7 @@ describe("every function", () => {
       Object.entries(functions).flatMap(([name, { examples }]) =>
         examples.map((example) => [name, ...example]),
       ),
-    )(`of ${group}: %s does as its example says: %s`, (name, text, json) => {
+    )(`of ${group}: %s does what its example says: %s`, (name, text, json) => {
       expect(text).toContain(name.slice(name.lastIndexOf(".") + 1));
       expect(evaluated(text)).toEqual(JSON.parse(json));
     });
@@ -26,7 +26,7 @@ describe("every function", () => {
     expect(without).toEqual([]);
   });
 
-  test("can be called on its first value too, but for those with a dot in their names", () => {
+  test("can also be called on its first value, except for those with a dot in their names", () => {
     expect(evaluated('pick({"a": 1, "b": 2}, ["a"]) == {"a": 1, "b": 2}.pick(["a"])')).toBe(true);
     expect(evaluated('size("abc") == "abc".size()')).toBe(true);
     expect(evaluated("map([1, 2], x, x * 2) == [1, 2].map(x, x * 2)")).toBe(true);
@@ -67,7 +67,7 @@ describe("dates", () => {
     ['date.parse("Tue 5 Jan 2026", "EEE d MMM yyyy")', "is a Monday, not a Tue"],
     ['date.format("2026-01-01T00:00:00Z", "yyyy", "Mars/Olympus")', "unknown time zone"],
     ['date.add("9999-01-01T00:00:00Z", 5, "years")', "outside the years"],
-  ])("%s is refused: %s", (text, reason) => {
+  ])("%s is rejected: %s", (text, reason) => {
     expect(() => evaluated(text)).toThrow(reason);
   });
 });
@@ -78,17 +78,17 @@ describe("CSV", () => {
     ['csv.parse("a,b\\n1")', "row 2 has 1 values"],
     ['csv.parse("a\\n\\"x")', "row"],
     ['csv.parse("a", {"delimitr": ";"})', "unknown option delimitr"],
-  ])("%s is refused: %s", (text, reason) => {
+  ])("%s is rejected: %s", (text, reason) => {
     expect(() => evaluated(text)).toThrow(reason);
   });
 
-  test("takes a column for data, whatever it is called", () => {
+  test("treats a column as data, whatever its name", () => {
     expect(evaluated('csv.parse("__proto__,constructor\\n1,2").map(r, json.text(r))')).toEqual([
       '{"__proto__":"1","constructor":"2"}',
     ]);
   });
 
-  test("has all columns, objects as JSON, and formulas quoted where that is asked for", () => {
+  test("has all columns, objects as JSON, and quotes formulas on request", () => {
     expect(evaluated('csv.text([{"a": 1}, {"b": {"c": [1]}, "a": null}])')).toBe(
       'a,b\r\n1,\r\n,"{""c"":[1]}"',
     );

@@ -119,7 +119,7 @@ function plain(value: unknown): string {
 }
 
 describe("expressions", () => {
-  test("come to what CEL's own library makes of them", () => {
+  test("have the same result as in CEL's own library", () => {
     const counts = { same: 0, failed: 0 };
     fc.assert(
       fc.property(tree, (text) => {
@@ -135,7 +135,7 @@ describe("expressions", () => {
     expect(counts.same).toBeGreaterThan(counts.failed / 20);
   });
 
-  test("that are cut off or mixed up are refused with a place, never otherwise", () => {
+  test("that are cut off or garbled are rejected with a position, never otherwise", () => {
     fc.assert(
       fc.property(
         fc.oneof(

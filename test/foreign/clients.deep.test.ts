@@ -96,7 +96,7 @@ test.each([
     { "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958", "x-github-event": "push" },
   ],
 ] as const)(
-  "a webhook that the library of %s signed is accepted, and refused when its body changed",
+  "a webhook signed by the library of %s is accepted, and rejected when its body changed",
   async (preset, dependencies, header, more) => {
     using packages = fetchPackages(dependencies);
     const SECRET = `whsec_of_${preset}_0123456789`;

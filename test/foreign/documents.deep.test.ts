@@ -23,7 +23,7 @@ interface Finding {
   path: string[];
 }
 
-test("Spectral has nothing to say against the OpenAPI document", async () => {
+test("Spectral reports nothing for the OpenAPI document", async () => {
   writeFileSync(join(packages.folder, "spectral.yaml"), 'extends: ["spectral:oas"]\n');
   const args = ["lint", "--ruleset", "spectral.yaml", "--format", "json", "--quiet", "openapi.json"];
   const { code, out, err } = await packages.run("@stoplight/spectral-cli/dist/index.js", args);
@@ -37,7 +37,7 @@ interface Problem {
   location: { pointer?: string }[];
 }
 
-test("Redocly has nothing to say against it but for paths that the interface fixes, and sign-ins that only redirect", async () => {
+test("Redocly reports nothing except paths that the interface fixes, and sign-ins that only redirect", async () => {
   const { code, out } = await packages.run("@redocly/cli/bin/cli.js", [
     "lint",
     "openapi.json",

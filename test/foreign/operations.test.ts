@@ -45,7 +45,7 @@ const PROXIES = [
 ];
 
 test.skipIf(!isDeep || !hasDebian).each(PROXIES)(
-  "$name, set up as the documents have it, serves Weir below /weir, passed on $way",
+  "$name, configured as documented, serves Weir below /weir, passed on $way",
   async ({ name, package: debian, program, way }) => {
     using fetched = fetchProgram(debian, program);
     const port = await freePort();
@@ -127,7 +127,7 @@ async function exercise(site: string, weir: Started) {
 }
 
 test.skipIf(!isDeep || !hasDebian)(
-  "promtool has nothing to say against the metrics",
+  "promtool reports nothing for the metrics",
   async () => {
     using fetched = fetchProgram("prometheus", "usr/bin/promtool");
     await using weir = await startApp();

@@ -50,8 +50,8 @@ async function play(scripts: Script[], content: string, tools = TOOLS) {
   return { waits, fetched: web.got.map(({ path }) => path) };
 }
 
-describe("an address that a page lists", () => {
-  test("is not fetched without a person, whether or not the agent knows anything", async () => {
+describe("a URL listed on a page", () => {
+  test("isn't fetched without approval, whether or not the agent has read data", async () => {
     const asked = `Read ${web.url}/start`;
     for (const scripts of [
       [fetches("/start"), fetches("/bit-a")],
@@ -61,7 +61,7 @@ describe("an address that a page lists", () => {
     expect(web.got.map(({ path }) => path)).toEqual(["/start", "/start"]);
   });
 
-  test("is refused in a run, where nobody can be asked", async () => {
+  test("is rejected in a run, where nobody can approve", async () => {
     const { spec } = await makeThread(chat, TOOLS);
     chat.play([fetches("/start"), fetches("/bit-a"), says("No.")]);
     const definition = { agent: spec.id, prompt: `Read ${web.url}/start` };
@@ -74,26 +74,26 @@ describe("an address that a page lists", () => {
   });
 });
 
-describe("a hit of a search", () => {
-  test("is fetched at once as long as nothing of the organization is known, and then no more", async () => {
+describe("a search result", () => {
+  test("is fetched immediately until the agent has read data of the organization, and then no longer", async () => {
     expect(await play([search, fetches("/hit-a")], "Search")).toEqual({ waits: false, fetched: ["/hit-a"] });
     web.got.length = 0;
     expect(await play([data, search, fetches("/hit-b")], "Search")).toEqual({ waits: true, fetched: [] });
   });
 
-  test("is known by its address alone, not by what its text says", async () => {
+  test("is known by its URL, not by its text", async () => {
     for (const path of ["/title-a", "/quoted-a"])
       expect(await play([search, fetches(path)], "Search")).toEqual({ waits: true, fetched: [] });
   });
 });
 
-describe("an address that a person wrote", () => {
+describe("a URL that a user wrote", () => {
   test.each([
     ["as it is", (url: string) => `Read ${url}/x?y=1`, "/x?y=1"],
     ["at the end of a sentence", (url: string) => `Is it at (${url}/x)?`, "/x"],
     ["as a link", (url: string) => `See [it](${url}/x).`, "/x"],
     ["with a mark of a place in it", (url: string) => `See ${url}/x#part`, "/x#other"],
-  ])("%s is fetched, also by an agent that knows something", async (_, say, path) => {
+  ])("%s is fetched, even by an agent that has read data", async (_, say, path) => {
     const { waits, fetched } = await play([data, fetches(path)], say(web.url));
     expect([waits, fetched]).toEqual([false, [path.replace(/#.*/, "")]]);
   });
@@ -102,18 +102,18 @@ describe("an address that a person wrote", () => {
     ["its beginning", "/orders/1", "/orders"],
     ["more than it", "/orders", "/orders?secret=42"],
     ["another spelling", "/Orders", "/orders"],
-  ])("does not stand for %s", async (_, written, path) => {
+  ])("doesn't cover %s", async (_, written, path) => {
     expect(await play([fetches(path)], `Read ${web.url}${written}`)).toEqual({ waits: true, fetched: [] });
   });
 
-  test("does not count where a message lists more than twenty, as what is pasted does", async () => {
+  test("doesn't count if a message lists more than twenty, as pasted text does", async () => {
     const list = (count: number) =>
       Array.from({ length: count }, (_, n) => `${web.url}/code-${n}`).join("\n");
     expect(await play([data, fetches("/code-19")], list(20))).toMatchObject({ waits: false });
     expect(await play([data, fetches("/code-19")], list(21))).toMatchObject({ waits: true });
   });
 
-  deepTest("is fetched ten times in a turn, and then a person is asked", async () => {
+  deepTest("is fetched ten times in a turn, and then needs approval", async () => {
     const moves = Array.from({ length: 6 }, (_, n) => ({
       call: "fetch_page",
       arguments: { url: `${web.url}/x` },

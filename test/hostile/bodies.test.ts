@@ -15,7 +15,7 @@ const badTemplates = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [
 const manual = (config: object) => ({ name: "a", triggerType: "manual", config });
 
 /** Comparing each fault with all others took minutes of the only thread; these tests then time out. */
-describe("a body with a hundred thousand faults is refused at once, with the first thousand of them", () => {
+describe("a body with a hundred thousand faults is rejected quickly, with the first thousand of them", () => {
   test.each([
     ["unknown fields", ACTIONS, { name: "a", kind: "http_request", ...unknownFields }],
     ["of a definition", ACTIONS, { name: "a", kind: "http_request", definition: unknownFields }],
@@ -44,7 +44,7 @@ describe("a body with a hundred thousand faults is refused at once, with the fir
   });
 });
 
-test("every fault of a body with a few is still told", async () => {
+test("every fault of a body with a few is still reported", async () => {
   const answer = await app.owner("POST", ACTIONS, {
     kind: "conditional_branch",
     definition: { branches: Array.from({ length: 50 }, () => ({ key: 1 })) },
@@ -58,13 +58,13 @@ test.each([
   ["too much padding", "A==="],
   ["another alphabet", "AA-_"],
   ["nine million signs and a wrong one", `${"A".repeat(8_999_999)}!`],
-])("bytes that are not in base64 are refused: %s", async (_, data) => {
+])("invalid base64 is rejected: %s", async (_, data) => {
   const content = { fileName: "a.bin", mimeType: "text/plain", data };
   const answer = await app.owner("POST", "/api/v1/artifacts", { actionRunId: NOBODY, kind: "file", content });
   expect(answer.body.detail[0]).toMatchObject({ loc: ["body", "content", "data"], type: "base64_parsing" });
 });
 
-test("names that objects carry by themselves are fields like any other", async () => {
+test("names that every object has are fields like any other", async () => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const text = `{"kind":"conditional_branch","name":"x","definition":${JSON.stringify(branch())},"${name}":{"a":1}}`;
     const answer = await app.owner("POST", ACTIONS, text, { "content-type": "application/json" });
@@ -74,7 +74,7 @@ test("names that objects carry by themselves are fields like any other", async (
   }
 });
 
-test("a body of more template expressions than are read at once is refused", async () => {
+test("a body with more template expressions than are parsed at once is rejected", async () => {
   const of = (count: number) => ({
     name: "many",
     kind: "http_request",
@@ -94,7 +94,7 @@ test("a body of more template expressions than are read at once is refused", asy
   ]);
 });
 
-test("a template may be as deep as no value is, and no deeper", async () => {
+test("a template can be deeper than any value, up to a limit", async () => {
   const of = (count: number) => ({
     name: "deep",
     kind: "http_request",
@@ -105,7 +105,7 @@ test("a template may be as deep as no value is, and no deeper", async () => {
   expect([refused.status, refused.body.detail[0]?.type]).toEqual([422, "template_error"]);
 });
 
-test("a body of millions of lists is refused before they take their memory", async () => {
+test("a body of millions of lists is rejected before they take memory", async () => {
   const nested = `{"name":"a","kind":"http_request","definition":{"body":[${"[],".repeat(3_000_000)}[]]}}`;
   const answer = await app.owner("POST", ACTIONS, nested, { "content-type": "application/json" });
   expect(answer.status).toBe(422);

@@ -45,7 +45,7 @@ const twice = (origin: string, path: string, length: number) =>
     (reply) => /\r\n\r\n/.test(reply),
   );
 
-test("bodies that never end take no more memory than there is for them, and no room from other addresses", async () => {
+test("endless bodies take no more memory than allowed, and no room from other addresses", async () => {
   await using app = await startApp({ engine: false });
   await makeHook(app, { action: { kind: "conditional_branch", definition: branch() } });
   const path = `/webhooks/acme/orders`;

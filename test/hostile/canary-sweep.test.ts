@@ -303,7 +303,7 @@ const leaksIn = (texts: readonly { at: string; text: string }[], secrets: readon
       ),
   );
 
-test("no secret stands anywhere, whatever the systems that it was meant for say back", async () => {
+test("no secret appears anywhere, whatever the systems that it was meant for echo", async () => {
   await readEverything();
   await weir.app.store.backup(join(weir.dataFolder, "backups", "canary.db"));
   expect(replies.length).toBeGreaterThan(150);
@@ -320,7 +320,7 @@ test("no secret stands anywhere, whatever the systems that it was meant for say 
   expect(leaksIn(filesIn(weir.dataFolder), sealed)).toEqual([]);
 });
 
-test("a reply with a secret is given again under its Idempotency-Key, and kept sealed", async () => {
+test("a response with a secret is returned again for its Idempotency-Key, and stored encrypted", async () => {
   const again = await weir.owner("POST", api("api-keys"), { name: "x" }, { "idempotency-key": "kept-key" });
   expect([again.headers.get("idempotency-replayed"), shownOnce.includes(again.body.key)]).toEqual([
     "true",

@@ -30,7 +30,7 @@ const LISTS = [
   "meta",
 ];
 
-test("secrets stand in no reply, no event, no line of the log and no file, once they were given", async () => {
+test("secrets appear in no response, event, log line or file after they were entered", async () => {
   await using app = await startApp();
   await using receiver = startReceiver(() => new Response("no", { status: 500 }));
   const secret = "canary-of-the-webhook-1";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiReader } from "../../src/catalog/reader.ts";
 
-test("of many descriptions that come at once, four are read at most, and the others wait in line or give up", async () => {
+test("of many concurrent descriptions, at most four are parsed, and the others are queued or rejected", async () => {
   const folder = mkdtempSync(join(tmpdir(), "weir-descriptions-"));
   try {
     const [log, child] = [join(folder, "log"), join(folder, "child.ts")];

@@ -8,7 +8,7 @@ import { ACTIONS, branch, makeAction } from "../support/work.ts";
 
 const RAW = { "content-type": "application/octet-stream" };
 
-test("what is encoded twice is decoded once: a name of a file keeps its percent signs and leads nowhere", async () => {
+test("what is encoded twice is decoded once: a filename keeps its percent signs and leads nowhere", async () => {
   await using app = await startApp({ engine: false });
   const { id } = await connect(app.owner, localFiles("files"));
   const files = `/api/v1/connections/${id}/files`;
@@ -24,7 +24,7 @@ test("what is encoded twice is decoded once: a name of a file keeps its percent 
   expect(out.status).toBe(422);
 });
 
-test("an id, a search and a webhook's path that are encoded twice name nothing else than they say", async () => {
+test("a doubly encoded ID, search or webhook path means only what it says", async () => {
   await using app = await startApp({ engine: false });
   const action = await makeAction(app.owner, { name: "50% off" });
   const twice = encodeURIComponent(

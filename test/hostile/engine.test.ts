@@ -17,7 +17,7 @@ async function refuse({ app }: Started, condition: string) {
 
 const told = (app: Started, text: string) => app.logged.filter((line) => line.includes(text)).length;
 
-test("a run whose end can't be written, and that can't be put back in line either, continues once it can", async () => {
+test("a run whose end can't be written, and that can't be queued again either, continues once it can", async () => {
   await using app = await startApp({ hurry: 50 });
   await using receiver = startReceiver();
   const definition = { url: receiver.url, method: "POST" };
@@ -29,7 +29,7 @@ test("a run whose end can't be written, and that can't be put back in line eithe
   expect(await runEnd(app.owner, id)).toMatchObject({ status: "completed", interruptCount: 1 });
 });
 
-test("a run that can't even be failed keeps no server from starting, and is failed once it can be", async () => {
+test("a run that can't even be failed doesn't prevent a start, and is failed once it can be", async () => {
   await using app = await startApp({ engine: false, hurry: 50 });
   const action = await makeAction(app.owner);
   const { id } = created(await app.owner("POST", `${ACTIONS}/${action.id}/run`));

@@ -22,7 +22,7 @@ test.each([
   "/secret.key",
   "/assets/../secret.key",
   "/assets/..%2fsecret.key",
-])("%s is not there: neither sources nor what the data directory holds is served", async (path) => {
+])("%s isn't found: neither sources nor the data directory's content is served", async (path) => {
   await using app = await startApp({ engine: false });
   for (const call of [app.anonymous, app.owner]) {
     const { status, body } = await call("GET", path, undefined, PROGRAM);
@@ -58,7 +58,7 @@ test("no folder is listed", async () => {
 const INTERNALS =
   /\bat \S+ \(|node_modules|\.ts\b|\/src\/|\bselect\b .*\bfrom\b|sqlite|drizzle|libsql|duckdb/i;
 
-test("an error that nobody foresaw says nothing of what is inside, with debug lines in the log too", async () => {
+test("an unexpected error reveals nothing internal, with debug logging too", async () => {
   await using app = await startApp({ engine: false, env: { WEIR_LOG: "debug" } });
   const { owner } = app;
   const session = await owner("GET", "/api/v1/users/me");

@@ -11,7 +11,7 @@ const payload = { text: "x".repeat(5_000_000), list: Array.from({ length: 2_000 
 const holds = (text: string, at: Scope) => holdsWithin(text, at, new Budget(LARGE_CONDITION));
 const times = (count: number, term: string, glue: string) => Array(count).fill(term).join(glue);
 
-describe("a condition that joins a large payload to itself is reported off before it takes the memory", () => {
+describe("a condition that joins a large payload with itself is stopped before it takes the memory", () => {
   test.each([
     `(${times(250, "payload.text", " + ")}).contains('z')`,
     `size(${times(250, "payload.text", " + ")}) > 1`,
@@ -21,19 +21,19 @@ describe("a condition that joins a large payload to itself is reported off befor
     expect(() => holds(condition, { payload })).toThrow(/(its result is too large|it takes too)/);
   });
 
-  test("while texts and bytes of an ordinary size are joined as CEL has it", () => {
+  test("while texts and bytes of ordinary size are joined as in CEL", () => {
     expect(holds("payload.a + '-' + payload.b == 'x-y'", { payload: { a: "x", b: "y" } })).toBe(true);
     expect(holds("b'ab' + b'cd' == b'abcd'", {})).toBe(true);
     expect(holds("[1] + [2] == [1, 2]", {})).toBe(true);
   });
 });
 
-describe("conditions that are decided in one go hold up everybody else no longer than one of them may", () => {
+describe("conditions evaluated together block others no longer than one of them may", () => {
   const numbers = `[${Array.from({ length: 45 }, (_, i) => i)}]`;
   const costly = `${numbers}.all(a, ${numbers}.all(b, ${numbers}.all(c, a + b + c >= 0))) && false`;
   const enough = "it takes too";
 
-  test("compared as often as they stand there", () => {
+  test("compared as often as they occur", () => {
     const items = Array.from({ length: 100_000 }, (_, a) => ({ a }));
     const many = times(280, "p.i == p.j", " && ");
     expect(() => holds(many, { p: { i: items, j: structuredClone(items) } })).toThrow("it takes too");
@@ -54,7 +54,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
     expect(run.steps[1].status).toBe("completed");
   });
 
-  deepTest("a costly one comes to what it says, wherever it is decided", async () => {
+  deepTest("an expensive one has its result, wherever it is evaluated", async () => {
     await using app = await startApp();
     const steps = [costly, `!(${costly})`].map((when, i) => ({
       key: `s${i}`,
@@ -66,7 +66,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
     expect(run.steps.map(({ status }: { status: string }) => status)).toEqual(["skipped", "completed"]);
   });
 
-  deepTest("the conditions of all steps that begin", async () => {
+  deepTest("the conditions of all starting steps", async () => {
     await using app = await startApp();
     const steps = Array.from({ length: 200 }, (_, i) => ({
       key: `s${i}`,
@@ -81,7 +81,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
   });
 });
 
-test("a definition with more expressions than are read at once is refused whole", async () => {
+test("a definition with more expressions than are parsed at once is rejected", async () => {
   await using app = await startApp({ engine: false });
   const body = Array.from({ length: 3_000 }, (_, i) => `{{ input.a${i} + 1 }}`);
   const definition = { url: "https://a.example", body };
@@ -90,7 +90,7 @@ test("a definition with more expressions than are read at once is refused whole"
   expect(refused.text).toContain("Use fewer or shorter ones");
 });
 
-describe("a search whose lists name one value many times over is reported off before they are unfolded", () => {
+describe("a search whose lists name one value many times is stopped before they are expanded", () => {
   test.each([
     `@ | ${times(13, "[@, @, @]", " | ")} | to_string(@)`,
     `@ | ${times(13, "{a: @, b: @, c: @}", " | ")} | @ == @`,
@@ -101,7 +101,7 @@ describe("a search whose lists name one value many times over is reported off be
     expect(() => searchJson(payload, expression)).toThrow("takes too long or returns too much");
   });
 
-  test("while ordinary ones find what they ask for", () => {
+  test("while ordinary ones find their values", () => {
     const data = {
       orders: [
         { id: 1, lines: [{ sku: "a" }] },

@@ -43,7 +43,7 @@ test.each([
   ],
   ["a chunk with a bad length", "Transfer-Encoding: chunked", () => `-1\r\n${hidden()}`],
 ])(
-  "a request with %s is refused whole, and nothing behind it is a request",
+  "a request with %s is rejected completely, and nothing after it is a request",
   async (_name, framing, after) => {
     const reply = await send(framing, after());
     expect(reply).toStartWith("HTTP/1.1 400 ");
@@ -55,7 +55,7 @@ test.each([
 test.each([
   ["body", () => `POST ${ACTIONS}`],
   ["upload", () => "PUT /api/v1/datasets/raw/shop/upload?format=csv"],
-])("a request whose %s has the same length twice is refused", async (_name, line) => {
+])("a request whose %s has the same length twice is rejected", async (_name, line) => {
   const reply = await exchange(
     app.origin,
     `${line()} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}`,

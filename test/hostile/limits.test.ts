@@ -3,8 +3,8 @@ import { sourceOf } from "../../src/base/cidr.ts";
 import { client, startApp } from "../support/app.ts";
 import { deepTest } from "../support/scale.ts";
 
-describe("whoever has many IPv6 addresses of one line", () => {
-  test("is one sender to the limits", () => {
+describe("a sender with many IPv6 addresses of one line", () => {
+  test("is one sender for the limits", () => {
     expect(sourceOf("2001:470:1:2::1")).toBe(sourceOf("2001:470:1:2:ffff:ffff:ffff:ffff"));
     expect(sourceOf("2001:470:1:2::1")).not.toBe(sourceOf("2001:470:1:3::1"));
     expect(sourceOf("203.0.113.1")).not.toBe(sourceOf("203.0.113.2"));
@@ -12,7 +12,7 @@ describe("whoever has many IPv6 addresses of one line", () => {
     expect(sourceOf("unknown")).toBe("unknown");
   });
 
-  test("can't sign in more often by changing them", async () => {
+  test("can't sign in more often by changing addresses", async () => {
     await using app = await startApp({
       engine: false,
       stands: true,
@@ -29,7 +29,7 @@ describe("whoever has many IPv6 addresses of one line", () => {
   });
 });
 
-deepTest("without a trusted proxy nobody changes their address by a header", async () => {
+deepTest("without a trusted proxy, a header can't change the client's address", async () => {
   await using app = await startApp({ engine: false, stands: true });
   let last = 0;
   for (let i = 1; i <= 11; i++) {

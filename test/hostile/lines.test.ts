@@ -5,7 +5,7 @@ import { neighbour } from "../support/people.ts";
 const QUERY = "/api/v1/query";
 
 describe("SQL statements that don't end", () => {
-  test("of one organization hold up no other, and are refused beyond a number that waits", async () => {
+  test("of one organization block no other, and are rejected when too many wait", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_SQL_TIMEOUT: "20" } });
     const hostile = await neighbour(app);
     const sleeping = Array.from({ length: 40 }, () =>

@@ -16,7 +16,7 @@ afterAll(() => weir[Symbol.asyncDispose]());
 
 const CALLBACK = `${CATALOG}/oauth/callback`;
 
-describe("a description that is not to be trusted begins no sign-in", () => {
+describe("untrusted metadata begins no sign-in", () => {
   const elsewhere = "https://login.example.com";
   const cases: [string, Parameters<typeof startForgedSignIn>[0], string][] = [
     [
@@ -60,8 +60,8 @@ describe("a description that is not to be trusted begins no sign-in", () => {
   });
 });
 
-describe("the way back", () => {
-  test("that Weir never asked for, or twice, or late, leads nowhere", async () => {
+describe("the redirect back", () => {
+  test("that Weir never requested, or twice, or late, leads nowhere", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const owner = (search: string) => weir.owner("GET", `${CALLBACK}?${search}`);
@@ -79,7 +79,7 @@ describe("the way back", () => {
     expect((await owner(late.callback.search.slice(1))).body.code).toBe("gone");
   });
 
-  test("is taken by no one else than who began it, and is spent then", async () => {
+  test("is only accepted from the user who began it, and is then used up", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const other = await join(weir, "admin");
@@ -93,7 +93,7 @@ describe("the way back", () => {
     expect((await stateOf(weir, id)).state).toBe("needed");
   });
 
-  test("is not taken from who is no admin any more", async () => {
+  test("isn't accepted from a user who is no longer an admin", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const admin = await join(weir, "admin");
@@ -109,7 +109,7 @@ describe("the way back", () => {
     expect(peer.requests).not.toContain("POST /token");
   });
 
-  test("from another server than it led to is not redeemed anywhere", async () => {
+  test("from another server than it led to isn't redeemed", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     for (const iss of ["https://evil.example.com", `${peer.issuer}/`, null]) {
@@ -122,7 +122,7 @@ describe("the way back", () => {
     expect(peer.requests).not.toContain("POST /token");
   });
 
-  test("with a code of another sign-in gets no tokens", async () => {
+  test("with the code of another sign-in gets no tokens", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const one = await stopBefore(weir, id);
@@ -133,7 +133,7 @@ describe("the way back", () => {
     expect((await stateOf(weir, id)).state).toBe("needed");
   });
 
-  test("with a no tells the person so, as a page, and nothing that the server wrote", async () => {
+  test("with a denial tells the user so, on a page, and shows nothing that the server wrote", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const { callback, surfer } = await stopBefore(weir, id);
@@ -147,7 +147,7 @@ describe("the way back", () => {
   });
 });
 
-test("a token goes to its own server alone, also where that leads on", async () => {
+test("a token is only sent to its own server, even if that redirects", async () => {
   await using peer = await startGuarded();
   const { id } = await addGuarded(weir, peer);
   await signIn(weir, id);
@@ -167,7 +167,7 @@ test("a token goes to its own server alone, also where that leads on", async () 
   expect(seen.filter((each) => each !== null)).toEqual([]);
 });
 
-test("a server that says its token in what it says of its tools has it hidden there", async () => {
+test("a server that includes its token in a tool's description has it masked there", async () => {
   await using peer = await startGuarded();
   const { id } = await addGuarded(weir, peer);
   await signIn(weir, id);
@@ -187,7 +187,7 @@ test("a server that says its token in what it says of its tools has it hidden th
   expect(told).not.toContain(token);
 });
 
-test("neither tokens nor codes nor secrets stand in logs, replies, events or files", async () => {
+test("neither tokens nor codes nor secrets appear in logs, responses, events or files", async () => {
   await using peer = await startGuarded({
     lifetimeSeconds: 300,
     modern: { result: () => ({ content: [] }) },

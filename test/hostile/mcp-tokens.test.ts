@@ -22,7 +22,7 @@ async function goThrough(peer: Awaited<ReturnType<typeof startForgedSignIn>>) {
 }
 
 describe("a token", () => {
-  test("that ends at once, or ended before it began, is renewed only when it is used", async () => {
+  test("that expires immediately, or has already, is refreshed only when it is used", async () => {
     for (const expires_in of [0, 1]) {
       await using peer = await startForgedSignIn({ token: () => Response.json({ ...good, expires_in }) });
       const { id, landing } = await goThrough(peer);
@@ -32,7 +32,7 @@ describe("a token", () => {
     }
   });
 
-  test.each([1e20, 8.64e12, 1e300])("that is to last %p seconds is kept", async (expires_in) => {
+  test.each([1e20, 8.64e12, 1e300])("that is to last %p seconds is stored", async (expires_in) => {
     await using peer = await startForgedSignIn({ token: () => Response.json({ ...good, expires_in }) });
     const { id, landing } = await goThrough(peer);
     expect([landing.status, landing.text]).toEqual([302, ""]);
@@ -41,7 +41,7 @@ describe("a token", () => {
   });
 
   test.each(["a\nb: c", "a\r\nx", "ключ", "a\0b", "a b", "x".repeat(20_000)])(
-    "that no header can carry (%#) is not kept",
+    "that a header can't contain (%#) isn't stored",
     async (text) => {
       await using peer = await startForgedSignIn({
         token: () => Response.json({ ...good, access_token: text }),
@@ -53,7 +53,7 @@ describe("a token", () => {
   );
 });
 
-test("a server that has forgotten Weir as a client is signed in to anew", async () => {
+test("a server that has forgotten Weir's client is signed in to again", async () => {
   let turn = 0;
   const forgot = () =>
     Response.json(

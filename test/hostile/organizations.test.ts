@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-test("a thing of another organization can't be named in a body or query either", async () => {
+test("a resource of another organization can't be named in a body or query either", async () => {
   const { call } = stranger;
   const work = { kind: "conditional_branch", definition: branch() };
   const step = (more: object) => ({ name: "a", triggerType: "manual", config: { action: more } });
@@ -64,7 +64,7 @@ test("a thing of another organization can't be named in a body or query either",
   }
 });
 
-test("X-Organization-Id opens no organization that one is not a member of, whatever is written into it", async () => {
+test("X-Organization-Id gives no access without membership, whatever it contains", async () => {
   const call = client(app.origin, { authorization: `Bearer ${stranger.token}` });
   const texts = [
     app.ids.organizationId,
@@ -84,7 +84,7 @@ test("X-Organization-Id opens no organization that one is not a member of, whate
   }
 });
 
-test("a reply kept under an idempotency key is given to no one else", async () => {
+test("a response stored under an idempotency key is returned to nobody else", async () => {
   const key = { "idempotency-key": "the-same-for-all" };
   const body = { name: "One", kind: "conditional_branch", definition: branch() };
   const mine = await app.owner("POST", "/api/v1/actions", body, key);

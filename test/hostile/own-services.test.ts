@@ -32,8 +32,8 @@ afterAll(async () => {
 
 const request = (url: string) => ({ kind: "http_request", name: "Ask", definition: { url } });
 
-describe("a service of Weir's own", () => {
-  test("is no place for a request of an organization, by whatever name of the machine", async () => {
+describe("one of Weir's own services", () => {
+  test("gets no request from an organization, by any name of the machine", async () => {
     for (const host of ["127.0.0.1", "localhost", "127.0.0.2", "0.0.0.0"]) {
       const action = await makeAction(weir.owner, request(`http://${host}:${port}/`));
       const { error } = await runToEnd(weir.owner, action.id);
@@ -42,7 +42,7 @@ describe("a service of Weir's own", () => {
     }
   });
 
-  test("is not reached by a redirect either", async () => {
+  test("isn't accessed by a redirect either", async () => {
     const door = startReceiver(() => Response.redirect(`http://127.0.0.1:${port}/`, 302));
     const { error } = await runToEnd(weir.owner, (await makeAction(weir.owner, request(door.url))).id);
     await door[Symbol.asyncDispose]();
@@ -57,14 +57,14 @@ describe("a service of Weir's own", () => {
       () => ({ bucket: "bucket", endpointUrl: `http://127.0.0.1:${port}` }),
       { accessKeyId: "a", secretAccessKey: "b" },
     ],
-  ])("is no server for a connection to %s", async (provider, config, credentials) => {
+  ])("can't be the server of a connection to %s", async (provider, config, credentials) => {
     const body = { name: `To ${provider}`, provider, config: config(), credentials };
     const { id } = await connect(weir.owner, body);
     const { body: verified } = await weir.owner("POST", `${CONNECTIONS}/${id}/verify`);
     expect(JSON.stringify(verified)).toContain("a service that Weir uses");
   });
 
-  test("is no server behind an SSH server of the same network", async () => {
+  test("can't be a server behind an SSH server of the same network", async () => {
     const ssh = { host: "127.0.0.1", port: 22, user: "u", hostKey: `SHA256:${"A".repeat(43)}` };
     const credentials = { user: "u", password: "p", sshPrivateKey: "-----BEGIN OPENSSH PRIVATE KEY-----" };
     for (const [host, at] of [
@@ -80,19 +80,19 @@ describe("a service of Weir's own", () => {
     }
   });
 
-  test("leaves the rest of what is allowed as it was", async () => {
+  test("doesn't affect what else is allowed", async () => {
     const action = await makeAction(weir.owner, request(neighbour.url));
     expect(await runToEnd(weir.owner, action.id)).toMatchObject({ status: "completed" });
   });
 });
 
-test("the server's own address is no place for a request, though it is allowed by itself", async () => {
+test("the server's own address gets no request, although it is allowed by itself", async () => {
   const own = created(await weir.owner("POST", ACTIONS, request(`${weir.origin}/health`)));
   const { error } = await runToEnd(weir.owner, own.id);
   expect(error.code).toBe("egress_blocked");
 });
 
-test("the start warns of ranges that are too wide, and of what covers a service of Weir's own", async () => {
+test("the start warns of ranges that are too wide, and of those that include one of Weir's own services", async () => {
   await using installation = await startInstallation({ WEIR_LLM_BASE_URL: "http://127.0.0.2:9" });
   const warnings = async (allow: string) => {
     const server = await installation.serve({ env: { WEIR_EGRESS_ALLOW: allow } });

@@ -56,8 +56,8 @@ const request = async (definition: object) => {
   return runToEnd(owner(), action.id);
 };
 
-describe("a reply made to break who reads it", () => {
-  test("fails its own run, and takes the server neither memory nor time", async () => {
+describe("a response made to break its reader", () => {
+  test("fails its own run, without using up the server's memory or time", async () => {
     const definition = { url: `${peer.url}/bomb`, maxBytes: 100_000_000, responseExtract: "length(@)" };
     const { run, longest } = await watched(() => request(definition));
     expect(run.error).toMatchObject({
@@ -69,7 +69,7 @@ describe("a reply made to break who reads it", () => {
     expect(peakMegabytes(server.pid)).toBeLessThan(400);
   });
 
-  test("that is only long is kept whole, and what is asked of it is found", async () => {
+  test("that is just long is stored completely, and can be searched", async () => {
     const run = await request({ url: `${peer.url}/large`, responseExtract: "items[-1].id" });
     expect(run).toMatchObject({ status: "completed", error: null });
     expect(run.result.summary.fields).toMatchObject({ status: 200, extracted: 299_999, truncated: false });
@@ -77,7 +77,7 @@ describe("a reply made to break who reads it", () => {
     expect(kept.body.body.items).toHaveLength(300_000);
   });
 
-  deepTest("is searched where nobody waits for it", async () => {
+  deepTest("is searched in a child process", async () => {
     const pagination = { type: "page", maxPages: 4 };
     const { run, longest } = await watched(() =>
       request({ url: `${peer.url}/rows`, responseExtract: SLOW, pagination }),
@@ -86,7 +86,7 @@ describe("a reply made to break who reads it", () => {
     expect(longest).toBeLessThan(1_000);
   });
 
-  deepTest("that is long is read by later steps where nobody waits for it", async () => {
+  deepTest("that is long is read by later steps in a child process", async () => {
     const steps = [
       {
         key: "long",

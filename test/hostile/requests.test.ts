@@ -13,7 +13,7 @@ const request = (line: string, host: string, more = "") =>
   exchange(app.origin, `${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${more}\r\n`);
 
 test.each(["[::zz", "%%%", "a b@[::", "x:99999", "x/y", ""])(
-  "a Host header that names no host, %p, is refused in the shape of every error",
+  "an invalid Host header, %p, is rejected in the usual error format",
   async (host) => {
     for (const path of ["/health", "/api/v1/actions", "/api/v1/nope"]) {
       const reply = await request(`GET ${path}`, host, `Authorization: Bearer ${app.token}\r\n`);
@@ -25,7 +25,7 @@ test.each(["[::zz", "%%%", "a b@[::", "x:99999", "x/y", ""])(
 );
 
 test.each(["x", "api", "api:80", "localhost", "[::1]"])(
-  "a request that knows the server as %p reaches its route",
+  "a request for the server as %p reaches its route",
   async (host) => {
     const id = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
     for (const path of ["/api/v1/actions", `/api/v1/actions/${id}`, "/api/v1/../v1/actions"])
@@ -35,7 +35,7 @@ test.each(["x", "api", "api:80", "localhost", "[::1]"])(
   },
 );
 
-test("a sender that goes in the middle of its body is no bug of ours", async () => {
+test("a sender that disconnects within its body isn't logged as a bug", async () => {
   const { hostname, port } = new URL(app.origin);
   const head = `POST /api/v1/query HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${app.token}\r\n`;
   for (const framing of ["Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"]) {

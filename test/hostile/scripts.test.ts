@@ -70,14 +70,14 @@ const CODES = ["script_error", "script_timeout", "script_memory", "result_too_la
 const every = scaled(40, 1);
 const chosen = CORPUS.map((source, index) => ({ source, index })).filter(({ index }) => index % every === 0);
 
-describe("scripts that try to do what they may not", () => {
-  test("are several hundred, each another", () => {
+describe("scripts that try forbidden things", () => {
+  test("are several hundred, all different", () => {
     expect(new Set(CORPUS).size).toBe(CORPUS.length);
     expect(CORPUS.length).toBeGreaterThanOrEqual(300);
   });
 
   test(
-    "see nothing of the host, end in time, and leave nothing to the next one, twice in a row",
+    "see nothing of the host, end in time, and leave nothing for the next one, twice in a row",
     async () => {
       const clean = (await run(CANARY, { timeoutMs: SLACK_MS })).output;
       expect(clean).toMatchObject({
@@ -106,7 +106,7 @@ describe("scripts that try to do what they may not", () => {
   );
 
   test.skipIf(process.platform !== "linux")(
-    "keep to their memory: the process never holds 150 MB",
+    "stay within their memory: the process never takes 150 MB",
     async () => {
       let most = 0;
       const watch = setInterval(() => {
@@ -122,7 +122,7 @@ describe("scripts that try to do what they may not", () => {
   );
 
   deepTest(
-    "of another organization find no trace in memory, also beside each other",
+    "of another organization find no trace in memory, even when they run at the same time",
     async () => {
       const secret = `secret-${"s".repeat(20)}`;
       const keep = `globalThis.kept = ${JSON.stringify(secret)}.repeat(1000); export default () => { const a = new Uint8Array(1e6).fill(83); return typeof a }`;
@@ -141,7 +141,7 @@ describe("scripts that try to do what they may not", () => {
     120_000,
   );
 
-  deepTest("get the replies to their own calls, though the last one's come late", async () => {
+  deepTest("get the results of their own calls, even if the previous script's arrive late", async () => {
     const late = { ...host, call: async () => Bun.sleep(30).then(() => [Buffer.from('"late"')]) };
     for (let round = 0; round < scaled(10, 100); round++) {
       expect(
@@ -165,7 +165,7 @@ describe("scripts that try to do what they may not", () => {
 describe.skipIf(process.platform !== "linux")("the process of a script", () => {
   const endless = "export default () => { for (;;); }";
 
-  test("stands behind the walls with all its threads, and has nothing of the server's environment", async () => {
+  test("is sandboxed with all its threads, and has nothing of the server's environment", async () => {
     process.env.WEIR_TEST_CANARY = "not for it";
     const enough = new AbortController();
     const running = run(endless, { timeoutMs: 300_000 }, { ...host, signal: enough.signal });
@@ -187,7 +187,7 @@ describe.skipIf(process.platform !== "linux")("the process of a script", () => {
     delete process.env.WEIR_TEST_CANARY;
   });
 
-  test("ends with a server that is killed, however busy it is", async () => {
+  test("ends with a killed server, however busy it is", async () => {
     const code = `import { openScripts } from ${JSON.stringify(join(import.meta.dir, "../../src/scripts/scripts.ts"))};
 const work = { source: "export default () => [].indexOf.call({ length: 2 ** 53 - 1 }, 1)", input: [Buffer.from("1")], memoryMb: 64, timeoutMs: 300000, now: 0, seed: 1 };
 const host = { organizationId: "one", signal: new AbortController().signal, call: async () => [Buffer.from("1")], log() {} };

@@ -83,7 +83,7 @@ test("a stream ends soon after the token that opened it was revoked", async () =
   expect(await stream.rest()).not.toContain("Not for their eyes");
 });
 
-test("a stream ends soon after the one who opened it has left the organization", async () => {
+test("a stream ends soon after its user has left the organization", async () => {
   await using app = await startApp({ engine: false });
   const member = await join(app, "viewer");
   const stream = await follow(app, member.token);
@@ -93,7 +93,7 @@ test("a stream ends soon after the one who opened it has left the organization",
   expect(await stream.rest()).not.toContain("Not for their eyes");
 });
 
-test("a stream continues for as long as it may", async () => {
+test("a stream continues as long as it is allowed", async () => {
   await using app = await startApp({ engine: false });
   const stream = await follow(app, app.token);
   app.clock.turn(60_000);
@@ -105,7 +105,7 @@ test("a stream continues for as long as it may", async () => {
   await stream.close();
 });
 
-deepTest("a stream continues while the database is away for a while", async () => {
+deepTest("a stream continues while the database is temporarily unavailable", async () => {
   await using database = await startSqld();
   const feed = startFeed();
   await using app = await startApp({

@@ -18,7 +18,7 @@ const lacking = await (async (): Promise<string[]> => {
     .map(({ name }: { name: string }) => name);
 })();
 
-describe.skipIf(process.platform !== "linux")("a child that a bug has handed to a tenant", () => {
+describe.skipIf(process.platform !== "linux")("a compromised child process", () => {
   let data: string;
   const at = (name: string) => join(data, name);
   beforeAll(() => {
@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
   const failed = { failed: expect.any(String) };
 
   test.skipIf(lacking.includes("files"))(
-    "reads and writes what it was given, and no other file",
+    "can access the files that it was given, and no others",
     async () => {
       const [rows, written, ...others] = await tryAll(
         ["read", at("lake/rows.parquet")],
@@ -64,14 +64,14 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
     },
   );
 
-  test("reaches no network", async () => {
+  test("can't access the network", async () => {
     await using receiver = startReceiver();
     const { port } = new URL(receiver.url);
     expect(await tryAll(["connect", port], ["fetch", port])).toEqual([failed, failed]);
     expect(receiver.got).toEqual([]);
   });
 
-  test("runs no program, makes no process and signals none", async () => {
+  test("can't run programs, create processes or signal any", async () => {
     const bystander = Bun.spawn(["sleep", "60"]);
     const tries = await tryAll(
       ["run", "/bin/true"],
@@ -85,7 +85,7 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
     bystander.kill();
   });
 
-  test("stands behind them with all of its threads, where it runs SQL", async () => {
+  test("is sandboxed with all of its threads, if it runs SQL", async () => {
     await using weir = await startApp({ engine: false });
     const answer = await weir.owner("POST", "/api/v1/query", { sql: "SELECT 42 AS n" });
     expect([answer.status, answer.body.rows]).toEqual([200, [{ n: 42 }]]);
@@ -100,7 +100,7 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
     await standing();
   }, 120_000);
 
-  test("lets all others go first with all of its threads, where it works for long", async () => {
+  test("gives all others priority with all of its threads, for long work", async () => {
     await using weir = await startApp({ engine: false });
     const sql = "SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)";
     const asking = weir.owner("POST", "/api/v1/query", { sql });
@@ -112,21 +112,18 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
   }, 120_000);
 });
 
-test.skipIf(process.platform !== "linux")(
-  "what only waits, for the processor too, goes on before work that is long",
-  async () => {
-    await using weir = await startApp({ engine: false });
-    const asking = weir.owner("POST", "/api/v1/query", { sql: "SELECT sleep_ms(2000) IS NULL AS a" });
-    const seen = new Set<number>();
-    const look = setInterval(() => {
-      for (const pid of sqlChildren()) for (const priority of prioritiesOf(pid)) seen.add(priority);
-    }, 50);
-    expect((await asking).status).toBe(200);
-    clearInterval(look);
-    expect(seen).toContain(5);
-    expect(seen).not.toContain(19);
-  },
-);
+test.skipIf(process.platform !== "linux")("work that someone waits for runs before long work", async () => {
+  await using weir = await startApp({ engine: false });
+  const asking = weir.owner("POST", "/api/v1/query", { sql: "SELECT sleep_ms(2000) IS NULL AS a" });
+  const seen = new Set<number>();
+  const look = setInterval(() => {
+    for (const pid of sqlChildren()) for (const priority of prioritiesOf(pid)) seen.add(priority);
+  }, 50);
+  expect((await asking).status).toBe(200);
+  clearInterval(look);
+  expect(seen).toContain(5);
+  expect(seen).not.toContain(19);
+});
 
 /** Priority of each thread of a process. */
 const prioritiesOf = (pid: string) =>

@@ -11,7 +11,7 @@ beforeAll(async () => {
   carried = await carriedOn(OWN);
 });
 
-test("what the executable carries may be carried: each license is free, or has its reason", () => {
+test("what the executable includes may be included: each license is free, or has its reason", () => {
   const others = carried.filter(({ license }) => !isFree(license)).map(({ name }) => name);
   expect(others.sort()).toEqual(Object.keys(REASONS).sort());
 });
@@ -53,7 +53,7 @@ test("server, page, database and runtime are all among them", () => {
     expect(names).not.toContain(name);
 });
 
-test("the bill of materials names each with its license, hash and what it needs", async () => {
+test("the bill of materials names each with its license, hash and dependencies", async () => {
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what is looked at
   const bill = (await billOf(carried, "abc")) as any;
   expect(bill).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6", version: 1 });

@@ -51,7 +51,7 @@ describe("floors", () => {
     expect(await breachesOf(path, `const x = await import("${name}");\n`)).toEqual(breach);
   });
 
-  test("an import that goes down or stays level is free", async () => {
+  test("an import that goes down or stays level is allowed", async () => {
     const text = `import { a } from "../runs/service.ts";
 import { b } from "./table.ts";
 import { c } from "../../context.ts";
@@ -75,14 +75,14 @@ describe("exported names", () => {
     ["export async function* settleTwo() {}\n", "settleTwo", "end, finish, record or decide"],
     ["export const MAX_LOOKS = 1;\n", "MAX_LOOKS", "check, poll, stat or style"],
     ["export type Told = string;\n", "Told", "a noun (request, action, input, message), or what is done"],
-  ])("keep to the glossary: %j", async (text, name, instead) => {
+  ])("follow the glossary: %j", async (text, name, instead) => {
     for (const path of ["src/lake/a.ts", "web/parts/base/a.tsx"])
       expect(await breachesOf(path, text)).toEqual([
         `${path}: exports ${name}; call it what it is: ${instead}`,
       ]);
   });
 
-  test("may be longer words and the one meaning that is kept, and locals are free", async () => {
+  test("can be longer words and the one meaning that is kept, and locals are free", async () => {
     const text = "export const placeholder = 1, x = 2;\nexport const webhooks = 1;\nconst place = 2;\n";
     expect(await breachesOf("src/lake/a.ts", text)).toEqual([]);
     expect(await breachesOf("src/resources/chat/begin.ts", "export interface Turn {}\n")).toEqual([]);
@@ -93,7 +93,7 @@ describe("exported names", () => {
 describe("circles", () => {
   const breaches = async (files: Record<string, string>) => (await inspectTree(files)).breaches;
 
-  test("of values are a breach, however long", async () => {
+  test("of values are a violation, however long", async () => {
     const files = {
       "src/base/a.ts": 'import { b } from "./b.ts";\n',
       "src/base/b.ts": 'import { type A, c } from "./c.ts";\n',
@@ -104,7 +104,7 @@ describe("circles", () => {
     ]);
   });
 
-  test("of types are free, and what is imported later too", async () => {
+  test("of types are allowed, and so are lazy imports", async () => {
     const files = {
       "src/base/a.ts": 'import type { B } from "./b.ts";\nimport { type C } from "./c.ts";\n',
       "src/base/b.ts": 'import { a } from "./a.ts";\nconst c = await import("./c.ts");\n',
@@ -113,7 +113,7 @@ describe("circles", () => {
     expect(await breaches(files)).toEqual([]);
   });
 
-  test("of folders are a breach where they stand on one floor", async () => {
+  test("of folders on one floor are a violation", async () => {
     const files = {
       "src/lake/a.ts": 'import { b } from "../sql/b.ts";\n',
       "src/lake/c.ts": "export const c = 1;\n",
@@ -132,7 +132,7 @@ describe("circles", () => {
     expect(await breaches(lower)).toEqual([]);
   });
 
-  test("of folders of the page's parts are a breach too", async () => {
+  test("of folders of the page's parts are a violation too", async () => {
     const files = {
       "web/parts/form/frame.tsx": 'import { Save } from "../base/save.tsx";\n',
       "web/parts/base/ask.tsx": 'import { Field } from "../form/field.tsx";\n',
@@ -143,7 +143,7 @@ describe("circles", () => {
   });
 });
 
-test("a decision that a text names has to exist", async () => {
+test("a decision that a text names must exist", async () => {
   const files = {
     "docs/decisions/one.md": "# One\n",
     "src/base/a.ts": "/** Why: docs/decisions/one.md, and docs/decisions/two.md. */\n",
@@ -154,7 +154,7 @@ test("a decision that a text names has to exist", async () => {
 });
 
 describe("the page", () => {
-  test("it takes types from the server, and pure modules of base/", async () => {
+  test("it imports types from the server, and pure modules of base/", async () => {
     const breach = (target: string) => [
       `web/api.ts: imports ${target} (use its own files, types of the server, and pure modules of base/)`,
     ];
@@ -176,7 +176,7 @@ describe("the page", () => {
       expect(await found(name)).toEqual(breach(`src/${name}.ts`));
   });
 
-  test("of all else it takes types alone", async () => {
+  test("it imports only types of everything else", async () => {
     const breach = (target: string) => [
       `web/pages/runs.tsx: imports ${target} (use its own files, types of the server, and pure modules of base/)`,
     ];
@@ -190,7 +190,7 @@ describe("the page", () => {
     expect(await text(`import type { Call } from "../../src/calls.ts";`)).toEqual([]);
   });
 
-  test("the server takes nothing from it", async () => {
+  test("the server imports nothing from it", async () => {
     expect(await breachesOf("src/server.ts", `import { call } from "../web/api.ts";\n`)).toEqual([
       "src/server.ts: imports web/api.ts, which is higher up",
     ]);
@@ -203,7 +203,7 @@ describe("the page", () => {
     "const value = eval(text);",
     "console.log(1);",
     spelt("const value = reply as an", "y;"),
-  ])("it may not say %s", async (line) => {
+  ])("it may not contain %s", async (line) => {
     expect(await breachesOf("web/pages/runs.tsx", `${line}\n`)).toHaveLength(1);
   });
 });
@@ -232,7 +232,7 @@ describe("words", () => {
     ["src/sql/child.ts", spelt("try { go(); } ca", "tch (error) {\n}")],
     ["src/sql/child.ts", spelt("await go().ca", "tch(() => {});")],
     ["test/sql/child.test.ts", spelt("test.on", 'ly("x", () => {});')],
-  ])("%s may not say %s", async (path, text) => {
+  ])("%s may not contain %s", async (path, text) => {
     expect(await breachesOf(path, `${text}\n`)).toHaveLength(1);
   });
 
@@ -250,11 +250,11 @@ describe("words", () => {
     ["src/sql/child.ts", "/** Not `Date.now()`, which\n * jumps, and no console.log. */"],
     ["src/sql/child.ts", spelt("try { go(); } ca", "tch {\n  // Gone already: nothing to do.\n}")],
     ["scripts/tidy.ts", "console.log(process.env.HOME, Date.now());"],
-  ])("%s may say %s", async (path, text) => {
+  ])("%s may contain %s", async (path, text) => {
     expect(await breachesOf(path, `${text}\n`)).toEqual([]);
   });
 
-  test("a breach names the file, the line and what to use instead", async () => {
+  test("a violation names the file, the line and what to use instead", async () => {
     expect(await breachesOf("src/sql/child.ts", "const a = 1;\n\nconst t = Date.now();\n")).toEqual([
       "src/sql/child.ts:3: Date.now( (use ctx.clock)",
     ]);
@@ -268,23 +268,23 @@ describe("marks", () => {
     [".ci/run", spelt("cd /wo", "rk/main")],
     ["test/support/place.ts", spelt('const home = "/ho', 'me/ada/weir";')],
     ["bun.lock", spelt("https://registry.np", "mjs.org/bun")],
-  ])("%s may not hold %s", async (path, text) => {
+  ])("%s may not contain %s", async (path, text) => {
     expect(await breachesOf(path, text)).toHaveLength(1);
   });
 
-  test("what only looks alike is free", async () => {
+  test("what only looks similar is allowed", async () => {
     const text = "The user code is XXXX-XXXX. See https://example.test/home/ada/ and src/work.ts.";
     expect(await breachesOf("README.md", text)).toEqual([]);
   });
 
-  test("what git leaves out and what is no text is not read", async () => {
+  test("what git ignores and what isn't text isn't read", async () => {
     const text = spelt("TO", "DO");
     const found = await inspectTree({ "dist/a.txt": text, "weir-data/b.txt": text, "c.bin": `\0${text}` });
     expect(found.breaches).toEqual([]);
   });
 });
 
-test("a room of more than 400 lines is remarked on and fails nothing", async () => {
+test("a folder with more than 400 lines is remarked on and fails nothing", async () => {
   const found = await inspectTree({ "src/base/long.ts": "export {};\n".repeat(401) });
   expect(found.breaches).toEqual([]);
   expect(found.remarks).toEqual(["src/base/long.ts: 401 lines; would you know your way in there?"]);

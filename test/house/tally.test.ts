@@ -17,7 +17,7 @@ ${suites
 const A = "test/a.test.ts";
 const B = "test/b.test.ts";
 
-test("the counts of the closing line are those of the report, file by file", () => {
+test("the last line's counts are those of the report, file by file", () => {
   const text = report([A, 'tests="9" failures="0" skipped="1"'], [B, 'tests="3" failures="2" skipped="0"']);
   const outcome = readOutcome(text, 1, [A, B]);
   expect(tallyOf(outcome)).toEqual({ passed: 9, failed: 2, skipped: 1 });
@@ -39,7 +39,7 @@ test("a run that failed without a failed test, or without a report, has failed",
   expect(tallyOf(readOutcome(fine, 0, [A])).failed).toBe(0);
 });
 
-test("what fails again counts as failed, and a run in which much fails is not begun again", () => {
+test("what fails again counts as failed, and a run with many failures isn't repeated", () => {
   const failing = readOutcome(report([A, 'tests="3" failures="1" skipped="0"']), 1, [A]);
   expect(tallyOf(new Map([...failing, ...failing]))).toEqual({ passed: 2, failed: 1, skipped: 0 });
   const files = Array.from({ length: 9 }, (_, n) => `test/${n}.test.ts`);

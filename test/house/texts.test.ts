@@ -12,14 +12,14 @@ test("the page shows no text that isn't passed to t, rich or plural", () => {
   expect(breachesIn(sources)).toEqual([]);
 });
 
-test("every language has each text of the page and of the server, with its placeholders, and no other", async () => {
+test("every language has each text of the page and of the server, with its placeholders, and no others", async () => {
   for (const [path, texts] of languageFiles(readSources(project))) {
     expect(texts.size).toBeGreaterThan(500);
     expect(breachesOf(path, await Bun.file(join(project, path)).json(), texts)).toEqual([]);
   }
 });
 
-test("the server says each sentence that the page translates as one of the server's", () => {
+test("the server has each sentence that the page translates as one of the server's", () => {
   const source = [...new Bun.Glob("src/**/*.ts").scanSync(project)]
     .map((path) => readFileSync(join(project, path), "utf8"))
     .join("\n");
@@ -32,7 +32,7 @@ test("the server says each sentence that the page translates as one of the serve
   expect(SENTENCES.filter((sentence) => !isSaid(sentence))).toEqual([]);
 });
 
-test("a language is held to the texts: missing, unused, empty, with other placeholders or without forms", () => {
+test("a language is checked against the texts: missing, unused, empty, with other placeholders or without forms", () => {
   const source = `t("{name} saved", { name }); t("Gone"); plural(2, { one: "# run", other: "# runs" });`;
   const texts = textsOf(new Map([["web/a.ts", source]]));
   const runs = { one: "# Lauf", other: "# Läufe" };
@@ -78,7 +78,7 @@ test.each([
   ]);
 });
 
-test("what programs read is no text, and what is translated is found by a literal", () => {
+test("what programs read isn't text, and a translated text is found by a literal", () => {
   expect(
     inFile(`
       import { t } from "../texts/text.ts";
@@ -91,7 +91,7 @@ test("what programs read is no text, and what is translated is found by a litera
   ]);
 });
 
-test("modules that the page is loaded with look texts up in functions", () => {
+test("modules that load with the page look up texts in functions", () => {
   const source =
     'const NAMES = [t("Open")];\nconst names = once(() => [t("Closed")]);\nconst all = KINDS.map(() => t("All"));';
   const first = 'import { names } from "./names.ts";\nconst later = () => import("./later.ts");';

@@ -30,7 +30,7 @@ console.log(loadNative("duckdb-test", ${JSON.stringify(files)}).library_version(
   return { out: child.stdout.toString().trim(), err: child.stderr.toString(), ok: child.success };
 }
 
-test("the library is laid down once, for this user alone, and loads", () => {
+test("the library is unpacked once, only for this user, and loads", () => {
   const cache = join(scratch, "cache");
   expect(load({ WEIR_CACHE_DIR: cache })).toMatchObject({ ok: true, out: expect.stringMatching(/^v\d/) });
   const laid = join(cache, "duckdb-test", library);
@@ -40,14 +40,14 @@ test("the library is laid down once, for this user alone, and loads", () => {
   expect(statSync(laid).ino).toBe(first.ino);
 });
 
-deepTest("a library that was cut short is laid down again", () => {
+deepTest("a truncated library is unpacked again", () => {
   const cache = join(scratch, "cache");
   mkdirSync(join(cache, "duckdb-test"), { recursive: true, mode: 0o700 });
   writeFileSync(join(cache, "duckdb-test", library), "half");
   expect(load({ WEIR_CACHE_DIR: cache }).ok).toBe(true);
 });
 
-deepTest("a cache folder that can't be made is passed over for the next one", () => {
+deepTest("a cache folder that can't be created is skipped for the next one", () => {
   writeFileSync(join(scratch, "file"), "");
   const user = join(scratch, "user");
   mkdirSync(user);
@@ -55,14 +55,14 @@ deepTest("a cache folder that can't be made is passed over for the next one", ()
   expect(statSync(join(user, ".cache", "weir", "duckdb-test", library)).size).toBeGreaterThan(0);
 });
 
-deepTest("with no home the temp folder serves", () => {
+deepTest("without a home, the temp folder is used", () => {
   expect(load({ HOME: join(scratch, "gone"), TMPDIR: scratch }).ok).toBe(true);
   expect(statSync(join(scratch, `weir-${process.getuid?.()}`, "duckdb-test", library)).size).toBeGreaterThan(
     0,
   );
 });
 
-test("a folder that others can write to is refused, and the error says what to set", () => {
+test("a folder that others can write to is rejected, and the error says what to set", () => {
   const cache = join(scratch, "cache");
   mkdirSync(cache);
   chmodSync(cache, 0o777);

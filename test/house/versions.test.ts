@@ -30,7 +30,7 @@ const lockedVersions = (name: string): string[] =>
 test.each([
   ["elysia", "1.4.27"],
   ["drizzle-orm", "0.45.2"],
-])("%s is at least %s in the lockfile, where known holes are closed", (name, floor) => {
+])("%s is at least %s in the lockfile, where known vulnerabilities are fixed", (name, floor) => {
   const versions = lockedVersions(name);
   expect(versions).not.toEqual([]);
   for (const version of versions) expect(Bun.semver.order(version, floor)).toBeGreaterThanOrEqual(0);
@@ -45,7 +45,7 @@ test("every dependency is pinned to one version, and that one is locked", () => 
   }
 });
 
-test("the lockfile is of this package.json", () => {
+test("the lockfile matches this package.json", () => {
   const { dependencies, devDependencies } = lockfile.workspaces[""] ?? {};
   expect({ dependencies, devDependencies }).toEqual({
     dependencies: manifest.dependencies,
@@ -53,11 +53,11 @@ test("the lockfile is of this package.json", () => {
   });
 });
 
-test("the tests run on the very Bun that the project is pinned to", () => {
+test("the tests run on the Bun version that the project is pinned to", () => {
   expect(Bun.version).toBe(asked.bun ?? "");
 });
 
-test("an older Node is told what is needed, as the documents promise it", async () => {
+test("an older Node gets a message about the required version, as documented", async () => {
   const node = Bun.which("node");
   const setup = join(project, "scripts", "setup.mjs");
   const floor = /const NODE_FLOOR = (\d+);/.exec(await Bun.file(setup).text())?.[1] ?? "";

@@ -43,7 +43,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     await peer[Symbol.asyncDispose]();
   });
 
-  test("each operation answers below the base path, and at its own address on the machine", async () => {
+  test("each operation responds below the base path, and at its own address on the machine", async () => {
     for (const call of [anyone, client(weir.direct), client(`${weir.direct}/weir`)]) {
       expect((await call("GET", "/health")).body).toEqual({ status: "ok" });
       expect((await call("HEAD", "/health")).status).toBe(200);
@@ -63,7 +63,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     expect((await client(weir.direct)("GET", "/weirdo/health")).status).toBe(404);
   });
 
-  test("the page's files name each other below the base path, at every address of the page", async () => {
+  test("the page's files name each other below the base path, at every URL of the page", async () => {
     const { text, headers } = await anyone("GET", "/", undefined, HTML);
     expect(text).toContain('<html data-base="/weir" lang="en">');
     const deep = await anyone("GET", "/automations/01890a5d-ac96-774b-bcce-b302099a8057", undefined, HTML);
@@ -91,7 +91,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
   }, 120_000);
 
   test.each(["/login", "/setup", "/device", "/invite", "/invitations", "/forgot", "/reset", "/docs"])(
-    "%s and its scripts lead nowhere beside it",
+    "%s and its scripts lead nowhere outside it",
     async (place) => {
       const { status, text } = await anyone("GET", place);
       expect(status).toBe(200);
@@ -111,7 +111,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     },
   );
 
-  test("what leads to Weir holds the base path once", async () => {
+  test("what leads to Weir contains the base path once", async () => {
     expect((await anyone("GET", "/openapi.json")).body.servers).toEqual([
       { url: "/weir", description: "This server" },
     ]);
@@ -146,7 +146,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     expect(weir.strays).toEqual([]);
   });
 
-  test("a sign-in with the identity provider comes back below the base path, and leads no further", async () => {
+  test("a sign-in with the identity provider returns below the base path, and leads no further", async () => {
     const start = (place?: string) =>
       `${weir.site}/api/v1/auth/oidc/start${place === undefined ? "" : `?return_to=${encodeURIComponent(place)}`}`;
     const surfer = openSurfer();
@@ -176,7 +176,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     expect(weir.strays).toEqual([]);
   });
 
-  test("a sign-in with an MCP server comes back to its entry", async () => {
+  test("a sign-in with an MCP server returns to its entry", async () => {
     await using guarded = await startGuarded();
     const { id } = await addGuarded(weir, guarded);
     const begun = await owner("POST", `/api/v1/api-catalog/${id}/authorize`, {});
@@ -187,7 +187,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     expect(weir.strays).toEqual([]);
   });
 
-  test("agents outside of Weir and its command line find it there", async () => {
+  test("external agents and the command line find it there", async () => {
     const listed = await owner(
       "POST",
       "/mcp",
@@ -205,7 +205,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
   });
 });
 
-test("the link that sets Weir up leads below the base path", async () => {
+test("the setup link leads below the base path", async () => {
   await using weir = await startBelow(WAYS[0], { owner: false, engine: false });
   const token = await ensureSetupToken(weir.app);
   const { status, text } = await client(weir.app.baseUrl())("GET", `/setup?token=${token}`);
@@ -213,7 +213,7 @@ test("the link that sets Weir up leads below the base path", async () => {
   expect(text).toContain('src="/weir/sign-in/setup.js"');
 });
 
-deepTest("a host of its own changes nothing of the page, and a path deeper down works too", async () => {
+deepTest("a separate host changes nothing for the page, and a deeper path works too", async () => {
   const page = async (env: Record<string, string>, path: string) => {
     await using weir = await startApp({ owner: false, engine: false, env });
     return (await weir.anonymous("GET", path, undefined, HTML)).text;
@@ -226,10 +226,10 @@ deepTest("a host of its own changes nothing of the page, and a path deeper down 
   );
 });
 
-describe("a base path that Weir can't stand below", () => {
+describe("an invalid base path", () => {
   const read = (url: string) => readConfig({}, { WEIR_BASE_URL: url }, {});
 
-  test("is refused where anything of Weir's own begins with it", () => {
+  test("is rejected if one of Weir's own paths begins with it", () => {
     const routes = readFileSync(join(import.meta.dir, "../../web/routes.tsx"), "utf8");
     const names = new Set([
       "assets",
@@ -261,7 +261,7 @@ describe("a base path that Weir can't stand below", () => {
     "https://example.com/weir#top",
     "https://example.com?x=1",
     "https:\\\\example.com\\weir",
-  ])("is refused in a sentence: %s", (url) => {
+  ])("is rejected with a sentence: %s", (url) => {
     expect(() => read(url)).toThrow(
       /^Invalid WEIR_BASE_URL: ".+"\. After the host, use no path, or one of letters, digits, - and _, such as \/weir\.$/,
     );

@@ -27,7 +27,7 @@ async function open(origin: string) {
 
 type Line = Awaited<ReturnType<typeof open>>;
 
-describe("beside a flood of API requests", () => {
+describe("during a flood of API requests", () => {
   test("webhooks and other credentials are answered before most of it", async () => {
     await using installation = await startInstallation();
     const { origin, owner } = await installation.serve();
@@ -62,7 +62,7 @@ describe("beside a flood of API requests", () => {
 });
 
 describe("fair slots", () => {
-  test("go round those who wait, each in its own order", async () => {
+  test("take turns among those who wait, each in its own order", async () => {
     const slots = openFairSlots(1, 10, 1_000);
     const first = slots.enter(["a"]) as () => void;
     const order: string[] = [];
@@ -84,7 +84,7 @@ describe("fair slots", () => {
     expect(order).toEqual(["ax1", "bx1", "ay1", "bx2", "ax2"]);
   });
 
-  test("are refused where too many wait", async () => {
+  test("are refused if too many wait", async () => {
     const slots = openFairSlots(1, 1, 1_000);
     const first = slots.enter(["a"]) as () => void;
     const second = slots.enter(["a"]);
@@ -94,7 +94,7 @@ describe("fair slots", () => {
     expect(slots.enter(["b"])).toBeFunction();
   });
 
-  test("refuse the newest of whoever has most waiting, not those who have fewer", async () => {
+  test("refuse the newest request of the one with most waiting, not of those with fewer", async () => {
     const slots = openFairSlots(1, 4, 1_000);
     const first = slots.enter(["flood"]) as () => void;
     const flood = ["x", "x", "x", "y"].map((key) => slots.enter(["flood", key]));
@@ -111,7 +111,7 @@ describe("fair slots", () => {
     expect(slots.enter(["flood", "x"])).toBeFunction();
   });
 
-  test("don't stay with work that waits for something else", async () => {
+  test("aren't kept by work that waits for something else", async () => {
     const slots = openFairSlots(1, 1, 5);
     slots.enter(["a"]);
     expect(await slots.enter(["b"])).toBeFunction();

@@ -46,8 +46,8 @@ const CHANGES: Readonly<Record<string, readonly [object, object]>> = {
   ],
 };
 
-describe("a single thing", () => {
-  test("has an ETag, which its change needs where If-Match says so", async () => {
+describe("a single resource", () => {
+  test("has an ETag, which its change requires if If-Match says so", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { steps: [work("a")] });
     const at = `${AUTOMATIONS}/${flow.id}`;
@@ -70,7 +70,7 @@ describe("a single thing", () => {
     expect((await app.owner("PATCH", at, { name: "Any" }, { "if-match": "*" })).status).toBe(200);
   });
 
-  test("is not put back to a version over a change that one has not seen", async () => {
+  test("isn't restored to a version over an unseen change", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);
     const at = `${ACTIONS}/${action.id}`;
@@ -85,7 +85,7 @@ describe("a single thing", () => {
     expect((await restore(seen.headers.get("etag") ?? "")).status).toBe(200);
   });
 
-  test("is changed once of many changes of one state", async () => {
+  test("is changed once by many changes of one state", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);
     const at = `${ACTIONS}/${action.id}`;
@@ -99,7 +99,7 @@ describe("a single thing", () => {
     expect((await app.owner("GET", `${at}/versions`)).body.total).toBe(2);
   });
 
-  test("has another ETag after each of two changes within one millisecond", async () => {
+  test("has a different ETag after each of two changes within one millisecond", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const sides = new Map<string, string[]>();
     const side = { app, ...app.ids, call: app.owner };
@@ -124,7 +124,7 @@ describe("a single thing", () => {
     expect([...sides].filter(([, tags]) => tags.length !== 3)).toEqual([]);
   });
 
-  test("is not sent again to who has it as it is", async () => {
+  test("isn't sent again to a client that has the current version", async () => {
     await using app = await startApp({ engine: false });
     const current = "/api/v1/organizations/current";
     const tag = (await app.owner("GET", current)).headers.get("etag") ?? "";
@@ -135,7 +135,7 @@ describe("a single thing", () => {
     expect((await app.owner("GET", current, undefined, { "if-none-match": tag })).status).toBe(200);
   });
 
-  test("is sent again when only the server changed something in it, and may still be changed", async () => {
+  test("is sent again when only the server changed something in it, and can still be changed", async () => {
     await using app = await startApp();
     const { id } = await makeAction(app.owner);
     const at = `${ACTIONS}/${id}`;
@@ -147,14 +147,14 @@ describe("a single thing", () => {
     expect((await app.owner("PATCH", at, { name: "Theirs" }, { "if-match": tag })).status).toBe(412);
   });
 
-  test("has its ETag from the reply that creates it", async () => {
+  test("has its ETag in the response that creates it", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", ACTIONS, { kind: "http_request", name: "New" });
     const at = `${ACTIONS}/${made.body.id}`;
     expect(made.headers.get("etag")).toBe((await app.owner("GET", at)).headers.get("etag"));
   });
 
-  test("is a person too, whose settings are changed below it", async () => {
+  test("can be a user too, whose settings are changed below it", async () => {
     await using app = await startApp({ engine: false });
     const me = "/api/v1/users/me";
     const tag = (await app.owner("GET", me)).headers.get("etag") ?? "";
@@ -164,7 +164,7 @@ describe("a single thing", () => {
     expect((await change("fr")).body.code).toBe("changed_meanwhile");
   });
 
-  test("is described with If-Match where its change takes it, and nowhere else", async () => {
+  test("is described with If-Match if its change accepts it, and not otherwise", async () => {
     await using app = await startApp({ engine: false });
     const { paths } = (await app.anonymous("GET", "/openapi.json")).body;
     const takes = (path: string, method: string) => ({

@@ -48,7 +48,7 @@ function file(text: string) {
 const listed = (one = lake, before = future) => Array.fromAsync(one.list(before));
 
 describe("a lake in a bucket", () => {
-  test("gives the end of a file without fetching the rest", async () => {
+  test("returns the end of a file without fetching the rest", async () => {
     const added = await lake.add(at, file("abcdef"));
     const other = openLake();
     const end = async (length: number) => Buffer.from(await other.tail(added, length)).toString();
@@ -57,7 +57,7 @@ describe("a lake in a bucket", () => {
     expect((await failure(other.tail(added, 2))).code).toBe("dataset_changed");
   });
 
-  test("takes files in below its prefix, and reads them on any machine", async () => {
+  test("stores files below its prefix, and reads them on any machine", async () => {
     const [first, second] = [await lake.add(at, file("one")), await lake.add(at, file("two"))];
     expect(first).toEqual({
       id: expect.any(String),
@@ -75,7 +75,7 @@ describe("a lake in a bucket", () => {
     await lake.remove([first.path, second.path]);
   });
 
-  test("takes in a large file in parts", async () => {
+  test("stores a large file in parts", async () => {
     const text = "x".repeat(20 * 1024 * 1024);
     const placed = await lake.add(at, file(text));
     const elsewhere = openLake();
@@ -95,7 +95,7 @@ describe("a lake in a bucket", () => {
     await lake.remove([placed.path]);
   });
 
-  test("removes files, and passes over those that are gone already", async () => {
+  test("removes files, and ignores those that are gone already", async () => {
     const placed = await lake.add(at, file("gone"));
     await lake.remove([placed.path]);
     await lake.remove([placed.path]);
@@ -106,7 +106,7 @@ describe("a lake in a bucket", () => {
     });
   });
 
-  test("lists files older than an instant, and those of abandoned work, but nothing that is not of its making", async () => {
+  test("lists files older than a given time, and those of abandoned work, but nothing of others", async () => {
     const placed = await lake.add(at, file("old"));
     const work = await lake.workFolder("run-1");
     writeFileSync(join(work.path, "part"), "x");
@@ -120,7 +120,7 @@ describe("a lake in a bucket", () => {
     expect(await listed()).toEqual([]);
   });
 
-  deepTest("gives up uploads that were never finished", async () => {
+  deepTest("aborts uploads that were never finished", async () => {
     let parts = 0;
     s3.interfere(({ method, url }) =>
       (method === "PUT" && url.includes("partNumber=2")) || (method === "DELETE" && url.includes("uploadId"))
@@ -138,14 +138,14 @@ describe("a lake in a bucket", () => {
     );
   });
 
-  test("finds files also in a store that can't list unfinished uploads", async () => {
+  test("finds files even in a store that can't list unfinished uploads", async () => {
     const placed = await lake.add(at, file("found"));
     s3.interfere(({ url }) => (url.includes("uploads=") ? { status: 501, code: "NotImplemented" } : null));
     expect(await listed()).toEqual([placed.path]);
     await lake.remove([placed.path]);
   });
 
-  test("tells a bucket that fails as something to try again", async () => {
+  test("reports a failing bucket as retryable", async () => {
     s3.interfere(({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null));
     const error = await lake.add(at, file("refused")).catch((error) => error);
     expect(error).toMatchObject({
@@ -156,7 +156,7 @@ describe("a lake in a bucket", () => {
     expect(await listed()).toEqual([]);
   });
 
-  test("refuses paths that would leave it", async () => {
+  test("rejects paths that would leave it", async () => {
     for (const path of ["../x.parquet", "a//b", "/etc/passwd", "a/./b", "a\\b"])
       expect((await failure(Promise.resolve().then(() => lake.localPath({ path })))).code).toBe(
         "bad_request",

@@ -34,7 +34,7 @@ function openTestCache(options: Partial<CacheOptions> = {}) {
   };
 }
 
-test("a file is fetched once, however many ask for it", async () => {
+test("a file is fetched once, however many request it", async () => {
   using test = openTestCache();
   const paths = await Promise.all(Array.from({ length: 20 }, () => test.get("o/a")));
   expect(new Set(paths).size).toBe(1);
@@ -43,7 +43,7 @@ test("a file is fetched once, however many ask for it", async () => {
   expect(test.fetched).toEqual(["o/a"]);
 });
 
-test("the file used longest ago goes when there is no room, once nobody can be reading it", async () => {
+test("the least recently used file is removed when there is no room, once nobody can be reading it", async () => {
   using test = openTestCache();
   for (const path of ["a", "b", "c"]) await test.get(path);
   await test.get("a");
@@ -56,7 +56,7 @@ test("the file used longest ago goes when there is no room, once nobody can be r
   expect(test.there("a", "b", "c", "d")).toEqual([true, true, false, true]);
 });
 
-test("a file that someone holds stays", async () => {
+test("a file in use stays", async () => {
   using test = openTestCache();
   const releases: (() => void)[] = [];
   await test.get("a", (release) => releases.push(release));
@@ -70,7 +70,7 @@ test("a file that someone holds stays", async () => {
   expect(test.there("a")).toEqual([false]);
 });
 
-test("a download that fails leaves nothing, and the next one is tried again", async () => {
+test("a failed download leaves nothing, and the next one is tried again", async () => {
   using test = openTestCache();
   const broken = test.cache.get("a", async (into) => {
     writeFileSync(into, "half");
@@ -82,7 +82,7 @@ test("a download that fails leaves nothing, and the next one is tried again", as
   expect(readFileSync(await test.get("a"), "utf8")).toBe("a.........");
 });
 
-test("what was fetched is there after a restart, what was being fetched is not", async () => {
+test("what was fetched is there after a restart, and what was being fetched isn't", async () => {
   using test = openTestCache();
   await test.get("o/a");
   writeFileSync(join(test.folder, ".parts", "half"), "half");

@@ -12,7 +12,7 @@ const files = (count: number, bytes: number, part: string | null = null) =>
 const ids = (all: readonly LakeFile[]) => all.map(({ id }) => id);
 
 describe("pickBatches", () => {
-  test("takes the smallest files, in the order in which they came, and leaves large ones alone", () => {
+  test("selects the smallest files, in order of arrival, and leaves large ones alone", () => {
     const small = files(40, 10_000);
     const middle = file(5_000_000);
     const large = file(SMALL_FILE_BYTES);
@@ -21,14 +21,14 @@ describe("pickBatches", () => {
     expect(ids(batch?.files ?? [])).toEqual(ids(small));
   });
 
-  test("never takes one file alone", () => {
+  test("never selects a single file", () => {
     expect(pickBatches([file(10), file(SMALL_FILE_BYTES + 1)])).toEqual([]);
     expect(pickBatches(files(3, 10, "a=1").concat(files(1, 10, "a=2"))).map(({ part }) => part)).toEqual([
       "a=1",
     ]);
   });
 
-  test("puts no rows of two partitions together", () => {
+  test("never combines rows of two partitions", () => {
     const batches = pickBatches([...files(20, 10, "a=1"), ...files(30, 10, "a=2"), ...files(2, 10)]);
     expect(batches.map(({ part, files }) => [part, files.length])).toEqual([
       ["a=2", 30],
@@ -38,12 +38,12 @@ describe("pickBatches", () => {
     for (const { part, files } of batches) expect(new Set(files.map((f) => f.part))).toEqual(new Set([part]));
   });
 
-  test("reads a bounded number of bytes at a time, and always comes further", () => {
+  test("reads a limited number of bytes at a time, and always makes progress", () => {
     const [batch] = pickBatches(files(100, SMALL_FILE_BYTES - 1));
     expect(batch?.files.length).toBe(8);
   });
 
-  test("keeps a table of many small loads at few files, and writes each row anew only a few times", () => {
+  test("keeps a table of many small loads at few files, and rewrites each row only a few times", () => {
     let table: LakeFile[] = [];
     let rewritten = 0;
     let most = 0;

@@ -35,8 +35,8 @@ function openTestLake() {
 const at = { organizationId: "org-1", layer: "raw", dataset: "shop", table: "orders", loadId: "load-1" };
 const future = new Date("2999-01-01T00:00:00Z");
 
-describe("a lake on a folder", () => {
-  test("takes a file in under the load's next number, for its owner alone", async () => {
+describe("a lake in a folder", () => {
+  test("stores a file with the load's next number, readable only by its owner", async () => {
     using test = openTestLake();
     const first = await test.lake.add(at, test.file("one"));
     const second = await test.lake.add(at, test.file("two"));
@@ -54,7 +54,7 @@ describe("a lake on a folder", () => {
     expect(readdirSync(test.root)).toEqual(["org-1"]);
   });
 
-  test("never writes over a file, also when many come at once", async () => {
+  test("never overwrites a file, even with many at once", async () => {
     using test = openTestLake();
     const texts = ["a", "b", "c", "d", "e"];
     const placed = await Promise.all(texts.map((text) => test.lake.add(at, test.file(text))));
@@ -64,7 +64,7 @@ describe("a lake on a folder", () => {
     expect(found).toEqual(texts);
   });
 
-  test("refuses names and paths that would lead elsewhere", async () => {
+  test("rejects names and paths that would lead elsewhere", async () => {
     using test = openTestLake();
     for (const wrong of [
       { layer: ".." },
@@ -101,7 +101,7 @@ describe("a lake on a folder", () => {
     rmSync(outside, { recursive: true });
   });
 
-  test("removes files with the folders that become empty, and minds none that is gone", async () => {
+  test("removes files with the folders that become empty, and ignores missing ones", async () => {
     using test = openTestLake();
     const { path } = await test.lake.add(at, test.file("one"));
     await test.lake.remove([path, path]);
@@ -110,7 +110,7 @@ describe("a lake on a folder", () => {
     expect(existsSync(join(test.root, again.path))).toBe(true);
   });
 
-  test("lists what was last touched before an instant, and work that was left", async () => {
+  test("lists what was last modified before a given time, and abandoned work", async () => {
     using test = openTestLake();
     const old = await test.lake.add(at, test.file("old"));
     await test.lake.add(at, test.file("young"));

@@ -8,7 +8,7 @@ const historyOf = (...all: Record<string, string>[]) =>
 const idsOf = (history: ReturnType<typeof historyOf>) =>
   history.schemas.map(({ fields }) => Object.fromEntries(fields.map(({ name, id }) => [name, id])));
 
-test("a column keeps its id whatever comes before and after it, and no other ever gets it", () => {
+test("a column keeps its ID whatever comes before and after it, and no other ever gets it", () => {
   const history = historyOf(
     { a: "BIGINT", b: "VARCHAR" },
     { b: "VARCHAR", c: "DATE" },
@@ -23,7 +23,7 @@ test("a column keeps its id whatever comes before and after it, and no other eve
   expect(history.names.find(({ id }) => id === 1)?.names).toEqual(["a", "A"]);
 });
 
-test("a renamed column is another one, also where two change places", () => {
+test("a renamed column is another one, even if two swap names", () => {
   expect(idsOf(historyOf({ a: "BIGINT" }, { b: "BIGINT" }))).toEqual([{ a: 1 }, { b: 2 }]);
   expect(idsOf(historyOf({ a: "BIGINT", b: "BIGINT" }, { b: "BIGINT", a: "BIGINT" })).at(-1)).toEqual({
     b: 2,
@@ -31,7 +31,7 @@ test("a renamed column is another one, also where two change places", () => {
   });
 });
 
-test("a type may widen as the specification has it, and any other change makes another column", () => {
+test("a type may widen as the specification allows, and any other change makes another column", () => {
   const stays = (from: string, to: string) => {
     const { schemas, readableFrom } = historyOf({ x: from }, { x: to });
     expect([from, to, readableFrom === 0]).toEqual([from, to, schemas.at(-1)?.fields[0]?.id === 1]);
@@ -59,7 +59,7 @@ test("a type may widen as the specification has it, and any other change makes a
     expect([from, to, stays(from, to)]).toEqual([from, to, false]);
 });
 
-test("a type that Iceberg lacks is reported by name, and once it is gone only what came after can be read", () => {
+test("a type that Iceberg lacks is reported by name, and once it is gone, only what came after can be read", () => {
   expect(() => historyOf({ a: "BIGINT", b: "HUGEINT" })).toThrow(UnknownType);
   const history = historyOf({ a: "BIGINT", b: "HUGEINT" }, { a: "BIGINT" });
   expect(idsOf(history)).toEqual([{ a: 1 }]);

@@ -45,7 +45,7 @@ const read = (files: readonly { path: string }[], where = "true") =>
 const out = (name: string) => join(duck.folder, "out", name);
 
 describe("mergeFiles", () => {
-  test("writes only the file anew that holds a replaced key, and counts every row", async () => {
+  test("rewrites only the file with a replaced key, and counts every row", async () => {
     const merged = await mergeFiles(session, {
       existing,
       incoming,
@@ -81,7 +81,7 @@ describe("mergeFiles", () => {
     ]);
   });
 
-  test("takes the first in the given order of several rows of one key", async () => {
+  test("uses the first in the given order of several rows with one key", async () => {
     const merged = await mergeFiles(session, {
       existing: [],
       incoming,
@@ -95,7 +95,7 @@ describe("mergeFiles", () => {
     expect(merged).toMatchObject({ remove: [], inserted: 3, updated: 0, deduplicated: 1 });
   });
 
-  test("changes nothing but the rows' ids when the same rows come again, those without a key too", async () => {
+  test("changes only the rows' IDs when the same rows arrive again, those without a key too", async () => {
     const first = await mergeFiles(session, {
       existing,
       incoming,
@@ -117,7 +117,7 @@ describe("mergeFiles", () => {
     expect(await read(again.add)).toEqual(await read(first.add));
   });
 
-  test("counts rows that go with no other in their place", async () => {
+  test("counts removed rows that aren't replaced", async () => {
     const twice = await duck.parquet("SELECT 1 AS id FROM range(3)");
     const one = await duck.parquet("SELECT 1 AS id");
     const merged = await mergeFiles(session, {
@@ -133,7 +133,7 @@ describe("mergeFiles", () => {
   });
 });
 
-test("pruneFiles takes the children of rows that are gone away with them", async () => {
+test("pruneFiles removes the children of removed rows with them", async () => {
   const child = [column("_dlt_id", "VARCHAR"), column("_dlt_parent_id", "VARCHAR")];
   const low = await duck.parquet(
     "SELECT 'c' || i AS _dlt_id, 'd' || i AS _dlt_parent_id FROM range(0, 10) t(i)",

@@ -15,7 +15,7 @@ const table = (layer: string, dataset: string, name: string, file?: string): Lak
 
 const lake = { localPath: async ({ path }: { path: string }) => `/lake/${path}` };
 
-test("SQL sees dataset__table, or the dataset's name alone for the table of its own name", async () => {
+test("SQL sees dataset__table, or just the dataset's name for the table with its name", async () => {
   const tables = await sqlTables(lake, [
     table("raw", "shop", "orders", "a"),
     table("marts", "sales", "sales"),
@@ -39,7 +39,7 @@ test("a second name never hides another table", async () => {
   });
 });
 
-test("only tables that the SQL may speak of are looked up", async () => {
+test("only tables that the SQL can refer to are looked up", async () => {
   let asked = 0;
   const counting = { localPath: async (file: { path: string }) => `${++asked}${file.path}` };
   const many = Array.from({ length: 500 }, (_, i) => table("raw", `set_${i}`, "rows", `f${i}`));

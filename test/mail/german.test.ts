@@ -10,7 +10,7 @@ const project = pathOf(import.meta.dir, "..", "..");
 const ADA = "ada@example.com";
 const PREFERENCES = "/api/v1/users/me/preferences";
 
-test("mails have every text in German, with its placeholders, and no text that none of them has", () => {
+test("emails have every text in German, with its placeholders, and no unused text", () => {
   const used = new Set<string>();
   for (const path of new Bun.Glob("src/**/*.ts").scanSync(project)) {
     const source = readFileSync(pathOf(project, path), "utf8");
@@ -25,7 +25,7 @@ test("mails have every text in German, with its placeholders, and no text that n
   for (const [english, text] of Object.entries(german)) expect(names(text), english).toEqual(names(english));
 });
 
-test("a person gets mails in the language of their locale, and others in English", async () => {
+test("a user gets emails in the language of their locale, and others in English", async () => {
   await using app = await startWithMail({ engine: true, stands: true, hurry: 20 });
   const other = await join(app, "member");
   await app.owner("PATCH", PREFERENCES, { locale: "de-CH" });

@@ -8,7 +8,7 @@ const from = "Weir <weir@example.com>";
 const egress = { allow: [], self: () => null };
 const letter = { to: "grace@example.com", subject: "Grüße", text: "A line.\n\nAnother, with ü and =.\n" };
 
-test("a mail is sent over STARTTLS, from who signs in, though the server is on a private address", async () => {
+test("an email is sent over STARTTLS with a sign-in, although the server is on a private address", async () => {
   await using peer = await startSmtp({ user: "weir@example.com", password: "p@ss/w:rd" });
   const url = `smtp://weir%40example.com:p%40ss%2Fw%3Ard@localhost:${peer.port}`;
   await openSmtp({ url, from, egress, ca: peer.authority }).send(letter);
@@ -30,7 +30,7 @@ test("a mail is sent over STARTTLS, from who signs in, though the server is on a
   });
 });
 
-test("smtps:// speaks TLS from the first byte", async () => {
+test("smtps:// uses TLS from the first byte", async () => {
   await using peer = await startSmtp({ secure: true });
   await openSmtp({ url: `smtps://localhost:${peer.port}`, from, egress, ca: peer.authority }).send(letter);
   expect(peer.received).toMatchObject([{ isSecure: true, user: null }]);
@@ -49,7 +49,7 @@ test("nothing is sent unencrypted unless ?tls=off says so", async () => {
   expect(peer.received).toMatchObject([{ isSecure: false }]);
 });
 
-test("a certificate that no authority vouches for is refused", async () => {
+test("an untrusted certificate is rejected", async () => {
   await using peer = await startSmtp();
   const sent = openSmtp({ url: `smtp://localhost:${peer.port}`, from, egress }).send(letter);
   await expect(sent).rejects.toMatchObject({
@@ -90,7 +90,7 @@ test("a recipient can't add another one, or a header", async () => {
   expect(peer.received[0]?.headers.bcc).toBeUndefined();
 });
 
-test("the settings go together, are checked, and show no password", () => {
+test("the settings depend on each other, are checked, and show no password", () => {
   const read = (env: Record<string, string>) => readConfig({}, env, {});
   const good = { WEIR_SMTP_URL: "smtps://weir:hidden-one@mail.example.com:465", WEIR_MAIL_FROM: from };
   const { config, secrets } = read(good);

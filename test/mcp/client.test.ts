@@ -51,7 +51,7 @@ describe.each([
   ["streamableHttp", "http", "legacy"],
   ["sse", "sse", "sse"],
   ["sse", "http", "sse"],
-] as const)("the reference server over %s, asked for %s", (kind, transport, era) => {
+] as const)("the reference server over %s, with %s", (kind, transport, era) => {
   let server: Awaited<ReturnType<typeof startEverything>>;
   let client: McpClient;
   beforeAll(async () => {
@@ -63,7 +63,7 @@ describe.each([
     await server.stop();
   });
 
-  test("is spoken with in its own revision, and lists its tools", async () => {
+  test("is used in its own revision, and lists its tools", async () => {
     expect(client.era).toBe(era);
     const { tools, warnings } = await client.listTools();
     expect(warnings).toEqual([]);
@@ -93,7 +93,7 @@ describe.each([
 });
 
 describe("a server of 2026-07-28", () => {
-  test("is asked without a session, and each request says all about itself", () =>
+  test("is called without a session, and each request is self-contained", () =>
     using({}, async (peer) => {
       const client = await openMcp(placeOf(peer.url));
       expect(client.era).toBe("modern");
@@ -126,7 +126,7 @@ describe("a server of 2026-07-28", () => {
       expect(peer.heard.map(({ method }) => method)).toEqual(["server/discover", "tools/list", "tools/call"]);
     }));
 
-  test("may answer by a stream, with other things before", () =>
+  test("may respond with a stream, with other messages first", () =>
     using({ streams: true }, async (peer) => {
       const client = await openMcp(placeOf(peer.url));
       expect(await named(client)).toEqual(["echo"]);
@@ -137,7 +137,7 @@ describe("a server of 2026-07-28", () => {
       });
     }));
 
-  test("gives its tools page by page", () => {
+  test("returns its tools page by page", () => {
     const tools = Array.from({ length: 7 }, (_, n) => ({ ...ECHO, name: `tool${n}` }));
     return using({ tools, pageSize: 3 }, async (peer) => {
       expect(await named(await openMcp(placeOf(peer.url)))).toEqual(tools.map(({ name }) => name));
@@ -145,7 +145,7 @@ describe("a server of 2026-07-28", () => {
     });
   });
 
-  test("that names the same page again is not followed for ever", () =>
+  test("that returns the same page again isn't followed forever", () =>
     using({ repeatsCursor: true }, async (peer) => {
       const { tools, warnings } = await (await openMcp(placeOf(peer.url))).listTools();
       expect(tools).toHaveLength(1);
@@ -153,7 +153,7 @@ describe("a server of 2026-07-28", () => {
       expect(peer.heard.filter(({ method }) => method === "tools/list").length).toBeLessThan(4);
     }));
 
-  test("gets arguments in headers where its schema says so; a tool that says it wrongly is left out", () => {
+  test("gets arguments in headers if its schema says so; a tool with an invalid one is left out", () => {
     const property = (type: string, header: unknown) => ({ type, "x-mcp-header": header });
     const tool = (name: string, properties: object) => ({
       name,
@@ -185,7 +185,7 @@ describe("a server of 2026-07-28", () => {
     });
   });
 
-  test("that drips and never answers is left after its time, and told so by closing", () =>
+  test("that drips and never responds is left after the timeout, by closing the connection", () =>
     using({ drips: true }, async (peer) => {
       const patience: Patience = { idleMs: 60_000, totalMs: 2_000 };
       const client = await openMcp(placeOf(peer.url), patience);
@@ -196,7 +196,7 @@ describe("a server of 2026-07-28", () => {
       await eventually(() => peer.closed() === 1);
     }));
 
-  test("is left at once when the caller goes", () =>
+  test("is left immediately when the caller leaves", () =>
     using({ drips: true }, async (peer) => {
       const control = new AbortController();
       const client = await openMcp(placeOf(peer.url, { signal: control.signal }));
@@ -206,7 +206,7 @@ describe("a server of 2026-07-28", () => {
       expect((await call).code).toBe("cancelled");
     }));
 
-  test("that asks a person is declined once, gets its own state back, and then answers", () =>
+  test("that asks a user is declined once, gets its own state back, and then responds", () =>
     using(
       {
         asks: {
@@ -256,7 +256,7 @@ describe("a server of 2026-07-28", () => {
       },
     ));
 
-  test("that wants a model's answer gets none, at once", () =>
+  test("that wants a model's answer gets none, immediately", () =>
     using(
       { asks: { inputRequests: { think: { method: "sampling/createMessage", params: { messages: [] } } } } },
       async (peer) => {
@@ -267,7 +267,7 @@ describe("a server of 2026-07-28", () => {
       },
     ));
 
-  test("that needs to be asked again later is, with its state and nothing else", () =>
+  test("that asks to be called again later is, with its state and nothing else", () =>
     using({ asks: { requestState: "step 2" } }, async (peer) => {
       const client = await openMcp(placeOf(peer.url));
       await client.callTool({ upstreamName: "echo", inputSchema: null }, { text: "x" });
@@ -277,12 +277,12 @@ describe("a server of 2026-07-28", () => {
       expect(client.declined).toEqual([]);
     }));
 
-  test("that redirects inward is not followed", () =>
+  test("that redirects to a private address isn't followed", () =>
     using({ redirectsTo: "http://169.254.169.254/latest/meta-data" }, async (peer) => {
       expect((await failureOf(openMcp(placeOf(peer.url)))).code).toBe("egress_blocked");
     }));
 
-  test("that requires a sign-in is reported, with what it says about it", () =>
+  test("that requires a sign-in is reported, with its challenge", () =>
     using({ token: "secret-token" }, async (peer) => {
       const failure = await failureOf(openMcp(placeOf(peer.url)));
       expect(failure.code).toBe("upstream");
@@ -301,7 +301,7 @@ describe("a server of 2026-07-28", () => {
       expect(await named(client)).toEqual(["echo"]);
     }));
 
-  test("with another fault of its own revision is not taken for an older one", () =>
+  test("with another error of its own revision isn't mistaken for an older one", () =>
     using(
       {
         refuses: {
@@ -315,7 +315,7 @@ describe("a server of 2026-07-28", () => {
       },
     ));
 
-  test("that only speaks revisions to come is refused in words", () =>
+  test("that only supports future revisions is rejected with a reason", () =>
     using(
       {
         refuses: {
@@ -334,8 +334,8 @@ describe("a server of 2026-07-28", () => {
     ));
 });
 
-describe("a server of sessions", () => {
-  test("gets its answers, gets a new session if it forgot the old one, and is told the end", async () => {
+describe("a server with sessions", () => {
+  test("gets its answers, gets a new session if it forgot the old one, and is notified at the end", async () => {
     const peer = startLegacy();
     try {
       const client = await openMcp(placeOf(peer.url));
@@ -364,7 +364,7 @@ describe("a server of sessions", () => {
     }
   });
 
-  test("that asks without end is not answered without end", async () => {
+  test("that asks endlessly isn't answered endlessly", async () => {
     const peer = startLegacy({ pings: 500 });
     try {
       const client = await openMcp(placeOf(peer.url));
@@ -377,7 +377,7 @@ describe("a server of sessions", () => {
     }
   });
 
-  test("that ends a stream before its answer is asked for the rest, by the last event that came", async () => {
+  test("that ends a stream before its response is asked for the rest, from the last event", async () => {
     const peer = startLegacy({ breaksOff: 2 });
     try {
       const client = await openMcp(placeOf(peer.url));
@@ -389,14 +389,14 @@ describe("a server of sessions", () => {
     }
   });
 
-  test("that wants a version which nobody knows is refused in words", async () => {
+  test("that wants an unknown version is rejected with a reason", async () => {
     const peer = startLegacy({ version: "1999-01-01" });
     expect((await failureOf(openMcp(placeOf(peer.url)))).message).toContain("version of MCP");
     await peer.stop();
   });
 });
 
-test("an answer without end is cut off", () =>
+test("an endless response is cut off", () =>
   using(
     { result: () => ({ content: [{ type: "text", text: "x".repeat(17 * 1024 * 1024) }] }) },
     async (peer) => {
@@ -408,7 +408,7 @@ test("an answer without end is cut off", () =>
     },
   ));
 
-test("what is no MCP server at all is reported as such", async () => {
+test("a server that isn't an MCP server is reported as such", async () => {
   const page = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<h1>Hello</h1>") });
   const failure = await failureOf(openMcp(placeOf(`http://127.0.0.1:${page.port}/`)));
   expect(failure.code).toBe("upstream");
@@ -416,7 +416,7 @@ test("what is no MCP server at all is reported as such", async () => {
   expect((await failureOf(openMcp(placeOf("http://127.0.0.1:9/mcp")))).code).toBe("upstream");
 });
 
-test("a result that is too long is cut, and says so", () => {
+test("a result that is too long is truncated, and says so", () => {
   const result = readResult({ content: [{ type: "text", text: "x".repeat(3 * 1024 * 1024) }] });
   expect(result.truncated).toBe(true);
   expect(result.bytes).toBeLessThanOrEqual(1024 * 1024);
@@ -443,7 +443,7 @@ test("a result of very many values is cut as its text, beside what is short", ()
   });
 });
 
-test("results are read by what they hold", () => {
+test("results are read by their content", () => {
   const text = (value: string) => ({ content: [{ type: "text", text: value }] });
   expect(readResult(text('{"a":1}')).body).toEqual({ a: 1 });
   expect(readResult(text("plain")).body).toBe("plain");

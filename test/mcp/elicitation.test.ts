@@ -35,7 +35,7 @@ const ended = (id: string) =>
   until(weir.owner, `${RUNS}/${id}`, ({ status }) => status === "completed" || status === "failed");
 const decide = (id: string, answer: object) => weir.owner("POST", `/api/v1/decisions/${id}/decide`, answer);
 
-test("a tool that asks for input in a session gets what a person enters, with the form's defaults", async () => {
+test("a tool that asks for input in a session gets what a user enters, with the form's defaults", async () => {
   const { run, question } = await askedBy(everything.url, "trigger-elicitation-request");
   expect(question).toMatchObject({
     decisionType: "form_input",
@@ -54,7 +54,7 @@ test("a tool that asks for input in a session gets what a person enters, with th
   expect(text).toContain("It was a dark and stormy night."); // A default of the server.
 });
 
-test("a tool of 2026-07-28 is called again with the answer, and its run fails where a person rejects", async () => {
+test("a tool of 2026-07-28 is called again with the answer, and its run fails if a user rejects it", async () => {
   const peer = startModern({
     tools: [{ ...ECHO, inputSchema: { type: "object" } }],
     asks: {

@@ -143,7 +143,7 @@ async function conformance(url: string, revision: string, leftOut: readonly stri
 const REVISIONS = someOf(1, ["2026-07-28", "2025-11-25"]);
 
 test.each(REVISIONS)(
-  "/mcp does what %s requires of servers, as far as that needs nothing of the suite's own",
+  "/mcp does what %s requires of servers, as far as that needs nothing specific to the suite",
   async (revision) => {
     await using door = await openDoor();
     const passed = await conformance(door.url, revision, LEFT_OUT[revision] ?? []);
@@ -154,7 +154,7 @@ test.each(REVISIONS)(
 );
 
 deepTest.each(REVISIONS)(
-  "with the suite's own tools, resources and prompts, it does all that %s requires but what needs a session",
+  "with the suite's own tools, resources and prompts, it does everything that %s requires except what needs a session",
   async (revision) => {
     await using door = await openDoor({ operations: FIXED_OPERATIONS });
     const passed = await conformance(door.url, revision, LEFT_OUT_OF_FIXED[revision] ?? []);

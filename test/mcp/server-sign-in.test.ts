@@ -90,7 +90,7 @@ async function connect(provider: OAuthClientProvider) {
 }
 
 describe("a client of the MCP SDK", () => {
-  test("registers itself, is approved by a person, and uses the tools within its scopes", async () => {
+  test("registers itself, is approved by a user, and uses the tools within its scopes", async () => {
     const { provider, kept } = openProvider();
     const first = await connect(provider);
     expect(first.done).not.toBeNull();
@@ -127,7 +127,7 @@ describe("a client of the MCP SDK", () => {
     );
   });
 
-  test("hears that the person has denied it", async () => {
+  test("is told that the user has denied it", async () => {
     const { provider, kept } = openProvider();
     await connect(provider);
     const back = await decide(kept.url as URL, false);
@@ -174,7 +174,7 @@ describe("the authorization server", () => {
     return new URL(body.redirectTo).searchParams.get("code") ?? "";
   };
 
-  test("is found from the refusal of /mcp", async () => {
+  test("is discovered from the 401 of /mcp", async () => {
     const refused = await weir.anonymous("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" });
     expect(refused.status).toBe(401);
     const [, link = ""] =
@@ -189,7 +189,7 @@ describe("the authorization server", () => {
     });
   });
 
-  test("gives one token for a code, and takes it back when the code comes again", async () => {
+  test("issues one token for a code, and revokes it when the code is used again", async () => {
     const { client_id: id } = (await register()).body;
     const code = await codeFor(id);
     const given = await exchange({ code, client_id: id });
@@ -205,7 +205,7 @@ describe("the authorization server", () => {
     expect((await call("GET", "/api/v1/automations")).status).toBe(401);
   });
 
-  test("gives no token for a code once its person has changed the password", async () => {
+  test("issues no token for a code after its user has changed the password", async () => {
     const { client_id: id } = (await register()).body;
     const code = await codeFor(id);
     const change = { currentPassword: PASSWORD, newPassword: PASSWORD, endTokens: false };
@@ -214,7 +214,7 @@ describe("the authorization server", () => {
     expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);
   });
 
-  test("renews a token with a refresh token, once each, and ends all of them when one comes twice", async () => {
+  test("renews a token with each refresh token once, and revokes all of them if one is used twice", async () => {
     const { client_id: id } = (await register()).body;
     const { client_id: other } = (await register({ client_name: "Other" })).body;
     const renew = (refresh_token: string, more: Record<string, string> = {}) =>
@@ -246,7 +246,7 @@ describe("the authorization server", () => {
     await signIn(); // The session from weeks ago has expired.
   });
 
-  test("renews nothing for whoever revoked the token, has not used it for a month, or approved it three months ago", async () => {
+  test("renews nothing after the token was revoked, was unused for a month, or was approved three months ago", async () => {
     const { client_id: id } = (await register()).body;
     const renew = (refresh_token: string) =>
       exchange({ grant_type: "refresh_token", client_id: id, refresh_token });
@@ -276,7 +276,7 @@ describe("the authorization server", () => {
     await signIn();
   });
 
-  test("refuses another verifier, client or redirect address, and a code of a minute ago", async () => {
+  test("rejects another verifier, client or redirect URI, and a code from a minute ago", async () => {
     const { client_id: id } = (await register()).body;
     const { client_id: other } = (await register({ client_name: "Other" })).body;
     const code = await codeFor(id);
@@ -291,7 +291,7 @@ describe("the authorization server", () => {
     expect((await exchange({ code, client_id: id })).body.error).toBe("invalid_grant");
   });
 
-  test("sends nobody to an address that the client did not register, and asks for PKCE", async () => {
+  test("redirects nobody to an unregistered URI, and requires PKCE", async () => {
     const { client_id: id } = (await register()).body;
     const cases: [object, string][] = [
       [{ redirect_uri: "https://evil.example.com/cb" }, "invalid_request"],
@@ -314,7 +314,7 @@ describe("the authorization server", () => {
     expect(anyPort.status).toBe(200);
   });
 
-  test("registers no client with an address that a browser would run or show, and none without", async () => {
+  test("registers no client with a URI that a browser would run or show, and none without", async () => {
     for (const uri of [
       "javascript:alert(1)",
       "data:text/html,x",
@@ -334,7 +334,7 @@ describe("the authorization server", () => {
     );
   });
 
-  test("is asked by people alone: no API key and no other site decides", async () => {
+  test("only accepts users' decisions: no API key and no other site decides", async () => {
     const { client_id: id } = (await register()).body;
     const key = (await weir.owner("POST", "/api/v1/api-keys", { name: "key", roleSlug: "admin" })).body.key;
     const decision = { request: requestOf(id), approve: true };
@@ -347,7 +347,7 @@ describe("the authorization server", () => {
     expect((await weir.anonymous("POST", api("decide"), decision)).status).toBe(401);
   });
 
-  test("reads the document of a client that names itself by an address, and trusts what it says of itself alone", async () => {
+  test("reads the document of a client whose ID is a URL, and trusts it only about itself", async () => {
     await using host = startReceiver(({ path }) =>
       Response.json({
         client_id: path === "/good.json" ? "https://unreachable.invalid/x" : "x",

@@ -50,8 +50,8 @@ async function failure(work: Promise<unknown>): Promise<AppError> {
   throw new Error("It did not fail.");
 }
 
-describe.each(BOTH)("a model that speaks %s", (protocol) => {
-  test("gives its text as it comes, its thoughts, how it ended and what it used", async () => {
+describe.each(BOTH)("a model with the protocol %s", (protocol) => {
+  test("returns its text as it arrives, its reasoning, how it ended and its usage", async () => {
     const script: Script = {
       moves: [{ reasoning: "Hm" }, { text: "Good " }, { text: "day" }],
       usage: { input: 12, output: 7 },
@@ -65,7 +65,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     ]);
   });
 
-  test("gives calls in pieces and then whole, several in one reply", async () => {
+  test("returns calls in pieces and then complete, several in one reply", async () => {
     const script: Script = {
       moves: [
         { text: "I look." },
@@ -88,7 +88,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     expect(events.at(-1)).toMatchObject({ type: "finish", reason: "tool-calls" });
   });
 
-  test("hears prompt, history, tools and settings as its protocol has them", async () => {
+  test("gets prompt, history, tools and settings as its protocol has them", async () => {
     await using peer = await startModel([says("ok")]);
     const request: ModelRequest = {
       ...HELLO,
@@ -136,7 +136,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     }
   });
 
-  test.each(["", "{", "[1]", "null"])("is sent back no arguments that it can't read: %p", async (text) => {
+  test.each(["", "{", "[1]", "null"])("is sent back no invalid arguments: %p", async (text) => {
     await using peer = await startModel([says("ok")]);
     const messages: ModelRequest["messages"] = [
       { role: "user", content: "How many?" },
@@ -183,7 +183,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     ],
     ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" } }, "llm_refused", false, 1],
   ];
-  test.each(REFUSALS)("tells %s, without its key", async (_, script, code, retryable, tries) => {
+  test.each(REFUSALS)("reports %s, without its key", async (_, script, code, retryable, tries) => {
     await using peer = await startModel(() => script);
     const error = await failure(all(protocol, peer.origin));
     expect([error.code, error.retryable, peer.heard.length]).toEqual([code as never, retryable, tries]);
@@ -191,7 +191,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     if (code === "llm_rate_limited") expect(error.retryAfterSeconds).toBe(7);
   });
 
-  test("is tried again before its first token, and answers then", async () => {
+  test("is retried before its first token, and then responds", async () => {
     await using peer = await startModel([
       { status: 503 },
       { status: 429, headers: { "retry-after": "1" } },
@@ -201,7 +201,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     expect(peer.heard.length).toBe(3);
   });
 
-  test("is not waited for where it asks for a minute", async () => {
+  test("isn't waited for if it asks for a minute", async () => {
     await using peer = await startModel(() => ({ status: 429, headers: { "retry-after": "60" } }));
     expect((await failure(all(protocol, peer.origin))).code).toBe("llm_rate_limited");
     expect(peer.heard.length).toBe(1);
@@ -215,7 +215,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
       "llm_overloaded",
     ],
     ["sends no JSON", { raw: "data: {nonsense\n\n" }, "upstream"],
-  ] as const)("that %s after its first token is not tried again", async (_, move, codes) => {
+  ] as const)("that %s after its first token isn't retried", async (_, move, codes) => {
     const seen: ModelEvent[] = [];
     const until = () => textOf(seen) !== "";
     await using peer = await startModel([{ moves: [{ text: "Half" }, { until }, move] }]);
@@ -239,7 +239,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     expect(peer.heard.length).toBe(3);
   });
 
-  test("that says nothing is given up, and its request ends", async () => {
+  test("that sends nothing is given up, and its request ends", async () => {
     await using peer = await startModel([{ moves: [{ pause: 60_000 }] }]);
     const error = await failure(all(protocol, peer.origin, { silenceMs: 1_500 }));
     expect(error.code).toBe("timeout");
@@ -247,13 +247,13 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     expect(peer.heard.length).toBe(1);
   });
 
-  deepTest("that falls silent between two tokens is given up", async () => {
+  deepTest("that goes silent between two tokens is given up", async () => {
     await using peer = await startModel([{ moves: [{ text: "Half" }, { pause: 60_000 }] }]);
     const error = await failure(all(protocol, peer.origin, { silenceMs: 1_500 }));
     expect(error.message).toContain("in the middle of its reply");
   });
 
-  test("that never comes to an end is given up, however steadily it writes", async () => {
+  test("that never ends is given up, however steadily it writes", async () => {
     const moves = Array.from({ length: 200 }, () => [{ text: "x" }, { pause: 10 }]).flat();
     await using peer = await startModel([{ moves }]);
     const error = await failure(all(protocol, peer.origin, { totalMs: 150 }));
@@ -266,7 +266,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     await peer.heard[0]?.gone;
   });
 
-  test("ends its reply when who listens goes", async () => {
+  test("ends its reply when the reader leaves", async () => {
     await using peer = await startModel([{ moves: [{ text: "Half" }, { pause: 60_000 }] }]);
     const control = new AbortController();
     const reason = new Error("gone");
@@ -280,7 +280,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
 });
 
 describe("the operator's model", () => {
-  test("is told to be missing, with the settings that it takes", async () => {
+  test("is reported as missing, with its settings", async () => {
     const none = { ...settingsFor("openai-compatible", "http://x"), baseUrl: null };
     const models = openModels(none);
     expect(models.configured).toBeNull();
@@ -289,7 +289,7 @@ describe("the operator's model", () => {
     expect(error.message).toMatch(/WEIR_LLM_BASE_URL.*ANTHROPIC_API_KEY/);
   });
 
-  test("may lie at a private address, and opens the way to no other", async () => {
+  test("can be at a private address, and allows no other", async () => {
     await using peer = await startModel([says("inside")]);
     expect(textOf(await all("openai-compatible", peer.origin))).toBe("inside");
     const other = openModels({
@@ -308,7 +308,7 @@ describe("the operator's model", () => {
     expect(error.code).toBe("egress_blocked");
   });
 
-  test("asks for an answer of a given shape in the way of its protocol", async () => {
+  test("asks for an answer of a given shape as its protocol does", async () => {
     const outputSchema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
     const request = { ...HELLO, outputSchema };
     await using plain = await startModel([says('{"n":1}')]);
@@ -320,7 +320,7 @@ describe("the operator's model", () => {
     expect(shaped.heard[0]?.body.tool_choice).toEqual({ type: "tool", name: "answer" });
   });
 
-  test("is asked without the shape where its endpoint can't take one", async () => {
+  test("is called without the shape if its endpoint doesn't support one", async () => {
     await using peer = await startModel([
       { status: 400, body: { error: "response_format is not known" } },
       says("{}"),
@@ -330,7 +330,7 @@ describe("the operator's model", () => {
     expect(peer.heard.map(({ body }) => "response_format" in body)).toEqual([true, false]);
   });
 
-  test("is understood where its endpoint does not stream", async () => {
+  test("is understood if its endpoint doesn't stream", async () => {
     const call = { id: "a", type: "function", function: { name: "query", arguments: '{"sql":"x"}' } };
     const body = {
       choices: [
@@ -352,7 +352,7 @@ describe("the operator's model", () => {
     ]);
   });
 
-  test("takes odd streams of local servers: arguments as objects, one index for all calls, CRLF, comments", async () => {
+  test("accepts unusual streams of local servers: arguments as objects, one index for all calls, CRLF, comments", async () => {
     const chunk = (delta: object, finish: string | null = null) =>
       `: hm\r\ndata: ${JSON.stringify({ choices: [{ delta, finish_reason: finish }] })}\r\n\r\n`;
     const raw = [
@@ -397,7 +397,7 @@ describe("the settings", () => {
     [{ ...BASE, WEIR_LLM_TIMEOUT: "0" }, "WEIR_LLM_TIMEOUT"],
     [{ ...BASE, WEIR_LLM_TOKENS_PER_DAY: "many" }, "WEIR_LLM_TOKENS_PER_DAY"],
     [{ ANTHROPIC_BASE_URL: "ftp://x" }, "ANTHROPIC_BASE_URL"],
-  ])("stop the start where one is wrong: %j", (env, named) => {
+  ])("stop the start if one is invalid: %j", (env, named) => {
     expect(() => read(env as Record<string, string>)).toThrow(named);
   });
 });

@@ -18,7 +18,7 @@ const since = (field: string, from: string | null, to: string | null = null) => 
 const calls = (seller: Seller, path: string) => seller.asked.filter((each) => each.path === path);
 
 describe("verify", () => {
-  test("asks for a token and for the seller's marketplaces", async () => {
+  test("requests a token and the seller's marketplaces", async () => {
     await using seller = await startSeller();
     await amazonSeller.verify(linkTo(seller));
     expect(seller.asked.map(({ path }) => path)).toEqual([
@@ -28,7 +28,7 @@ describe("verify", () => {
     expect(seller.asked[1]?.headers["x-amz-access-token"]).toStartWith("Atza|1-");
   });
 
-  test("tells what is wrong apart", async () => {
+  test("distinguishes errors", async () => {
     await using seller = await startSeller();
     const message = async (config: object, credentials: object = {}) =>
       (
@@ -53,7 +53,7 @@ describe("verify", () => {
     expect(error).toMatchObject({ code: "upstream", retryable: true });
   });
 
-  test("takes a new token where Amazon refuses the kept one, and only then", async () => {
+  test("gets a new token only if Amazon rejects the stored one", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1));
     let kept: string | null = "Atza|of-yesterday";
@@ -71,7 +71,7 @@ describe("verify", () => {
 });
 
 describe("resources", () => {
-  test("are listed with what an extract takes, and with their columns", async () => {
+  test("are listed with what an extract accepts, and with their columns", async () => {
     await using seller = await startSeller();
     const link = linkTo(seller);
     expect(await amazonSeller.tables?.tables(link, false)).toEqual(
@@ -104,7 +104,7 @@ describe("resources", () => {
 });
 
 describe("orders", () => {
-  test("come page by page, up to two minutes ago, without persons", async () => {
+  test("are read page by page, up to two minutes ago, without personal data", async () => {
     await using seller = await startSeller();
     for (let n = 1; n <= 25; n++) seller.orders.push(sellerOrder(n));
     seller.orders.push(sellerOrder(99, 1, { lastUpdatedTime: "2026-05-31T23:59:00Z" }));
@@ -121,7 +121,7 @@ describe("orders", () => {
     expect(second?.query.get("paginationToken")).not.toBeNull();
   });
 
-  test("are read by the time of update or of creation, from where the cursor stands", async () => {
+  test("are read by the time of update or of creation, from the cursor on", async () => {
     await using seller = await startSeller();
     for (let n = 1; n <= 5; n++) seller.orders.push(sellerOrder(n));
     const ids = async (more: object) =>
@@ -141,7 +141,7 @@ describe("orders", () => {
     );
   });
 
-  test("have persons where they are asked for; where Amazon leaves them out, that is reported and costs no order", async () => {
+  test("have personal data on request; if Amazon leaves it out, that is reported and costs no order", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1), sellerOrder(2));
     const without = linkTo(seller, { includePii: true });
@@ -153,7 +153,7 @@ describe("orders", () => {
     expect(link.warnings).toEqual([]);
   });
 
-  test("give their items, each with its order", async () => {
+  test("return their items, each with its order", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1, 2), sellerOrder(2, 0), sellerOrder(3, 1));
     const items = await rows(linkTo(seller), "order_items");
@@ -167,7 +167,7 @@ describe("orders", () => {
     });
   });
 
-  test("of version v0 come with a warning, and their items order by order", async () => {
+  test("of version v0 have a warning, and their items are read order by order", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1, 3), sellerOrder(2, 1));
     seller.state.pageLimit = 1;
@@ -180,7 +180,7 @@ describe("orders", () => {
     ).toEqual(["1 10", "1 11", "1 12", "2 20"]);
   });
 
-  test("whose page token is no longer good end the work as one to try again", async () => {
+  test("whose page token has expired end the work as retryable", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1), sellerOrder(2));
     seller.state.pageLimit = 1;
@@ -196,7 +196,7 @@ describe("orders", () => {
 });
 
 describe("quotas", () => {
-  test("are waited for at the rate that the header names, each operation by itself", async () => {
+  test("are waited for at the rate in the header, each operation separately", async () => {
     await using seller = await startSeller();
     for (let n = 1; n <= 6; n++) seller.orders.push(sellerOrder(n));
     seller.state.pageLimit = 1;
@@ -211,7 +211,7 @@ describe("quotas", () => {
     expect(link.clock.waits).toHaveLength(1);
   });
 
-  test("are kept by waiting before Amazon has to say so, and shared by the runs of a connection", async () => {
+  test("are kept by waiting before Amazon objects, and shared by the runs of a connection", async () => {
     await using seller = await startSeller();
     for (let n = 1; n <= 14; n++) seller.orders.push(sellerOrder(n));
     seller.state.pageLimit = 1;
@@ -226,7 +226,7 @@ describe("quotas", () => {
     expect(calls(seller, "/orders/2026-01-01/orders")).toHaveLength(28);
   });
 
-  test("a broken gateway and a cut connection are tried again; a role that is missing is not", async () => {
+  test("a broken gateway and a closed connection are retried; a missing role isn't", async () => {
     await using seller = await startSeller();
     seller.orders.push(sellerOrder(1));
     let bad = 2;
@@ -241,7 +241,7 @@ describe("quotas", () => {
 });
 
 describe("inventory", () => {
-  test("comes for each marketplace, changed rows alone where there is a cursor", async () => {
+  test("is read for each marketplace, only changed rows if there is a cursor", async () => {
     await using seller = await startSeller();
     const [us, ca] = ["ATVPDKIKX0DER", "A2EUQ1WTGCTBG2"];
     for (let n = 1; n <= 3; n++) {
@@ -270,7 +270,7 @@ describe("inventory", () => {
     expect(await rows(link, "inventory", since("lastUpdatedTime", "2026-05-03T00:00:00Z"))).toHaveLength(1);
   });
 
-  test("that changes in a marketplace that has been read, or on a page that has, comes too", async () => {
+  test("that changes in a marketplace or on a page that was read is read too", async () => {
     await using seller = await startSeller();
     const [us, ca] = ["ATVPDKIKX0DER", "A2EUQ1WTGCTBG2"];
     const stock = (marketplace: string, sellerSku: string) => {
@@ -305,7 +305,7 @@ describe("reports", () => {
   const TYPE = "GET_MERCHANT_LISTINGS_ALL_DATA";
   const TABLE = 'sku\tname\tprice\r\n007\tA 24" screen\t1.50\r\n008\tCaf\u00e9\t\r\n';
 
-  test("are asked for, waited for and read, packed or not, in Amazon's character sets", async () => {
+  test("are requested, awaited and read, compressed or not, in Amazon's character sets", async () => {
     await using seller = await startSeller();
     const expected = [
       { sku: "007", name: 'A 24" screen', price: "1.50" },
@@ -330,7 +330,7 @@ describe("reports", () => {
     });
   });
 
-  test("of a period have its days; those of JSON come as they are", async () => {
+  test("for a period have its days; JSON ones are returned unchanged", async () => {
     await using seller = await startSeller();
     const type = "GET_SALES_AND_TRAFFIC_REPORT";
     seller.reports.set(type, {
@@ -352,7 +352,7 @@ describe("reports", () => {
     });
   });
 
-  test("that are cancelled have no rows, which is reported; those that fail may be tried after half an hour", async () => {
+  test("that are cancelled have no rows, which is reported; failed ones can be retried after half an hour", async () => {
     await using seller = await startSeller();
     seller.reports.set(TYPE, { status: "CANCELLED", looks: 0 });
     const link = linkTo(seller);
@@ -381,7 +381,7 @@ describe("reports", () => {
     );
   });
 
-  test("that were made are listed over all pages", async () => {
+  test("that exist are listed across all pages", async () => {
     await using seller = await startSeller();
     seller.reports.set(TYPE, { status: "DONE", content: TABLE, looks: 0 });
     const link = linkTo(seller);

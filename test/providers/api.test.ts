@@ -51,18 +51,18 @@ const rows = (n: number, perLevel: number) =>
 const ids = (n: number) => rows(n, 1).map(({ id }) => id);
 
 describe("a walk through pages", () => {
-  test("starts again by the last row's order before the list gives no more, and gives each row once", async () => {
+  test("starts again in the last row's order before the list ends, and returns each row once", async () => {
     const { walk, turns } = listOf(rows(95, 4), 10, 30);
     expect(await read({ ...walk, resumeAfter: 20 })).toEqual(ids(95));
     expect(Math.max(...turns.map(({ after }) => after))).toBeLessThan(30);
   });
 
-  test("continues by the cursor where too many rows are level to start again", async () => {
+  test("continues by the cursor if too many rows tie to start again", async () => {
     const { walk } = listOf(rows(60, 50), 10);
     expect(await read({ ...walk, resumeAfter: 20 })).toEqual(ids(60));
   });
 
-  test("continues behind an expired cursor, and fails where there is no row to continue from", async () => {
+  test("continues after an expired cursor, and fails if there is no row to continue from", async () => {
     const { walk, turns } = listOf(rows(70, 3), 10, 30);
     expect(await read(walk)).toEqual(ids(70));
     expect(turns.filter(({ after }) => after >= 30).length).toBeGreaterThan(1);
@@ -71,7 +71,7 @@ describe("a walk through pages", () => {
     expect(await failure(read({ ...listOf(rows(70, 3), 10, 0).walk }))).toMatchObject({ retryable: true });
   });
 
-  test("asks for no page before the one before was taken", async () => {
+  test("requests no page before the previous one was consumed", async () => {
     const { walk, turns } = listOf(rows(50, 1), 10);
     const pages = walkPages(walk);
     await pages.next();
@@ -81,7 +81,7 @@ describe("a walk through pages", () => {
     expect(turns).toHaveLength(2);
   });
 
-  test("stops when it is told to", async () => {
+  test("stops on request", async () => {
     const stop = new AbortController();
     const { walk, turns } = listOf(rows(50, 1), 10);
     const pages = walkPages({ ...walk, signal: stop.signal });
@@ -110,7 +110,7 @@ describe("a throttle", () => {
   };
   const bucket = { name: "requests", capacity: 5, perSecond: 2 };
 
-  test("lets go what the bucket holds, then as fast as it fills, and tells people of long waits", async () => {
+  test("passes what the bucket holds, then as fast as it fills, and reports long waits", async () => {
     const { link, clock, told } = waiter();
     for (let n = 0; n < 8; n++) await draw(link, "It", [bucket], 60_000);
     expect(clock.waits).toEqual([500, 500, 500]);
@@ -130,7 +130,7 @@ describe("a throttle", () => {
     expect(clock.waits).toEqual([10_000, 7_000]);
   });
 
-  test("takes over what the other side says, and throws rather than wait beyond patience, taking nothing", async () => {
+  test("follows the server's limit, and throws rather than wait too long, taking nothing", async () => {
     const { link, clock } = waiter();
     setTokens(link, "requests", { capacity: 100, perSecond: 10 }, 0);
     expect(await failure(draw(link, "It", [{ ...bucket, cost: 50 }], 1_000))).toMatchObject({
@@ -142,7 +142,7 @@ describe("a throttle", () => {
     expect(clock.waits).toEqual([500]);
   });
 
-  test("gives back what was drawn by a wait that is ended", async () => {
+  test("returns what an aborted wait has taken", async () => {
     const stop = new AbortController();
     const { link, clock } = waiter();
     setTokens(link, "requests", bucket, 0);
@@ -156,7 +156,7 @@ describe("a throttle", () => {
     expect(clock.waits).toEqual([500]);
   });
 
-  test("of a slow limit continues where it was after a restart, and of a quick one is not kept", async () => {
+  test("for a slow limit continues where it was after a restart, and for a fast one isn't stored", async () => {
     const kept = new Map<string, StoredQuota>();
     const quotas = {
       read: async () => [...kept.values()],
@@ -175,7 +175,7 @@ describe("a throttle", () => {
     expect(await failure(draw(restarted, "It", [slow], 600_000))).toMatchObject({ retryable: true });
   });
 
-  test("reads Retry-After as seconds and as a date", () => {
+  test("parses Retry-After as seconds and as a date", () => {
     const clock = leapingClock("2026-06-01T00:00:00Z");
     const ms = (value: string) => retryAfterMs(new Headers({ "retry-after": value }), { clock });
     expect(ms("12")).toBe(12_000);

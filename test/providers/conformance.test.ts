@@ -72,14 +72,14 @@ function objectsOf(schema: TSchema): TSchema[] {
 }
 
 describe.each(all)("provider %s", (id, provider, schemas) => {
-  test("is registered under its own id, with a title and a description", () => {
+  test("is registered with its own ID, with a title and a description", () => {
     expect(provider.id).toBe(id);
     expect(id).toMatch(/^[a-z][a-z0-9_]*$/);
     expect(provider.title.length).toBeGreaterThan(1);
     expect(provider.description).toMatch(/\.$/);
   });
 
-  test("refuses config and credentials that it does not know", () => {
+  test("rejects unknown config and credentials", () => {
     for (const schema of [schemas.config, schemas.credentials]) {
       expect(schema.type).toBe("object");
       for (const object of objectsOf(schema)) expect(object.additionalProperties).toBe(false);
@@ -89,13 +89,13 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
     }
   });
 
-  test("takes credentials as texts, as they are stored", () => {
+  test("accepts credentials as texts, as they are stored", () => {
     for (const property of Object.values(schemas.credentials.properties as Record<string, TSchema>)) {
       expect(property.type).toBe("string");
     }
   });
 
-  test("names as destination every field of its config that says where the credentials go", () => {
+  test("names as destination every config field that determines where the credentials are sent", () => {
     const fields = Object.keys(schemas.config.properties as object);
     const places = [
       "host",
@@ -113,7 +113,7 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
     expect([...provider.destination].sort()).toEqual(places.filter((place) => fields.includes(place)).sort());
   });
 
-  test("says in a sentence, with no secret in it, that nobody answers", async () => {
+  test("reports an unreachable server in a sentence, without a secret", async () => {
     const least = unreachable(await freePort())[id];
     if (!least) return;
     expect(read(schemas.config, least.config, []).faults).toEqual([]);
@@ -128,7 +128,7 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
     expect(error.message).not.toContain("very-secret");
   });
 
-  test("has something to give: files, tables, an extract or mail", () => {
+  test("has something to offer: files, tables, an extract or email", () => {
     expect(Boolean(provider.files ?? provider.tables ?? provider.extract ?? provider.mail)).toBe(true);
     expect(!provider.tables || provider.extract).toBeTruthy();
   });

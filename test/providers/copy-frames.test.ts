@@ -31,7 +31,7 @@ const payload = fc.oneof(
 );
 const message = fc.tuple(fc.constantFrom("d", "d", "d", "d", "c", "N", "D"), payload);
 
-test("joined COPY messages say what the server's said, wherever the network cuts them", () => {
+test("joined COPY messages have the same content as the server's, wherever the network splits them", () => {
   fc.assert(
     fc.property(
       fc.array(message, { maxLength: 12 }),
@@ -55,7 +55,7 @@ test("joined COPY messages say what the server's said, wherever the network cuts
   );
 });
 
-test("rows that come at once become one COPY message", () => {
+test("rows that arrive together become one COPY message", () => {
   const rows = ["1,a\n", "2,b\n", "3,c\n"].map((row) => frame(COPY_DATA, Buffer.from(row)));
   const end = frame("c", new Uint8Array());
   const joined = copyDataJoiner()(Buffer.concat([...rows, end]));

@@ -62,7 +62,7 @@ async function walk(drive: TestDrive, link: Link, path = "/", items?: string[]) 
 const ONE = ["/changes"];
 
 describe("a walk of a drive", () => {
-  test("is one request where nothing has changed since, and gives the same files", async () => {
+  test("is one request if nothing has changed since, and returns the same files", async () => {
     await using drive = await startDrive();
     drive.put(
       folder("f1", "Sales"),
@@ -106,7 +106,7 @@ describe("a walk of a drive", () => {
     ["a folder on the way has another name", (drive: TestDrive) => drive.put(folder("top", "Peak"))],
     ["a folder was moved here", (drive: TestDrive) => drive.put(folder("out", "Out", "f1"))],
     ["a folder is deleted for good", (drive: TestDrive) => drive.drop("f2")],
-  ])("walks again where %s", async (_, change) => {
+  ])("walks again if %s", async (_, change) => {
     await using drive = await startDrive();
     drive.put(
       folder("top", "Top"),
@@ -128,7 +128,7 @@ describe("a walk of a drive", () => {
     expect([last.files, last.asked]).toEqual([anew.files, ONE]);
   });
 
-  test("is not made for what has changed elsewhere, over however many pages that is reported", async () => {
+  test("isn't repeated for changes elsewhere, however many pages report them", async () => {
     await using drive = await startDrive();
     drive.put(
       folder("f1", "One"),
@@ -146,7 +146,7 @@ describe("a walk of a drive", () => {
     expect((await walk(drive, link, "f1")).asked).toEqual(ONE);
   });
 
-  test("is made where what came between the token and the walk's end might be missing from it", async () => {
+  test("is repeated if changes between the token and the walk's end might be missing", async () => {
     await using drive = await startDrive();
     drive.put(folder("f1", "One"), file("a1", "a.csv"), file("b1", "b.csv", "f1"));
     const { link } = connection(drive);
@@ -162,7 +162,7 @@ describe("a walk of a drive", () => {
   });
 
   test.each([410, 404, 400, 403])(
-    "is made where the token is refused with %d, and then remembered anew",
+    "is repeated if the token is rejected with %d, and then stored again",
     async (status) => {
       await using drive = await startDrive();
       drive.put(file("a1", "a.csv"));
@@ -178,7 +178,7 @@ describe("a walk of a drive", () => {
     },
   );
 
-  test("is made each time where Drive tells no token, and where shortcuts lead to another drive", async () => {
+  test("is repeated each time if Drive returns no token, and if shortcuts lead to another drive", async () => {
     await using drive = await startDrive();
     drive.put(file("a1", "a.csv"));
     const { link, kept } = connection(drive);
@@ -192,7 +192,7 @@ describe("a walk of a drive", () => {
     expect(kept.size).toBe(0);
   });
 
-  test("of a shared drive goes by the changes of that drive", async () => {
+  test("of a shared drive uses that drive's changes", async () => {
     await using drive = await startDrive();
     drive.put(
       folder("td", "Team", "", { parents: [], driveId: "td" }),
@@ -207,7 +207,7 @@ describe("a walk of a drive", () => {
     expect((await walk(drive, link)).paths).toEqual(["t.csv", "t2.csv"]);
   });
 
-  test("that breaks off is not remembered", async () => {
+  test("that breaks off isn't stored", async () => {
     await using drive = await startDrive();
     drive.put(folder("f1", "One"), file("a1", "a.csv"), file("b1", "b.csv", "f1"));
     const { link, kept } = connection(drive);
@@ -218,7 +218,7 @@ describe("a walk of a drive", () => {
   });
 });
 
-test("an extract of many files asks what has changed in place of walking", async () => {
+test("an extract of many files asks for changes instead of walking", async () => {
   await using drive = await startDrive();
   drive.put(folder("f1", "One"), file("a1", "a.csv", "f1"), file("b1", "b.csv", "f1"));
   const { link } = connection(drive);

@@ -46,14 +46,14 @@ async function filesOf(link: Link, spec: string) {
 }
 
 describe("verify", () => {
-  test("takes a service account, whose claim it signs, and a user's refresh token", async () => {
+  test("accepts a service account, whose claim it signs, and a user's refresh token", async () => {
     await using drive = await startDrive();
     await verify(asUser(drive));
     await verify(toldLink({ baseUrl: drive.baseUrl }, { serviceAccountJson: drive.serviceAccountJson }));
     expect(drive.state.issued).toBe(2);
   });
 
-  test("tells what is wrong with the credentials apart", async () => {
+  test("distinguishes errors in the credentials", async () => {
     await using drive = await startDrive();
     const message = async (credentials: Record<string, string>, config: object = {}) =>
       (await failure(verify(toldLink({ baseUrl: drive.baseUrl, ...config }, credentials)))).message;
@@ -81,7 +81,7 @@ describe("verify", () => {
     );
   });
 
-  test("tells a missing scope, an API that is off and an unreachable server apart", async () => {
+  test("distinguishes a missing scope, a disabled API and an unreachable server", async () => {
     await using drive = await startDrive();
     const refuse = async (status: number, reason: string) => {
       drive.state.instead = ({ path }) => (path === "/token" ? null : { status, reason });
@@ -97,7 +97,7 @@ describe("verify", () => {
 });
 
 describe("tokens", () => {
-  test("are asked for once by many at a time, kept, and asked for again when Google refuses them", async () => {
+  test("are requested once for many concurrent callers, stored, and requested again when Google rejects them", async () => {
     await using drive = await startDrive();
     drive.put(csv("a1", "a.csv"));
     drive.state.tokenDelayMs = 30;
@@ -122,7 +122,7 @@ describe("tokens", () => {
     expect([drive.state.issued, keeps]).toEqual([2, 2]);
   });
 
-  test("that are refused twice end the work", async () => {
+  test("that are rejected twice end the work", async () => {
     await using drive = await startDrive();
     drive.state.instead = ({ path }) => (path === "/token" ? null : { status: 401, reason: "authError" });
     expect((await failure(list(asUser(drive), "/"))).message).toBe(
@@ -131,7 +131,7 @@ describe("tokens", () => {
     expect(drive.state.issued).toBe(2);
   });
 
-  test("go to nobody but Google", async () => {
+  test("are only sent to Google", async () => {
     await using drive = await startDrive();
     drive.put(csv("a1", "a.csv"));
     await names(asUser(drive), "/");
@@ -140,7 +140,7 @@ describe("tokens", () => {
 });
 
 describe("files", () => {
-  test("come folders first, page by page, without what is in the trash", async () => {
+  test("are listed folders first, page by page, without the trash", async () => {
     await using drive = await startDrive();
     drive.put(
       folder("f1", "Zoo"),
@@ -178,7 +178,7 @@ describe("files", () => {
     expect(second).not.toHaveProperty("nextPageToken");
   });
 
-  test("are reached by id and by names, with odd characters too", async () => {
+  test("are found by ID and by name, with unusual characters too", async () => {
     await using drive = await startDrive();
     drive.put(folder("f1", "It's \\ here"), csv("a1", "a b.csv", { parents: ["f1"] }));
     const link = asUser(drive);
@@ -196,7 +196,7 @@ describe("files", () => {
     }
   });
 
-  test("that bear one name have to be told by their ids", async () => {
+  test("with the same name must be identified by their IDs", async () => {
     await using drive = await startDrive();
     drive.put(csv("a1", "a.csv"), csv("a2", "a.csv"));
     expect(await failure(read(asUser(drive), "/a.csv"))).toMatchObject({
@@ -206,7 +206,7 @@ describe("files", () => {
     expect(await read(asUser(drive), "/a2")).toBe("id\na2\n");
   });
 
-  test("outside of the root are not reached, unless a shortcut inside leads there", async () => {
+  test("outside the root aren't accessible, unless a shortcut inside leads there", async () => {
     await using drive = await startDrive();
     drive.put(folder("in", "In"), folder("deep", "Deep", { parents: ["in"] }), folder("out", "Out"));
     drive.put(csv("a1", "a.csv", { parents: ["deep"] }), csv("x1", "x.csv", { parents: ["out"] }));
@@ -221,7 +221,7 @@ describe("files", () => {
     expect((await failure(read(link, "x1"))).code).toBe("not_found");
   });
 
-  test("of shared drives are there, and those that were shared with a service account", async () => {
+  test("in shared drives are included, and those shared with a service account", async () => {
     await using drive = await startDrive();
     drive.put(
       folder("td", "Team", { parents: [], driveId: "td" }),
@@ -235,7 +235,7 @@ describe("files", () => {
     expect(await names(account, "/")).toEqual(["shared.csv"]);
   });
 
-  test("of Google's own kinds are exported, within Google's limit", async () => {
+  test("of Google's own types are exported, within Google's limit", async () => {
     await using drive = await startDrive();
     drive.put({
       id: "s1",
@@ -256,8 +256,8 @@ describe("files", () => {
   });
 });
 
-describe("failures on the way", () => {
-  test("a rate limit that looks like a missing permission is waited for, a missing permission is not", async () => {
+describe("temporary failures", () => {
+  test("a rate limit that looks like a missing permission is waited for, a missing permission isn't", async () => {
     await using drive = await startDrive();
     drive.put(csv("a1", "a.csv"));
     let refusals = 3;
@@ -280,7 +280,7 @@ describe("failures on the way", () => {
     expect(drive.asked.length - before).toBe(2);
   });
 
-  test("the time that Google names is waited, and a limit without end ends the work as one to try again", async () => {
+  test("the time that Google names is waited, and an endless limit ends the work as retryable", async () => {
     await using drive = await startDrive();
     let first = true;
     drive.state.instead = ({ path }) => {
@@ -299,7 +299,7 @@ describe("failures on the way", () => {
     });
   });
 
-  test("a gateway's page is tried again, a connection that is cut ends the file", async () => {
+  test("a gateway's page is retried, and a closed connection ends the file", async () => {
     await using drive = await startDrive();
     drive.put(csv("a1", "a.csv"));
     let bad = 2;
@@ -314,7 +314,7 @@ describe("failures on the way", () => {
   });
 });
 
-test("a file that changes while it is read is reported, not taken", async () => {
+test("a file that changes while it is read is reported, not used", async () => {
   await using drive = await startDrive();
   drive.put(csv("a1", "a.csv"));
   drive.state.instead = ({ query }) => {
@@ -332,7 +332,7 @@ test("a file that changes while it is read is reported, not taken", async () => 
 });
 
 describe("extract", () => {
-  test("gives files by their names' paths in order of bytes, across pages and folders", async () => {
+  test("returns files by path in byte order, across pages and folders", async () => {
     await using drive = await startDrive();
     drive.put(folder("f1", "2026"), folder("f2", "2026-old"), folder("f3", "skip"));
     drive.put(csv("a1", "a.csv", { parents: ["f1"] }), csv("b1", "b.csv", { parents: ["f1"] }));
@@ -359,7 +359,7 @@ describe("extract", () => {
     expect((await failure(filesOf(link, "none/*.csv"))).code).toBe("not_found");
   });
 
-  test("gives each content once, whatever shortcuts lead to it, and does not walk in circles", async () => {
+  test("returns each content once, whatever shortcuts lead to it, and doesn't walk in circles", async () => {
     await using drive = await startDrive();
     drive.put(folder("f1", "f"), csv("a1", "a.csv", { parents: ["f1"] }));
     drive.put(
@@ -375,7 +375,7 @@ describe("extract", () => {
     ]);
   });
 
-  test("tells files of one name apart: the oldest keeps it", async () => {
+  test("distinguishes files with the same name: the oldest keeps it", async () => {
     await using drive = await startDrive();
     drive.put(
       csv("new-file-2", "a.csv", { createdTime: "2026-03-01T00:00:00Z" }),

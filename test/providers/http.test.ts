@@ -66,7 +66,7 @@ const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
 };
 const json = (value: unknown) => ({ status: 200, body: JSON.stringify(value) });
 
-test("rows that echo the credentials they were asked for with come without them", async () => {
+test("rows that echo the request's credentials are returned without them", async () => {
   const echo = { data: [{ id: 1, note: `Hello ${SECRETS.token}`, plain: "x" }] };
   for (const body of [JSON.stringify(echo), JSON.stringify(echo).replaceAll("/", "\\/")]) {
     const endpoint = { dataPath: "data" };
@@ -80,7 +80,7 @@ test("rows that echo the credentials they were asked for with come without them"
 
 describe("pages", () => {
   test.each(Object.entries(WAYS))(
-    "of %s are followed to their end, also where instants are equal",
+    "of %s are followed to their end, even with equal times",
     async (spec, endpoint) => {
       peer.orders.push(...many(95, (n) => order(n, { updated_at: instant(Math.ceil(n / 7)) })));
       const link = to();
@@ -93,7 +93,7 @@ describe("pages", () => {
   );
 
   test.each(Object.entries(WAYS))(
-    "of %s give the same rows as text, page by page",
+    "of %s return the same rows as text, page by page",
     async (spec, endpoint) => {
       peer.orders.push(...many(95, (n) => order(n, { updated_at: instant(Math.ceil(n / 7)) })));
       const link = to();
@@ -105,7 +105,7 @@ describe("pages", () => {
     },
   );
 
-  test("are given as text where that is a list of objects in UTF-8, else as rows; both in one list", async () => {
+  test("are returned as text if that is a list of objects in UTF-8, otherwise as rows; both in one list", async () => {
     const endpoint = { dataPath: "rows", paginator: { type: "page" } };
     const body = { rows: [{ id: 1 }] };
     const latin = Buffer.from('{"rows":[{"id":"\xfc"}]}', "latin1");
@@ -135,7 +135,7 @@ describe("pages", () => {
     expect((await failure(texts("/x", endpoint))).message).toContain("breaks off or can't be read");
   });
 
-  test("have no text where something else in the reply is found among the rows, or the rows are made of others", async () => {
+  test("have no text if the rows include something else of the response, or are derived from others", async () => {
     for (const endpoint of [
       { dataPath: "rows[?id]" },
       { dataPath: "rows[*].order" },
@@ -153,7 +153,7 @@ describe("pages", () => {
     expect(limited).not.toHaveProperty("texts");
   });
 
-  test("are searched in a child where that takes much, and keep all of their digits", async () => {
+  test("are searched in a child process if that is expensive, and keep all of their digits", async () => {
     const compute = openCompute(PROGRAM);
     const done: string[] = [];
     const link = {
@@ -172,7 +172,7 @@ describe("pages", () => {
     expect(done).toEqual(["search"]);
   });
 
-  test("may be one: a list, an object that is a row, a list of plain values, no content", async () => {
+  test("can be one: a list, an object that is a row, a list of plain values, no content", async () => {
     peer.orders.push(...many(3, order));
     expect(ids(await read("/orders"))).toEqual([1, 2, 3]);
     expect(await read("/me", { dataPath: "@" })).toEqual([{ name: "A shop" }]);
@@ -186,7 +186,7 @@ describe("pages", () => {
     expect(await read("/orders")).toEqual([]);
   });
 
-  test("take their size from pageSize and batchSize, whichever is smaller, and count what came", async () => {
+  test("have the size of pageSize or batchSize, whichever is smaller, and count what arrived", async () => {
     peer.orders.push(...many(50, order));
     peer.state.maxSize = 7; // Whatever is requested.
     const sizes = (path: string, name: string) =>
@@ -205,7 +205,7 @@ describe("pages", () => {
     expect(sizes("linked", "per_page")).toEqual(new Set(["5"]));
   });
 
-  test("end where the paginator says so: a short page, a status, nothing more", async () => {
+  test("end when the paginator says so: a short page, a status, nothing more", async () => {
     peer.orders.push(...many(65, order));
     const pages = { type: "page", sizeParam: "per_page", pageSize: 30 };
     const asked = async (paginator: object) => {
@@ -230,7 +230,7 @@ describe("pages", () => {
     expect(ids(await read("/cursors", { dataPath: "data.orders", paginator: cursors }))).toEqual(upTo(65));
   });
 
-  test("are asked for only until there are rows enough, but for a range, whose greatest are to be left out", async () => {
+  test("are requested only until there are enough rows, except for a range, whose greatest must be left out", async () => {
     peer.orders.push(...many(95, order));
     expect((await read("/linked", WAYS["/linked"], { maxRows: 40 })).length).toBe(60);
     expect(peer.asked).toHaveLength(2);
@@ -238,7 +238,7 @@ describe("pages", () => {
     expect((await read("/linked", WAYS["/linked"], { maxRows: 40, range })).length).toBe(95);
   });
 
-  test("that were not asked for are reported", async () => {
+  test("that weren't requested are reported", async () => {
     peer.orders.push(...many(35, order));
     for (const [spec, dataPath, words] of [
       ["/linked", "@", "the Link header"],
@@ -263,10 +263,10 @@ describe("pages", () => {
   });
 });
 
-describe("a list that would never end fails with a sentence:", () => {
+describe("an endless list fails with a sentence:", () => {
   const cursors = { dataPath: "rows", paginator: { type: "cursor", cursorPath: "next", cursorParam: "at" } };
 
-  test("a cursor that does not move", async () => {
+  test("a cursor that doesn't move", async () => {
     let n = 0;
     peer.state.instead = () => json({ rows: [{ id: n++ }], next: "same" });
     expect(await refused("/x", cursors)).toMatchObject({
@@ -277,7 +277,7 @@ describe("a list that would never end fails with a sentence:", () => {
     expect(peer.asked).toHaveLength(2);
   });
 
-  test("the same page twice, where the parameter is passed over", async () => {
+  test("the same page twice, if the parameter is ignored", async () => {
     peer.orders.push(...many(5, order));
     const error = await refused("/orders", { paginator: { type: "page" } });
     expect(error.message).toContain("gave the same rows of /orders for two pages");
@@ -288,7 +288,7 @@ describe("a list that would never end fails with a sentence:", () => {
     expect((await refused("/x", cursors)).message).toContain("the same rows of /x");
   });
 
-  test("always another cursor", async () => {
+  test("always a different cursor", async () => {
     let n = 0;
     peer.state.instead = () => json({ rows: [{ id: n++ }], next: `c${n}` });
     const error = await refused("/x", { ...cursors, maxPages: 12 });
@@ -296,7 +296,7 @@ describe("a list that would never end fails with a sentence:", () => {
     expect(peer.asked).toHaveLength(12);
   });
 
-  test("pages without a row, again and again", async () => {
+  test("pages without rows, again and again", async () => {
     let n = 0;
     peer.state.instead = () => json({ rows: [], next: `c${++n}` });
     expect((await refused("/x", cursors)).message).toContain("1000 pages of /x without a row");
@@ -322,7 +322,7 @@ describe("credentials", () => {
     },
   );
 
-  test("a token that has ended is replaced in the middle of a list, and no row is lost by it", async () => {
+  test("an expired token is replaced in the middle of a list, without losing rows", async () => {
     peer.orders.push(...many(95, order));
     peer.state.tokenUses = 2;
     const before = peer.tokens();
@@ -334,7 +334,7 @@ describe("credentials", () => {
     expect(error.message).toContain("rejected the credentials (401)");
   });
 
-  test("runs that need a token at the same time ask for one", async () => {
+  test("runs that need a token at the same time request one", async () => {
     peer.orders.push(order(1));
     const way = "oauth2_client_credentials";
     const link = to(way);
@@ -343,7 +343,7 @@ describe("credentials", () => {
     expect(peer.tokens() - before).toBe(1);
   });
 
-  test("go to no other server: neither by a link, nor by a redirect, nor by the path", async () => {
+  test("are sent to no other server: neither by a link, nor by a redirect, nor by the path", async () => {
     await using elsewhere = startReceiver(() => Response.json([]));
     peer.orders.push(...many(35, order));
     for (const way of ["bearer", "header", "query"] as Way[]) {
@@ -395,7 +395,7 @@ describe("credentials", () => {
     );
   });
 
-  test("stand in nothing that is reported, also where the API gives them back", async () => {
+  test("appear in nothing that is reported, even if the API echoes them", async () => {
     const echo = JSON.stringify({
       message: `You are ${SECRETS.apiKey} and ${SECRETS.token}`,
       errors: [{ detail: SECRETS.token }],
@@ -419,7 +419,7 @@ describe("credentials", () => {
 describe("what is new", () => {
   const range = (from: Json, to: Json = null) => ({ range: { field: "updated_at", from, to } });
 
-  test("is asked for in the format that the API wants, rounded outwards", async () => {
+  test("is requested in the API's format, rounded outwards", async () => {
     const from = "2026-05-01T00:10:00.5+00:00";
     const end = "2026-05-02T00:00:00.000400Z";
     for (const [format, start, until] of [
@@ -453,7 +453,7 @@ describe("what is new", () => {
     }
   });
 
-  test("continues over all pages, in the query and in a body", async () => {
+  test("continues across all pages, in the query and in a body", async () => {
     peer.orders.push(...many(95, order));
     const linked = { ...WAYS["/linked"], incremental: SINCE };
     expect(ids(await read("/linked", linked, range(instant(10), instant(80))))).toEqual(upTo(79).slice(9));
@@ -467,7 +467,7 @@ describe("what is new", () => {
   });
 });
 
-test("parameters, headers and bodies are sent as they are written", async () => {
+test("parameters, headers and bodies are sent as written", async () => {
   await read("/orders", {
     params: { "filter[status]": ["open", "paid & done"], limit: 5, flag: true, none: null },
     headers: { "X-Version": 2, accept: "application/vnd.shop+json" },
@@ -493,13 +493,13 @@ test("parameters, headers and bodies are sent as they are written", async () => 
   });
 });
 
-describe("a reply that is not what was to come", () => {
+describe("an unexpected response", () => {
   const said = async (reply: ReturnType<typeof peer.state.instead>, endpoint: object = {}) => {
     peer.state.instead = () => reply;
     return refused("/orders", endpoint);
   };
 
-  test("is an error, and never no rows", async () => {
+  test("is an error, and never zero rows", async () => {
     for (const [reply, endpoint, words] of [
       [
         { status: 200, headers: { "content-type": "text/html" }, body: "<html>Sign in</html>" },
@@ -544,7 +544,7 @@ describe("a reply that is not what was to come", () => {
     });
   });
 
-  test("tells what a status means, in the API's own words too", async () => {
+  test("reports what a status means, in the API's own words too", async () => {
     for (const [status, body, words] of [
       [400, { error: { message: "Unknown\n filter" } }, "answered GET /orders with 400: Unknown filter"],
       [403, { errors: [{ detail: "No" }] }, "does not let these credentials read /orders (403): No"],
@@ -559,15 +559,15 @@ describe("a reply that is not what was to come", () => {
     }
   });
 
-  test("that is larger than 64 MiB is refused", async () => {
+  test("larger than 64 MiB is rejected", async () => {
     const error = await said({ status: 200, body: `[${" ".repeat(64 * 1024 * 1024)}]` });
     expect(error).toMatchObject({ code: "upstream", retryable: false });
     expect(error.message).toContain("more than 67108864 bytes");
   });
 });
 
-describe("in passing", () => {
-  test("a 502, a cut connection and half a reply are tried again, and change no row", async () => {
+describe("temporarily", () => {
+  test("a 502, a closed connection and half a response are retried, and change no row", async () => {
     peer.orders.push(...many(65, order));
     const link = to();
     first(
@@ -589,12 +589,12 @@ describe("in passing", () => {
     });
   });
 
-  test("nobody answers", async () => {
+  test("nobody responds", async () => {
     const nobody = to("bearer", { baseUrl: `http://127.0.0.1:${await freePort()}` });
     expect(await refused("/orders", {}, {}, nobody)).toMatchObject({ code: "upstream", retryable: true });
   });
 
-  test("a limit is waited for as the API says, however often, and told", async () => {
+  test("a rate limit is waited for as the API says, however often, and reported", async () => {
     peer.orders.push(...many(65, order));
     const told: (string | null)[] = [];
     const link = { ...to(), waits: (until: string | null) => void told.push(until) };
@@ -613,7 +613,7 @@ describe("in passing", () => {
     expect(told.length).toBe(2 * link.clock.waits.length);
   });
 
-  test("limits that look like a refusal, or stand in the headers of a good reply, are respected", async () => {
+  test("limits that look like a rejection, or are in the headers of a success, are respected", async () => {
     peer.orders.push(...many(65, order));
     const link = to();
     const now = Date.parse("2026-06-01T00:00:00Z") / 1000;
@@ -637,7 +637,7 @@ describe("in passing", () => {
     });
   });
 
-  test("a resource's own rate is respected, over all runs of the connection", async () => {
+  test("a resource's own rate is respected, across all runs of the connection", async () => {
     peer.orders.push(...many(95, order));
     const link = to();
     const endpoint = { ...WAYS["/linked"], requestsPerMinute: 30 };
@@ -661,7 +661,7 @@ test("integers beyond 2^53 keep their digits, as cursors too", async () => {
   expect(peer.asked.at(-1)?.parameters.get("after")).toBe("9007199254740995");
 });
 
-test("the API's own count is given once all pages were read", async () => {
+test("the API's own count is returned once all pages were read", async () => {
   peer.orders.push(...many(45, order));
   const extraction = await providerOf().extract?.(to(), asks("/offsets", WAYS["/offsets"]));
   if (extraction?.kind !== "rows") throw new Error("It gives no rows.");
@@ -669,7 +669,7 @@ test("the API's own count is given once all pages were read", async () => {
   expect(extraction.total).toBe(45);
 });
 
-test("pages come only as fast as they are taken, and end with the run", async () => {
+test("pages arrive only as fast as they are consumed, and end with the run", async () => {
   peer.orders.push(...many(95, order));
   const stop = new AbortController();
   const pages = await pagesOf(
@@ -684,7 +684,7 @@ test("pages come only as fast as they are taken, and end with the run", async ()
   expect(iterator.next()).rejects.toThrow("over");
 });
 
-test("what can't be asked is refused before anything is sent", async () => {
+test("an impossible request is rejected before anything is sent", async () => {
   for (const [endpoint, more, words] of [
     [{ surprise: 1 }, {}, "endpoint.surprise"],
     [{ body: {} }, {}, "endpoint.body: A GET request has no body"],

@@ -10,8 +10,8 @@ const cut = async (text: string, path: string[] = ["rows"]) => {
   return { rows, text: new TextDecoder().decode(bytes.subarray(from, to)), around: found.around };
 };
 
-describe("a list in a text of JSON", () => {
-  test("is found with what stands around it", async () => {
+describe("a list in a JSON text", () => {
+  test("is found with the text around it", async () => {
     expect(await cut('{"rows":[{"a":1},{"a":2}],"next":"x"}')).toEqual({
       rows: 2,
       text: '{"a":1},{"a":2}',
@@ -40,15 +40,15 @@ describe("a list in a text of JSON", () => {
     ["a mark at its start", '\ufeff{"rows":[{}]}'],
     ["a thousand levels", `{"rows":[{"a":${"[".repeat(1000)}${"]".repeat(1000)}}]}`],
     ["a row of more than four megabytes", `{"rows":[{"a":"${"x".repeat(4_000_000)}"}]}`],
-  ])("is for others to look at where there is %s", async (_, text) => {
+  ])("is left to others if there is %s", async (_, text) => {
     expect(await cut(text)).toBeNull();
   });
 
-  test("is for others to look at where the text is no UTF-8", async () => {
+  test("is left to others if the text isn't UTF-8", async () => {
     expect(await cutList(Buffer.from('{"rows":[{"a":"\xfc"}]}', "latin1"), ["rows"])).toBeNull();
   });
 
-  test("has all rows, and what is around it all else, whatever these are", async () => {
+  test("has all rows, and the text around it everything else, whatever these are", async () => {
     const rows = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 });
     const more = fc.dictionary(fc.constantFrom("rows", "data", "a", "Ä", "]"), fc.jsonValue());
     const written = fc.constantFrom(undefined, 1, "\t");
@@ -65,7 +65,7 @@ describe("a list in a text of JSON", () => {
     );
   });
 
-  test("is found behind and before what is long", async () => {
+  test("is found after and before long content", async () => {
     const long = JSON.stringify(Array.from({ length: 40_000 }, (_, n) => ({ n, text: "]}" })));
     expect(await cut(`{"before":${long},"rows":[{"a":1}],"after":${long}}`)).toEqual({
       rows: 1,

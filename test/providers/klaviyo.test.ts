@@ -31,7 +31,7 @@ const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
 };
 
 describe("verify", () => {
-  test("asks for the account, with the key and the revision in the headers", async () => {
+  test("requests the account, with the key and the revision in the headers", async () => {
     await klaviyo.verify(to());
     expect(peer.asked.map(({ path }) => path)).toEqual(["accounts"]);
     expect(peer.asked[0]?.headers).toMatchObject({
@@ -41,7 +41,7 @@ describe("verify", () => {
     });
   });
 
-  test("tells a wrong key, a missing scope, a wrong revision and throttling apart", async () => {
+  test("distinguishes a wrong key, a missing scope, a wrong revision and throttling", async () => {
     const said = async (link: ReturnType<typeof to>) => (await failure(klaviyo.verify(link))).message;
     expect(await said(to({}, "pk_wrong"))).toContain("apiKey rejected (401)");
     expect(await said(to({ revision: "2019-01-01" }))).toContain("does not take revision 2019-01-01");
@@ -66,7 +66,7 @@ describe("verify", () => {
     expect(await failure(klaviyo.verify(to()))).toMatchObject({ retryable: true, retryAfterSeconds: 45 });
   });
 
-  test("tells that nobody answers, that Klaviyo fails, and that something else answers", async () => {
+  test("reports that nobody responds, that Klaviyo fails, and that something else responds", async () => {
     const nobody = to({ baseUrl: `http://127.0.0.1:${await freePort()}` });
     expect(await failure(klaviyo.verify(nobody))).toMatchObject({ code: "upstream", retryable: true });
     peer.state.instead = () => ({ status: 500 });
@@ -77,7 +77,7 @@ describe("verify", () => {
     }
   });
 
-  test("takes a baseUrl that names the folder of the API too", async () => {
+  test("accepts a baseUrl with the API's folder too", async () => {
     await klaviyo.verify(to({ baseUrl: `${peer.baseUrl}/api/` }));
     expect(peer.asked.map(({ path }) => path)).toEqual(["accounts"]);
   });
@@ -114,7 +114,7 @@ describe("schema", () => {
 });
 
 describe("extract", () => {
-  test("gives items as flat rows with the ids of what they belong to", async () => {
+  test("returns items as flat rows with the IDs of related items", async () => {
     peer.store.events = [event(4, { uuid: "u" })];
     expect(await rowsOf(klaviyo, to(), request("events"))).toEqual([
       {
@@ -130,7 +130,7 @@ describe("extract", () => {
     ]);
   });
 
-  test("follows links.next at the address that was given, whatever host the link names", async () => {
+  test("follows links.next at the configured address, whatever host the link names", async () => {
     peer.store.profiles = many(250, (n) => profile(251 - n));
     expect(ids(await rowsOf(klaviyo, to(), request("profiles")))).toEqual(
       many(250, (n) => profile(251 - n))
@@ -159,7 +159,7 @@ describe("extract", () => {
     ]);
   });
 
-  test("asks for campaigns of every channel, archived or not", async () => {
+  test("requests campaigns of every channel, archived or not", async () => {
     peer.store.campaigns = [
       ...many(12, (n) => campaign(n, "email", false)),
       campaign(20, "email", true),
@@ -180,7 +180,7 @@ describe("extract", () => {
     expect(link.warnings.join(" ")).toMatch(/no campaigns of sms .*no campaigns of mobile_push/s);
   });
 
-  test("filters by the operators that each endpoint has, and sorts by the date", async () => {
+  test("filters by each endpoint's operators, and sorts by the date", async () => {
     const range = (field: string) => ({ field, from: instant(10), to: instant(20) });
     const wants = {
       profiles: [
@@ -217,7 +217,7 @@ describe("extract", () => {
     );
   });
 
-  test("asks only for the fields that are wanted, and for costly ones only then", async () => {
+  test("requests only the needed fields, and expensive ones only if needed", async () => {
     peer.store.profiles = [profile(1)];
     const [whole] = await rowsOf(klaviyo, to(), request("profiles"));
     expect(whole).not.toHaveProperty("subscriptions");
@@ -236,14 +236,14 @@ describe("extract", () => {
     expect(parameters?.get("additional-fields[profile]")).toBe("subscriptions");
   });
 
-  test("stops asking when there are as many rows as are wanted", async () => {
+  test("stops requesting when there are enough rows", async () => {
     peer.store.lists = many(50, (n) => named("L", n));
     expect(await rowsOf(klaviyo, to(), request("lists", { maxRows: 15 }))).toHaveLength(20);
     expect(peer.of("lists")).toHaveLength(2);
     expect(await rowsOf(klaviyo, to(), request("lists", { batchSize: 4, maxRows: 4 }))).toHaveLength(4);
   });
 
-  test("names what the definition asks for and Klaviyo has not", async () => {
+  test("names what the definition asks for and Klaviyo lacks", async () => {
     const wrong = async (spec: string, more: object = {}) =>
       (await failure(rowsOf(klaviyo, to(), request(spec, more)))).code;
     expect(await wrong("gifts")).toBe("not_found");
@@ -259,14 +259,14 @@ describe("extract", () => {
   });
 });
 
-describe("oddities", () => {
-  test("an item at both sides of a page boundary comes once", async () => {
+describe("special cases", () => {
+  test("an item at both sides of a page boundary is returned once", async () => {
     peer.store.profiles = many(230, profile);
     peer.state.isRepeating = true;
     expect(ids(await rowsOf(klaviyo, to(), request("profiles")))).toEqual(profiles(230));
   });
 
-  test("what changes behind the back of a walk that is in no order of the cursor comes too", async () => {
+  test("what changes during a walk that isn't in cursor order is returned too", async () => {
     const now = (seconds: number) => `2026-06-01T00:00:0${seconds}Z`;
     peer.store.campaigns = [...many(15, (n) => campaign(n, "email", false)), campaign(20, "sms", false)];
     peer.store.metrics = many(45, (n) => named("M", n));
@@ -297,7 +297,7 @@ describe("oddities", () => {
     }
   });
 
-  test("what never stops changing is read up to what all of it is known of", async () => {
+  test("what never stops changing is read up to the point that is completely known", async () => {
     const now = (n: number) => new Date(Date.parse("2026-06-01T00:00:00Z") + n).toISOString();
     peer.store.metrics = many(45, (n) => named("M", n));
     let count = 0;
@@ -327,7 +327,7 @@ describe("oddities", () => {
     expect(next).toMatchObject({ id: first?.id ?? "", updated: String(first?.attributes.updated) });
   });
 
-  test("a cursor that expires costs nothing where the list is in order of a date", async () => {
+  test("an expired cursor costs nothing if the list is in date order", async () => {
     peer.store.profiles = many(230, (n) => profile(n, { created: instant(Math.ceil(n / 40)) }));
     peer.state.afterPage = () => void peer.state.epoch++;
     const link = to();
@@ -337,7 +337,7 @@ describe("oddities", () => {
     expect(await failure(rowsOf(klaviyo, to(), request("metrics")))).toMatchObject({ retryable: true });
   });
 
-  test("nulls are left out, and told", async () => {
+  test("nulls are left out, and reported", async () => {
     peer.store.profiles = many(2, profile);
     peer.state.nulls = 3;
     const link = to();
@@ -346,8 +346,8 @@ describe("oddities", () => {
   });
 });
 
-describe("limits", () => {
-  test("429 is waited for as long as Retry-After says, and is no failure", async () => {
+describe("rate limits", () => {
+  test("429 is waited for as long as Retry-After says, and isn't a failure", async () => {
     peer.store.profiles = [profile(1)];
     first(...many(8, () => ({ status: 429, headers: { "retry-after": "3" } })));
     const link = to();
@@ -364,7 +364,7 @@ describe("limits", () => {
     expect(link.clock.waits).toHaveLength(3); // Each endpoint has its own.
   });
 
-  test("the remaining requests of the minute are what the headers say", async () => {
+  test("the headers determine the remaining requests of the minute", async () => {
     peer.store.lists = many(25, (n) => named("L", n));
     peer.state.steady = 2;
     const link = to();
@@ -380,7 +380,7 @@ describe("limits", () => {
 });
 
 describe("failures", () => {
-  test("pass where Klaviyo fails now and then, and end the run where it does not stop", async () => {
+  test("are retried if Klaviyo fails occasionally, and end the run if it doesn't stop", async () => {
     peer.store.profiles = [profile(1)];
     first({ status: 502 }, "cut", { status: 200, body: '{"da' }, { status: 503, headers: {} });
     const link = to();
@@ -392,7 +392,7 @@ describe("failures", () => {
     expect(peer.asked).toHaveLength(5);
   });
 
-  test("a cancel ends the paging while a reply is awaited", async () => {
+  test("a cancellation ends the paging while a response is awaited", async () => {
     peer.store.profiles = many(250, profile);
     const stop = new AbortController();
     const pages = (await pagesOf(klaviyo, { ...to(), signal: stop.signal }, request("profiles")))[
@@ -407,8 +407,8 @@ describe("failures", () => {
   });
 });
 
-describe("what may not be read", () => {
-  test("a resource ends the run with the scope that is missing", async () => {
+describe("without permission", () => {
+  test("a resource ends the run with the missing scope", async () => {
     peer.state.scopes = ["accounts:read"];
     for (const { table } of (await klaviyo.tables?.tables(to(), false)) ?? []) {
       const error = await failure(rowsOf(klaviyo, to(), request(table)));
@@ -421,7 +421,7 @@ describe("what may not be read", () => {
     }
   });
 
-  test("a field ends as an empty column, and is reported", async () => {
+  test("a field becomes an empty column, and is reported", async () => {
     peer.store.profiles = [profile(1)];
     peer.state.denied = ["predictive_analytics"];
     const link = to();
@@ -432,7 +432,7 @@ describe("what may not be read", () => {
     expect(link.warnings).toEqual([expect.stringContaining("may not read predictive_analytics of profiles")]);
   });
 
-  test("a field that the revision does not know is reported, and the others come", async () => {
+  test("a field that the revision lacks is reported, and the others are returned", async () => {
     peer.store.segments = [named("S", 1, { is_active: true })];
     peer.state.without = ["is_starred"];
     const link = to({ revision: "2025-07-15" });
@@ -442,7 +442,7 @@ describe("what may not be read", () => {
   });
 });
 
-test("a revision that will end is reported", async () => {
+test("a revision that will be retired is reported", async () => {
   peer.state.headers = { sunset: "Sat, 01 May 2027 00:00:00 GMT" };
   const link = to({ revision: "2026-01-15" });
   await rowsOf(klaviyo, link, request("lists"));

@@ -60,7 +60,7 @@ const hostilePaths = [
 ];
 
 describe("local files", () => {
-  test("verify makes the root, and a root that leads out is refused", async () => {
+  test("verify creates the root, and rejects one that leads outside", async () => {
     using inside = place({ root: "/shop/in" });
     await localFiles.verify(inside.connection);
     expect(existsSync(join(inside.folder, "shop", "in"))).toBe(true);
@@ -70,7 +70,7 @@ describe("local files", () => {
     }
   });
 
-  test("are written, listed, looked at and read", async () => {
+  test("are written, listed, inspected and read", async () => {
     using at = place({ root: "shop" });
     const item = await at.write("/orders/2026/jan.csv", "id\n1\n");
     expect(item).toMatchObject({
@@ -91,7 +91,7 @@ describe("local files", () => {
     expect(await at.read(item.id)).toBe("changed");
   });
 
-  test("that are not there are not found, and an absent root is empty", async () => {
+  test("that don't exist aren't found, and a missing root is empty", async () => {
     using at = place({ root: "later" });
     expect((await at.list("/")).items).toEqual([]);
     for (const work of [at.list, at.stat, at.read])
@@ -102,7 +102,7 @@ describe("local files", () => {
     expect((await failure(at.list("/file"))).code).toBe("not_found");
   });
 
-  test("take no path that leads out of the root", async () => {
+  test("accept no path that leaves the root", async () => {
     using at = place();
     for (const path of hostilePaths) {
       for (const work of [at.list, at.stat, at.read, (path: string) => at.write(path, "x")]) {
@@ -137,7 +137,7 @@ describe("local files", () => {
     expect(await at.read("/leak.txt")).toBe("mine");
   });
 
-  test("do not open what is no file, nor write over a folder or through a file", async () => {
+  test("don't open what isn't a file, nor overwrite a folder or write through a file", async () => {
     using at = place();
     await at.write("/folder/file", "x");
     Bun.spawnSync(["mkfifo", join(at.folder, "pipe")]);
@@ -152,7 +152,7 @@ describe("local files", () => {
     expect((await failure(at.write("/", "x"))).code).toBe("bad_request");
   });
 
-  test("over the limit, failed or aborted leave the old file and nothing beside it", async () => {
+  test("beyond the limit, failed or aborted keep the old file and nothing next to it", async () => {
     const stop = new AbortController();
     using at = place({}, { signal: stop.signal });
     await at.write("/a.txt", "old");
@@ -200,7 +200,7 @@ describe("local files", () => {
     expect(readdirSync(parts)).toEqual(["fresh"]);
   });
 
-  test("come page by page, each once, folders first", async () => {
+  test("are listed page by page, once each, folders first", async () => {
     using at = place();
     for (let i = 0; i < 1_500; i++) writeFileSync(join(at.folder, `f${i}.txt`), "");
     for (let i = 0; i < 700; i++) mkdirSync(join(at.folder, `z${i}`));
@@ -229,7 +229,7 @@ describe("extract", () => {
     return files;
   };
 
-  test("gives what a pattern means, in order of name, and nothing outside", async () => {
+  test("returns what a pattern matches, in name order, and nothing outside", async () => {
     using at = place({ root: "data" });
     const names = [
       "a.csv",
@@ -272,7 +272,7 @@ describe("extract", () => {
     expect((await failure(extract(at, "passwd"))).code).toBe("definition_invalid");
   });
 
-  test("undoes gzip, leaves what only claims to be gzip, and tells a broken one", async () => {
+  test("decompresses gzip, leaves what only claims to be gzip, and reports a broken one", async () => {
     using at = place();
     writeFileSync(join(at.folder, "1.csv.gz"), Buffer.concat([gzipSync("one,"), gzipSync("two")]));
     writeFileSync(join(at.folder, "2.csv.gz"), "plain");
@@ -286,7 +286,7 @@ describe("extract", () => {
     expect(await failure(extract(at, "4.csv.gz"))).toMatchObject({ code: "upstream" });
   });
 
-  test("matches a pattern full of stars in no time", async () => {
+  test("matches a pattern full of asterisks quickly", async () => {
     using at = place();
     await at.write(`/${"a".repeat(240)}.csv`, "x");
     const error = await failure(extract(at, `${"*a".repeat(100)}*b.csv`));

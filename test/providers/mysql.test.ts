@@ -51,7 +51,7 @@ describe("verify", () => {
     ]);
   });
 
-  test("tells what is wrong apart", async () => {
+  test("distinguishes errors", async () => {
     const place = `127.0.0.1:${db.port}`;
     const message = async (config: object, credentials: object = {}) =>
       (await failure(verify(link(config, credentials)))).message;
@@ -74,7 +74,7 @@ describe("verify", () => {
     });
   });
 
-  test("tells a server that is full, one that lets nobody in, and one of another kind", async () => {
+  test("distinguishes a full server, one that accepts nobody, and one of another kind", async () => {
     db.state.refusal = { code: 1040, message: "Too many connections" };
     expect(await failure(verify(link()))).toMatchObject({
       retryable: true,
@@ -93,13 +93,13 @@ describe("verify", () => {
     web.close();
   });
 
-  test("goes where baseUrl points", async () => {
+  test("uses baseUrl", async () => {
     await verify(link({ host: "nowhere.invalid", port: 1, baseUrl: `mysql://127.0.0.1:${db.port}` }));
   });
 });
 
 describe("sslMode", () => {
-  test("says how TLS is treated, and a certificate that nobody vouches for is reported", async () => {
+  test("determines how TLS is used, and an untrusted certificate is reported", async () => {
     await using door = await startMysqlDoor();
     const outcome = async (sslMode: string) => {
       door.tries.length = 0;
@@ -121,7 +121,7 @@ describe("sslMode", () => {
 });
 
 describe("tables", () => {
-  test("are listed by database, system ones on request, with the spec that an extract takes", async () => {
+  test("are listed by database, system ones on request, with the spec for an extract", async () => {
     db.table("shop", 'a"b; drop', { "x`y": "int" }, []);
     const list = (system: boolean) => mysql.tables?.tables(link(), system);
     const own = await list(false);
@@ -143,7 +143,7 @@ describe("tables", () => {
 });
 
 describe("extract", () => {
-  test("gives typed CSV in which NULL and empty text differ", async () => {
+  test("returns typed CSV that distinguishes NULL and empty text", async () => {
     const { columns, text, ranged } = await csv();
     expect(ranged).toBe(true);
     expect(columns).toEqual([
@@ -156,7 +156,7 @@ describe("extract", () => {
     );
   });
 
-  test("keeps what a type holds, and tells of days that are none", async () => {
+  test("keeps what a type holds, and reports invalid days", async () => {
     db.table(
       "shop",
       "types",
@@ -227,7 +227,7 @@ describe("extract", () => {
     );
   });
 
-  test("reads a range of the cursor, NULL only at the beginning, the first rows by the cursor where there is a limit", async () => {
+  test("reads a range of the cursor, NULL only at the beginning, the first rows by the cursor if there is a limit", async () => {
     const ids = async (range: ExtractRequest["range"], more: Partial<ExtractRequest> = {}) =>
       (await csv({ columns: ["id"], range, ...more })).text.trim().split("\n").join();
     expect(await ids({ field: "at", from: null, to: null })).toBe("1,2,3,4");
@@ -248,14 +248,14 @@ describe("extract", () => {
     );
   });
 
-  test("takes a condition with values, which stay values", async () => {
+  test("accepts a condition with values, which stay values", async () => {
     const found = async (sql: string, ...parameters: (string | number | null)[]) =>
       (await csv({ columns: ["id"], where: { sql, parameters } })).text.trim().split("\n").join();
     expect(await found("name = $1 or id = $2", "' OR 1=1 #", 4)).toBe("4");
     expect(await found("name = '$1' or (name = $1 and \"id\" > 0)", "Ann")).toBe("1");
   });
 
-  test("refuses a condition that would leave its parentheses, and one that is wrong", async () => {
+  test("rejects a condition that would leave its parentheses, and an invalid one", async () => {
     for (const sql of [
       "1) union select (1",
       "1) into outfile '/tmp/x' -- ",
@@ -272,7 +272,7 @@ describe("extract", () => {
     }
   });
 
-  test("finds tables of other databases and with odd names, and says which it does not find", async () => {
+  test("finds tables of other databases and with unusual names, and reports missing ones", async () => {
     db.table("other db", "weird.`name", { "a`b": "int" }, [[7]]);
     expect((await csv({ spec: '"other db"."weird.`name"' })).text).toBe("7\n");
     expect((await csv({ spec: "ORDERS", columns: ["id"], maxRows: 1 })).text).toBe("1\n");
@@ -282,7 +282,7 @@ describe("extract", () => {
     expect((await failure(csv({ columns: ["nope"] }))).message).toBe('orders has no column "nope".');
   });
 
-  test("lets the server wait for a slow reader, and gives every row", async () => {
+  test("lets the server wait for a slow reader, and returns every row", async () => {
     const rows = Array.from({ length: 20_000 }, (_, n): [number, string] => [n, "x".repeat(50)]);
     db.table("shop", "big", { id: "int not null", note: "varchar(60)" }, rows);
     const extraction = await mysql.extract?.(link(), request("big"));
@@ -297,7 +297,7 @@ describe("extract", () => {
     expect(lines.at(-1)).toBe(`19999,"${"x".repeat(50)}"`);
   });
 
-  test("ends with an error where the connection breaks, before rows and between them", async () => {
+  test("ends with an error if the connection breaks, before rows and between them", async () => {
     db.state.cutAfter = 2;
     expect(await failure(csv())).toMatchObject({ code: "upstream", retryable: true });
     db.state.cutAfter = 3;

@@ -64,7 +64,7 @@ describe("verify", () => {
     await postgres.verify(to());
   });
 
-  test("tells a wrong password, a missing database and an unknown user apart", async () => {
+  test("distinguishes a wrong password, a missing database and an unknown user", async () => {
     const password = await failure(postgres.verify(to({}, { password: "wrong" })));
     expect(password).toMatchObject({ code: "upstream", retryable: false });
     expect(password.message).toContain('does not accept the password of the user "postgres"');
@@ -76,33 +76,33 @@ describe("verify", () => {
     expect(user.message).toContain('"nobody"');
   });
 
-  test("never says the password", async () => {
+  test("never reveals the password", async () => {
     const error = await failure(postgres.verify(to({}, { password: "hunter2-hunter2" })));
     expect(error.message).not.toContain("hunter2");
   });
 
-  test("tells a port where nobody listens", async () => {
+  test("reports a port where nobody listens", async () => {
     const port = await freePort();
     const error = await failure(postgres.verify(to({ port })));
     expect(error).toMatchObject({ code: "upstream", retryable: true });
     expect(error.message).toContain(`127.0.0.1:${port} refused the connection`);
   });
 
-  test("tells a host that does not exist", async () => {
+  test("reports a host that doesn't exist", async () => {
     const egress = openEgress({ allow: [], self: () => null, resolve: async () => [] });
     const error = await failure(postgres.verify(to({ host: "no-such-host.example" }, {}, { egress })));
     expect(error.code).toBe("upstream");
     expect(error.message).toContain("no-such-host.example");
   });
 
-  test("does not connect to an address that egress refuses", async () => {
+  test("doesn't connect to an address that egress blocks", async () => {
     const egress = openEgress({ allow: [], self: () => null });
     const error = await failure(postgres.verify(to({}, {}, { egress })));
     expect(error.code).toBe("egress_blocked");
     expect(error.message).toContain("127.0.0.1");
   });
 
-  test("tells a server that does not speak PostgreSQL, and one that says nothing and goes", async () => {
+  test("reports a server that isn't PostgreSQL, and one that disconnects silently", async () => {
     for (const greeting of ["HTTP/1.1 400 Bad Request\r\n\r\n", ""]) {
       const server = createServer((socket) => socket.once("data", () => socket.end(greeting)));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -116,7 +116,7 @@ describe("verify", () => {
     }
   });
 
-  test("tells that the server has too many connections", async () => {
+  test("reports that the server has too many connections", async () => {
     await pg.sql.unsafe(`create role narrow login password 'narrow' connection limit 0`);
     const error = await failure(postgres.verify(to({}, { user: "narrow", password: "narrow" })));
     expect(error).toMatchObject({ code: "upstream", retryable: true });
@@ -136,7 +136,7 @@ describe("verify", () => {
     server.close();
   });
 
-  test("connects where baseUrl points, in place of host and port", async () => {
+  test("connects to baseUrl instead of host and port", async () => {
     for (const baseUrl of [`127.0.0.1:${pg.port}`, `postgres://localhost:${pg.port}`]) {
       await postgres.verify(to({ host: "db.example.com", port: 1, baseUrl }));
     }
@@ -157,14 +157,14 @@ describe("sslMode", () => {
     return csv.trim();
   };
 
-  test("require and prefer encrypt, disable and allow do not", async () => {
+  test("require and prefer encrypt, disable and allow don't", async () => {
     expect(await encrypted("require")).toBe("t");
     expect(await encrypted("prefer")).toBe("t");
     expect(await encrypted("disable")).toBe("f");
     expect(await encrypted("allow")).toBe("f");
   });
 
-  test("verify-ca and verify-full refuse a certificate that nobody vouches for", async () => {
+  test("verify-ca and verify-full reject an untrusted certificate", async () => {
     for (const sslMode of ["verify-ca", "verify-full"]) {
       const error = await failure(postgres.verify(to({ sslMode })));
       expect(error).toMatchObject({ code: "upstream", retryable: false });
@@ -172,7 +172,7 @@ describe("sslMode", () => {
     }
   });
 
-  test("verify-ca takes any name under a trusted authority, verify-full only the server's own", async () => {
+  test("verify-ca accepts any name with a trusted authority, verify-full only the server's own", async () => {
     const authority = `${pg.databaseDir}-authority.pem`;
     await Bun.write(authority, testCertificate.authority);
     const child = Bun.spawn(
@@ -196,7 +196,7 @@ describe("sslMode", () => {
     ]);
   });
 
-  test("prefer continues without TLS, and require stops, where the server has none", async () => {
+  test("prefer continues without TLS, and require stops, if the server has none", async () => {
     await using plain = await startPostgres();
     const place = { host: plain.host, port: plain.port };
     await postgres.verify(to(place));
@@ -206,7 +206,7 @@ describe("sslMode", () => {
 });
 
 describe("tables", () => {
-  test("lists tables and views with a spec that extract takes, and system ones only when asked", async () => {
+  test("lists tables and views with a spec for extracts, and system ones only on request", async () => {
     const tables = (await postgres.tables?.tables(to(), false)) ?? [];
     expect(tables).toContainEqual({ schema: "shop", table: "orders", spec: "shop.orders" });
     expect(tables).toContainEqual({ schema: "shop", table: "big_orders", spec: "shop.big_orders" });
@@ -217,7 +217,7 @@ describe("tables", () => {
     expect(all.some(({ schema }) => schema === "pg_catalog")).toBe(true);
   });
 
-  test("gives columns in ordinal order, with the source's types", async () => {
+  test("returns columns in ordinal order, with the source's types", async () => {
     expect(await postgres.tables?.columns(to(), "shop", "orders")).toEqual([
       { name: "id", dataType: "bigint", nullable: false },
       { name: "customer", dataType: "text", nullable: false },
@@ -226,12 +226,12 @@ describe("tables", () => {
     ]);
   });
 
-  test("takes a table whose name is SQL as a name", async () => {
+  test("treats a table whose name is SQL as a name", async () => {
     const columns = await postgres.tables?.columns(to(), "public", 'a"b; drop');
     expect(columns?.map(({ name }) => name)).toEqual(['odd " column', "x; drop table shop.orders"]);
   });
 
-  test("says that a table is not there", async () => {
+  test("reports a missing table", async () => {
     const error = await failure(postgres.tables?.columns(to(), "shop", "nothing") ?? Promise.resolve());
     expect(error.code).toBe("not_found");
     expect(error.message).toContain("shop.nothing");
@@ -239,7 +239,7 @@ describe("tables", () => {
 });
 
 describe("extract", () => {
-  test("gives a table as CSV with DuckDB types", async () => {
+  test("returns a table as CSV with DuckDB types", async () => {
     const { columns, csv, ranged } = await extract(request("shop.orders", { maxRows: 1 }));
     expect(columns).toEqual([
       { name: "id", dataType: "BIGINT", nullable: false },
@@ -262,7 +262,7 @@ describe("extract", () => {
     ]);
   });
 
-  test("gives only the columns asked for, in that order", async () => {
+  test("returns only the requested columns, in that order", async () => {
     const { columns, csv } = await extract(
       request("shop.orders", { columns: ["customer", "id"], maxRows: 1 }),
     );
@@ -270,7 +270,7 @@ describe("extract", () => {
     expect(csv).toBe("c1,1\n");
   });
 
-  test("gives rows from the start of a range up to its end, the end left out", async () => {
+  test("returns rows from the start of a range up to, but not including, its end", async () => {
     const range = { field: "id", from: 3, to: "6" };
     expect(firstColumn((await extract(request("shop.orders", { range }))).csv)).toEqual(["3", "4", "5"]);
 
@@ -278,7 +278,7 @@ describe("extract", () => {
     expect(firstColumn((await extract(request("shop.orders", { range: since }))).csv)).toEqual(["9", "10"]);
   });
 
-  test("gives rows without a cursor only while the range has no start", async () => {
+  test("returns rows without a cursor only while the range has no start", async () => {
     await pg.sql.unsafe(
       "create table gaps (id int, at date); insert into gaps values (1, null), (2, '2026-01-02'), (3, '2026-01-03')",
     );
@@ -289,7 +289,7 @@ describe("extract", () => {
     expect(await ids("2026-01-02", null)).toEqual(["2", "3"]);
   });
 
-  test("limits rows in the order of the cursor, so that the next range continues where this one ended", async () => {
+  test("limits rows in cursor order, so that the next range continues where this one ended", async () => {
     await pg.sql.unsafe(
       "create table unsorted (at int); insert into unsorted values (5), (1), (4), (2), (3)",
     );
@@ -297,7 +297,7 @@ describe("extract", () => {
     expect(firstColumn((await extract(request("unsorted", { range, maxRows: 2 }))).csv)).toEqual(["2", "3"]);
   });
 
-  test("puts parameters into the condition as values, wherever they stand", async () => {
+  test("puts parameters into the condition as values, wherever they are", async () => {
     const where = {
       sql: `customer = $1 /* not $2 here, /* nor $2 */ */ -- nor $2
         or customer = any($3) or (customer <> '$2' and $$ $2 $$ <> 'x' and id = $2)`,
@@ -330,7 +330,7 @@ describe("extract", () => {
     expect(await pg.sql`select count(*)::int as n from shop.orders`).toMatchObject([{ n: 10 }]);
   });
 
-  test("does not let a condition out of its parentheses", async () => {
+  test("doesn't let a condition out of its parentheses", async () => {
     const escapes = [
       "true); drop table shop.orders; --",
       "true)) TO PROGRAM 'touch /tmp/weir-escaped' --",
@@ -351,7 +351,7 @@ describe("extract", () => {
     );
   });
 
-  test("says which column a condition, a cursor or a list has wrong", async () => {
+  test("reports which column a condition, a cursor or a list has wrong", async () => {
     const where = await failure(
       extract(request("shop.orders", { where: { sql: "nope = 1", parameters: [] } })),
     );
@@ -367,7 +367,7 @@ describe("extract", () => {
     expect(list.message).toContain("colour");
   });
 
-  test("says that a value is none of the cursor's type, or that parameters are too few", async () => {
+  test("reports that a value isn't of the cursor's type, or that parameters are missing", async () => {
     const range = { field: "id", from: "yesterday", to: null };
     const value = await failure(extract(request("shop.orders", { range })));
     expect(value).toMatchObject({ code: "definition_invalid" });
@@ -377,7 +377,7 @@ describe("extract", () => {
     expect((await failure(extract(request("shop.orders", { where })))).message).toContain("2 parameters");
   });
 
-  test("says that a table is not there, or may not be read", async () => {
+  test("reports that a table doesn't exist, or can't be read", async () => {
     const missing = await failure(extract(request("shop.nothing")));
     expect(missing.code).toBe("not_found");
     expect(missing.message).toContain("shop.nothing");
@@ -392,7 +392,7 @@ describe("extract", () => {
 });
 
 describe("types", () => {
-  test("come out of DuckDB's Parquet as they were in PostgreSQL", async () => {
+  test("leave DuckDB's Parquet as they were in PostgreSQL", async () => {
     await pg.sql.unsafe(`
       create type mood as enum ('sad', 'glad');
       create domain euro as numeric(8,2) not null;
@@ -489,7 +489,7 @@ describe("types", () => {
     });
   });
 
-  test("go as the server's own text where the definition wants text", async () => {
+  test("are the server's own text if the definition wants text", async () => {
     const columns = ["free", "d", "t", "ts", "b", "yes"];
     const types = new Map(columns.map((name) => [name, "VARCHAR"]));
     const { columns: given, csv } = await extract(request("every", { columns, types }));
@@ -578,7 +578,7 @@ describe("an extractor", () => {
   /** Weir's idle connections, outside of a transaction. */
   const IDLE = "from pg_stat_activity where application_name = 'weir' and state = 'idle'";
 
-  test("reads one table after the other over one connection, and continues over another where that was ended", async () => {
+  test("reads one table after the other over one connection, and continues on another if that was closed", async () => {
     await pg.sql.unsafe("create view shop.who as select pg_backend_pid() as pid");
     const extractor = postgres.extractor?.();
     if (!extractor) throw new Error("There is none.");

@@ -69,7 +69,7 @@ test("one that changes in the middle leaves no parts", async () => {
   await store.stop();
 });
 
-test("another account's object is not asked for with the destination's keys", async () => {
+test("another account's object isn't requested with the destination's keys", async () => {
   const store = startStore();
   const other = { ...store.to("into"), credentials: { ...s3Keys, accessKeyId: "AKIDOTHER" } };
   const copy = s3.tree?.writes?.copy;

@@ -58,7 +58,7 @@ describe("verify", () => {
     ]);
   });
 
-  test("tells a missing bucket, an unknown key, a wrong secret and a wrong region apart", async () => {
+  test("distinguishes a missing bucket, an unknown key, a wrong secret and a wrong region", async () => {
     expect((await failure(s3.verify(to({ bucket: "nowhere" })))).message).toContain(
       "There is no bucket nowhere",
     );
@@ -70,7 +70,7 @@ describe("verify", () => {
     expect(region.message).toContain("in the region us-east-1, not in eu-central-1");
   });
 
-  test("names the region that a redirect names, and follows none", async () => {
+  test("names the region in a redirect, and follows none", async () => {
     server.interfere(() => ({
       status: 301,
       code: "PermanentRedirect",
@@ -79,7 +79,7 @@ describe("verify", () => {
     expect((await failure(s3.verify(to()))).message).toContain("set region to ap-south-1");
   });
 
-  test("tells that the keys may not list, that they have expired, and that the clock is off", async () => {
+  test("reports that the keys may not list, that they have expired, and that the clock is off", async () => {
     for (const [code, words] of [
       ["AccessDenied", "may not list the bucket"],
       ["ExpiredToken", "sessionToken"],
@@ -90,7 +90,7 @@ describe("verify", () => {
     }
   });
 
-  test("tells an address where nobody listens, and one that egress refuses", async () => {
+  test("reports an address where nobody listens, and one that egress blocks", async () => {
     const waits: number[] = [];
     const endpointUrl = `http://127.0.0.1:${await freePort()}`;
     const refused = await failure(s3.verify(to({ endpointUrl }, {}, { clock: hurried(waits) })));
@@ -101,7 +101,7 @@ describe("verify", () => {
     expect((await failure(s3.verify(to({}, {}, { egress })))).code).toBe("egress_blocked");
   });
 
-  test("tells a server that does not speak S3", async () => {
+  test("reports a server that isn't S3", async () => {
     server.interfere(() => ({ status: 200, body: "<!doctype html><html><body>Welcome</body></html>" }));
     expect((await failure(s3.verify(to()))).message).toContain("not S3's XML");
     server.interfere(() => ({ status: 404, body: "404 page not found" }));
@@ -117,7 +117,7 @@ describe("verify", () => {
 });
 
 describe("busy stores", () => {
-  test("are asked again, and then answer", async () => {
+  test("are asked again, and then respond", async () => {
     const waits: number[] = [];
     let left = 2;
     server.interfere(() => (left-- > 0 ? { status: 503, code: "SlowDown" } : null));
@@ -126,7 +126,7 @@ describe("busy stores", () => {
     expect(waits[1]).toBeGreaterThanOrEqual(200);
   });
 
-  test("are given up after four tries with an error that is retryable", async () => {
+  test("are given up after four attempts with a retryable error", async () => {
     server.interfere(() => ({ status: 500, code: "InternalError", headers: { "retry-after": "7" } }));
     const before = server.seen.length;
     const error = await failure(s3.verify(to({}, {}, { clock: hurried([]) })));
@@ -152,7 +152,7 @@ describe("files", () => {
     "😀.txt",
   ];
 
-  test("with odd names are written, listed, looked at and read under the same id", async () => {
+  test("with unusual names are written, listed, inspected and read with the same ID", async () => {
     for (const name of odd) await put(`/odd/${name}`, `I am ${name}`);
     const seen: FileItem[] = [];
     const visit = async (path: string) => {
@@ -171,7 +171,7 @@ describe("files", () => {
     }
   });
 
-  test("whose key begins with a slash are reached too", async () => {
+  test("whose key begins with a slash can be accessed too", async () => {
     await put("//x.txt", "slash first");
     expect((await list("/")).items.map(({ id, name, kind }) => ({ id, name, kind }))).toEqual([
       { id: "//", name: "/", kind: "folder" },
@@ -180,7 +180,7 @@ describe("files", () => {
     expect(await read("//x.txt")).toBe("slash first");
   });
 
-  test("are listed after folders, with what the interface asks of an item", async () => {
+  test("are listed after folders, with what the interface requires of an item", async () => {
     await put("/zoo/lion.csv", "roar");
     await put("/apple.csv", "a,b\n");
     const { items, nextPageToken } = await list("/");
@@ -192,7 +192,7 @@ describe("files", () => {
     expect(items[1]?.modifiedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("lie below the prefix, which no path leaves", async () => {
+  test("are below the prefix, which no path leaves", async () => {
     await put("/outside.txt", "outside");
     await put("/in.txt", "inside", { prefix: "/data/raw/" });
     expect((await list("/", { prefix: "data/raw" })).items.map(({ id }) => id)).toEqual(["/in.txt"]);
@@ -215,13 +215,13 @@ describe("files", () => {
     }
   });
 
-  test("that are not there are not found, and neither are folders", async () => {
+  test("that don't exist aren't found, and neither are folders", async () => {
     for (const work of [stat, read, list]) expect((await failure(work("/nothing"))).code).toBe("not_found");
     expect((await list("/")).items).toEqual([]);
     expect(await stat("/")).toMatchObject({ kind: "folder" });
   });
 
-  test("that are archived are told apart from those that the keys may not read", async () => {
+  test("that are archived are distinguished from those that the keys can't read", async () => {
     for (const [code, words] of [
       ["InvalidObjectState", '"a.csv" is archived. Restore it'],
       ["AccessDenied", "may not read from the bucket"],
@@ -231,7 +231,7 @@ describe("files", () => {
     }
   });
 
-  test("page by page come each once, all folders before all files", async () => {
+  test("are listed page by page, once each, all folders before all files", async () => {
     const names = [...Array(1_203).keys()].map((i) => `f${String(i).padStart(5, "0")}.txt`);
     await Promise.all(names.map((name) => server.put(bucket, `many/${name}`, "x")));
     for (const folder of ["a", "g", "zz"]) await put(`/many/${folder}/x.txt`, "x");
@@ -247,7 +247,7 @@ describe("files", () => {
     expect(items.map(({ name }) => name)).toEqual(["a", "g", "zz", ...names]);
   }, 120_000);
 
-  test("are listed by the names that an encoded list means", async () => {
+  test("are listed by the decoded names of an encoded list", async () => {
     server.interfere(() => ({
       status: 200,
       body: `<?xml version="1.0"?><!-- a list --><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
@@ -260,7 +260,7 @@ describe("files", () => {
     ]);
   });
 
-  test("refuse a list that hides an entity, is nested without end, or is cut off", async () => {
+  test("reject a list that hides an entity, is nested endlessly, or is cut off", async () => {
     const bodies = [
       `<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><ListBucketResult><Prefix>&x;</Prefix></ListBucketResult>`,
       "<a>".repeat(10_000),
@@ -273,7 +273,7 @@ describe("files", () => {
     }
   });
 
-  test("are not taken for all where a list has more and no token to go on", async () => {
+  test("aren't considered complete if a list has more but no token", async () => {
     const contents = "<Contents><Key>a</Key><Size>1</Size></Contents>";
     for (const token of ["", "<NextContinuationToken/>", "<NextMarker>a</NextMarker>"]) {
       const body = `<ListBucketResult><IsTruncated>true</IsTruncated>${contents}${token}</ListBucketResult>`;
@@ -283,13 +283,13 @@ describe("files", () => {
     }
   });
 
-  test("refuse a page token that was not given", async () => {
+  test("reject a page token that wasn't issued", async () => {
     for (const token of ["x", "", "W10", "bnVsbA"]) {
       expect((await failure(list("/", {}, token))).code).toBe("bad_request");
     }
   });
 
-  test("may be empty", async () => {
+  test("can be empty", async () => {
     expect(await put("/empty.txt", "")).toMatchObject({ size: 0 });
     expect(await read("/empty.txt")).toBe("");
   });
@@ -310,7 +310,7 @@ describe("large files", () => {
       .slice(from)
       .map(({ method, url }) => `${method} ${/partNumber|uploadId|uploads/.exec(url)?.[0] ?? ""}`.trim());
 
-  test("go in parts, and come back whole", async () => {
+  test("are sent in parts, and read back completely", async () => {
     const from = server.seen.length;
     const item = await s3.files?.write?.(to(), "/big.bin", chunks(20), 1e9);
     expect(item).toMatchObject({ size: 20_000_000 });
@@ -330,7 +330,7 @@ describe("large files", () => {
     expect(hash.digest("hex")).toBe(expected.digest("hex"));
   });
 
-  test("past the limit leave neither object nor parts", async () => {
+  test("beyond the limit leave neither object nor parts", async () => {
     for (const count of [2, 20]) {
       const from = server.seen.length;
       const error = await failure(
@@ -398,7 +398,7 @@ describe("extract", () => {
     return files;
   };
 
-  test("gives the files that a pattern means, in order of name, with their format", async () => {
+  test("returns the files that a pattern matches, in name order, with their format", async () => {
     await put("/orders/2.csv", "two");
     await put("/orders/1.csv", "one");
     await put("/orders/1.csv.gz", gzipSync("packed"));
@@ -416,7 +416,7 @@ describe("extract", () => {
     expect(await extract("other.csv")).toEqual(["other.csv csv other"]);
   });
 
-  test("says that nothing is meant, or nothing that it can read", async () => {
+  test("reports that nothing matches, or nothing that it can read", async () => {
     await put("/notes/readme.md", "x");
     const none = await failure(s3.extract?.(to(), request("orders/*.csv")) ?? Promise.resolve());
     expect(none.code).toBe("not_found");
@@ -430,7 +430,7 @@ describe("extract", () => {
   });
 });
 
-describe("addresses", () => {
+describe("URLs", () => {
   test("are Amazon's without endpointUrl, with the bucket in the host unless it has a dot", () => {
     expect(urlOf({ bucket: "shop", region: "eu-west-1" }, "a b")).toBe(
       "https://shop.s3.eu-west-1.amazonaws.com/a%20b",

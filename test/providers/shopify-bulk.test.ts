@@ -60,7 +60,7 @@ async function byPages(asked: ExtractRequest) {
 }
 
 describe("a bulk operation", () => {
-  deepTest("reads what is left after the first thousand objects, the same rows as pages do", async () => {
+  deepTest("reads what is left after the first thousand objects, the same rows as by pages", async () => {
     peer.store.products = many(1_300, (n) => product(n, n % 4));
     peer.store.inventoryItems = many(1_200, (n) => inventoryItem(n, n % 3));
     peer.store.orders = many(1_150, (n) => order(n, { lineItems: n % 5 === 0 ? [] : order(n).lineItems }));
@@ -87,7 +87,7 @@ describe("a bulk operation", () => {
     expect(peer.bulk.downloads.every(({ headers }) => !("x-shopify-access-token" in headers))).toBe(true);
   });
 
-  deepTest("is not made for a shop that is small, for some rows alone, nor where it takes none", async () => {
+  deepTest("isn't used for a small shop, for only some rows, or if the shop doesn't accept it", async () => {
     peer.store.customers = many(900, customer);
     expect(await rowsOf(shopify, to(), ask("customers"))).toHaveLength(900);
     peer.store.customers = many(1_400, customer);
@@ -105,7 +105,7 @@ describe("a bulk operation", () => {
     expect(link.warnings).toEqual([]);
   });
 
-  test("of a cursor leaves to pages what changes while it is under way, so that no change is lost", async () => {
+  test("with a cursor leaves changes during it to pages, so that no change is lost", async () => {
     peer.store.customers = many(1_500, (n) =>
       customer(n, { updatedAt: minute(n <= 995 ? n : Math.ceil(n / 10) * 10) }),
     );
@@ -133,7 +133,7 @@ describe("a bulk operation", () => {
     expect(peer.of("bulk")).toHaveLength(1);
   });
 
-  test("that finds another one of the app under way gives way to pages: one at a time, five since 2026-01", async () => {
+  test("that finds another one of the app in progress gives way to pages: one at a time, five since 2026-01", async () => {
     peer.store.customers = many(1_300, customer);
     for (const [apiVersion, others, isBulk] of [
       ["2025-10", 1, false],
@@ -151,7 +151,7 @@ describe("a bulk operation", () => {
     }
   });
 
-  test("whose beginning is answered by nobody is found again, not begun twice", async () => {
+  test("whose start isn't answered is found again, not started twice", async () => {
     peer.store.customers = many(1_300, customer);
     let cuts = 1;
     peer.state.afterPage = () => undefined;
@@ -166,7 +166,7 @@ describe("a bulk operation", () => {
     expect(peer.bulk.downloads).toHaveLength(1);
   });
 
-  test("that fails, is cancelled or expires gives nothing, not even its partial data: pages give all", async () => {
+  test("that fails, is cancelled or expires returns nothing, not even partial data: pages return everything", async () => {
     peer.store.customers = many(1_300, customer);
     for (const [status, errorCode, words] of [
       ["FAILED", "INTERNAL_SERVER_ERROR", "FAILED, INTERNAL_SERVER_ERROR"],
@@ -189,7 +189,7 @@ describe("a bulk operation", () => {
 });
 
 describe("the file of a bulk operation", () => {
-  test("continues behind the lines that came, where a download breaks off", async () => {
+  test("continues after the received lines if a download breaks off", async () => {
     peer.store.products = many(1_300, (n) => product(n, 2));
     peer.bulk.state.cuts = [0, 100, 101, 500];
     const rows = await rowsOf(shopify, to(), ask("products"));
@@ -198,7 +198,7 @@ describe("the file of a bulk operation", () => {
     expect(peer.bulk.downloads).toHaveLength(5);
   });
 
-  deepTest("continues behind the lines that came, where nothing more comes", async () => {
+  deepTest("continues after the received lines if a download stalls", async () => {
     peer.store.customers = many(1_300, customer);
     peer.bulk.state.stalls = [0, 100];
     const { egress } = to();
@@ -212,7 +212,7 @@ describe("the file of a bulk operation", () => {
     expect(peer.bulk.downloads).toHaveLength(3);
   });
 
-  test("whose bytes are no text is refused, and tried no more", async () => {
+  test("with invalid text is rejected, and not retried", async () => {
     peer.store.customers = many(1_300, (n) => customer(n, { lastName: "Caf\u00e9" }));
     peer.bulk.state.encoding = "latin1";
     expect(await failure(rowsOf(shopify, to(), ask("customers")))).toMatchObject({
@@ -223,7 +223,7 @@ describe("the file of a bulk operation", () => {
     expect(peer.bulk.downloads).toHaveLength(1);
   });
 
-  test("is asked for at a new address where the old one has expired, and else read by pages", async () => {
+  test("is requested at a new URL if the old one has expired, and otherwise read by pages", async () => {
     peer.store.customers = many(1_300, customer);
     peer.bulk.state.expired = 1;
     const link = to();
@@ -237,7 +237,7 @@ describe("the file of a bulk operation", () => {
     ]);
   });
 
-  test("that has not the objects which Shopify counted fails the load with both numbers", async () => {
+  test("with fewer objects than Shopify counted fails the load with both numbers", async () => {
     peer.store.customers = many(1_300, customer);
     peer.bulk.state.lost = 2;
     const state = memory();
@@ -249,7 +249,7 @@ describe("the file of a bulk operation", () => {
     expect(state.kept.size).toBe(0);
   });
 
-  test("whose lines stand apart from their parents is refused, and the next attempt goes by pages", async () => {
+  test("whose lines are separate from their parents is rejected, and the next attempt uses pages", async () => {
     peer.store.products = many(1_300, (n) => product(n, 2));
     peer.bulk.state.isUnruly = true;
     const link = to();
@@ -275,7 +275,7 @@ describe("a run that is interrupted", () => {
     peer.state.afterPage = () => undefined;
   }
 
-  test("resumes the operation that it had begun, and reads each object once", async () => {
+  test("resumes the operation that it started, and reads each object once", async () => {
     for (const range of [null, { field: "updated_at", from: null, to: null }]) {
       peer.bulk.forget();
       peer.store.customers = many(1_300, customer);
@@ -294,7 +294,7 @@ describe("a run that is interrupted", () => {
     }
   });
 
-  test("starts again where the pages end before what the operation reads, and where it is old", async () => {
+  test("starts again if the pages end before what the operation reads, and if it is old", async () => {
     peer.store.customers = many(1_300, customer);
     const state = memory();
     await interrupt(to({}, { state: state }), ask("customers"));

@@ -45,7 +45,7 @@ const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
 };
 
 describe("verify", () => {
-  test("asks for the shop and for the scopes of the token", async () => {
+  test("requests the shop and the token's scopes", async () => {
     await shopify.verify(to());
     expect(peer.asked.map(({ query }) => query)).toEqual([
       "{ shop { name myshopifyDomain plan { displayName } } }",
@@ -53,7 +53,7 @@ describe("verify", () => {
     ]);
   });
 
-  test("tells a wrong token, a wrong shop, a missing scope and throttling apart", async () => {
+  test("distinguishes a wrong token, a wrong shop, a missing scope and throttling", async () => {
     const said = async (link: ReturnType<typeof to>) => (await failure(shopify.verify(link))).message;
     expect(await said(to({}, "shpat_wrong"))).toContain(`access token rejected by ${peer.shop} (401)`);
     expect(await said(to({ baseUrl: `${peer.baseUrl}/elsewhere` }))).toContain(
@@ -80,7 +80,7 @@ describe("verify", () => {
     });
   });
 
-  test("tells that nobody answers, that Shopify fails, and that something else answers, with few tries", async () => {
+  test("reports that nobody responds, that Shopify fails, and that something else responds, with few attempts", async () => {
     const nobody = to({ baseUrl: `http://127.0.0.1:${await freePort()}` });
     expect(await failure(shopify.verify(nobody))).toMatchObject({ code: "upstream", retryable: true });
     expect(nobody.clock.waits).toHaveLength(1);
@@ -90,7 +90,7 @@ describe("verify", () => {
     expect((await failure(shopify.verify(to()))).message).toContain("not Shopify's API");
   });
 
-  test("takes the bare name of a shop as one of myshopify.com", async () => {
+  test("treats the bare name of a shop as one of myshopify.com", async () => {
     const link = to({ shopDomain: "Acme" }, "shpat_wrong");
     expect((await failure(shopify.verify(link))).message).toContain("acme.myshopify.com");
   });
@@ -100,7 +100,7 @@ describe("an app of the Dev Dashboard", () => {
   const asApp = (credentials: Record<string, string> = shopApp, config: JsonObject = {}) =>
     toldLink({ shopDomain: peer.shop, apiVersion: LASTING, baseUrl: peer.baseUrl, ...config }, credentials);
 
-  test("gets a token by its own credentials, and a new one where that has ended", async () => {
+  test("gets a token with its own credentials, and a new one after that has expired", async () => {
     const before = peer.issued();
     const link = asApp();
     await shopify.verify(link);
@@ -113,7 +113,7 @@ describe("an app of the Dev Dashboard", () => {
     peer.state.now = () => Date.now();
   });
 
-  test("that Shopify does not know is reported as such", async () => {
+  test("that Shopify doesn't know is reported as such", async () => {
     const wrong = asApp({ ...shopApp, clientSecret: "shpss_other" });
     expect((await failure(shopify.verify(wrong))).message).toContain(
       "does not accept this clientId with this clientSecret",
@@ -123,7 +123,7 @@ describe("an app of the Dev Dashboard", () => {
     );
   });
 
-  test("warns about a version of the API that is about to end", async () => {
+  test("warns about an API version that is about to expire", async () => {
     const link = asApp(shopApp, { apiVersion: "2024-01" });
     await shopify.verify(link);
     expect(link.warnings).toEqual([
@@ -157,7 +157,7 @@ describe("schema", () => {
     }
   });
 
-  test("names exactly the columns that come", async () => {
+  test("names exactly the columns that arrive", async () => {
     peer.store.orders = [order(1, { refunds: [refund(1, 1)] })];
     peer.store.customers = [customer(1)];
     peer.store.products = [product(1)];
@@ -175,7 +175,7 @@ describe("schema", () => {
 });
 
 describe("extract", () => {
-  test("gives objects as REST names them: ids as numbers, lists for connections, money as texts", async () => {
+  test("returns objects as in REST: IDs as numbers, lists for connections, money as text", async () => {
     peer.store.orders = [order(7, { updatedAt: minute(9) })];
     const [row] = await rowsOf(shopify, to(), request("orders"));
     expect(row).toMatchObject({
@@ -216,14 +216,14 @@ describe("extract", () => {
     ]);
   });
 
-  test("follows the cursors through all pages, each object once, by id", async () => {
+  test("follows the cursors through all pages, each object once, by ID", async () => {
     peer.store.orders = many(130, (n) => order(131 - n));
     expect(numbers(await rowsOf(shopify, to(), request("orders")))).toEqual(many(130, (n) => n));
     expect(peer.of("orders")).toHaveLength(6);
     expect(peer.of("orders").map(({ variables }) => variables.first)).toEqual(many(6, () => 25));
   });
 
-  test("asks only for the columns that are wanted", async () => {
+  test("requests only the needed columns", async () => {
     peer.store.orders = [order(1)];
     const [row] = await rowsOf(shopify, to(), request("orders", { columns: ["name", "customer.id"] }));
     expect(row).toEqual({
@@ -237,7 +237,7 @@ describe("extract", () => {
     expect(query).toContain("nodes { id name updatedAt customer { id } }");
   });
 
-  test("reads on where a list below an object does not end with its page", async () => {
+  test("reads on if a list below an object doesn't end with its page", async () => {
     const items = many(45, (n) => lineItem(n));
     peer.store.orders = [
       order(1, { lineItems: items }),
@@ -253,7 +253,7 @@ describe("extract", () => {
     expect(peer.of("more")).toHaveLength(4);
   });
 
-  test("gives refunds as rows of their own, all of them, with their order", async () => {
+  test("returns refunds as separate rows, all of them, with their order", async () => {
     peer.store.orders = [
       order(1, { refunds: many(7, (n) => refund(n, n, n === 3 ? 25 : 1)) }),
       order(2),
@@ -280,7 +280,7 @@ describe("extract", () => {
     expect(peer.of("refunds")[0]?.variables.query).toBe(`updated_at:>='${minute(10)}'`);
   });
 
-  test("reads stock with all its levels, and closed locations too", async () => {
+  test("reads stock at all its levels, and closed locations too", async () => {
     peer.store.inventoryItems = [inventoryItem(1, 23), inventoryItem(2)];
     peer.store.locations = many(3, location);
     const [item] = await rowsOf(shopify, to(), request("inventory_items"));
@@ -314,14 +314,14 @@ describe("extract", () => {
     expect(await rowsOf(shopify, to(), request("orders", { range: whole }))).toHaveLength(60);
   });
 
-  test("stops asking when there are as many rows as are wanted", async () => {
+  test("stops requesting when there are enough rows", async () => {
     peer.store.orders = many(200, (n) => order(n));
     expect((await rowsOf(shopify, to(), request("orders", { maxRows: 30 }))).length).toBe(50);
     expect(peer.of("orders")).toHaveLength(2);
     expect(await rowsOf(shopify, to(), request("orders", { maxRows: 3 }))).toHaveLength(3);
   });
 
-  test("names what the definition asks for and Shopify has not", async () => {
+  test("names what the definition asks for and Shopify lacks", async () => {
     const wrong = async (spec: string, more: object = {}) =>
       (await failure(rowsOf(shopify, to(), request(spec, more)))).code;
     expect(await wrong("gifts")).toBe("not_found");
@@ -339,8 +339,8 @@ describe("extract", () => {
 
 const money10 = { amount: "10.10", currency_code: "EUR" };
 
-describe("oddities", () => {
-  test("an object at both sides of a page boundary comes once, one that changed meanwhile as what it is now", async () => {
+describe("special cases", () => {
+  test("an object at both sides of a page boundary is returned once, and one that changed as it is now", async () => {
     peer.store.orders = many(60, (n) => order(n));
     peer.state.isRepeating = true;
     expect(numbers(await rowsOf(shopify, to(), request("orders")))).toEqual(many(60, (n) => n));
@@ -356,7 +356,7 @@ describe("oddities", () => {
     expect(rows.at(-1)).toMatchObject({ note: "changed", updated_at: minute(99) });
   });
 
-  test("what changes behind the back of a list in order of ids comes too, each state once", async () => {
+  test("what changes during a list in ID order is returned too, each state once", async () => {
     const now = (seconds: number) => `2026-06-01T00:00:0${seconds}Z`;
     const range = { field: "updated_at", from: minute(1), to: null };
     for (const asked of [
@@ -382,7 +382,7 @@ describe("oddities", () => {
     }
   });
 
-  test("a cursor that expires costs nothing: the list continues from its last row", async () => {
+  test("an expired cursor costs nothing: the list continues from its last row", async () => {
     for (const range of [null, { field: "updated_at", from: minute(2), to: null }]) {
       peer.store.orders = many(90, (n) => order(n, { updatedAt: minute(Math.ceil(n / 10) * 10) }));
       let pages = 0;
@@ -395,7 +395,7 @@ describe("oddities", () => {
     }
   });
 
-  test("nulls among the objects are left out, and told", async () => {
+  test("nulls among the objects are left out, and reported", async () => {
     peer.store.orders = many(30, (n) => order(n));
     peer.state.nulls = 1;
     const link = to();
@@ -403,7 +403,7 @@ describe("oddities", () => {
     expect(link.warnings).toEqual(["Shopify gave 1 objects as null; they are left out."]);
   });
 
-  test("a list that names the same page again and again is refused", async () => {
+  test("a list that repeats the same page endlessly is rejected", async () => {
     peer.store.locations = many(3, location);
     const body = JSON.stringify({
       data: { locations: { nodes: [], pageInfo: { hasNextPage: true, endCursor: "x" } } },
@@ -414,7 +414,7 @@ describe("oddities", () => {
     expect(error.message).toContain("same next page twice");
   });
 
-  test("a search that Shopify passes over is reported", async () => {
+  test("a search that Shopify ignores is reported", async () => {
     const search = [
       { path: ["locations"], query: "x:1", warnings: [{ field: "x", message: "Invalid search field" }] },
     ];
@@ -425,7 +425,7 @@ describe("oddities", () => {
     expect(link.warnings).toEqual(['Shopify passed over a part of the search "x:1".']);
   });
 
-  test("edges are read where a proxy gives them in place of nodes", async () => {
+  test("edges are read if a proxy returns them instead of nodes", async () => {
     const edges = [{ node: { id: "gid://shopify/Location/1", name: "One" }, cursor: "c" }, null];
     const body = JSON.stringify({ data: { locations: { edges, pageInfo: { hasNextPage: false } } } });
     first({ status: 200, body });
@@ -433,7 +433,7 @@ describe("oddities", () => {
   });
 });
 
-describe("limits", () => {
+describe("rate limits", () => {
   const throttledReply = (requested: number, available: number, restoreRate: number) => ({
     status: 200,
     body: JSON.stringify({
@@ -448,7 +448,7 @@ describe("limits", () => {
     }),
   });
 
-  test("a throttled query waits until its points are there, as often as it has to", async () => {
+  test("a throttled query waits until its points are available, as often as necessary", async () => {
     peer.store.locations = [location(1)];
     first(...many(9, () => throttledReply(500, 100, 100)));
     const link = to();
@@ -459,7 +459,7 @@ describe("limits", () => {
     expect(told.slice(0, 2)).toEqual(["2026-06-01T00:00:04.000Z", null]);
   });
 
-  test("queries keep within the points that the last reply told, and all runs of a connection share them", async () => {
+  test("queries keep within the points in the last response, and all runs of a connection share them", async () => {
     peer.store.locations = [location(1)];
     const link = to();
     await rowsOf(shopify, link, request("locations"));
@@ -475,7 +475,7 @@ describe("limits", () => {
     expect(other.clock.waits).toEqual([]);
   });
 
-  test("429 with Retry-After is waited for, and a wait beyond all measure ends the run for later", async () => {
+  test("429 with Retry-After is waited for, and a very long wait ends the run for later", async () => {
     peer.store.locations = [location(1)];
     first({ status: 429, headers: { "retry-after": "7" } });
     const link = to();
@@ -489,7 +489,7 @@ describe("limits", () => {
     });
   });
 
-  test("a query that is too costly is asked for in smaller pages", async () => {
+  test("a query that is too expensive is requested in smaller pages", async () => {
     await using small = await startShopify({ maxQueryCost: 1_000 });
     small.store.orders = many(40, (n) => order(n));
     const link = toldLink(
@@ -503,7 +503,7 @@ describe("limits", () => {
 });
 
 describe("failures", () => {
-  test("pass where Shopify fails now and then, and end the run where it does not stop", async () => {
+  test("are retried if Shopify fails occasionally, and end the run if it doesn't stop", async () => {
     peer.store.locations = [location(1)];
     const internal = {
       errors: [{ message: "Internal error.", extensions: { code: "INTERNAL_SERVER_ERROR" } }],
@@ -526,7 +526,7 @@ describe("failures", () => {
     expect(peer.asked).toHaveLength(5);
   });
 
-  test("that no other attempt can help are reported at once", async () => {
+  test("that no other attempt can fix are reported immediately", async () => {
     const refused = { errors: [{ message: "syntax error, unexpected end of file" }] };
     peer.state.instead = () => ({ status: 200, body: JSON.stringify(refused) });
     const error = await failure(rowsOf(shopify, to(), request("locations")));
@@ -535,7 +535,7 @@ describe("failures", () => {
     expect(peer.asked).toHaveLength(1);
   });
 
-  test("a cancel ends the paging, between pages and while a reply is awaited", async () => {
+  test("a cancellation ends the paging, between pages and while a response is awaited", async () => {
     peer.store.orders = many(100, (n) => order(n));
     const stop = new AbortController();
     const link = { ...to(), signal: stop.signal };
@@ -550,8 +550,8 @@ describe("failures", () => {
   });
 });
 
-describe("what may not be read", () => {
-  test("a field ends as an empty column, and is reported once", async () => {
+describe("without permission", () => {
+  test("a field becomes an empty column, and is reported once", async () => {
     peer.store.orders = many(30, (n) => order(n));
     peer.state.scopes = ["read_orders", "read_all_orders", "read_products"];
     const link = to();
@@ -565,7 +565,7 @@ describe("what may not be read", () => {
     expect(peer.of("orders")[1]?.query).not.toContain("customer {");
   });
 
-  test("a resource ends the run with the scope that is missing", async () => {
+  test("a resource ends the run with the missing scope", async () => {
     peer.state.scopes = ["read_products"];
     for (const [spec, scope] of [
       ["orders", "read_orders"],
@@ -580,7 +580,7 @@ describe("what may not be read", () => {
     }
   });
 
-  test("orders of more than sixty days ago are reported where the token does not see them", async () => {
+  test("orders of more than sixty days ago are reported if the token can't see them", async () => {
     peer.state.scopes = ["read_orders", "read_customers", "read_products"];
     const recent = to();
     const range = (from: string | null) => ({ field: "updated_at", from, to: null });
@@ -595,7 +595,7 @@ describe("what may not be read", () => {
 });
 
 describe("versions", () => {
-  test("are asked for by apiVersion", async () => {
+  test("are requested by apiVersion", async () => {
     const versions: string[] = [];
     const link = to({ apiVersion: "2026-07" });
     link.warn = (text) => versions.push(text);
@@ -613,7 +613,7 @@ describe("versions", () => {
     expect(link.warnings).toEqual([expect.stringContaining("https://shopify.dev/changelog/x")]);
   });
 
-  test("without a field give the rest, and say so", async () => {
+  test("without a field return the rest, and say so", async () => {
     peer.store.customers = [customer(1)];
     peer.state.without.add("Customer.verifiedEmail");
     const link = to();
@@ -625,7 +625,7 @@ describe("versions", () => {
   });
 });
 
-test("no request but to the shop's own address carries the token", async () => {
+test("only requests to the shop's own address have the token", async () => {
   const seen: Asked[] = [];
   peer.state.instead = (asked) => {
     seen.push(asked);

@@ -19,7 +19,7 @@ const outcome = (work: Promise<string[]>) =>
     throw error;
   });
 
-test("every provider of data that asks for credentials has a peer here", () => {
+test("every data provider with credentials has a peer here", () => {
   const asking = [...providers.values()]
     .filter(({ id, mail }) => id !== "local_files" && mail === undefined && (id !== "sftp" || hasSshd))
     .map(({ id }) => id);
@@ -33,7 +33,7 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
   }, 120_000);
   afterAll(() => subject[Symbol.asyncDispose]());
 
-  test("tells credentials that are wrong, have expired or may not read, and tries them no more", async () => {
+  test("reports credentials that are wrong, have expired or lack permission, and doesn't retry them", async () => {
     for (const [what, spoil] of Object.entries(subject.wrong)) {
       const { credentials = subject.credentials, undo, isVerified } = spoil();
       const secrets = Object.entries(credentials).flatMap(([name, text]) => (name === "user" ? [] : [text]));
@@ -53,7 +53,7 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
     expect((await readAll(subject, linkOf(subject))).length).toBeGreaterThan(0);
   });
 
-  test("gives the same rows, or ends as one to try again, whichever message meets a gateway or a cut line", async () => {
+  test("returns the same rows, or ends as retryable, whichever message meets a gateway error or a closed connection", async () => {
     await using trouble = await startTrouble(subject.port, subject);
     const whole = await readAll(subject, linkOf(subject));
     expect(await readAll(subject, linkOf(subject, trouble.port))).toEqual(whole);
@@ -74,7 +74,7 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
     }
   });
 
-  test("takes no answer whose bytes are no text: two keys that differ could become one", async () => {
+  test("rejects a response with invalid text: two keys that differ could become one", async () => {
     if (subject.garbled === undefined) return;
     await using trouble = await startTrouble(subject.port, subject);
     trouble.garble(subject.garbled);
@@ -87,7 +87,7 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
 
   if (!PAGED.includes(id)) return;
 
-  test("gives rows of one instant once each, though one goes away and others come twice", async () => {
+  test("returns rows with the same time once each, although one is deleted and others are repeated", async () => {
     const { level } = subject;
     if (!level) throw new Error("Nothing is level there.");
     level.keep();

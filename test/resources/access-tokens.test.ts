@@ -8,7 +8,7 @@ import { browser, join, neighbour } from "../support/people.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const place = "/api/v1/access-tokens";
 
-describe("making an access token", () => {
+describe("creating an access token", () => {
   test("shows it once; the list shows its last four characters", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { name: "CI", expiresInDays: 30 });
@@ -37,7 +37,7 @@ describe("making an access token", () => {
     });
   });
 
-  test("gives one that acts for its maker, and can make others", async () => {
+  test("returns one that acts for its creator, and can create others", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -56,7 +56,7 @@ describe("making an access token", () => {
     expect(used.lastFour).toBe(token.slice(-4));
   });
 
-  test("notes when it was last used", async () => {
+  test("records when it was last used", async () => {
     await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     await client(app.origin, { authorization: `Bearer ${made.token}` })("GET", "/api/v1/users/me");
@@ -76,7 +76,7 @@ describe("making an access token", () => {
     [{ name: "CI", expiresInDays: "30" }, "expiresInDays"],
     [{ name: "CI", expiresInDays: null }, "expiresInDays"],
     [{ name: "CI", scopes: [] }, "scopes"],
-  ])("refuses %j", async (body, field) => {
+  ])("rejects %j", async (body, field) => {
     await using app = await startApp({ engine: false });
     const before = await app.app.store.db.$count(accessTokens);
     const refused = await app.owner("POST", place, body);
@@ -84,13 +84,13 @@ describe("making an access token", () => {
     expect(await app.app.store.db.$count(accessTokens)).toBe(before);
   });
 
-  test("takes 255 characters and 365 days", async () => {
+  test("accepts 255 characters and 365 days", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { name: "é".repeat(255), expiresInDays: 365 });
     expect(made.status).toBe(201);
   });
 
-  test("again with the same Idempotency-Key gives the same token, which is not in the store", async () => {
+  test("again with the same Idempotency-Key returns the same token, which isn't in the store", async () => {
     await using app = await startApp({ engine: false });
     const key = { "idempotency-key": "make-ci-token" };
     const made = await app.owner("POST", place, { name: "CI" }, key);
@@ -104,7 +104,7 @@ describe("making an access token", () => {
 });
 
 describe("an access token", () => {
-  test("is refused from the next request on once it is revoked", async () => {
+  test("is rejected immediately after it is revoked", async () => {
     await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     const call = client(app.origin, { authorization: `Bearer ${made.token}` });
@@ -119,7 +119,7 @@ describe("an access token", () => {
     expect(revoked).toMatchObject([{ entityId: made.id, data: { name: "CI", lastFour: made.lastFour } }]);
   });
 
-  test("is refused once its time is over", async () => {
+  test("is rejected after it expires", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const made = (await app.owner("POST", place, { name: "CI", expiresInDays: 2 })).body;
     const call = client(app.origin, { authorization: `Bearer ${made.token}` });
@@ -129,7 +129,7 @@ describe("an access token", () => {
     expect((await call("GET", "/api/v1/users/me")).status).toBe(401);
   });
 
-  test("is seen and revoked by its owner alone", async () => {
+  test("is only seen and revoked by its owner", async () => {
     await using app = await startApp({ engine: false });
     const made = (await app.owner("POST", place, { name: "CI" })).body;
     const admin = await join(app, "admin");
@@ -142,7 +142,7 @@ describe("an access token", () => {
     expect((await app.owner("GET", place)).body.items).toHaveLength(2);
   });
 
-  test("acts in the organization that it was made in, with its owner's role of the moment", async () => {
+  test("acts in the organization that it was created in, with its owner's current role", async () => {
     await using app = await startApp({ engine: false });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const made = await app.owner("POST", place, { name: "CI" }, { "x-organization-id": second.id });
@@ -158,7 +158,7 @@ describe("an access token", () => {
     expect((await rename()).status).toBe(403);
   });
 
-  test("list goes page by page", async () => {
+  test("lists are paged", async () => {
     await using app = await startApp({ engine: false });
     for (let n = 0; n < 4; n++) await app.owner("POST", place, { name: `t${n}` });
     const first = (await app.owner("GET", `${place}?limit=3`)).body;

@@ -40,7 +40,7 @@ function startHanging() {
 }
 
 describe("a run", () => {
-  test("calls the real thing and keeps what it answered", async () => {
+  test("calls the real system and stores its response", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => {
       app.clock.turn(1_000);
@@ -65,7 +65,7 @@ describe("a run", () => {
     expect(JSON.parse(receiver.got[0]?.text ?? "")).toEqual({ id: run.id });
   });
 
-  test("goes from pending over running to its end, in words too", async () => {
+  test("goes from pending through running to its end, in words too", async () => {
     await using app = await startApp();
     await using receiver = startHanging();
     const action = await makeAction(app.owner, request(receiver.url));
@@ -77,7 +77,7 @@ describe("a run", () => {
     expect((await runEnd(app.owner, made.id)).displayStatus).toBe("Completed");
   });
 
-  test("says by what it was set off", async () => {
+  test("says what triggered it", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     const page = browser(app.origin);
@@ -93,7 +93,7 @@ describe("a run", () => {
     expect(listed.body.runs.map(({ id }: { id: string }) => id)).toEqual([byPage.id]);
   });
 
-  test("that fails tells code, message and attempt", async () => {
+  test("that fails reports code, message and attempt", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("no", { status: 404 }));
     const action = await makeAction(
@@ -112,7 +112,7 @@ describe("a run", () => {
     expect(await chainOf(app, await correlationOf(app, run.id))).toContain("action.failed");
   });
 
-  test("names the template path that is missing", async () => {
+  test("names the missing template path", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner, request("http://a.test/{{input.place}}"));
     const run = await runToEnd(app.owner, action.id);
@@ -126,7 +126,7 @@ describe("a run", () => {
     expect((await runEnd(app.owner, again.id)).error.code).toBe("template_error");
   });
 
-  test("to a private address is refused, and told which setting would let it", async () => {
+  test("to a private address is rejected, naming the setting that would allow it", async () => {
     await using app = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
     await using receiver = startReceiver();
     const action = await makeAction(app.owner, request(receiver.url));
@@ -158,7 +158,7 @@ describe("a run", () => {
     for (const text of shown) expect(text).not.toContain(secret);
   });
 
-  test("with a result over 256 KiB keeps it as an artifact", async () => {
+  test("with a result over 256 KiB stores it as an artifact", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => Response.json({ rows: Array(30_000).fill("0123456789") }));
     const action = await makeAction(app.owner, request(receiver.url));
@@ -173,7 +173,7 @@ describe("a run", () => {
     expect(JSON.parse(whole.text).body.rows).toHaveLength(30_000);
   });
 
-  test("of another organization is not there", async () => {
+  test("of another organization doesn't exist", async () => {
     await using app = await startApp();
     const other = await neighbour(app);
     const theirs = await makeAction(other.call);
@@ -193,7 +193,7 @@ describe("a run", () => {
 });
 
 describe("the list", () => {
-  test("filters, newest first, with who made them", async () => {
+  test("filters, newest first, with who created them", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     const failing = await makeAction(app.owner, { definition: branch("a", "false") });
@@ -227,7 +227,7 @@ describe("the list", () => {
 });
 
 describe("cancelling", () => {
-  test("a run that is under way ends it, and lets go of the other side", async () => {
+  test("a running run ends it, and disconnects from the other system", async () => {
     await using app = await startApp();
     await using receiver = startHanging();
     const action = await makeAction(app.owner, request(receiver.url));
@@ -274,7 +274,7 @@ describe("cancelling", () => {
     expect(receiver.got).toHaveLength(1);
   });
 
-  test("a run that has ended is refused", async () => {
+  test("a finished run is rejected", async () => {
     await using app = await startApp();
     const run = await runToEnd(app.owner, (await makeAction(app.owner)).id);
     expect((await app.owner("POST", `${RUNS}/${run.id}/cancel`)).body.code).toBe("invalid_state");
@@ -282,8 +282,8 @@ describe("cancelling", () => {
   });
 });
 
-describe("trying again", () => {
-  test("by hand makes a new run of the same definition", async () => {
+describe("retrying", () => {
+  test("manually creates a new run with the same definition", async () => {
     await using app = await startApp();
     let status = 404;
     await using receiver = startReceiver(() => Response.json({}, { status }));
@@ -317,7 +317,7 @@ describe("trying again", () => {
     expect(refused.body.detail).toContain("run its action");
   });
 
-  test("by hand is refused while the run continues, and for an action that is disabled or deleted", async () => {
+  test("manually is rejected while the run continues, and for an action that is disabled or deleted", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);
     const run = await start(app, action.id);
@@ -329,7 +329,7 @@ describe("trying again", () => {
     expect((await app.owner("POST", `${RUNS}/${run.id}/retry`)).body.code).toBe("invalid_state");
   });
 
-  test("by the definition's policy waits out each pause, and the result is that of the last attempt", async () => {
+  test("by the definition's policy waits each pause, and the result is that of the last attempt", async () => {
     await using app = await startApp();
     await using receiver = startReceiver((_, count) =>
       Response.json({ count }, { status: count < 3 ? 503 : 200 }),
@@ -372,7 +372,7 @@ describe("trying again", () => {
     expect(receiver.got).toHaveLength(3);
   });
 
-  test("waits as long as the other side asks for", async () => {
+  test("waits as long as the other system asks for", async () => {
     await using app = await startApp();
     await using receiver = startReceiver((_, count) =>
       count > 1 ? Response.json({}) : new Response("", { status: 503, headers: { "retry-after": "120" } }),
@@ -387,7 +387,7 @@ describe("trying again", () => {
     expect((await runEnd(app.owner, run.id)).status).toBe("completed");
   });
 
-  test("a try that takes longer than timeoutSeconds ends there, and is worth another", async () => {
+  test("an attempt that takes longer than timeoutSeconds ends there, and is retried", async () => {
     await using app = await startApp();
     await using receiver = startReceiver((_, count) =>
       count === 1 ? new Promise<Response>(() => undefined) : Response.json({ count }),
@@ -403,7 +403,7 @@ describe("trying again", () => {
     expect(alone.status).toBe("completed");
   });
 
-  deepTest("a timeout tells of the limit", async () => {
+  deepTest("a timeout names the limit", async () => {
     await using app = await startApp();
     await using receiver = startHanging();
     const run = await runToEnd(
@@ -419,7 +419,7 @@ describe("trying again", () => {
 });
 
 describe("runs of one concurrency key", () => {
-  test("go one at a time and in order; others don't wait for them", async () => {
+  test("run one at a time and in order; others don't wait for them", async () => {
     await using app = await startApp();
     let atOnce = 0;
     let most = 0;
@@ -466,7 +466,7 @@ describe("runs of one concurrency key", () => {
 const long = () => new Response("x".repeat(100));
 
 describe("the log", () => {
-  test("ends with why the run failed, and with why a try did", async () => {
+  test("ends with why the run failed, and with why an attempt did", async () => {
     await using app = await startApp();
     const definition = {
       url: "http://127.0.0.1:1/nobody",
@@ -483,7 +483,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("goes page by page in order, and a cursor is good for its run and for a day", async () => {
+  test("is paged in order, and a cursor is valid for its run and for a day", async () => {
     await using app = await startApp();
     const run = await runToEnd(app.owner, (await makeAction(app.owner)).id);
     const logs = `${RUNS}/${run.id}/logs`;
@@ -515,7 +515,7 @@ describe("the log", () => {
     expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
   });
 
-  test("numbers its lines without gaps, however many come at once", async () => {
+  test("numbers its lines without gaps, however many arrive at once", async () => {
     await using app = await startApp();
     const run = await runToEnd(app.owner, (await makeAction(app.owner)).id);
     const lines = Array.from({ length: 151 }, (_, index) => ({
@@ -533,7 +533,7 @@ describe("the log", () => {
     );
   });
 
-  test("with follow waits for what comes, and gives a cursor as long as the run continues", async () => {
+  test("with follow waits for new lines, and returns a cursor as long as the run continues", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(long));
@@ -557,7 +557,7 @@ describe("the log", () => {
   });
 });
 
-deepTest("a list says of its total what it shows, also while runs come and go", async () => {
+deepTest("a list's total matches what it shows, even while runs are added and removed", async () => {
   await using app = await startApp();
   const action = await makeAction(app.owner);
   let isOver = false;

@@ -27,7 +27,7 @@ const trail = async (app: Awaited<ReturnType<typeof startApp>>, id: string) =>
   app.app.store.db.select().from(events).where(eq(events.entityId, id)).orderBy(events.seq);
 
 describe("creating an action", () => {
-  test("refuses a header with a line break in its text, also in a step, and leaves templates to the run", async () => {
+  test("rejects a header with a line break in its text, in a step too, and leaves templates to the run", async () => {
     await using app = await startApp({ engine: false });
     const step = (value: string) => ({
       kind: "http_request",
@@ -50,7 +50,7 @@ describe("creating an action", () => {
     }
   });
 
-  test("answers 201 with all of it", async () => {
+  test("responds with 201 and all fields", async () => {
     await using app = await startApp();
     const made = created(
       await app.owner("POST", ACTIONS, { kind: "conditional_branch", name: "Route", definition: branch() }),
@@ -77,7 +77,7 @@ describe("creating an action", () => {
     ]);
   });
 
-  test("takes a draft: no definition, an empty one, or null", async () => {
+  test("accepts a draft: no definition, an empty one, or null", async () => {
     await using app = await startApp();
     for (const more of [{}, { definition: {} }, { definition: null }]) {
       const made = created(
@@ -113,7 +113,7 @@ describe("creating an action", () => {
     expect((await app.owner("GET", ACTIONS)).body.total).toBe(1);
   });
 
-  test("checks conditions, and lets whole templates be what they will be", async () => {
+  test("checks conditions, and accepts whole templates", async () => {
     await using app = await startApp();
     const make = (definition: object) =>
       app.owner("POST", ACTIONS, { kind: "conditional_branch", name: "x", definition });
@@ -128,7 +128,7 @@ describe("creating an action", () => {
     ).toBe(201);
   });
 
-  test("takes connections that are there and fit the kind", async () => {
+  test("accepts connections that exist and suit the kind", async () => {
     await using app = await startApp();
     const files = await connect(app.owner, localFiles("Files"));
     const theirs = await connect((await neighbour(app)).call, localFiles("Files"));
@@ -140,7 +140,7 @@ describe("creating an action", () => {
     expect((await make(files.id, "dlt_extract")).status).toBe(201);
   });
 
-  test("needs the role member, changing too; a viewer looks", async () => {
+  test("requires the role member, as does changing; a viewer reads", async () => {
     await using app = await startApp();
     const viewer = await join(app, "viewer");
     const action = await makeAction((await join(app, "member")).call);
@@ -158,7 +158,7 @@ describe("creating an action", () => {
 });
 
 describe("changing an action", () => {
-  test("changes what is given, tells from what to what, and masks secrets in that", async () => {
+  test("changes the given fields, records old and new values, and masks secrets in them", async () => {
     await using app = await startApp();
     const definition = { url: "http://a.test", headers: { Authorization: "Bearer very-secret-token" } };
     const action = await makeOldAction(app, { kind: "http_request", name: "Branch", definition });
@@ -181,7 +181,7 @@ describe("changing an action", () => {
     expect(JSON.stringify(event)).not.toContain("very-secret");
   });
 
-  test("to what it is already leaves updatedAt alone and no event behind", async () => {
+  test("to its current value leaves updatedAt alone and no event behind", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     app.clock.turn(1000);
@@ -207,7 +207,7 @@ describe("changing an action", () => {
     ).toHaveLength(2);
   });
 
-  test("refuses what only the server sets, and a slug that is taken", async () => {
+  test("rejects what only the server sets, and a slug that is taken", async () => {
     await using app = await startApp();
     await makeAction(app.owner, { slug: "taken" });
     const action = await makeAction(app.owner);
@@ -312,7 +312,7 @@ describe("the list", () => {
 });
 
 describe("running an action", () => {
-  test("answers 201 with a queued run, made by the caller", async () => {
+  test("responds with 201 and a queued run, created by the caller", async () => {
     await using app = await startApp({ engine: false });
     const action = await makeAction(app.owner);
     const made = await app.owner("POST", `${ACTIONS}/${action.id}/run`);
@@ -352,7 +352,7 @@ describe("running an action", () => {
     ]);
   });
 
-  test("lays overrides over the definition as a merge patch, for this run alone", async () => {
+  test("merges overrides into the definition as a merge patch, only for this run", async () => {
     await using app = await startApp();
     const definition = { ...branch("a", "false"), else: "b", retry: { maxAttempts: 2, backoffSeconds: [1] } };
     const action = await makeAction(app.owner, { definition });
@@ -370,7 +370,7 @@ describe("running an action", () => {
     ]);
   });
 
-  test("is refused while the action is disabled", async () => {
+  test("is rejected while the action is disabled", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     await app.owner("PATCH", `${ACTIONS}/${action.id}`, { status: "disabled" });
@@ -380,7 +380,7 @@ describe("running an action", () => {
     expect((await runToEnd(app.owner, action.id)).status).toBe("completed");
   });
 
-  test("leaves a chain of events that share the request's id", async () => {
+  test("leaves a chain of events with the request's ID", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     const made = await app.owner("POST", `${ACTIONS}/${action.id}/run`, undefined, {
@@ -401,7 +401,7 @@ describe("running an action", () => {
   });
 });
 
-test("a step whose concurrencyKey can't be told fails with the step and the field", async () => {
+test("a step whose concurrencyKey can't be evaluated fails with the step and the field", async () => {
   await using app = await startApp();
   const definition = { ...branch(), concurrencyKey: "shop-{{input.shop}}" };
   const first = { key: "first", kind: "conditional_branch", definition: branch() };
@@ -415,7 +415,7 @@ test("a step whose concurrencyKey can't be told fails with the step and the fiel
   });
 });
 
-test("a concurrencyKey that can't be told is a fault of its field", async () => {
+test("a concurrencyKey that can't be evaluated is a fault of its field", async () => {
   await using app = await startApp({ engine: false });
   const definition = { ...branch(), concurrencyKey: "shop-{{payload.shop}}" };
   const action = await makeAction(app.owner, { definition });
@@ -449,7 +449,7 @@ describe("the kinds", () => {
     expect(request.providers).toContain("postgres");
   });
 
-  test("ask in their shapes for no field that has a default", async () => {
+  test("require no field with a default in their shapes", async () => {
     await using app = await startApp({ engine: false });
     const { kinds } = (await app.owner("GET", "/api/v1/action-kinds")).body;
     const schemaOf = (name: string) =>
@@ -471,7 +471,7 @@ describe("the kinds", () => {
 });
 
 describe("the state of an extract", () => {
-  test("is empty at first, and resetting nothing tells nothing", async () => {
+  test("is empty at first, and resetting nothing records nothing", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner, { kind: "dlt_extract", definition: {} });
     expect((await app.owner("GET", `${ACTIONS}/${action.id}/state`)).body).toEqual({ resources: {} });
@@ -483,7 +483,7 @@ describe("the state of an extract", () => {
     ).toEqual(["body.resources too_short"]);
   });
 
-  test("is reset by the names of the definition before there is any, and of nothing else", async () => {
+  test("can be reset by the definition's names before there is any, and by no others", async () => {
     await using app = await startApp({ engine: false });
     const definition = { dataset: "shop", resources: [{ spec: "orders.csv" }, { name: "items" }] };
     const action = await makeAction(app.owner, { kind: "dlt_extract", definition });
@@ -499,7 +499,7 @@ describe("the state of an extract", () => {
     ]);
   });
 
-  deepTest("tells how far it has come, and only a reset takes it back", async () => {
+  deepTest("shows how far it has read, and only a reset sets it back", async () => {
     await using app = await startApp();
     const files = await connect(app.owner, localFiles("Files"));
     const csv = "id,at\n1,2026-01-01\n2,2026-01-02\n";

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const AUDIENCES = { query: "inside", datasets: "inside", connection: "inside", fetch_page: "address" };
 
-test("every tool says who hears what it is called with, and most are heard outside", () => {
+test("every tool declares who receives its arguments, and most send them outside", () => {
   const declared = Object.entries(toolSources).map(([kind, { audience }]) => [kind, audience]);
   expect(Object.fromEntries(declared)).toEqual({
     ...AUDIENCES,
@@ -48,7 +48,7 @@ async function asksFor(spec: string, tool: string, input: object) {
 const HELD = { fresh: false, withData: true };
 const FREE = { fresh: false, withData: false };
 
-test("an agent that has read data asks before a GET of the catalog, a search, or a run that reaches out", async () => {
+test("an agent that has read data needs approval for a GET of the catalog, a search, or a run that reaches out", async () => {
   const { owner } = chat.app;
   const entry = await addHttp(owner, httpApi("Orders", { baseUrl: peer.url, endpoints: [endpoint()] }));
   const ping = { kind: "http_request", definition: { url: `${peer.url}/ping`, method: "GET" } };
@@ -61,7 +61,7 @@ test("an agent that has read data asks before a GET of the catalog, a search, or
   expect(await asksFor("web_search", "web_search", { query: "weather" })).toEqual(HELD);
 });
 
-test("what a call of the catalog brought is data too: the next call asks", async () => {
+test("the result of a catalog call is data too: the next call needs approval", async () => {
   const entry = await addHttp(
     chat.app.owner,
     httpApi("Again", { baseUrl: peer.url, endpoints: [endpoint()] }),
@@ -75,7 +75,7 @@ test("what a call of the catalog brought is data too: the next call asks", async
   expect(peer.heard.length).toBe(1);
 });
 
-test("what stays inside never asks: SQL, an action that only computes, names in a connected system", async () => {
+test("what stays inside never needs approval: SQL, an action that only computes, names in a connected system", async () => {
   const { owner } = chat.app;
   await makeAction(owner, { slug: "route", name: "Route", kind: "conditional_branch", definition: branch() });
   await makeAutomation(
@@ -93,7 +93,7 @@ test("what stays inside never asks: SQL, an action that only computes, names in 
 const markdownWith = (name: string, tools: string[], prompt = "You answer.") =>
   `---\nname: ${name}\ntools: [${tools.map((tool) => `'${tool}'`).join(", ")}]\n---\n${prompt}\n`;
 
-test("a thread whose agent someone else changed asks before each call that is heard outside; a new one does not", async () => {
+test("a thread whose agent someone else changed needs approval for each outside call; a new one doesn't", async () => {
   const { owner, origin } = chat.app;
   const entry = await addHttp(owner, httpApi("Late", { baseUrl: peer.url, endpoints: [endpoint()] }));
   const { modelName } = entry.endpoints[0];
@@ -117,7 +117,7 @@ test("a thread whose agent someone else changed asks before each call that is he
   expect(await asksIn(`${THREADS}/${fresh.id}`)).toBe(false);
 });
 
-test("a yes is for the agent as it was: changed while the call waits, nothing is sent", async () => {
+test("an approval is for the agent as it was: if it changes while the call waits, nothing is sent", async () => {
   const { owner } = chat.app;
   const entry = await addHttp(
     owner,

@@ -18,7 +18,7 @@ const make = async (markdown = named()) => created(await app.owner("POST", SPECS
 const post = (markdown: unknown) => app.owner("POST", SPECS, { markdown });
 
 describe("POST /agents/specs", () => {
-  test("reads the front matter and answers with all fields", async () => {
+  test("parses the front matter and responds with all fields", async () => {
     const markdown = spec(
       "name: Sales analyst\nslug: sales\ndescription: Answers\nmodel: peer-1\ntemperature: 0.2\nmaxSteps: 4\n" +
         "tools: [query, datasets, web_search, fetch_page, 'api:Pet store', action:refund, automation:nightly, connection:shop]",
@@ -54,7 +54,7 @@ describe("POST /agents/specs", () => {
     });
   });
 
-  test("takes a name alone; the slug comes of it and gives way", async () => {
+  test("accepts just a name; the slug is derived from it and gets a number if taken", async () => {
     const [one, two] = [await make(spec("name: Ünïque Agent")), await make(spec("name: Ünïque Agent"))];
     expect([one.slug, two.slug, one.description]).toEqual(["unique-agent", "unique-agent-2", null]);
   });
@@ -66,7 +66,7 @@ describe("POST /agents/specs", () => {
     ["fences in the body", "---\nname: Fences\n---\nA\n---\nB\n"],
     ["comments, odd spacing and emoji", "---   \n# who\nname:    'Ada 🤖'   # hm\n---\n\n\n  indented\t\n\n"],
     ["block texts and anchors", "---\nname: &n Anchor\ndescription: |\n  two\n  lines\n---\n"],
-  ])("gives back %s to the byte", async (_, markdown) => {
+  ])("returns %s to the byte", async (_, markdown) => {
     const { id } = await make(markdown);
     expect((await app.owner("GET", `${SPECS}/${id}`)).body.markdown).toBe(markdown);
     const again = await app.owner("PATCH", `${SPECS}/${id}`, { markdown: `${markdown} ` });
@@ -94,13 +94,13 @@ describe("POST /agents/specs", () => {
     ["name: a\ntools: [1]", "body.markdown.tools.0 string_type"],
     ["name: a\ntemprature: 1", "body.markdown.temprature extra_forbidden"],
     ["name: a\n__proto__: {x: 1}", "body.markdown.__proto__ extra_forbidden"],
-  ])("refuses %j and names the field", async (front, fault) => {
+  ])("rejects %j and names the field", async (front, fault) => {
     const answer = await post(spec(front));
     expect(faultsOf(answer)).toEqual([fault]);
     expect(answer.body.detail[0].msg).toStartWith(`${answer.body.detail[0].loc.slice(2).join(".")}: `);
   });
 
-  test("reads lines that end as on Windows", async () => {
+  test("accepts Windows line ends", async () => {
     const markdown =
       "---\r\nname: Carriage\r\ndescription: |\r\n  One\r\n  Two\r\nmodel: peer-1\r\n---\r\nYou help.\r\n";
     expect(await make(markdown)).toMatchObject({
@@ -112,7 +112,7 @@ describe("POST /agents/specs", () => {
     });
   });
 
-  test("tells every bad field, not only the first", async () => {
+  test("reports every invalid field, not only the first", async () => {
     const answer = await post(spec("slug: No Slug\ntemperature: 9\ntools: [sql, nothing]\nmore: 1"));
     expect(faultsOf(answer).sort()).toEqual([
       "body.markdown.more extra_forbidden",
@@ -137,7 +137,7 @@ describe("POST /agents/specs", () => {
     ["a bomb of aliases", spec(bomb), "yaml_invalid"],
     ["brackets without end", spec(`name: ${"[".repeat(20_000)}`), "yaml_invalid"],
     ["64 KiB and more", spec(`name: a\ndescription: ${"x".repeat(65_536)}`), "too_long"],
-  ])("refuses %s", async (_, markdown, type) => {
+  ])("rejects %s", async (_, markdown, type) => {
     expect(faultsOf(await post(markdown))).toEqual([`body.markdown ${type}`]);
   });
 
@@ -153,14 +153,14 @@ describe("POST /agents/specs", () => {
     ["a name that is a list", "? [x]\n: b", 3, "field name must be a string"],
     ["an end in the middle", "...\nslug: b", 4, "YAML ends here"],
     ["a tag that nobody knows", "slug: !secret b", 3, "!secret"],
-  ])("says where YAML has %s", async (_, front, line, why) => {
+  ])("reports where YAML has %s", async (_, front, line, why) => {
     const answer = await post(spec(`name: a\n${front}`));
     expect(faultsOf(answer)).toEqual(["body.markdown yaml_invalid"]);
     expect(answer.body.detail[0].msg).toContain(`(line ${line})`);
     expect(answer.body.detail[0].msg).toContain(why);
   });
 
-  test("says on which line the YAML goes wrong", async () => {
+  test("reports on which line the YAML is invalid", async () => {
     const { body } = await post(spec("name: a\ndescription: b\ntools: [query"));
     expect(body.detail[0].msg).toMatch(/\(line [45]\)/);
   });
@@ -169,16 +169,16 @@ describe("POST /agents/specs", () => {
     ["", "body.markdown string_too_short"],
     [1, "body.markdown string_type"],
     ["a".repeat(200_001), "body.markdown string_too_long"],
-  ])("refuses a markdown that is no text of 1 to 200,000 characters", async (markdown, fault) => {
+  ])("rejects markdown that isn't text of 1 to 200,000 characters", async (markdown, fault) => {
     expect(faultsOf(await post(markdown))).toContain(fault);
   });
 
-  test("takes 200,000 characters", async () => {
+  test("accepts 200,000 characters", async () => {
     const head = spec("name: Long", "");
     expect((await make(head + "x".repeat(200_000 - head.length))).name).toBe("Long");
   });
 
-  test("refuses a slug that is taken, a missing markdown, and other fields", async () => {
+  test("rejects a slug that is taken, missing markdown, and other fields", async () => {
     await make(spec("name: One\nslug: taken"));
     const answer = await post(spec("name: Two\nslug: taken"));
     expect([answer.status, answer.body.code]).toEqual([409, "slug_taken"]);
@@ -215,13 +215,13 @@ describe("GET /agents/specs", () => {
     ["?limit=101", "query.limit less_than_equal"],
     ["?offset=-1", "query.offset greater_than_equal"],
     ["?owner_scope=all", "query.owner_scope enum"],
-  ])("refuses %s", async (query, fault) => {
+  ])("rejects %s", async (query, fault) => {
     expect(faultsOf(await app.owner("GET", SPECS + query))).toEqual([fault]);
   });
 });
 
 describe("PATCH /agents/specs/{spec_id}", () => {
-  test("replaces the text, keeps the slug, and tells what changed", async () => {
+  test("replaces the text, keeps the slug, and reports what changed", async () => {
     const before = await make(spec("name: Old\ndescription: Was"));
     const markdown = spec("name: New\ntools: [query]", "You do.");
     const { status, body } = await app.owner("PATCH", `${SPECS}/${before.id}`, { markdown });
@@ -243,7 +243,7 @@ describe("PATCH /agents/specs/{spec_id}", () => {
     expect(changes[0]).toEqual({ field: "name", from: "Old", to: "New" });
   });
 
-  test("changes nothing where nothing is new: the same instant, no event", async () => {
+  test("changes nothing if nothing is new: the same time, no event", async () => {
     const before = await make();
     const { body } = await app.owner("PATCH", `${SPECS}/${before.id}`, { markdown: before.markdown });
     expect(body).toEqual(before);
@@ -251,7 +251,7 @@ describe("PATCH /agents/specs/{spec_id}", () => {
     expect(trail.items.map(({ type }: { type: string }) => type)).toEqual(["agent_spec.created"]);
   });
 
-  test("takes a slug that the front matter gives, unless it is taken", async () => {
+  test("uses a slug in the front matter, unless it is taken", async () => {
     const [one, two] = [await make(named("slug: first-of-two")), await make()];
     const at = `${SPECS}/${two.id}`;
     expect((await app.owner("PATCH", at, { markdown: named("slug: second-of-two") })).body.slug).toBe(
@@ -266,7 +266,7 @@ describe("PATCH /agents/specs/{spec_id}", () => {
   });
 });
 
-test("DELETE takes the agent away, and its slug is free again", async () => {
+test("DELETE removes the agent, and its slug is free again", async () => {
   const { id } = await make(named("slug: gone-soon"));
   const gone = await app.owner("DELETE", `${SPECS}/${id}`);
   expect([gone.status, gone.text]).toEqual([204, ""]);
@@ -274,7 +274,7 @@ test("DELETE takes the agent away, and its slug is free again", async () => {
   expect((await make(named("slug: gone-soon"))).slug).toBe("gone-soon");
 });
 
-test("viewers read, and do not change; another organization's agent is as one that never was", async () => {
+test("viewers can read, but not change; another organization's agent looks like one that never existed", async () => {
   const { id } = await make();
   const viewer = await join(app, "viewer");
   expect((await viewer.call("GET", `${SPECS}/${id}`)).status).toBe(200);

@@ -21,7 +21,7 @@ const heldOf = (body: { endpoints: Flagged[]; tools: Flagged[] }) =>
 const refund = endpoint("refund", { method: "POST", path: "/orders/{id}/refund", approvalRequired: true });
 const secret = endpoint("secret", { path: "/secrets/{id}", approvalRequired: true });
 
-describe("beside what needs approval, what a member adds needs it too", () => {
+describe("next to what needs approval, what a member adds needs it too", () => {
   const given = [
     endpoint("again", { method: "POST", path: "/orders/{order}/refund" }),
     endpoint("other", { method: "DELETE", path: "/orders/{id}" }),
@@ -32,7 +32,7 @@ describe("beside what needs approval, what a member adds needs it too", () => {
   ];
   const HELD = ["again", "other", "read_secret", "any", "hidden"];
 
-  test("where it writes, or reads the same, whatever it is named and however the address is written", async () => {
+  test("if it writes, or reads the same, whatever its name and however the URL is written", async () => {
     const baseUrl = place();
     await addHttp(weir.owner, httpApi(name(), { baseUrl, endpoints: [refund, secret] }));
     const { host } = new URL(baseUrl);
@@ -55,7 +55,7 @@ describe("beside what needs approval, what a member adds needs it too", () => {
     expect(heldOf(above)).toEqual(["again", "other", "longer"]);
   });
 
-  test("where the whole API needs it: all below its address, and each write beside it", async () => {
+  test("if the whole API needs it: everything below its URL, and each write next to it", async () => {
     const baseUrl = place();
     await addHttp(weir.owner, httpApi(name(), { baseUrl, approvalRequired: true }));
     const endpoints = [
@@ -67,7 +67,7 @@ describe("beside what needs approval, what a member adds needs it too", () => {
     expect(heldOf(added)).toEqual(["below", "write"]);
   });
 
-  test("also by a change of what was there before", async () => {
+  test("also by changing what was there before", async () => {
     const baseUrl = place();
     const own = await addHttp(
       member,
@@ -89,7 +89,7 @@ describe("beside what needs approval, what a member adds needs it too", () => {
     expect((await member("PATCH", `${CATALOG}/${own.id}`, moved)).body.code).toBe("forbidden");
   });
 
-  test("of an MCP server its tools by their names, all where the whole server needs it, and writes by HTTP", async () => {
+  test("for an MCP server, its tools by name, all if the whole server needs it, and writes by HTTP", async () => {
     const url = `${place()}/mcp`;
     await addMcp(
       weir.owner,
@@ -106,7 +106,7 @@ describe("beside what needs approval, what a member adds needs it too", () => {
     expect(heldOf(await addMcp(member, mcpApi(name(), { url: whole, tools })))).toEqual(["pay", "look"]);
   });
 
-  test("and may take it away again, as long as the other is there", async () => {
+  test("and can be removed again, as long as the other exists", async () => {
     const baseUrl = place();
     const first = await addHttp(weir.owner, httpApi(name(), { baseUrl, endpoints: [refund, secret] }));
     const own = await addHttp(member, httpApi(name(), { baseUrl, endpoints: given }));
@@ -116,7 +116,7 @@ describe("beside what needs approval, what a member adds needs it too", () => {
     expect((await member("DELETE", `${CATALOG}/${last.id}`)).body.code).toBe("forbidden");
   });
 
-  test("and what an admin adds, or stands at another server or in another organization, does not", async () => {
+  test("but not what an admin adds, or what is at another server or in another organization", async () => {
     const baseUrl = place();
     await addHttp(weir.owner, httpApi(name(), { baseUrl, endpoints: [refund] }));
     const write = { endpoints: [endpoint("post", { method: "POST" })] };

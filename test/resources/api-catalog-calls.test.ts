@@ -90,7 +90,7 @@ const call = async (api: object, more: object = {}) => runToEnd(owner, (await ac
 const heard = () => peer.heard.length;
 
 describe("an endpoint, called by a run", () => {
-  test("is sent with its arguments, each in its place, and those not given left out", async () => {
+  test("is sent with its arguments, each in its place, and missing ones left out", async () => {
     const { id } = await addShop();
     const input = { shop: "a/b c", item: "cup", tags: ["x", "y"], ids: [1, 2], where: { a: 1, b: "c" } };
     const run = await call({ apiId: id, endpoint: "make_order", arguments: input });
@@ -117,7 +117,7 @@ describe("an endpoint, called by a run", () => {
     expect(sent?.headers["idempotency-key"]).toBe(run.id);
   });
 
-  test("takes its arguments from templates, and gives a form or a text where its header says so", async () => {
+  test("takes its arguments from templates, and sends a form or text if its header says so", async () => {
     const form = {
       name: "form",
       method: "POST",
@@ -151,7 +151,7 @@ describe("an endpoint, called by a run", () => {
     ]);
   });
 
-  test("writes the lists of a described form as the description says", async () => {
+  test("formats the lists of a described form as the description says", async () => {
     const list = { type: "array", items: { type: "string" } };
     const properties = {
       tag: list,
@@ -229,7 +229,7 @@ describe("an endpoint, called by a run", () => {
     ]);
   });
 
-  test("sends XML as the text that it is given, and never fields as if they were XML", async () => {
+  test("sends XML as the given text, and never fields as if they were XML", async () => {
     const schema = { type: "object", properties: { a: { type: "string" } } };
     const post = {
       requestBody: { required: true, content: { "application/xml": { schema } } },
@@ -267,7 +267,7 @@ describe("an endpoint, called by a run", () => {
     expect(heard()).toBe(before);
   });
 
-  test("is made with the entry's connection, whose credentials are reported nobody", async () => {
+  test("uses the entry's connection, whose credentials are never shown", async () => {
     const slug = `shop-api-${++counter}`;
     const definition = {
       http: { baseUrl: peer.url, auth: { type: "bearer" } },
@@ -306,7 +306,7 @@ describe("an endpoint, called by a run", () => {
     });
   });
 
-  test("is not sent with arguments that don't fit, or lead out of their place", async () => {
+  test("isn't sent with arguments that are invalid, or lead out of their place", async () => {
     const { id } = await addShop();
     const before = heard();
     const wrong = await call({ apiId: id, endpoint: "make_order", arguments: { shop: 1, size: "x" } });
@@ -323,7 +323,7 @@ describe("an endpoint, called by a run", () => {
     expect(heard()).toBe(before);
   });
 
-  test("is not sent with an argument that nothing of it reads", async () => {
+  test("isn't sent with an unknown argument", async () => {
     const read = {
       name: "read",
       method: "GET",
@@ -350,7 +350,7 @@ describe("an endpoint, called by a run", () => {
       );
   });
 
-  test("that is not there, or may not be called, fails the run in words", async () => {
+  test("that doesn't exist, or can't be called, fails the run with a reason", async () => {
     const entry = await addShop();
     const at = `${CATALOG}/${entry.id}`;
     const code = async (api: object) => (await call(api)).error.code;
@@ -373,7 +373,7 @@ describe("an endpoint, called by a run", () => {
     expect(await code({ apiId: foreign.id, endpoint: "list_orders" })).toBe("not_found");
   });
 
-  test("stands alone in a definition", async () => {
+  test("can't be combined with other fields in a definition", async () => {
     const refusal = async (definition: object) =>
       faultsOf(await owner("POST", ACTIONS, { kind: "http_request", name: "x", definition }));
     const apiId = NOBODY;
@@ -403,7 +403,7 @@ describe("what needs approval", () => {
   const decide = (id: string, decisionValue: string) =>
     member("POST", `/api/v1/decisions/${id}/decide`, { decisionValue });
 
-  test("waits, shows the exact arguments, and is sent once when someone says yes", async () => {
+  test("waits, shows the exact arguments, and is sent once when someone approves", async () => {
     const entry = await held();
     const before = heard();
     const { run, decision } = await waiting(entry.id);
@@ -430,7 +430,7 @@ describe("what needs approval", () => {
     expect(JSON.parse(peer.heard.at(-1)?.body ?? "")).toEqual({ item: "cup", note: "for a" });
   });
 
-  test("is never sent when someone says no, or the run is cancelled", async () => {
+  test("is never sent when someone rejects, or the run is cancelled", async () => {
     const entry = await held();
     const before = heard();
     const no = await waiting(entry.id);
@@ -443,7 +443,7 @@ describe("what needs approval", () => {
     expect(heard()).toBe(before);
   });
 
-  test("is not sent where it has become something else meanwhile", async () => {
+  test("isn't sent if it has changed in the meantime", async () => {
     const entry = await held();
     const before = heard();
     const { run, decision } = await waiting(entry.id);
@@ -455,7 +455,7 @@ describe("what needs approval", () => {
     expect(heard()).toBe(before);
   });
 
-  test("needs it by every entry that was there when an admin said so, and by none that an admin adds later", async () => {
+  test("applies to every entry that existed when an admin set it, and to none that an admin adds later", async () => {
     const own = startApi({ "*": json({ order: { id: 7 } }) });
     const server = startModern();
     try {
@@ -515,7 +515,7 @@ describe("what needs approval", () => {
     }
   });
 
-  test("holds up a step of an automation, which continues after the yes", async () => {
+  test("blocks a step of an automation, which continues after the approval", async () => {
     const entry = await addShop({ approvalRequired: true });
     const steps = [
       {
@@ -555,7 +555,7 @@ describe("a tool of an MCP server", () => {
     return addMcp(owner, mcpApi(fresh("Tools"), { url: tools.url, tools: own }));
   };
 
-  test("is discovered, added as it was found, and called by a run", async () => {
+  test("is discovered, added as found, and called by a run", async () => {
     const { status, body } = await owner("POST", `${CATALOG}/discover`, {
       sourceType: "mcp",
       mcpUrl: tools.url,
@@ -609,7 +609,7 @@ describe("a tool of an MCP server", () => {
     expect(wrong.error.code).toBe("definition_invalid");
   });
 
-  test("that says that it failed fails the run, with its reason", async () => {
+  test("that reports a failure fails the run, with its reason", async () => {
     const entry = await addTools();
     tools.state.result = () => ({ content: [{ type: "text", text: "out of cups" }], isError: true });
     const run = await call({ apiId: entry.id, tool: "echo", arguments: { text: "x" } });
@@ -617,7 +617,7 @@ describe("a tool of an MCP server", () => {
     expect(run.error).toMatchObject({ code: "upstream", message: "The tool echo failed: out of cups" });
   });
 
-  test("that changes is held back until an admin accepts it", async () => {
+  test("that changes is held until an admin approves it", async () => {
     const entry = await addTools();
     const at = `${CATALOG}/${entry.id}`;
     expect((await call({ apiId: entry.id, tool: "echo", arguments: { text: "x" } })).status).toBe(
@@ -665,7 +665,7 @@ describe("a tool of an MCP server", () => {
     }
   });
 
-  test("is looked at by refresh, which tells what is new and marks what is gone", async () => {
+  test("is checked by refresh, which reports new ones and marks missing ones", async () => {
     const entry = await addTools();
     const at = `${CATALOG}/${entry.id}`;
     const same = await owner("POST", `${at}/refresh`);
@@ -688,7 +688,7 @@ describe("a tool of an MCP server", () => {
     expect((await owner("POST", `${CATALOG}/${shop.id}/refresh`)).body.code).toBe("invalid_state");
   });
 
-  test("that was added by its name alone is held to what it says at first", async () => {
+  test("that was added by name only must match its first definition", async () => {
     const entry = await addMcp(
       owner,
       mcpApi(fresh("Named"), { url: tools.url, tools: [{ upstreamName: "echo" }] }),
@@ -715,7 +715,7 @@ describe("a tool of an MCP server", () => {
     });
   });
 
-  test("has no words in it that people can't see, and none without end", async () => {
+  test("has no invisible text, and no endless one", async () => {
     const hidden = `Reads.${String.fromCodePoint(0xe0041, 0xe0042)}\u202eevil\u200b`;
     tools.state.tools = [
       {
@@ -737,7 +737,7 @@ describe("a tool of an MCP server", () => {
     }
   });
 
-  test("of a server that is not there, or asks who one is, is reported without a failure", async () => {
+  test("of a server that is down, or requires a sign-in, is reported without a failure", async () => {
     const dead = await owner("POST", `${CATALOG}/discover`, {
       sourceType: "mcp",
       mcpUrl: "http://127.0.0.1:9/mcp",
@@ -805,7 +805,7 @@ deepTest(
 );
 
 describe("the tester", () => {
-  test("calls an endpoint or tool once, and tells whatever came back", async () => {
+  test("calls an endpoint or tool once, and returns any response", async () => {
     const shop = await addShop();
     const at = `${CATALOG}/${shop.id}/endpoints`;
     const good = await member("POST", `${at}/make_order/test`, { input: { shop: "a", item: "b" } });
@@ -834,7 +834,7 @@ describe("the tester", () => {
     expect([said.status, said.body.body]).toEqual([200, { text: "x" }]);
   });
 
-  test("tells what is wrong with the arguments, and calls nothing that needs approval", async () => {
+  test("reports what is wrong with the arguments, and calls nothing that needs approval", async () => {
     const shop = await addShop({ endpoints: [MAKE, { ...MAKE, name: "held", approvalRequired: true }] });
     const at = `${CATALOG}/${shop.id}/endpoints`;
     const before = heard();
@@ -854,7 +854,7 @@ describe("the tester", () => {
   });
 });
 
-describe("what agents are given", () => {
+describe("tools for agents", () => {
   const contextOf = () =>
     contextFor(weir.app, {
       organizationId: weir.ids.organizationId,
@@ -871,7 +871,7 @@ describe("what agents are given", () => {
     ...more,
   });
 
-  test("are tools that may be called, under names that can't be mistaken", async () => {
+  test("can be called, with unambiguous names", async () => {
     const ctx = contextOf();
     const long = "x".repeat(120);
     const name = fresh("Agents' API");
@@ -903,7 +903,7 @@ describe("what agents are given", () => {
     expect((await listCatalogTools(ctx)).length).toBeGreaterThan(5);
   });
 
-  test("are called as they stand, and with approval only where that was for what they are now", async () => {
+  test("are called as defined, and with approval only if that was for the current definition", async () => {
     const ctx = contextOf();
     const entry = await addShop({ endpoints: [MAKE, { ...MAKE, name: "held", approvalRequired: true }] });
     const [open, held] = (await listCatalogTools(ctx, entry.name)) as [CatalogTool, CatalogTool];

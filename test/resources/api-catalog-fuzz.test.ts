@@ -108,7 +108,7 @@ const POSTMAN = {
   ],
 };
 
-test("whatever a description says, what is read of it can be added to the catalog", () =>
+test("whatever a description contains, the result can be added to the catalog", () =>
   fc.assert(
     fc.asyncProperty(
       fc.constantFrom<object>(SHOP, HAR, POSTMAN),

@@ -52,7 +52,7 @@ function nested(levels: number, width: number) {
 }
 
 describe("discovering an HTTP API", () => {
-  test("gives all that its description says, with no reference left", () =>
+  test("returns everything in its description, with no reference left", () =>
     using({ "/docs/api.json": json(SHOP) }, async (peer) => {
       const { status, body } = await discover({ specUrl: `${peer.url}/docs/api.json` });
       expect(status).toBe(200);
@@ -150,7 +150,7 @@ describe("discovering an HTTP API", () => {
       expect(again.body.existingApi).toEqual({ id: entry.id, name: "Found" });
     }));
 
-  test("looks at the usual places below the base address, and tells where", () =>
+  test("checks the usual places below the base URL, and reports where", () =>
     using({ "/shop/v3/api-docs": json(SHOP) }, async (peer) => {
       const { body } = await discover({ baseUrl: `${peer.url}/shop/` });
       expect(body.count).toBe(5);
@@ -163,7 +163,7 @@ describe("discovering an HTTP API", () => {
       ]);
     }));
 
-  test("goes where the server itself says", () => {
+  test("follows the server's own hint", () => {
     const linked = () => new Response("hello", { headers: { link: '</spec>; rel="service-desc"' } });
     const set = { linkset: [{ anchor: "/", "service-desc": [{ href: "/spec" }] }] };
     return Promise.all([
@@ -177,7 +177,7 @@ describe("discovering an HTTP API", () => {
     ]);
   });
 
-  test("tells of a server that is not there, or has nothing, or asks who one is", async () => {
+  test("reports a server that is down, has nothing, or requires a sign-in", async () => {
     const dead = await discover({ baseUrl: "http://127.0.0.1:9" });
     expect([dead.status, dead.body.count, dead.body.attempts.length]).toEqual([200, 0, 1]);
     expect(dead.body.attempts[0]).toEqual({
@@ -240,7 +240,7 @@ describe("discovering an HTTP API", () => {
     );
   });
 
-  test("does not go where the operator does not let it", async () => {
+  test("doesn't access what the operator doesn't allow", async () => {
     const inward = await discover({ baseUrl: "http://169.254.169.254" });
     expect([inward.status, inward.body.code]).toEqual([422, "egress_blocked"]);
     await using({ "*": () => Response.redirect("http://10.0.0.1/openapi.json", 302) }, async (peer) => {
@@ -250,7 +250,7 @@ describe("discovering an HTTP API", () => {
     });
   });
 
-  test("wants to know what it is to look at", async () => {
+  test("requires a URL", async () => {
     expect(faultsOf(await owner("POST", `${CATALOG}/discover`, {}))).toEqual(["body.sourceType missing"]);
     expect(faultsOf(await discover({}))).toEqual(["body.baseUrl missing"]);
     expect(faultsOf(await discover({ sourceType: "mcp" }))).toEqual(["body.mcpUrl missing"]);
@@ -281,7 +281,7 @@ describe("published descriptions", () => {
   );
 
   test.each(someOf(6, files))(
-    "%s %s is read, and can be added to the catalog as it was read",
+    "%s %s is parsed, and can be added to the catalog as parsed",
     async (version, name) => {
       const text = await Bun.file(joinPath(EXAMPLES, version, "json", name)).text();
       const { paths = {} } = JSON.parse(text);
@@ -301,7 +301,7 @@ describe("published descriptions", () => {
     },
   );
 
-  test("YAML says the same as JSON", async () => {
+  test("YAML has the same result as JSON", async () => {
     for (const name of ["petstore", "circular"]) {
       const [asJson, asYaml] = await Promise.all(
         ["json", "yaml"].map((kind) => Bun.file(joinPath(EXAMPLES, "3.0", kind, `${name}.${kind}`)).text()),
@@ -319,7 +319,7 @@ describe("hostile descriptions", () => {
     return [answer.status, answer.status === 422 ? faultsOf(answer) : answer.text];
   };
 
-  test("a bomb of YAML aliases, deep nests, and no description at all are refused in words", async () => {
+  test("a bomb of YAML aliases, deep nesting, and a text that isn't a description are rejected with a reason", async () => {
     let bomb = "openapi: 3.0.0\na0: &a0 [x,x,x,x,x,x,x,x,x]\n";
     for (let n = 1; n < 12; n++)
       bomb += `a${n}: &a${n} [${Array(9)
@@ -333,7 +333,7 @@ describe("hostile descriptions", () => {
     expect(await refused('{"openapi":"4.0.0","paths":{}}')).toEqual(fault);
   });
 
-  test("a query that only the path has is sent, and what the path can't say is told", async () => {
+  test("a query that is only in the path is sent, and what the path can't express is reported", async () => {
     const get = (operation: object = {}) => ({ get: { responses: {}, ...operation } });
     const described = [{ name: "kind", in: "query", required: true, schema: { enum: ["short"] } }];
     const { body } = await read({
@@ -391,7 +391,7 @@ describe("hostile descriptions", () => {
     ]);
   });
 
-  test("parameters whose long names come to be one are told apart", async () => {
+  test("parameters whose long names become the same are distinguished", async () => {
     const long = "q".repeat(64);
     const names = [long, `${long}!`, `${long}?`, `${long}+`, `${long}r`];
     const parameters = names.map((name) => ({ name, in: "query", schema: { type: "string" } }));
@@ -403,7 +403,7 @@ describe("hostile descriptions", () => {
     expect([given.length, given.filter((name) => name.length > 64)]).toEqual([names.length, []]);
   });
 
-  test("a description that takes long to read keeps no one else waiting", async () => {
+  test("a description that takes long to parse blocks nobody else", async () => {
     const { schema, schemas } = nested(20, 10);
     const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
     const paths = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`/p${n}`, { post }]));
@@ -427,7 +427,7 @@ describe("hostile descriptions", () => {
   });
 
   deepTest(
-    "operations that share deep references unfold to what can be given back, and keep no one else waiting",
+    "operations that share deep references are expanded to what can be returned, and block nobody else",
     async () => {
       const { schema, schemas } = nested(6, 4);
       const parameters = Array.from({ length: 500 }, (_, n) => ({ name: `q${n}`, in: "query", schema }));
@@ -460,7 +460,7 @@ describe("hostile descriptions", () => {
   );
 
   deepTest(
-    "long YAML keeps no one else waiting either, and is refused in the same words",
+    "long YAML blocks nobody else either, and is rejected with the same message",
     async () => {
       const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
       const text = `openapi: 3.1.0\ninfo: {title: x, version: "1"}\npaths:\n${lines.join("\n")}\n`;
@@ -483,7 +483,7 @@ describe("hostile descriptions", () => {
     120_000,
   );
 
-  test("schemas that unfold without end are cut, and what is odd in them is left out", async () => {
+  test("endlessly expanding schemas are cut, and unusual parts are left out", async () => {
     const wide = Object.fromEntries(
       Array.from({ length: 12 }, (_, n) => [`f${n}`, { $ref: "#/components/schemas/S" }]),
     );
@@ -537,7 +537,7 @@ describe("hostile descriptions", () => {
 });
 
 describe("importing without a model", () => {
-  test("curl commands become endpoints, and their credentials hints", async () => {
+  test("curl commands become endpoints, and their credentials become hints", async () => {
     const content = `
       $ curl -X POST 'https://api.example.com/v1/orders?dry=true' \\
           -H "Authorization: Bearer sk-very-secret" -H 'X-Api-Key: abc123' -H 'X-Version: 2' \\
@@ -574,7 +574,7 @@ describe("importing without a model", () => {
     expect(body.warnings.join()).toContain("elsewhere.example.org");
   });
 
-  test("an HTTP archive becomes endpoints, without pages and pictures", async () => {
+  test("an HTTP archive becomes endpoints, without pages and images", async () => {
     const entry = (method: string, url: string, mimeType: string, postData?: object) => ({
       request: {
         method,
@@ -617,7 +617,7 @@ describe("importing without a model", () => {
     expect(text).toContain("The value of the header X-Note contains characters that aren't allowed");
   });
 
-  test("a collection of Postman becomes endpoints, with its variables and folders", async () => {
+  test("a Postman collection becomes endpoints, with its variables and folders", async () => {
     const collection = {
       info: { name: "Shop", schema: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
       variable: [{ key: "host", value: "https://api.example.com" }],
@@ -661,7 +661,7 @@ describe("importing without a model", () => {
     expect(text).not.toContain("secret-token-value");
   });
 
-  test("a page or Markdown is read for what stands in it", async () => {
+  test("a page or Markdown is searched for endpoints", async () => {
     const escaped = JSON.stringify(SHOP)
       .replaceAll("&", "&amp;")
       .replaceAll("<", "&lt;")
@@ -683,7 +683,7 @@ describe("importing without a model", () => {
     expect((await read(markdown, { contentType: "markdown" })).body).toEqual(inMarkdown.body);
   });
 
-  test("what is not what it is said to be is refused, and prose needs a model", async () => {
+  test("content of another type than stated is rejected, and prose needs a model", async () => {
     for (const contentType of ["openapi", "har", "postman", "curl"])
       expect(faultsOf(await read("hello there", { contentType }))).toEqual(["body.content content_invalid"]);
     expect(faultsOf(await read("", {}))).toEqual(["body.content string_too_short"]);
@@ -703,7 +703,7 @@ describe("importing without a model", () => {
     expect(prose.body.detail).toContain("WEIR_LLM_BASE_URL");
   });
 
-  test("prose is read by the model, whose answer is checked and marked where nothing bears it out", async () => {
+  test("prose is read by the model, whose answer is checked and marked if nothing confirms it", async () => {
     const found = {
       baseUrl: "https://api.example.com/v2",
       endpoints: [
@@ -760,7 +760,7 @@ describe("importing without a model", () => {
   });
 
   deepTest(
-    "texts made to be slow are read in time that grows with their length",
+    "texts made to be slow are parsed in time proportional to their length",
     async () => {
       const size = 400_000;
       for (const content of [
@@ -779,7 +779,7 @@ describe("importing without a model", () => {
   );
 });
 
-test("importing into an API gives only what is new, and tells what differs", async () => {
+test("importing into an API returns only what is new, and reports differences", async () => {
   const curl = (path: string, more = "") => `curl https://api.example.com/v1${path} ${more}`;
   const first = await read([curl("/orders"), curl("/orders/{id}"), curl("/old")].join("\n"), {
     baseUrl: "https://api.example.com/v1",
@@ -834,7 +834,7 @@ test("importing into an API gives only what is new, and tells what differs", asy
 });
 
 deepTest(
-  "a description of a thousand operations is read, added and listed whole",
+  "a description of a thousand operations is parsed, added and listed completely",
   async () => {
     const paths = Object.fromEntries(
       Array.from({ length: 500 }, (_, n) => [

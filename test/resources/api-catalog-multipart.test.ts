@@ -61,8 +61,8 @@ const openapi = (version: string, content: object) =>
     paths: { "/files": { post: { operationId: "upload", requestBody: { required: true, content } } } },
   });
 
-describe("a form of parts", () => {
-  test("of OpenAPI 3.0 is sent with its fields, lists, objects and files, each as the other side reads it", async () => {
+describe("a multipart form", () => {
+  test("of OpenAPI 3.0 is sent with its fields, lists, objects and files, as the other side parses them", async () => {
     const file = { type: "string", format: "binary", description: "The invoice" };
     const { endpoint, call } = await imported(
       openapi(
@@ -153,7 +153,7 @@ describe("a form of parts", () => {
     expect(got.at(-1)?.fields).toEqual([["file", plain]]);
   });
 
-  test("is the same to the byte for the same arguments, so that a second attempt is one", async () => {
+  test("is the same to the byte for the same arguments, so that a retry is recognized", async () => {
     const { call } = await imported(openapi("3.0.3", media({ title: { type: "string" } })));
     await call({ title: "same" });
     await call({ title: "same" });
@@ -162,7 +162,7 @@ describe("a form of parts", () => {
     expect([second === first, third === first]).toEqual([true, false]);
   });
 
-  test("is not sent with a type or base64 that is none, or a file that is something else", async () => {
+  test("isn't sent with an invalid type or base64, or a file that is something else", async () => {
     const { call } = await imported(openapi("3.0.3", media({ file: { type: "string", format: "binary" } })));
     const before = got.length;
     for (const [file, message] of [

@@ -38,7 +38,7 @@ const plainEndpoint = {
 };
 
 describe("adding an HTTP API", () => {
-  test("gives it with all of its fields, and nothing where nothing was given", async () => {
+  test("returns it with all of its fields, and null for omitted ones", async () => {
     const body = httpApi(fresh());
     const { status, body: entry } = await owner("POST", `${CATALOG}/http`, body);
     expect(status).toBe(201);
@@ -70,7 +70,7 @@ describe("adding an HTTP API", () => {
     });
   });
 
-  test("keeps every field of an endpoint as it was given", async () => {
+  test("keeps every field of an endpoint as given", async () => {
     const whole = {
       name: "create.order",
       description: "Makes an order.",
@@ -97,7 +97,7 @@ describe("adding an HTTP API", () => {
     expect([entry.connectionId, entry.approvalRequired]).toEqual([connection.id, true]);
   });
 
-  test("tells every fault at its place", async () => {
+  test("reports every fault at its place", async () => {
     const refusal = async (more: object) =>
       faultsOf(await owner("POST", `${CATALOG}/http`, httpApi("x", more)));
     expect(faultsOf(await owner("POST", `${CATALOG}/http`, {}))).toEqual([
@@ -155,7 +155,7 @@ describe("adding an HTTP API", () => {
     expect(await refusal({ connectionId: foreign.id })).toEqual(["body.connectionId not_found"]);
   });
 
-  test("keeps to the lengths of name and description", async () => {
+  test("limits the lengths of name and description", async () => {
     const refusal = async (more: object) =>
       faultsOf(await owner("POST", `${CATALOG}/http`, httpApi("x", more)));
     expect(await refusal({ name: "" })).toEqual(["body.name string_too_short"]);
@@ -167,7 +167,7 @@ describe("adding an HTTP API", () => {
     expect(await addHttp(owner, httpApi("x", longest))).toMatchObject(longest);
   });
 
-  test("refuses a name that is taken, and takes an Idempotency-Key", async () => {
+  test("rejects a name that is taken, and accepts an Idempotency-Key", async () => {
     const body = httpApi(fresh());
     const key = { "idempotency-key": `catalog-${counter}` };
     const first = await owner("POST", `${CATALOG}/http`, body, key);
@@ -180,7 +180,7 @@ describe("adding an HTTP API", () => {
   });
 });
 
-test("adding an MCP server gives it with all of its fields", async () => {
+test("adding an MCP server returns it with all of its fields", async () => {
   const schema = { type: "object", properties: { q: { type: "string" } } };
   const tools = [
     { upstreamName: "search" },
@@ -295,7 +295,7 @@ describe("the list", () => {
   });
 });
 
-test("endpoints and tools of all APIs are searched in one list, without those that are off", async () => {
+test("endpoints and tools of all APIs are searched in one list, without disabled ones", async () => {
   const name = fresh("Parcels");
   const endpoints = [
     endpoint("create_parcel", { method: "POST", path: "/parcels", description: "Ship a box" }),
@@ -326,7 +326,7 @@ test("endpoints and tools of all APIs are searched in one list, without those th
 });
 
 describe("changing an API", () => {
-  test("touches only what is given, and tells the trail", async () => {
+  test("changes only the given fields, and is recorded in the audit log", async () => {
     const entry = await addHttp(owner, httpApi(fresh()));
     const at = `${CATALOG}/${entry.id}`;
     const same = await owner("PATCH", at, {});
@@ -349,7 +349,7 @@ describe("changing an API", () => {
     });
   });
 
-  test("takes a list as all that there is, and keeps what of an item is not given", async () => {
+  test("treats a list as complete, and keeps omitted fields of its items", async () => {
     const first = endpoint("first", { inputSchema: { type: "object" }, description: "One." });
     const entry = await addHttp(owner, httpApi(fresh(), { endpoints: [first, endpoint("second")] }));
     const at = `${CATALOG}/${entry.id}`;
@@ -383,7 +383,7 @@ describe("changing an API", () => {
     ]);
   });
 
-  test("clears and sets the connection, and refuses a name that is taken", async () => {
+  test("clears and sets the connection, and rejects a name that is taken", async () => {
     const [one, other] = [await addHttp(owner, httpApi(fresh())), await addHttp(owner, httpApi(fresh()))];
     const connection = await connect(owner, localFiles(fresh("files")));
     const at = `${CATALOG}/${one.id}`;
@@ -396,7 +396,7 @@ describe("changing an API", () => {
     expect([taken.status, taken.body.code]).toEqual([409, "conflict"]);
   });
 
-  test("lets only admins say what needs approval", async () => {
+  test("lets only admins change what needs approval", async () => {
     const entry = await addHttp(member, httpApi(fresh(), { endpoints: [endpoint(), endpoint("other")] }));
     const at = `${CATALOG}/${entry.id}`;
     const held = { endpoints: [endpoint("list_orders", { approvalRequired: true }), endpoint("other")] };
@@ -419,12 +419,12 @@ describe("changing an API", () => {
   });
 });
 
-describe("what an admin has put under approval", () => {
+describe("an item that an admin requires approval for", () => {
   const held = { endpoints: [endpoint("list_orders", { approvalRequired: true }), endpoint("other")] };
   const refused = (reply: { status: number; body: { code: string } }) =>
     expect([reply.status, reply.body.code]).toEqual([403, "forbidden"]);
 
-  test("is taken away by admins only, item or whole; what is not, by members too", async () => {
+  test("can only be removed by admins, alone or with the entry; others by members too", async () => {
     const free = await addHttp(member, httpApi(fresh()));
     expect((await member("DELETE", `${CATALOG}/${free.id}`)).body).toEqual({ deleted: true });
     for (const flag of [{ approvalRequired: true }, held]) {
@@ -440,7 +440,7 @@ describe("what an admin has put under approval", () => {
     }
   });
 
-  test("calls what it called, and what calls the same comes under approval with it", async () => {
+  test("keeps its call, and items with the same call need approval too", async () => {
     const made = [endpoint("one", { method: "POST", path: "/refunds/{id}" }), endpoint("other")];
     const entry = await addHttp(member, httpApi(fresh(), { endpoints: made }));
     const at = `${CATALOG}/${entry.id}`;
@@ -462,7 +462,7 @@ describe("what an admin has put under approval", () => {
     ).toEqual([true, false, true]);
   });
 
-  test("also holds a tool that was held back, and a tool is trusted by admins only", async () => {
+  test("can be a tool that was held, and only admins can trust a tool", async () => {
     const tools = [{ upstreamName: "read", annotations: { readOnlyHint: true }, inputSchema: {} }];
     refused(
       await member("POST", `${CATALOG}/mcp`, mcpApi(fresh(), { tools: [{ ...tools[0], trusted: true }] })),
@@ -481,7 +481,7 @@ describe("what an admin has put under approval", () => {
   });
 });
 
-test("deleting says so, and leaves nothing", async () => {
+test("deleting is recorded, and leaves nothing", async () => {
   const entry = await addHttp(owner, httpApi(fresh()));
   const gone = await owner("DELETE", `${CATALOG}/${entry.id}`);
   expect([gone.status, gone.body]).toEqual([200, { deleted: true }]);
@@ -494,7 +494,7 @@ test("deleting says so, and leaves nothing", async () => {
   expect((await addHttp(owner, httpApi(entry.name))).endpoints).toHaveLength(1);
 });
 
-test("viewers read and change nothing, and other organizations see nothing", async () => {
+test("viewers can read but not change, and other organizations see nothing", async () => {
   const entry = await addHttp(owner, httpApi(fresh()));
   const at = `${CATALOG}/${entry.id}`;
   expect((await viewer("GET", at)).status).toBe(200);

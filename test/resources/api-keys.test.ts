@@ -18,7 +18,7 @@ async function makeKey(app: Started, roleSlug = "member", name = "Import") {
   return { ...made.body, call: client(app.origin, { "x-api-key": made.body.key }) };
 }
 
-describe("making an API key", () => {
+describe("creating an API key", () => {
   test("shows it once; lists show its last four characters", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { name: "Import" });
@@ -47,7 +47,7 @@ describe("making an API key", () => {
     expect(JSON.stringify(trail)).not.toContain(key);
   });
 
-  test("is for admins, and gives no role above one's own", async () => {
+  test("is for admins, and gives no role above their own", async () => {
     await using app = await startApp({ engine: false });
     for (const role of ["viewer", "member"] as const) {
       const { call } = await join(app, role);
@@ -75,7 +75,7 @@ describe("making an API key", () => {
     [{ name: "Import", roleSlug: "king" }, "roleSlug", "enum"],
     [{ name: "Import", roleSlug: null }, "roleSlug", "enum"],
     [{ name: "Import", expiresInDays: 30 }, "expiresInDays", "extra_forbidden"],
-  ])("refuses %j", async (body, field, type) => {
+  ])("rejects %j", async (body, field, type) => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", place, body);
     expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ["body", field], type }]]);
@@ -83,7 +83,7 @@ describe("making an API key", () => {
     expect((await app.owner("POST", place, { name: "n".repeat(255) })).status).toBe(201);
   });
 
-  test("again with the same Idempotency-Key gives the same key, which is stored nowhere", async () => {
+  test("again with the same Idempotency-Key returns the same key, which isn't stored", async () => {
     await using app = await startApp({ engine: false });
     const once = { "idempotency-key": "make-import-key" };
     const made = await app.owner("POST", place, { name: "Import" }, once);
@@ -95,7 +95,7 @@ describe("making an API key", () => {
 });
 
 describe("the list of API keys", () => {
-  test("goes page by page, newest first, by a cursor that is this organization's", async () => {
+  test("is paged, newest first, by a cursor that is only valid in this organization", async () => {
     await using app = await startApp({ engine: false });
     for (let n = 0; n < 5; n++) await makeKey(app, "viewer", `k${n}`);
     const names = (answer: { body: { items: { name: string }[] } }) =>
@@ -120,7 +120,7 @@ describe("the list of API keys", () => {
     }
   });
 
-  test.skipIf(isOnPostgres)("is read along an index", async () => {
+  test.skipIf(isOnPostgres)("uses an index", async () => {
     await using app = await startApp({ engine: false });
     const plan = await app.app.store.db.all(
       "EXPLAIN QUERY PLAN SELECT * FROM api_keys WHERE organization_id = 'a' AND revoked_at IS NULL AND id < 'b' ORDER BY id DESC LIMIT 51",
@@ -131,7 +131,7 @@ describe("the list of API keys", () => {
 });
 
 describe("an API key", () => {
-  test("acts with its own role, whatever becomes of who made it", async () => {
+  test("acts with its own role, whatever happens to its creator", async () => {
     await using app = await startApp({ engine: false });
     const admin = await join(app, "admin");
     const made = (await admin.call("POST", place, { name: "Import", roleSlug: "admin" })).body;
@@ -155,7 +155,7 @@ describe("an API key", () => {
     ]);
   });
 
-  test("is of one organization; X-Organization-Id may name that one only", async () => {
+  test("belongs to one organization; X-Organization-Id can only name that one", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
@@ -168,7 +168,7 @@ describe("an API key", () => {
     }
   });
 
-  test("can't use what is about a person", async () => {
+  test("can't use operations about a user", async () => {
     await using app = await startApp({ engine: false });
     const { call } = await makeKey(app, "owner");
     const personal = [
@@ -189,7 +189,7 @@ describe("an API key", () => {
     }
   });
 
-  test("makes keys of its own, with at most its own role", async () => {
+  test("creates other keys, with at most its own role", async () => {
     await using app = await startApp({ engine: false });
     const { call, id } = await makeKey(app, "admin");
     const made = await call("POST", place, { name: "Child", roleSlug: "admin" });
@@ -200,7 +200,7 @@ describe("an API key", () => {
     );
   });
 
-  test("is refused from the next request on once it is revoked, by whom it belongs to alone", async () => {
+  test("is rejected immediately after it is revoked, only by its organization", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const { call, id, lastFour } = await makeKey(app);
@@ -230,7 +230,7 @@ describe("an API key", () => {
     ]);
   });
 
-  test("that is not valid is refused, and the cookie beside it is not tried", async () => {
+  test("that is invalid is rejected, and a cookie sent with it isn't tried", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -247,7 +247,7 @@ describe("an API key", () => {
     expect(both.status).toBe(401);
   });
 
-  test("notes when it was last used", async () => {
+  test("records when it was last used", async () => {
     await using app = await startApp({ engine: false });
     const { call } = await makeKey(app);
     await call("GET", current);
@@ -261,7 +261,7 @@ describe("an API key", () => {
     expect((await used()) > first).toBe(true);
   });
 
-  test("makes things and starts runs; lists that show people continue without one", async () => {
+  test("creates resources and starts runs; lists that show users work without one", async () => {
     await using app = await startApp();
     const { call, id } = await makeKey(app);
     const action = await makeAction(call);

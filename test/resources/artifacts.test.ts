@@ -41,7 +41,7 @@ const contentOf = (id: string) =>
   });
 
 describe("an artifact", () => {
-  test("of JSON comes back as it was given, and is told as an event", async () => {
+  test("of JSON is returned as given, and recorded as an event", async () => {
     const made = await create({
       actionRunId,
       kind: "json",
@@ -69,7 +69,7 @@ describe("an artifact", () => {
     expect(await content.json()).toEqual({ rows: [1, 2], ok: null });
   });
 
-  test("may come as an artifact shows it", async () => {
+  test("can be given in the form in which artifacts are returned", async () => {
     const content = { kind: "json", storage: "inline", data: { rows: 2 } };
     const { status, body } = await create({ actionRunId, kind: "json", content });
     expect([status, body.content]).toEqual([201, content]);
@@ -94,14 +94,14 @@ describe("an artifact", () => {
     expect(await content.text()).toBe("héllo");
   });
 
-  test("that is large lies in a file", async () => {
+  test("that is large is stored in a file", async () => {
     const content = { text: "x".repeat(300_000) };
     const { body } = await create({ actionRunId, kind: "json", content });
     expect([body.storageType, body.content]).toEqual(["file", { kind: "json", storage: "file", data: null }]);
     expect(await (await contentOf(body.id)).json()).toEqual(content);
   });
 
-  test("of bytes is saved under its name, and can do nothing in a browser", async () => {
+  test("of bytes is downloaded with its name, and can do nothing in a browser", async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);
     const file = {
       fileName: 'Größe "1".html',
@@ -133,7 +133,7 @@ describe("an artifact", () => {
     ["a,b\n1,é\n", "a,b\n1,é\n", "text/plain; charset=utf-8"],
     [{ kind: "file", storage: "inline", data: "as it is" }, "as it is", "text/plain; charset=utf-8"],
     [{ data: "aGk=" }, "hi", "application/octet-stream"],
-  ])("of the kind file is made of %j too", async (content, text, mimeType) => {
+  ])("of the kind file can also be created from %j", async (content, text, mimeType) => {
     const { status, body } = await create({ actionRunId, kind: "file", content });
     expect(status).toBe(201);
     expect(body).toMatchObject({ kind: "file", storageType: "file" });
@@ -178,7 +178,7 @@ describe("an artifact", () => {
       ["body", "content", "mimeType"],
       "string_pattern_mismatch",
     ],
-  ])("is refused as %j, and nothing stays behind", async (body, loc, type) => {
+  ])("is rejected as %j, and nothing stays behind", async (body, loc, type) => {
     const before = filesOf(weir).length;
     const reply = await create(JSON.parse(JSON.stringify(body).replace("RUN", actionRunId)));
     expect(reply.status).toBe(422);
@@ -186,7 +186,7 @@ describe("an artifact", () => {
     expect(filesOf(weir)).toHaveLength(before);
   });
 
-  test("is made once for one Idempotency-Key", async () => {
+  test("is created once per Idempotency-Key", async () => {
     const body = { actionRunId, kind: "text", content: "y".repeat(300_000) };
     const key = { "idempotency-key": "artifact-1" };
     const before = filesOf(weir).length;
@@ -201,7 +201,7 @@ describe("an artifact", () => {
     expect(filesOf(weir)).toHaveLength(before + 1);
   });
 
-  test("is deleted with its file, and tells it", async () => {
+  test("is deleted with its file, which is recorded", async () => {
     const { body } = await create({ actionRunId, kind: "text", content: "z".repeat(300_000) });
     const before = filesOf(weir).length;
     expect((await weir.owner("DELETE", `/api/v1/artifacts/${body.id}`)).status).toBe(204);
@@ -213,7 +213,7 @@ describe("an artifact", () => {
     expect(items).toHaveLength(1);
   });
 
-  test("whose file is lost says so", async () => {
+  test("with a missing file says so", async () => {
     await using own = await startApp({ engine: false });
     const run = await newRun(own);
     const { body } = await own.owner("POST", "/api/v1/artifacts", {
@@ -250,7 +250,7 @@ test("lists by run and kind, newest first", async () => {
   expect((await own.owner("GET", "/api/v1/artifacts?kind=picture")).status).toBe(422);
 });
 
-test("another organization's artifact is not there, and its runs take none", async () => {
+test("another organization's artifact doesn't exist, and its runs accept none", async () => {
   const { body: beta } = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
   const inBeta = { "x-organization-id": beta.id };
   const { body: made } = await create({ actionRunId, kind: "json", content: 1 });
@@ -267,7 +267,7 @@ test("another organization's artifact is not there, and its runs take none", asy
   expect((await create({ actionRunId, kind: "json", content: 1 }, inBeta)).status).toBe(422);
 });
 
-test("viewers read artifacts and change none", async () => {
+test("viewers can read artifacts, but not change any", async () => {
   const { call } = await enrol(weir, "viewer");
   const { body: made } = await create({ actionRunId, kind: "json", content: 1 });
   expect((await call("GET", `/api/v1/artifacts/${made.id}`)).status).toBe(200);

@@ -21,7 +21,7 @@ const make = () => makeAutomation(app.owner, { steps: [step("a"), step("b")] });
 const draftOf = (id: string) => `${AUTOMATIONS}/${id}/draft`;
 
 describe("a draft", () => {
-  test("stands beside what runs go by, until it is published as a new version", async () => {
+  test("is separate from what runs use, until it is published as a new version", async () => {
     const { id } = await make();
     expect((await app.owner("GET", draftOf(id))).status).toBe(404);
     const patched = await app.owner("PATCH", draftOf(id), {
@@ -46,7 +46,7 @@ describe("a draft", () => {
     expect([run.automationVersion, run.result.a]).toEqual([2, { branch: "other" }]);
   });
 
-  test("may be incomplete, and is not published before it is whole", async () => {
+  test("can be incomplete, and isn't published before it is complete", async () => {
     const { id } = await make();
     const config = { steps: [step("a"), { key: "c", kind: "http_request", dependsOn: ["nobody"] }] };
     expect((await app.owner("PATCH", draftOf(id), { config })).status).toBe(200);
@@ -57,7 +57,7 @@ describe("a draft", () => {
     expect(faultsOf(wrong)).toEqual(["body.config.steps list_type"]);
   });
 
-  test("tells who changed which step last", async () => {
+  test("shows who last changed each step", async () => {
     const { id } = await make();
     const member = await join(app, "member");
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "x"), step("b", "x")] } });
@@ -67,7 +67,7 @@ describe("a draft", () => {
     expect(body.changedBy).toEqual({ a: app.ids.userId, b: member.user.id, c: member.user.id });
   });
 
-  test("tells who removed a step, and who changed a setting", async () => {
+  test("shows who removed a step, and who changed a setting", async () => {
     const { id } = await make();
     const member = await join(app, "member");
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "x")] } });
@@ -75,7 +75,7 @@ describe("a draft", () => {
     expect(body.changedBy).toEqual({ a: app.ids.userId, b: app.ids.userId, $concurrency: member.user.id });
   });
 
-  test("is published in part: named changes go by, the rest stays in the draft and with whoever made it", async () => {
+  test("is published in part: named changes are published, the rest stays in the draft with its authors", async () => {
     const { id } = await make();
     const member = await join(app, "member");
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "mine"), step("b"), step("c")] } });
@@ -94,7 +94,7 @@ describe("a draft", () => {
     expect((await app.owner("GET", draftOf(id))).status).toBe(404);
   });
 
-  test("is not published in part where a named change needs one that stays", async () => {
+  test("isn't published in part if a named change needs one that stays", async () => {
     const { id } = await make();
     const reads = (key: string) => ({
       key: "tell",
@@ -120,7 +120,7 @@ describe("a draft", () => {
     ]);
   });
 
-  test("is not published where it has changed since whoever publishes has seen it", async () => {
+  test("isn't published if it has changed since the user saw it", async () => {
     const { id } = await make();
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "one"), step("b")] } });
     const etag = (await app.owner("GET", draftOf(id))).headers.get("etag") ?? "";
@@ -132,7 +132,7 @@ describe("a draft", () => {
     expect((await publish(now)).status).toBe(200);
   });
 
-  test("is merged with what others published meanwhile, step by step", async () => {
+  test("is merged with what others published in the meantime, step by step", async () => {
     const { id } = await make();
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "mine"), step("b"), step("c")] } });
     await app.owner("PATCH", `${AUTOMATIONS}/${id}`, {
@@ -145,7 +145,7 @@ describe("a draft", () => {
     });
   });
 
-  test("is not published over a change of the same step, until whoever made it has seen that", async () => {
+  test("isn't published over a change of the same step, until its user has seen that", async () => {
     const { id } = await make();
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "mine"), step("b")] } });
     await app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config: { steps: [step("a", "theirs"), step("b")] } });
@@ -157,7 +157,7 @@ describe("a draft", () => {
     expect(body.config.steps[0].definition).toEqual(branch("both"));
   });
 
-  test("of two who change it at once one hears that it was changed meanwhile", async () => {
+  test("changed by two at once reports the conflict to one of them", async () => {
     const { id } = await make();
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "one"), step("b")] } });
     const etag = (await app.owner("GET", draftOf(id))).headers.get("etag") ?? "";
@@ -173,7 +173,7 @@ describe("a draft", () => {
     expect(statuses).toEqual([200, 412]);
   });
 
-  test("keeps no secrets", async () => {
+  test("stores no secrets", async () => {
     const hook = created(
       await app.owner("POST", AUTOMATIONS, {
         name: "Hook",
@@ -189,7 +189,7 @@ describe("a draft", () => {
     ]);
   });
 
-  test("goes with DELETE, and with its automation", async () => {
+  test("is deleted with DELETE, and with its automation", async () => {
     const { id } = await make();
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("z")] } });
     expect((await app.owner("DELETE", draftOf(id))).status).toBe(204);
@@ -202,7 +202,7 @@ const config = fc
   .uniqueArray(fc.record({ key: fc.constantFrom(...keys), n: fc.nat(2) }), { selector: ({ key }) => key })
   .map((steps) => ({ steps }));
 
-test("a merge with nothing on the other side is one's own, and both sides' changes of other steps stand", () => {
+test("a merge without changes on the other side is one's own, and both sides' changes of different steps are kept", () => {
   fc.assert(
     fc.property(config, config, config, (base, ours, theirs) => {
       expect(mergeConfigs(base, ours, base)).toEqual({ config: ours });
@@ -222,7 +222,7 @@ test("a merge with nothing on the other side is one's own, and both sides' chang
   );
 });
 
-test("a layout is kept beside the config, and changes no version of it", async () => {
+test("a layout is stored next to the config, and changes no version of it", async () => {
   const { id, updatedAt } = await make();
   const at = `${AUTOMATIONS}/${id}/layout`;
   expect((await app.owner("GET", at)).body).toEqual({

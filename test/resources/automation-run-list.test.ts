@@ -46,7 +46,7 @@ const list = async (query = "") => {
 const found = async (query: string) =>
   (await list(query)).runs.map(({ id }: { id: string }) => runs.findIndex((run) => run.id === id));
 
-test("the runs of all automations stand in one list, newest first, with their automations' names", async () => {
+test("the runs of all automations are in one list, newest first, with their automations' names", async () => {
   expect(runs.map(({ status }) => status)).toEqual(["failed", "completed", "failed", "completed"]);
   const page = await list("limit=3");
   expect(Object.keys(page).sort()).toEqual(["hasNext", "limit", "offset", "runs", "total", "users"]);
@@ -86,7 +86,7 @@ test("it is filtered by automation, status, trigger, time and the step that fail
   ]);
 });
 
-test("q finds runs by the text of their error, their automation's name and their id", async () => {
+test("q finds runs by their error's text, their automation's name and their ID", async () => {
   expect(runs[0]?.error?.message).toContain("parcel");
   expect(await found("q=PARCEL")).toEqual([2, 0]);
   expect(await found("q=100%25")).toEqual([2, 0]);
@@ -101,7 +101,7 @@ test("q finds runs by the text of their error, their automation's name and their
   expect(await found(`q=parcel&automation_id=${stock.id}`)).toEqual([]);
 });
 
-test("a run keeps its automation's name when that is deleted", async () => {
+test("a run keeps its automation's name after that is deleted", async () => {
   const gone = await makeAutomation(app.owner, { steps: [good] }, { name: "Gone" });
   const run = await flowToEnd(app.owner, gone.id);
   await app.owner("DELETE", `${AUTOMATIONS}/${gone.id}`);
@@ -109,7 +109,7 @@ test("a run keeps its automation's name when that is deleted", async () => {
   expect([first.id, first.automationName]).toEqual([run.id, "Gone"]);
 });
 
-test("other organizations' runs are not in it, and other people's private ones are not searched", async () => {
+test("other organizations' runs aren't in it, and other users' private ones aren't searched", async () => {
   const other = await neighbour(app);
   expect((await other.call("GET", AUTOMATION_RUNS)).body).toMatchObject({ runs: [], total: 0 });
   const viewer = await join(app, "viewer");
@@ -130,7 +130,7 @@ test("other organizations' runs are not in it, and other people's private ones a
   expect(await found("q=parcel")).toContain(2);
 });
 
-test("lists and single runs name the steps of each run as its version of the automation does, and those of a test", async () => {
+test("lists and single runs name the steps of each run as in its version of the automation, and those of a test", async () => {
   const steps = (name: string) => [
     { ...good, name },
     { ...good, key: "plain", dependsOn: ["good"] },

@@ -42,7 +42,7 @@ async function allFollowed(app: Started) {
 }
 
 describe("creating a schedule", () => {
-  test("answers 201 with the config as it was given and the instant of its first run", async () => {
+  test("responds with 201, the config as given and the time of its first run", async () => {
     await using app = await startApp({ engine: false });
     const config = { schedule: { cron: "0 6 * * *", timezone: "Europe/Berlin", catchUp: "last" }, action };
     const made = await makeAutomation(app.owner, config, { triggerType: "schedule", description: "Daily" });
@@ -92,7 +92,7 @@ describe("creating a schedule", () => {
     [{ schedule: { cron: "* * * * *", catchUp: "all" } }, ["schedule.catchUp enum"]],
     [{ schedule: { cron: "* * * * *", every: 1 } }, ["schedule.every extra_forbidden"]],
     [{ schedule: { cron: "* * * * *" }, event: { types: ["*"] } }, ["event extra_forbidden"]],
-  ])("refuses the config %j", async (config, faults) => {
+  ])("rejects the config %j", async (config, faults) => {
     await using app = await startApp({ engine: false });
     const body = { name: "x", triggerType: "schedule", config: { action, ...config } };
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))).toEqual(
@@ -100,7 +100,7 @@ describe("creating a schedule", () => {
     );
   });
 
-  test("says which field of a cron expression is out of range", async () => {
+  test("reports which field of a cron expression is out of range", async () => {
     await using app = await startApp({ engine: false });
     for (const [cron, why] of [
       ["0 9 * 13 *", "the month is out of range"],
@@ -116,7 +116,7 @@ describe("creating a schedule", () => {
   });
 
   test.each(["*/5 * * * *", "*/10 * * * * *", "@daily", "0 9 * * MON-FRI", "0 0 L * *"])(
-    "takes the cron expression %s",
+    "accepts the cron expression %s",
     async (cron) => {
       await using app = await startApp({ engine: false });
       const made = await makeAutomation(
@@ -128,7 +128,7 @@ describe("creating a schedule", () => {
     },
   );
 
-  test("reckons the next run anew when it is disabled, enabled or changed, and only then", async () => {
+  test("recalculates the next run only when it is disabled, enabled or changed", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const schedule = { cron: "0 * * * *" };
     const made = await makeAutomation(app.owner, { schedule, action }, { triggerType: "schedule" });
@@ -163,7 +163,7 @@ describe("creating an event trigger", () => {
     [{ event: { types: ["action.*", "nothing.*", "x"] } }, ["event.types.1 enum", "event.types.2 enum"]],
     [{ event: { types: ["*"], from: 1 } }, ["event.from extra_forbidden"]],
     [{ event: { types: ["*"] }, schedule: { cron: "* * * * *" } }, ["schedule extra_forbidden"]],
-  ])("refuses the config %j", async (config, faults) => {
+  ])("rejects the config %j", async (config, faults) => {
     await using app = await startApp({ engine: false });
     const body = { name: "x", triggerType: "event", config: { action, ...config } };
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))).toEqual(
@@ -228,7 +228,7 @@ describe("an event trigger", () => {
     ]);
   });
 
-  test("gives what it is run with by hand as payload too, and keeps it for a run that is set off again", async () => {
+  test("uses the input of a manual run as payload too, and keeps it for a retry", async () => {
     await using app = await startApp();
     const when = { branches: [{ key: "seen", when: "payload.type == 'mine'" }] };
     const definition = { kind: "conditional_branch", definition: when };
@@ -239,7 +239,7 @@ describe("an event trigger", () => {
     expect(created(retried)).toMatchObject({ triggerMethod: "retry", result: { branch: "seen" } });
   });
 
-  test("begins with the moment that it is made or enabled, and hears nothing while it is disabled", async () => {
+  test("begins when it is created or enabled, and ignores events while it is disabled", async () => {
     await using app = await startApp();
     await makeAction(app.owner, { name: "Before" });
     const listener = await onEvents(app, ["action.created"]);
@@ -257,7 +257,7 @@ describe("an event trigger", () => {
     expect(heard.filter((name: string) => !name.startsWith("Probe"))).toEqual([second.name, first.name]);
   });
 
-  test("hears its own organization alone", async () => {
+  test("only gets its own organization's events", async () => {
     await using app = await startApp();
     const other = await neighbour(app);
     const body = {
@@ -277,7 +277,7 @@ describe("an event trigger", () => {
     expect((await runsOf(app, theirs.id, other.call))[0].input.entity.id).toBe(made.id);
   });
 
-  test("is not started by events of its own, nor by those of what it calls", async () => {
+  test("isn't started by its own events, nor by those of what it calls", async () => {
     await using app = await startApp();
     const helper = await makeAutomation(app.owner, { action }, { name: "Helper" });
     const listener = await onEvents(app, ["automation.*", "action.*"], {
@@ -344,7 +344,7 @@ describe("an event trigger", () => {
     120_000,
   );
 
-  test("continues over a definition that fails, and keeps the order of the trail", async () => {
+  test("continues after a definition that fails, and keeps the order of the audit log", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("no", { status: 400 }));
     const call = { kind: "http_request", definition: { url: `${receiver.url}/{{payload.data.name}}` } };

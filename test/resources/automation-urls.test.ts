@@ -31,12 +31,12 @@ async function reached(id: string, path = "/ok/orders/{{input.id}}/lines?q={{inp
   return error ?? new URL(result.body.url);
 }
 
-test("what an input puts into a request's URL reaches no other endpoint", async () => {
+test("an input in a request's URL reaches no other endpoint", async () => {
   const url = await reached("../../admin?all=1#");
   expect([url.pathname.split("/").length, url.searchParams.get("q")]).toEqual([5, "../../admin?all=1#"]);
 });
 
-test("an input that would climb out of a request's path fails the run", async () => {
+test("an input that would leave a request's path fails the run", async () => {
   expect(await reached("..")).toMatchObject({ code: "template_error", details: { path: ["url"] } });
 });
 
@@ -45,6 +45,6 @@ test.each([
   ["a tab, which is not read", "/ok/orders/{{input.id}}\t/lines"],
   ["a line break, which is not read", "/ok/orders/\n{{input.id}}/lines"],
   ["blanks at the end, which are not read", "/ok/orders/{{input.id}}  "],
-])("nor does one beside %s", async (_, path) => {
+])("nor does one next to %s", async (_, path) => {
   expect(await reached("..", path)).toMatchObject({ code: "template_error", details: { path: ["url"] } });
 });

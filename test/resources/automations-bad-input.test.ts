@@ -132,7 +132,7 @@ test.each<[string, string, object, string[]]>([
     { action: work, path: "x", retries: { backoffSeconds: [31_536_000] } },
     ["retries.backoffSeconds.0 less_than_equal"],
   ],
-])("%s is refused by its place", async (_, triggerType, config, faults) => {
+])("%s is rejected at its place", async (_, triggerType, config, faults) => {
   const before = (await app.owner("GET", AUTOMATIONS)).body.total;
   const refused = await app.owner("POST", AUTOMATIONS, { name: "x", triggerType, config });
   expect(faultsOf(refused)).toEqual(faults.map((fault) => `body.config.${fault}`));
@@ -140,7 +140,7 @@ test.each<[string, string, object, string[]]>([
   expect((await app.owner("GET", AUTOMATIONS)).body.total).toBe(before);
 });
 
-test("a path that is taken is refused, also where another automation moves to it", async () => {
+test("a path that is taken is rejected, even if another automation moves to it", async () => {
   const make = (path: string) =>
     app.owner("POST", AUTOMATIONS, { name: "x", triggerType: "webhook", config: { action: work, path } });
   created(await make("taken"));
@@ -152,7 +152,7 @@ test("a path that is taken is refused, also where another automation moves to it
   expect([moved.status, moved.body.code]).toEqual([409, "conflict"]);
 });
 
-describe("a when that compares apples with pears", () => {
+describe("a when that compares different types", () => {
   test.each([
     ["input.apples > input.pears", { apples: 3, pears: "three" }],
     ["input.apples > input.pears", { apples: [], pears: {} }],
@@ -173,7 +173,7 @@ describe("a when that compares apples with pears", () => {
     expect(run.error.message).toContain(when);
   });
 
-  test("is equal to nothing else, and so skips", async () => {
+  test("equals nothing else, and so skips", async () => {
     const steps = [step("a", { when: "input.apples == input.pears" }), step("b")];
     const flow = await makeAutomation(app.owner, { steps });
     const run = await flowToEnd(app.owner, flow.id, { input: { apples: 3, pears: "3" } });
@@ -198,7 +198,7 @@ describe("a decision", () => {
     };
   };
 
-  test("with a form that doesn't fit tells each field, and stays open", async () => {
+  test("with an invalid form reports each field, and stays open", async () => {
     const { decide } = await ask({ decisionType: "form_input", formSchema: schema });
     const say = (formResponse: unknown) => decide({ decisionValue: "approved", formResponse });
     for (const [form, fields] of [
@@ -218,7 +218,7 @@ describe("a decision", () => {
     expect((await say({ amount: 1 })).status).toBe(200);
   });
 
-  test("is made once: twice, after a cancel and after its time it is refused with how it stands", async () => {
+  test("is made once: a second one, after a cancellation or expiry, is rejected with its status", async () => {
     const twice = await ask();
     expect((await twice.decide({ decisionValue: "approved" })).status).toBe(200);
     const cancelled = await ask();
@@ -233,7 +233,7 @@ describe("a decision", () => {
   });
 });
 
-test("ids of runs and automations that are none or nobody's are told apart", async () => {
+test("invalid and unknown IDs of runs and automations are distinguished", async () => {
   expect((await app.owner("GET", `${AUTOMATION_RUNS}/nothing`)).status).toBe(422);
   expect((await app.owner("GET", `${AUTOMATION_RUNS}/01900000-0000-7000-8000-00000000abcd`)).status).toBe(
     404,

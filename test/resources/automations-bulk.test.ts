@@ -51,7 +51,7 @@ const post = (url: string, more: object = {}) => ({
 });
 
 describe("a step over a long list", () => {
-  test("is one run, and gives the results of all items in the list's order", async () => {
+  test("is one run, and returns the results of all items in the list's order", async () => {
     await using app = await startApp();
     const steps = [
       {
@@ -76,7 +76,7 @@ describe("a step over a long list", () => {
   });
 
   deepTest(
-    "hands on results too large for a row to expressions and conditions all the same",
+    "passes results too large for a row to expressions and conditions all the same",
     async () => {
       await using app = await startApp();
       const steps = [
@@ -110,7 +110,7 @@ describe("a step over a long list", () => {
   const ITEMS = scaled(300, 3_000);
   const CHARACTERS = scaled(33_000, 10_000);
   deepTest(
-    "goes over a result of many megabytes",
+    "processes a result of many megabytes",
     async () => {
       await using app = await startApp();
       const source = `export default () => Array.from({ length: ${ITEMS} }, (_, n) => ({ n, text: 'x'.repeat(${CHARACTERS}) }))`;
@@ -135,7 +135,7 @@ describe("a step over a long list", () => {
   );
 
   deepTest(
-    "leaves null where an item failed, names the failures, and does only those again",
+    "leaves null for a failed item, names the failures, and retries only those",
     async () => {
       await using app = await startApp();
       let isBroken = true;
@@ -177,7 +177,7 @@ describe("a step over a long list", () => {
     120_000,
   );
 
-  deepTest("begins no item after one has failed", async () => {
+  deepTest("starts no item after one has failed", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(async ({ text }) => {
       const { index } = JSON.parse(text) as { index: number };
@@ -195,7 +195,7 @@ describe("a step over a long list", () => {
     expect(receiver.got).toHaveLength(4);
   });
 
-  test("tries each item as often as its definition says, with one Idempotency-Key for all tries of it", async () => {
+  test("attempts each item as often as its definition says, with one Idempotency-Key for all attempts", async () => {
     await using app = await startApp();
     const keys = new Map<number, (string | null)[]>();
     await using receiver = startReceiver(async ({ text, headers }) => {
@@ -214,7 +214,7 @@ describe("a step over a long list", () => {
     expect(new Set([...keys.values()].map(([key]) => key)).size).toBe(1_000);
   });
 
-  test("is cancelled while its items are under way", async () => {
+  test("is cancelled while its items are running", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<Response>();
     await using receiver = startReceiver(() => open.promise);
@@ -232,7 +232,7 @@ describe("a step over a long list", () => {
     expect(receiver.got).toHaveLength(5);
   });
 
-  test("has a run for each item where they go one after the other by a key, or need approval", async () => {
+  test("has a run for each item if they run one after the other by a key, or need approval", async () => {
     await using app = await startApp({ engine: false });
     const keyed = { definition: { ...branch(), concurrencyKey: "k{{item}}" } };
     const flow = await makeAutomation(app.owner, {
@@ -244,7 +244,7 @@ describe("a step over a long list", () => {
 });
 
 describe("a step over a table", () => {
-  deepTest("goes over its rows as they were when it began, with exact values, and counts them", async () => {
+  deepTest("processes its rows as they were when it began, with exact values, and counts them", async () => {
     await using app = await startApp();
     const sql =
       "SELECT range AS id, range * 9007199254740993 AS big, (range / 100)::DECIMAL(10,2) AS price FROM range(1, 51)";
@@ -280,7 +280,7 @@ describe("a step over a table", () => {
     );
   });
 
-  deepTest("hands on lists of rows with batch", async () => {
+  deepTest("passes lists of rows with batch", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(23)");
     const step = {
@@ -301,7 +301,7 @@ describe("a step over a table", () => {
     ]);
   });
 
-  deepTest("names rows that failed, and does only those again, of the same rows", async () => {
+  deepTest("names failed rows, and retries only those, with the same rows", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(40)");
     let isBroken = true;
@@ -336,7 +336,7 @@ describe("a step over a table", () => {
     expect(seen.toSorted((a, b) => a - b)).toEqual(numbers(40));
   });
 
-  deepTest("takes what templates bring to where and orderBy as values, never as SQL", async () => {
+  deepTest("uses templates in where and orderBy as values, never as SQL", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const forEach = {
@@ -357,7 +357,7 @@ describe("a step over a table", () => {
     expect(attack.error.message).not.toContain("found 3");
   });
 
-  deepTest("of a bundle takes the inputs of its install in where", async () => {
+  deepTest("of a bundle uses the inputs of its install in where", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const forEach = { table: "marts.rows", where: "id > {{inputs.least}} AND id < {{input.below}}" };
@@ -374,7 +374,7 @@ describe("a step over a table", () => {
     expect(run).toMatchObject({ status: "completed", result: { items: 1, completed: 1 } });
   });
 
-  deepTest("runs SQL for each row, and names the rows that failed", async () => {
+  deepTest("runs SQL for each row, and names failed rows", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const sql = "SELECT CASE WHEN $id = 2 THEN error('no 2') ELSE $id * 10 END AS tens";
@@ -388,7 +388,7 @@ describe("a step over a table", () => {
     });
   });
 
-  deepTest("over no rows is completed", async () => {
+  deepTest("without rows is completed", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const step = { key: "each", forEach: { table: "marts.rows", where: "id > 9" }, ...work };
@@ -419,7 +419,7 @@ describe("a step over a table", () => {
     expect(run.error.message).toContain(word);
   });
 
-  test("is refused for work that needs a run for each row, with what to do instead", async () => {
+  test("is rejected for work that needs a run per row, with what to do instead", async () => {
     await using app = await startApp();
     const step = { key: "each", forEach: { table: "marts.rows" } };
     const gate = { kind: "approval_gate", definition: { title: "Row" } };
@@ -440,14 +440,14 @@ describe("a step over a table", () => {
     [{ table: "marts.orders", where: "id > {{" }, ["where template_error"]],
     [{ table: "marts.orders", orderBy: "{{payload.sort}}" }, ["orderBy template_error"]],
     [{ table: "marts.orders", where: "id > {{steps.none.result.n}}" }, ["where unknown_step"]],
-  ])("is refused when saved for %j", async (forEach, faults) => {
+  ])("is rejected when saved for %j", async (forEach, faults) => {
     await using app = await startApp({ engine: false });
     const config = { steps: [{ key: "each", forEach, ...work }] };
     const refused = await app.owner("POST", AUTOMATIONS, { name: "x", config });
     expect(faultsOf(refused)).toEqual(faults.map((fault) => `body.config.steps.0.forEach.${fault}`));
   });
 
-  deepTest("keeps nothing but its result once it has completed", async () => {
+  deepTest("keeps only its result once it has completed", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const step = { key: "each", forEach: { table: "marts.rows" }, ...work };
@@ -458,7 +458,7 @@ describe("a step over a table", () => {
   });
 });
 
-test("ranges name exactly the indexes that they were made of", () => {
+test("ranges name exactly the indexes that they were created from", () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(5_000)), (indexes) => {
       expect([...indexesIn(rangesOf(indexes))]).toEqual(indexes.toSorted((a, b) => a - b));

@@ -18,7 +18,7 @@ const work = { kind: "conditional_branch", definition: branch() };
 const HOUR = 3_600_000;
 
 describe("a step with a delay", () => {
-  test("waits until a time of the input, over a restart, and then once", async () => {
+  test("waits until a time in the input, across a restart, and then runs once", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-delay-"));
     try {
       let id = "";
@@ -51,7 +51,7 @@ describe("a step with a delay", () => {
     }
   });
 
-  test("is skipped with its run cancelled, or another step failed", async () => {
+  test("is skipped if its run is cancelled, or another step failed", async () => {
     await using app = await startApp();
     const later = { key: "later", ...work, delay: { seconds: 3600 } };
     const flow = await makeAutomation(app.owner, { steps: [later] });
@@ -70,7 +70,7 @@ describe("a step with a delay", () => {
     expect(failed.steps.map(({ status }: { status: string }) => status)).toEqual(["skipped", "failed"]);
   });
 
-  test("does not wait for what is over, and tells what is no time", async () => {
+  test("doesn't wait for a past time, and reports an invalid one", async () => {
     await using app = await startApp();
     const run = async (delay: object, input: unknown = {}) => {
       const flow = await makeAutomation(app.owner, { steps: [{ key: "a", ...work, delay }] });

@@ -47,13 +47,13 @@ describe("a config with forEach", () => {
     [each({ maxParallel: 0 }), ["maxParallel greater_than_equal"]],
     [each({ maxParallel: 101 }), ["maxParallel less_than_equal"]],
     [{ key: "a", ...work, maxParallel: 2 }, ["maxParallel value_error"]],
-  ])("is refused for %j", async (step, faults) => {
+  ])("is rejected for %j", async (step, faults) => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps: [step] } });
     expect(faultsOf(refused)).toEqual(faults.map((fault) => `body.config.steps.0.${fault}`));
   });
 
-  test("gives no branch to depend on", async () => {
+  test("has no branch to depend on", async () => {
     await using app = await startApp({ engine: false });
     const steps = [each(), { key: "b", ...work, dependsOn: ["each:a"] }];
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps } }))).toEqual([
@@ -110,7 +110,7 @@ describe("a step with forEach", () => {
     expect([total, new Set(runs.map(({ id }: { id: string }) => id)).size]).toEqual([9, 9]);
   });
 
-  test("goes over no more items at once than it may, and shows how far it is", async () => {
+  test("processes no more items at once than allowed, and shows its progress", async () => {
     await using app = await startApp();
     let now = 0;
     let most = 0;
@@ -142,7 +142,7 @@ describe("a step with forEach", () => {
     expect(most).toBe(2);
   });
 
-  test("over an empty list is completed with an empty list", async () => {
+  test("with an empty list is completed with an empty list", async () => {
     await using app = await startApp();
     const steps = [each(), { key: "b", ...work, dependsOn: ["each"], when: "size(steps.each.result) == 0" }];
     const flow = await makeAutomation(app.owner, { steps });
@@ -159,7 +159,7 @@ describe("a step with forEach", () => {
     ["text", "template_error"],
     [null, "template_error"],
     [Array.from({ length: 10_001 }, () => 0), "definition_invalid"],
-  ])("fails for what is no list, or too long a one", async (input, code) => {
+  ])("fails if its list isn't one, or is too long", async (input, code) => {
     await using app = await startApp();
     const steps = [each({ kind: "approval_gate", definition: { title: "Each" } })];
     const flow = await makeAutomation(app.owner, { steps });
@@ -172,7 +172,7 @@ describe("a step with forEach", () => {
     expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.total).toBe(0);
   });
 
-  test("names the field and the place in it where its list has no value", async () => {
+  test("names the field and the place in it if its list has no value", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { steps: [each({ forEach: "{{input.orders}}" })] });
     expect((await flowToEnd(app.owner, flow.id, { input: {} })).error).toMatchObject({
@@ -182,7 +182,7 @@ describe("a step with forEach", () => {
     });
   });
 
-  test("takes ten thousand items that need a run each", async () => {
+  test("accepts ten thousand items that need a run each", async () => {
     await using app = await startApp({ engine: false });
     const gate = each({ maxParallel: 1, kind: "approval_gate", definition: { title: "Each" } });
     const flow = await makeAutomation(app.owner, { steps: [gate] });
@@ -193,7 +193,7 @@ describe("a step with forEach", () => {
     await app.owner("POST", `${AUTOMATION_RUNS}/${id}/cancel`);
   });
 
-  test("lays out a long list bit by bit, so that no write has all of it to do", async () => {
+  test("lays out a long list in parts, so that no write has to do all of it", async () => {
     await using app = await startApp({ engine: false });
     const flow = await makeAutomation(app.owner, { steps: [each()] });
     const rows = () => app.app.store.db.$count(automationRunItems);
@@ -206,7 +206,7 @@ describe("a step with forEach", () => {
     expect((await rows()) - short).toBeLessThan(50);
   });
 
-  test("reads for one item only what its definition speaks of", async () => {
+  test("reads for one item only what its definition refers to", async () => {
     await using app = await startApp({ engine: false });
     const say = (text: string) => ({
       kind: "http_request",
@@ -233,7 +233,7 @@ describe("a step with forEach", () => {
   });
 
   deepTest(
-    "set off again continues with what was never laid out",
+    "when retried continues with what was never laid out",
     async () => {
       await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
       let isBroken = true;
@@ -269,7 +269,7 @@ describe("a step with forEach", () => {
     120_000,
   );
 
-  test("stops at the first item that fails, and names it", async () => {
+  test("stops at the first failed item, and names it", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(async ({ text }) => {
       const { index } = JSON.parse(text) as { index: number };
@@ -289,7 +289,7 @@ describe("a step with forEach", () => {
     expect(receiver.got).toHaveLength(2);
   });
 
-  test("told to continue goes over all, and leaves null where an item failed", async () => {
+  test("with continue processes all, and leaves null for a failed item", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(async ({ text }) => {
       const { index } = JSON.parse(text) as { index: number };
@@ -318,7 +318,7 @@ describe("a step with forEach", () => {
     ]);
   });
 
-  test("told to continue names each item that failed, with its error, in the run, its warnings, its event and the log", async () => {
+  test("with continue names each failed item, with its error, in the run, its warnings, its event and the log", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(async ({ text }) => {
       const { index } = JSON.parse(text) as { index: number };
@@ -382,7 +382,7 @@ describe("a step with forEach", () => {
     expect(lines).toMatchObject([{ level: "warn", warnings: [warning] }]);
   });
 
-  test("names the items that failed while others continue, and those that were cancelled with the run", async () => {
+  test("names the failed items while others continue, and those that were cancelled with the run", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(({ text }) =>
       JSON.parse(text).index === 0 ? new Response("no", { status: 400 }) : new Promise(() => {}),
@@ -406,7 +406,7 @@ describe("a step with forEach", () => {
   });
 
   deepTest(
-    "names the first thousand items that failed, and counts all",
+    "names the first thousand failed items, and counts all",
     async () => {
       await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
       const steps = [each({ definition: branch("a", "false"), onError: "continue", maxParallel: 100 })];
@@ -421,7 +421,7 @@ describe("a step with forEach", () => {
     120_000,
   );
 
-  test("set off again does only the items that have not completed", async () => {
+  test("when retried runs only the items that haven't completed", async () => {
     await using app = await startApp();
     let isBroken = true;
     await using receiver = startReceiver(async ({ text }) => {
@@ -446,7 +446,7 @@ describe("a step with forEach", () => {
     expect(receiver.got).toHaveLength(9);
   });
 
-  test("set off again after its list was taken out is one step like any other", async () => {
+  test("when retried after its list was removed is a step like any other", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(({ text }) =>
       text.includes("index") ? new Response("no", { status: 400 }) : Response.json({}),
@@ -466,7 +466,7 @@ describe("a step with forEach", () => {
     ]);
   });
 
-  test("is cancelled with its items, also with those in line", async () => {
+  test("is cancelled with its items, including queued ones", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Promise(() => {}));
     const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 2 })] });
@@ -481,7 +481,7 @@ describe("a step with forEach", () => {
     expect(receiver.got).toHaveLength(2);
   });
 
-  test("lets runs of one concurrencyKey, made of the item, go one at a time", async () => {
+  test("lets runs with one concurrencyKey, derived from the item, run one at a time", async () => {
     await using app = await startApp();
     const busy = new Map<string, number>();
     let most = 0;
@@ -501,7 +501,7 @@ describe("a step with forEach", () => {
     expect([run.status, most]).toEqual(["completed", 1]);
   });
 
-  test("executes none of the items that it begins with where the concurrencyKey of one can't be told", async () => {
+  test("executes none of its first items if the concurrencyKey of one can't be evaluated", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const step = post(receiver.url);
@@ -513,7 +513,7 @@ describe("a step with forEach", () => {
     expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.runs).toEqual([]);
   });
 
-  test("that has no list, and may continue, tells the steps behind it of that", async () => {
+  test("without a list, and with continue, reports that to the steps after it", async () => {
     await using app = await startApp();
     const told = { ...work, dependsOn: ["each"], when: "steps.each.error.code == 'template_error'" };
     const flow = await makeAutomation(app.owner, {
@@ -535,7 +535,7 @@ describe("a step with forEach", () => {
   });
 });
 
-test("whatever the list and however many go at once, each item is done once and results stand in order", async () => {
+test("whatever the list and however many run at once, each item runs once and results are in order", async () => {
   await using app = await startApp();
   await using receiver = echo();
   const flow = await makeAutomation(app.owner, {
@@ -582,7 +582,7 @@ describe("concurrency", () => {
     [{ max: 1001 }, "max less_than_equal"],
     [{ max: 1, policy: "wait" }, "policy enum"],
     [{ max: 1, by: "x" }, "by extra_forbidden"],
-  ])("is refused as %j", async (concurrency, fault) => {
+  ])("is rejected as %j", async (concurrency, fault) => {
     await using app = await startApp({ engine: false });
     const body = { name: "x", config: { action: work, concurrency } };
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))).toEqual([
@@ -590,7 +590,7 @@ describe("concurrency", () => {
     ]);
   });
 
-  test("queues what comes on top, in order, and starts it as soon as there is room", async () => {
+  test("queues additional runs, in order, and starts them as soon as there is room", async () => {
     await using app = await startApp();
     const waiting: (() => void)[] = [];
     await using receiver = startReceiver(
@@ -615,7 +615,7 @@ describe("concurrency", () => {
     expect(receiver.got.slice(2).map(({ text }) => text)).toEqual(["2", "4", "5"]);
   });
 
-  test("moves the whole line on where its runs end on the spot, and when max is raised", async () => {
+  test("advances the whole queue if its runs end immediately, and when max is raised", async () => {
     await using app = await startApp();
     await using receiver = open();
     const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 1 }));
@@ -631,7 +631,7 @@ describe("concurrency", () => {
     }
   });
 
-  test("skips what comes on top, and says why", async () => {
+  test("skips additional runs, and says why", async () => {
     await using app = await startApp();
     await using receiver = open();
     const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 1, policy: "skip" }));
@@ -647,7 +647,7 @@ describe("concurrency", () => {
     expect((await flowToEnd(app.owner, flow.id)).status).toBe("completed");
   });
 
-  test("a webhook that is skipped has been taken: its sender is not to send it again", async () => {
+  test("a skipped webhook was accepted: its sender must not send it again", async () => {
     await using app = await startApp();
     await using receiver = open();
     const action = { kind: "http_request", definition: { url: receiver.url } };
@@ -668,7 +668,7 @@ describe("concurrency", () => {
     expect(items.map(({ status }: { status: string }) => status)).toEqual(["processed", "processed"]);
   });
 
-  test("cancels those before where it is told to", async () => {
+  test("cancels previous runs if it says so", async () => {
     await using app = await startApp();
     await using receiver = open();
     const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 2, policy: "cancel_previous" }));
@@ -682,7 +682,7 @@ describe("concurrency", () => {
   });
 });
 
-test("a run waits while all items that have begun wait, and runs while one of them does not", async () => {
+test("a run waits while all started items wait, and runs while one of them doesn't", async () => {
   await using app = await startApp();
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -727,7 +727,7 @@ test("a run waits while all items that have begun wait, and runs while one of th
   });
 });
 
-test("a run that is cancelled among its items tells of none that is still under way", async () => {
+test("a run that is cancelled during its items reports none that is still running", async () => {
   await using app = await startApp();
   const step = each({ kind: "approval_gate", definition: { title: "Ship {{item}}?" }, maxParallel: 2 });
   const flow = await makeAutomation(app.owner, { steps: [step] });
@@ -743,7 +743,7 @@ test("a run that is cancelled among its items tells of none that is still under 
   });
 });
 
-test("a step whose item is cancelled keeps what depends on it from being done, whatever else that depends on", async () => {
+test("a step whose item is cancelled prevents what depends on it from running, whatever else that depends on", async () => {
   await using app = await startApp();
   const ask = { kind: "approval_gate", definition: { title: "Ship?" } };
   const steps = [each(ask), { key: "other", ...ask }, { key: "join", ...work, dependsOn: ["each", "other"] }];

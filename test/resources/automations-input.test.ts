@@ -10,7 +10,7 @@ const inputSchema = {
 };
 
 describe("the inputSchema of an automation", () => {
-  test("holds runs by hand to it", async () => {
+  test("applies to manual runs", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { steps, inputSchema });
     const run = (input?: unknown) => app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input });
@@ -22,7 +22,7 @@ describe("the inputSchema of an automation", () => {
     created(await run({ month: "2026-11", rows: 3 }));
   });
 
-  test("holds calls to it", async () => {
+  test("applies to calls", async () => {
     await using app = await startApp();
     const called = await makeAutomation(app.owner, { steps, inputSchema });
     const call = { kind: "call_automation", definition: { automationId: called.id, input: { rows: 1 } } };
@@ -34,7 +34,7 @@ describe("the inputSchema of an automation", () => {
     });
   });
 
-  test("is a schema", async () => {
+  test("is a valid schema", async () => {
     await using app = await startApp({ engine: false });
     const config = { steps, inputSchema: { type: "objekt" } };
     const refused = await app.owner("POST", AUTOMATIONS, { name: "x", config });

@@ -26,6 +26,6 @@ test.each([
   ["steps.exists(key, steps[key].status == 'failed')", "ask route"],
   ['{{steps["a" + "sk"].result}}', "ask route"],
   ["has(steps.route) && steps.ask.status != 'failed'", "ask route"],
-])("a definition with %s may speak of: %s", (text, names) => {
+])("a definition with %s may refer to: %s", (text, names) => {
   expect(named(text)).toBe(names);
 });

@@ -25,7 +25,7 @@ const tested = async (call: Client, id: string, body: object) =>
   automationRunEnd(call, created(await call("POST", `${AUTOMATIONS}/${id}/test`, body)).id);
 
 describe("a test of an automation", () => {
-  test("runs the config as given, and leaves the automation as it is", async () => {
+  test("runs the given config, and leaves the automation unchanged", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const flow = await makeAutomation(app.owner, { steps: [post("a", receiver.url, { n: 1 })] });
@@ -39,7 +39,7 @@ describe("a test of an automation", () => {
     expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
   });
 
-  test("takes pinned results for steps, and ends with a step that is named", async () => {
+  test("uses pinned results for steps, and ends with a named step", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const steps = [
@@ -67,7 +67,7 @@ describe("a test of an automation", () => {
     expect(run.result).toMatchObject({ load: { rows: 2 }, route: { branch: "many" } });
   });
 
-  test("takes the results that are pinned in the config, which other runs execute", async () => {
+  test("uses the results pinned in the config, which other runs don't use", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const steps = [
@@ -79,7 +79,7 @@ describe("a test of an automation", () => {
     expect((await flowToEnd(app.owner, flow.id)).result.tell.extracted).toEqual({ rows: 9 });
   });
 
-  test("begins with the input that is pinned in the config where it is given none, which other runs ignore", async () => {
+  test("uses the input pinned in the config if it gets none, which other runs ignore", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const steps = [post("a", receiver.url, { id: "{{payload.id}}" })];
@@ -92,7 +92,7 @@ describe("a test of an automation", () => {
     expect(receiver.got.map(({ text }) => JSON.parse(text))).toEqual([pinnedInput, { id: 1 }]);
   });
 
-  test("takes what the trigger of another run brought", async () => {
+  test("uses another run's trigger data", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const hook = await makeHook(app, { steps: [post("a", receiver.url, "{{payload.n}}")], debug: true });
@@ -104,7 +104,7 @@ describe("a test of an automation", () => {
     expect(byInput.result.extracted).toEqual({ twice: 2 });
   });
 
-  test("refuses what is wrong, with the field", async () => {
+  test("reports what is wrong, with the field", async () => {
     await using app = await startApp({ engine: false });
     const steps = [{ key: "a", kind: "conditional_branch", definition: branch() }];
     const flow = await makeAutomation(app.owner, { steps });
@@ -122,7 +122,7 @@ describe("a test of an automation", () => {
 });
 
 describe("a draft", () => {
-  test("may be unfinished, triggers nothing, and is checked whole when it becomes active", async () => {
+  test("can be unfinished, triggers nothing, and is checked completely when it becomes active", async () => {
     await using app = await startApp();
     const config = { path: "orders", steps: [{ key: "a", kind: "http_request", definition: {} }] };
     const draft = created(

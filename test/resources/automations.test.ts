@@ -39,7 +39,7 @@ const stepsOf = (run: { steps: { key: string; status: string }[] }) =>
   run.steps.map(({ key, status }) => `${key}:${status}`).join(" ");
 
 describe("creating an automation", () => {
-  test("answers 201 with all of it", async () => {
+  test("responds with 201 and all fields", async () => {
     await using app = await startApp();
     const made = await makeAutomation(app.owner, { action: work() }, { description: "Nightly" });
     expect(made).toEqual({
@@ -100,7 +100,7 @@ describe("creating an automation", () => {
       ["steps.1.dependsOn.0 value_error"],
     ],
     [{ schedule: { cron: "* * * * *" }, action: work() }, ["schedule extra_forbidden"]],
-  ])("refuses the config %j", async (config, faults) => {
+  ])("rejects the config %j", async (config, faults) => {
     await using app = await startApp();
     const refused = await app.owner("POST", AUTOMATIONS, { name: "", triggerType: "manual", config });
     expect(faultsOf(refused)).toEqual([
@@ -110,7 +110,7 @@ describe("creating an automation", () => {
     expect((await app.owner("GET", AUTOMATIONS)).body.total).toBe(0);
   });
 
-  test("names the circle and the key that is not there", async () => {
+  test("names the circle and the missing key", async () => {
     await using app = await startApp();
     const told = async (steps: object[]) =>
       (await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps } })).body.detail[0].msg;
@@ -150,7 +150,7 @@ describe("creating an automation", () => {
     ]);
   });
 
-  test("tells of an orchestrator and a trigger that there are none of", async () => {
+  test("rejects an unknown orchestrator and an unknown trigger", async () => {
     await using app = await startApp();
     const make = (more: object) =>
       app.owner("POST", AUTOMATIONS, { name: "x", config: { action: work() }, ...more });
@@ -162,7 +162,7 @@ describe("creating an automation", () => {
 describe("a webhook's secret", () => {
   const hook = { path: "orders", action: work() };
 
-  test("is made where none is given, shown once, and never again", async () => {
+  test("is generated if none is given, shown once, and never again", async () => {
     await using app = await startApp();
     const made = await makeAutomation(app.owner, hook, { triggerType: "webhook" });
     const { secret } = made.config;
@@ -182,7 +182,7 @@ describe("a webhook's secret", () => {
     expect(shown[0]?.body.config).not.toHaveProperty("secret");
   });
 
-  test("lies sealed in the store, also in the reply that is kept for a repeat", async () => {
+  test("is stored encrypted, also in the response kept for a repeat", async () => {
     await using app = await startApp();
     const secret = "a-canary-of-a-secret-0123456789";
     const body = { name: "x", triggerType: "webhook", config: { ...hook, secret } };
@@ -194,7 +194,7 @@ describe("a webhook's secret", () => {
     expect(await isStored(app, secret)).toBe(false);
   });
 
-  test("has at least 16 characters, and is changed by PATCH, which tells so without telling it", async () => {
+  test("has at least 16 characters, and is changed by PATCH, which records the change without the secret", async () => {
     await using app = await startApp();
     const short = { name: "x", triggerType: "webhook", config: { ...hook, secret: "too-short" } };
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, short))).toEqual([
@@ -216,7 +216,7 @@ describe("a webhook's secret", () => {
     expect(event?.data).toEqual({ changes: [{ field: "config.secret", from: "***", to: "***" }] });
   });
 
-  test("goes with a path that is free in the organization and fit for an address", async () => {
+  test("belongs to a path that is free in the organization and valid in a URL", async () => {
     await using app = await startApp();
     const other = await neighbour(app);
     const make = (path: unknown, call = app.owner) =>
@@ -237,7 +237,7 @@ describe("a webhook's secret", () => {
 });
 
 describe("changing an automation", () => {
-  test("changes the fields of config that are given; null clears, and nothing changed tells nothing", async () => {
+  test("changes the given config fields; null clears, and no change records nothing", async () => {
     await using app = await startApp();
     const config = { path: "orders", action: work(), waitSeconds: 5, debug: true };
     const made = await makeAutomation(app.owner, config, { triggerType: "webhook" });
@@ -271,7 +271,7 @@ describe("changing an automation", () => {
     ]);
   });
 
-  test("off and on again is told by events of their own, and a disabled one does not run", async () => {
+  test("disabling and enabling are recorded as separate events, and a disabled one doesn't run", async () => {
     await using app = await startApp();
     const made = await makeAutomation(app.owner, { action: work() });
     const patch = (status: string) => app.owner("PATCH", `${AUTOMATIONS}/${made.id}`, { status });
@@ -287,7 +287,7 @@ describe("changing an automation", () => {
     expect((await flowToEnd(app.owner, made.id)).status).toBe("completed");
   });
 
-  test("leaves a run under way with the config that it began with", async () => {
+  test("leaves a running run with the config that it began with", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -312,7 +312,7 @@ describe("changing an automation", () => {
 });
 
 describe("deleting an automation", () => {
-  test("takes it away, and its runs stay readable", async () => {
+  test("removes it, and its runs stay readable", async () => {
     await using app = await startApp();
     const made = await makeAutomation(app.owner, { action: work() });
     const run = await flowToEnd(app.owner, made.id);
@@ -331,7 +331,7 @@ describe("deleting an automation", () => {
     expect((await trail(app, made.id)).at(-1)?.type).toBe("automation.deleted");
   });
 
-  test("is for members, and of another organization's there is nothing to see", async () => {
+  test("is for members, and another organization's is invisible", async () => {
     await using app = await startApp();
     const other = await neighbour(app);
     const theirs = await makeAutomation(other.call, { action: work() });
@@ -399,7 +399,7 @@ describe("the list", () => {
 });
 
 describe("a run with one action", () => {
-  test("of a webhook, started by hand, has its input as the payload", async () => {
+  test("of a webhook, started manually, has its input as the payload", async () => {
     await using app = await startApp();
     const config = {
       path: "by-hand",
@@ -461,7 +461,7 @@ describe("a run with one action", () => {
     ]);
   });
 
-  test("may be an action of its own, as it stands when it runs", async () => {
+  test("can use a stored action, as it is when it runs", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     const made = await makeAutomation(app.owner, { action: { actionId: action.id } });
@@ -479,7 +479,7 @@ describe("a run with one action", () => {
 });
 
 describe("a run with steps", () => {
-  test("goes by the graph, and steps see what came before them", async () => {
+  test("follows the graph, and steps see earlier ones", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(({ text }) => Response.json({ got: JSON.parse(text) }));
     const made = await makeAutomation(app.owner, {
@@ -507,7 +507,7 @@ describe("a run with steps", () => {
     expect(at("last").startedAt >= at("left").completedAt).toBe(true);
   });
 
-  test("takes the branch that holds; what depends on the others is skipped, and what joins them is not", async () => {
+  test("takes the branch that is true; what depends on the others is skipped, and what joins them isn't", async () => {
     await using app = await startApp();
     const route = {
       branches: [
@@ -539,7 +539,7 @@ describe("a run with steps", () => {
     );
   });
 
-  test("has the result of a step whatever its key, also of one that was in line", async () => {
+  test("has the result of a step whatever its key, even after it was queued", async () => {
     await using app = await startApp();
     const definition = { ...branch(), concurrencyKey: "one" };
     for (const key of ["constructor", "toString"]) {
@@ -558,7 +558,7 @@ describe("a run with steps", () => {
     }
   });
 
-  test("skips a step whose condition does not hold; one that can't be decided fails", async () => {
+  test("skips a step whose condition is false; one that can't be evaluated fails", async () => {
     await using app = await startApp();
     const made = await makeAutomation(app.owner, {
       steps: [
@@ -578,7 +578,7 @@ describe("a run with steps", () => {
     ]);
   });
 
-  test("that fails stops what has not begun, unless the step says to continue", async () => {
+  test("that fails stops what hasn't begun, unless the step says to continue", async () => {
     await using app = await startApp();
     const bad = (more: object = {}) => step("bad", { definition: branch("a", "false"), ...more });
     const rest = [step("next", { dependsOn: ["bad"] }), step("then", { dependsOn: ["next"] })];
@@ -603,7 +603,7 @@ describe("a run with steps", () => {
     expect([gone.status, stepsOf(gone)]).toEqual(["completed", "bad:failed told:completed"]);
   });
 
-  test("shows the steps under way as they are", async () => {
+  test("shows running steps as they are", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -636,7 +636,7 @@ describe("a run with steps", () => {
 });
 
 describe("cancelling a run", () => {
-  test("reaches the steps under way, and starts no more", async () => {
+  test("cancels the running steps, and starts no more", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -677,8 +677,8 @@ describe("cancelling a run", () => {
   });
 });
 
-describe("trying a run again", () => {
-  test("continues where it failed, with the results of what went well", async () => {
+describe("retrying a run", () => {
+  test("continues where it failed, with the results of successful steps", async () => {
     await using app = await startApp();
     let status = 500;
     await using receiver = startReceiver(({ path }) =>
@@ -715,7 +715,7 @@ describe("trying a run again", () => {
     expect(receiver.got.map(({ path }) => path).slice(3)).toEqual(["/a", "/b"]);
   });
 
-  test("is refused while it continues, and while the automation is disabled", async () => {
+  test("is rejected while it continues, and while the automation is disabled", async () => {
     await using app = await startApp({ engine: false });
     const made = await makeAutomation(app.owner, { action: call("http://a.test") });
     const run = created(await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`));
@@ -726,7 +726,7 @@ describe("trying a run again", () => {
     expect((await retry()).body.code).toBe("invalid_state");
   });
 
-  test("is refused with a reason once the automation is deleted, though the run stays readable", async () => {
+  test("is rejected with a reason once the automation is deleted, although the run stays readable", async () => {
     await using app = await startApp({ engine: false });
     const made = await makeAutomation(app.owner, { action: call("http://a.test") });
     const run = created(await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`));

@@ -39,7 +39,7 @@ function expectDone(
 }
 
 describe("the built-in bundles", () => {
-  test("are nine at least, and in each nothing is wrong", async () => {
+  test("are at least nine, and none has faults", async () => {
     const ctx = contextFor(started.app, {
       organizationId: started.ids.organizationId,
       role: "owner",
@@ -68,7 +68,7 @@ describe("the built-in bundles", () => {
   });
 });
 
-deepTest("quick start: sample files are loaded, transformed and told of", async () => {
+deepTest("quick start: sample files are loaded and transformed, and the receiver is notified", async () => {
   await using receiver = startReceiver();
   const { ids } = await install(started.owner, "quick-start", {
     notifyUrl: receiver.url,
@@ -104,7 +104,7 @@ deepTest("quick start: sample files are loaded, transformed and told of", async 
   ]);
 });
 
-deepTest("quick start runs with no receiver, and with nothing given at all", async () => {
+deepTest("quick start runs without a receiver, and without any inputs", async () => {
   await using other = await startApp();
   const { ids } = await install(other.owner, "quick-start");
   expectDone(await flowToEnd(other.owner, ids.exported ?? ""), ["approve", "alert", "report"]);
@@ -114,7 +114,7 @@ deepTest("quick start runs with no receiver, and with nothing given at all", asy
   expect(rows[0].n).toBeGreaterThan(1000);
 });
 
-deepTest("webhook intake: what a person approves becomes a row, the rest does not", async () => {
+deepTest("webhook intake: what a user approves becomes a row, the rest doesn't", async () => {
   const { ids } = await install(started.owner, "webhook-approval", {
     secret: "a secret of the office",
     title: "Pay {{payload}}?",
@@ -152,7 +152,7 @@ deepTest("webhook intake: what a person approves becomes a row, the rest does no
   ).toEqual([{ approved_by: started.ids.userId, invoice: "17" }]);
 });
 
-deepTest("requests by form: a form asks, a person decides, and what was decided is a row", async () => {
+deepTest("requests by form: a form is submitted, a user decides, and the decision is a row", async () => {
   const { ids } = await install(started.owner, "form-approval", { title: "Ask the office" });
   const { formUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.requests}`));
   const at = new URL(formUrl).pathname;
@@ -197,7 +197,7 @@ deepTest("mart into PostgreSQL: its table has the revenue, however often it runs
   expect(sum?.revenue).toBe("255.70");
 });
 
-deepTest("scheduled report: it runs when its time has come", async () => {
+deepTest("scheduled report: it runs when it is due", async () => {
   await using other = await startApp();
   const soon = Math.floor(other.clock.now().getTime() / 60_000) * 60_000 + 3 * 3_600_000;
   const there = new Date(soon + 5.5 * 3_600_000);
@@ -224,7 +224,7 @@ deepTest("scheduled report: it runs when its time has come", async () => {
 });
 
 deepTest(
-  "scheduled report: its table comes by mail as a workbook, by a connection or the installation's server",
+  "scheduled report: its table is emailed as a workbook, by a connection or the installation's server",
   async () => {
     await using other = await startWithMail({ engine: true });
     await using peer = await startSmtp();
@@ -260,7 +260,7 @@ deepTest(
   },
 );
 
-deepTest("file drop: the dataset holds what the folder holds", async () => {
+deepTest("file drop: the dataset contains what the folder contains", async () => {
   const { ids } = await install(started.owner, "files-to-dataset", { dataset: "drop" });
   expectDone(await flowToEnd(started.owner, ids.load ?? ""));
   expect(await query("SELECT count(*) AS n, sum(amount) AS amount FROM raw.drop")).toEqual([
@@ -278,7 +278,7 @@ deepTest("file drop: the dataset holds what the folder holds", async () => {
   ]);
 });
 
-deepTest("API to dataset: the items of an answer become rows, asked for with the token", async () => {
+deepTest("API to dataset: the items of a response become rows, requested with the token", async () => {
   await using api = startReceiver(({ headers }) =>
     headers.get("authorization") === "Bearer token-of-the-api"
       ? Response.json({
@@ -314,7 +314,7 @@ deepTest("API to dataset: the items of an answer become rows, asked for with the
   ]);
 });
 
-test("audit export: each event goes to the collector as it stands in the trail", async () => {
+test("audit export: each event is sent to the collector as it is in the audit log", async () => {
   await using other = await startApp();
   await using collector = startReceiver();
   await install(other.owner, "audit-export", {

@@ -41,7 +41,7 @@ async function carryOut(automation = "", skipped: string[] = []): Promise<Record
 }
 
 deepTest(
-  "commerce orders to a dashboard: sample orders first, then those of the shop that is connected",
+  "commerce orders to a dashboard: sample orders first, then those of the connected shop",
   async () => {
     const sample = await install(app.owner, "commerce-dashboard");
     const offline = await carryOut(sample.ids.dashboard, ["orders"]);
@@ -79,7 +79,7 @@ deepTest(
   },
 );
 
-deepTest("drive folder to dataset: a sample file first, then the folder that is connected", async () => {
+deepTest("drive folder to dataset: a sample file first, then the connected folder", async () => {
   const sample = await install(app.owner, "drive-to-dataset", { dataset: "targets" });
   await carryOut(sample.ids.load, ["drive"]);
   expect(await data.rows("SELECT region, target FROM raw.targets ORDER BY region")).toEqual([
@@ -114,7 +114,7 @@ deepTest("drive folder to dataset: a sample file first, then the folder that is 
   ]);
 });
 
-test("bucket to bucket: sample folders first, then the buckets that are connected; each file once", async () => {
+test("bucket to bucket: sample folders first, then the connected buckets; each file once", async () => {
   const sample = await install(app.owner, "bucket-to-bucket");
   const copied = async (automation = "") => Object.values(await carryOut(automation))[0];
   expect((await copied(sample.ids.sync))?.files.map(({ path }) => path).sort()).toEqual([
@@ -146,7 +146,7 @@ test("bucket to bucket: sample folders first, then the buckets that are connecte
   expect(await s3.all("target")).toEqual({ "backup/a/1.txt": "one" });
 });
 
-test("a connection that is none of the organization's is refused before anything is made", async () => {
+test("a connection of another organization is rejected before anything is created", async () => {
   const before = (await app.owner("GET", AUTOMATIONS)).body.total;
   for (const [connectionId, type] of [
     ["not an id", "uuid_parsing"],

@@ -160,7 +160,7 @@ describe("the list of bundles", () => {
 });
 
 describe("installing", () => {
-  test("makes every component, each after those that it needs, and tells of it", async () => {
+  test("creates every component, each after its dependencies, and records it", async () => {
     await using api = startReceiver();
     const { id, slug } = await published(owner, chainBundle());
     const reply = await owner("POST", `${BUNDLES}/${slug}/install`, {
@@ -249,7 +249,7 @@ describe("installing", () => {
     expect(JSON.stringify(trail)).not.toContain("token-of-orders");
   });
 
-  test("the same version with the same inputs makes nothing new, in any order and with defaults written out", async () => {
+  test("the same version with the same inputs creates nothing new, in any order and with explicit defaults", async () => {
     const { slug } = await published(owner, chainBundle());
     const inputs = { name: "same", token: "token-of-same" };
     const first = await install(owner, slug, inputs);
@@ -272,7 +272,7 @@ describe("installing", () => {
     expect(ok(await owner("GET", `${ACTIONS}/${other.ids.ask}`)).slug).toBe("ask-same-2");
   });
 
-  test("ten at once with the same inputs make one set", async () => {
+  test("ten at once with the same inputs create one set", async () => {
     const { slug } = await published(owner, chainBundle());
     const before = await amounts();
     const done = await Promise.all(
@@ -282,7 +282,7 @@ describe("installing", () => {
     expect(await amounts()).toEqual(before.map((n) => n + 1));
   });
 
-  test("makes again what someone has deleted, and leaves the rest", async () => {
+  test("creates again what someone has deleted, and leaves the rest", async () => {
     const { slug } = await published(owner, chainBundle());
     const inputs = { name: "heal", token: "token-of-heal" };
     const first = await install(owner, slug, inputs);
@@ -293,7 +293,7 @@ describe("installing", () => {
     expect((await install(owner, slug, inputs)).reply).toEqual(second.reply);
   });
 
-  test("checks the inputs, every fault told", async () => {
+  test("checks the inputs, and reports every fault", async () => {
     const { slug } = await published(owner, chainBundle());
     const before = await amounts();
     const refusal = async (body: unknown) =>
@@ -316,7 +316,7 @@ describe("installing", () => {
     expect(await amounts()).toEqual(before);
   });
 
-  test("leaves nothing when the last component fails", async () => {
+  test("leaves nothing if the last component fails", async () => {
     const inputJsonSchema = schemaOf({ path: { type: "string" }, label: { type: "string" } });
     const { slug } = await published(owner, {
       ...bundle(fresh("fails"), [
@@ -362,7 +362,7 @@ describe("installing", () => {
     expect(await amounts()).toEqual(between);
   });
 
-  test("an action of a template takes the inputs that are named for it, or those of the same names", async () => {
+  test("an action of a template gets the inputs named for it, or those with the same names", async () => {
     const template = await published(owner, {
       ...action(fresh("part"), {
         url: "https://x.test/{{inputs.path}}",
@@ -400,7 +400,7 @@ describe("installing", () => {
     expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
   });
 
-  test("a connection may bring its own template, and a provider's connection its credentials", async () => {
+  test("a connection can have its own template, and a provider's connection its credentials", async () => {
     const { id, slug } = await published(owner, {
       ...bundle(fresh(), [
         {
@@ -454,7 +454,7 @@ describe("installing", () => {
   });
 });
 
-test("what an input puts into a connection's own template stays text", async () => {
+test("an input in a connection's own template stays text", async () => {
   await using receiver = startReceiver(() => Response.json({}));
   const http = {
     baseUrl: `${receiver.url}/{{inputs.text}}`,
@@ -477,7 +477,7 @@ test("what an input puts into a connection's own template stays text", async () 
 });
 
 describe("versions of a bundle", () => {
-  test("a newer one sends no stored credential to another place, unless it is given again", async () => {
+  test("a newer one sends no stored credential to another destination, unless it is entered again", async () => {
     await using good = startReceiver(() => Response.json({}));
     await using other = startReceiver(() => Response.json({}));
     const api = (baseUrl: string) => ({
@@ -516,7 +516,7 @@ describe("versions of a bundle", () => {
     ]);
   });
 
-  test("a newer one changes in place what the older one made; what it has no more is left", async () => {
+  test("a newer one updates what the older one created; what it no longer has is kept", async () => {
     const first = await published(owner, chainBundle());
     const inputs = { name: "up", token: "token-of-up" };
     const old = await install(owner, first.slug, inputs);
@@ -587,7 +587,7 @@ describe("versions of a bundle", () => {
     expect([down.status, down.body.code]).toEqual([409, "conflict"]);
   });
 
-  test("only published ones can be installed, and only those that are there", async () => {
+  test("only published, existing ones can be installed", async () => {
     const made = await draft(owner, chainBundle());
     const attempt = async (slug: string, query = "") => {
       const { status, body } = await owner("POST", `${BUNDLES}/${slug}/install${query}`, {
@@ -615,7 +615,7 @@ describe("versions of a bundle", () => {
   });
 });
 
-test("members install, viewers look; another organization's bundle is none", async () => {
+test("members can install, viewers can read; another organization's bundle doesn't exist", async () => {
   const { slug } = await published(owner, chainBundle());
   const inputs = { name: "roles", token: "t" };
   const viewer = (await join(started, "viewer")).call;
@@ -643,7 +643,7 @@ test("members install, viewers look; another organization's bundle is none", asy
   expect((await stranger("POST", `${BUNDLES}/${strange.slug}/install`, {})).status).toBe(422);
 });
 
-test("the signing secret that a webhook gets is in the reply of the install that made it, and in no other", async () => {
+test("a webhook's generated signing secret is only in the response of the install that created it", async () => {
   const hook = {
     triggerType: "webhook",
     config: { path: "told-once", action: { kind: "conditional_branch", definition: branch() } },
@@ -661,7 +661,7 @@ test("the signing secret that a webhook gets is in the reply of the install that
   expect((await owner("GET", "/api/v1/events?limit=200")).text.includes(secret)).toBe(false);
 });
 
-test("secret inputs stand in no reply, event, log line or table", async () => {
+test("secret inputs appear in no response, event, log line or table", async () => {
   const canary = "canary-8c1e4b";
   const { slug } = await published(owner, chainBundle());
   const replies: string[] = [];
@@ -693,7 +693,7 @@ describe("an agent of a bundle", () => {
   ];
   const inputs = { inputJsonSchema: schemaOf({ shop: { type: "string" } }, { required: ["shop"] }) };
 
-  test("is made of its text, with what was put in, and brought up to date by a later version", async () => {
+  test("is created from its text, with inputs filled in, and updated by a later version", async () => {
     const slug = fresh("agents");
     const first = await published(owner, bundle(slug, components(), inputs));
     const made = await install(owner, slug, { shop: "Kettle & Leaf" });
@@ -723,7 +723,7 @@ describe("an agent of a bundle", () => {
     );
   });
 
-  test("is checked when the bundle is saved, and an input that spoils it leaves nothing behind", async () => {
+  test("is checked when the bundle is saved, and an input that breaks it leaves nothing behind", async () => {
     const wrong = [
       {
         key: "agent",

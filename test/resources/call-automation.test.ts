@@ -47,7 +47,7 @@ describe("a definition of call_automation", () => {
     [{ slug: "Not A Slug" }, ["slug string_pattern_mismatch"]],
     [{ slug: "x", wait: "no" }, ["wait bool_type"]],
     [{ slug: "x", until: 1 }, ["until extra_forbidden"]],
-  ])("is refused as %j", async (definition, faults) => {
+  ])("is rejected as %j", async (definition, faults) => {
     await using app = await startApp({ engine: false });
     const body = { name: "x", config: { action: call(definition) } };
     expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))).toEqual(
@@ -69,7 +69,7 @@ describe("a definition of call_automation", () => {
     }
   });
 
-  test("leads back to no automation that stands in it, not through others either", async () => {
+  test("never leads back to an automation that contains it, not through others either", async () => {
     await using app = await startApp({ engine: false });
     const a = await makeAutomation(app.owner, { action: work }, { name: "A" });
     const b = await makeAutomation(app.owner, { action: call({ automationId: a.id }) }, { name: "B" });
@@ -96,7 +96,7 @@ describe("a definition of call_automation", () => {
 });
 
 describe("calling an automation", () => {
-  test("waits for its end, holding no worker, and has its result", async () => {
+  test("waits for its end, without a worker, and has its result", async () => {
     await using app = await startApp({ env: { WEIR_CONCURRENCY: "1" } });
     await using receiver = closed();
     const helper = await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });
@@ -171,7 +171,7 @@ describe("calling an automation", () => {
     expect((await app.owner("GET", `${RUNS}/${run.id}`)).body).toEqual(run);
   });
 
-  test("has the result of one that ends on the spot", async () => {
+  test("has the result of one that ends immediately", async () => {
     await using app = await startApp();
     await makeAutomation(app.owner, { action: work }, { name: "Helper" });
     const flow = await makeAutomation(app.owner, { action: call({ slug: "helper" }) });
@@ -181,7 +181,7 @@ describe("calling an automation", () => {
     });
   });
 
-  test("fails with what it called, and is not tried again", async () => {
+  test("fails with what it called, and isn't retried", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
     const helper = await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });
@@ -201,7 +201,7 @@ describe("calling an automation", () => {
     expect(run.error.message).toContain(called.error.message);
   });
 
-  test("fails where the called run is cancelled", async () => {
+  test("fails if the called run is cancelled", async () => {
     await using app = await startApp();
     await using receiver = closed();
     const helper = await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });
@@ -219,7 +219,7 @@ describe("calling an automation", () => {
     });
   });
 
-  test("fails where the called one is skipped for want of room", async () => {
+  test("fails if the called one is skipped because its limit is reached", async () => {
     await using app = await startApp();
     const action = { kind: "approval_gate", definition: { title: "Hold" } };
     const concurrency = { max: 1, policy: "skip" };
@@ -235,7 +235,7 @@ describe("calling an automation", () => {
     });
   });
 
-  test("that does not wait continues also where the called one fails or is skipped on the spot", async () => {
+  test("without waiting continues even if the called one fails or is skipped immediately", async () => {
     await using app = await startApp();
     const hold = { kind: "approval_gate", definition: { title: "Hold" } };
     const concurrency = { max: 1, policy: "skip" };
@@ -256,7 +256,7 @@ describe("calling an automation", () => {
     }
   });
 
-  test("that is cancelled does not start its other call in the room that this makes", async () => {
+  test("that is cancelled doesn't start its other call in the freed slot", async () => {
     await using app = await startApp();
     const gate = { kind: "approval_gate", definition: { title: "Hold" } };
     const steps = [{ key: "hold", ...gate, when: "input == 'hold'" }];
@@ -277,7 +277,7 @@ describe("calling an automation", () => {
     await until(app.owner, unfinished, ({ total }) => total === 0);
   });
 
-  test("that is cancelled cancels what it called, through all that this has called", async () => {
+  test("that is cancelled cancels what it called, at every depth", async () => {
     await using app = await startApp();
     await using receiver = closed();
     const c = await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "C" });
@@ -329,7 +329,7 @@ describe("calling an automation", () => {
     expect(await runsOf(app, a.id)).toHaveLength(1);
   });
 
-  describe("where each has room for one run alone", () => {
+  describe("if each allows only one run at once", () => {
     const asking = (key: string) => ({
       key,
       ...call({ slug: "{{input.next}}", input: {} }),
@@ -353,7 +353,7 @@ describe("calling an automation", () => {
     const begin = async (app: Started, id: string, next: string) =>
       created(await app.owner("POST", `${AUTOMATIONS}/${id}/run`, { input: { next } })).id as string;
 
-    test("two that call each other do not wait for ever: one of the calls fails and says why", async () => {
+    test("two that call each other don't wait forever: one of the calls fails and says why", async () => {
       await using app = await startApp();
       const flows = [];
       for (const name of ["A", "B"])
@@ -400,7 +400,7 @@ describe("calling an automation", () => {
       expect(runs.total).toBe(3);
     });
 
-    test("a call that does not wait goes into the line", async () => {
+    test("a call that doesn't wait is queued", async () => {
       await using app = await startApp();
       const ask = (slug: string) => ({
         key: "ask",
@@ -419,7 +419,7 @@ describe("calling an automation", () => {
     });
   });
 
-  test("of what needs a concurrencyKey that a caller of it holds fails: neither would ever end", async () => {
+  test("of what needs a concurrencyKey that its caller holds fails: neither would ever end", async () => {
     await using app = await startApp();
     const keyed = { ...branch(), concurrencyKey: "shop-1" };
     const last = await makeAutomation(app.owner, {
@@ -445,7 +445,7 @@ describe("calling an automation", () => {
     }
   });
 
-  test("goes ten deep, and no deeper", async () => {
+  test("can be ten levels deep, and no deeper", async () => {
     await using app = await startApp();
     await makeAutomation(app.owner, { action: work }, { name: "d0" });
     for (let depth = 1; depth <= 11; depth++) {
@@ -460,7 +460,7 @@ describe("calling an automation", () => {
     expect(await runsOf(app, bySlug("d0"))).toHaveLength(1);
   }, 120_000);
 
-  test("continues once after the process has ended at any point between", async () => {
+  test("continues once after the process has ended at any point in between", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = closed();
     const helper = await makeAutomation(app.owner, { action: post(receiver.url) }, { name: "Helper" });
@@ -482,7 +482,7 @@ describe("calling an automation", () => {
   });
 });
 
-test("an action of the kind is reported among the kinds", async () => {
+test("an action of the kind is listed with the kinds", async () => {
   await using app = await startApp({ engine: false });
   const { kinds } = (await app.owner("GET", "/api/v1/action-kinds")).body;
   const kind = kinds.find(({ kind }: { kind: string }) => kind === "call_automation");

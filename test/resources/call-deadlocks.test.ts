@@ -66,9 +66,9 @@ async function decideOn({ owner }: Started, runId: string): Promise<void> {
 const needs = ({ owner }: Started, runId: string, status: string) =>
   until(owner, `${AUTOMATION_RUNS}/${runId}`, ({ steps }) => steps.at(-1).status === status);
 
-describe("callers that each hold a key which what the next has called needs", () => {
+describe("callers that each hold a key which the next one's call needs", () => {
   test.each([2, 3])(
-    "don't wait for ever where they are %d: the step that closes the circle fails",
+    "don't wait forever if there are %d: the step that closes the circle fails",
     async (count) => {
       await using app = await startApp();
       const callers: string[] = [];
@@ -96,7 +96,7 @@ describe("callers that each hold a key which what the next has called needs", ()
     },
   );
 
-  test("continue where no circle is closed, each in its turn", async () => {
+  test("continue if no circle is closed, each in its turn", async () => {
     await using app = await startApp();
     const steps = [hold, need("shared")];
     const called = await makeAutomation(app.owner, { steps }, { name: "Called" });
@@ -115,7 +115,7 @@ describe("callers that each hold a key which what the next has called needs", ()
   });
 });
 
-test("a key that a caller holds while it stands in the line of who needs the key is reported, and the line moves on", async () => {
+test("a key that a caller holds while it is queued behind one that needs the key is reported, and the queue advances", async () => {
   await using app = await startApp();
   const config = { steps: [hold, need("shop")], concurrency: { max: 1 } };
   const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
@@ -136,7 +136,7 @@ test("a key that a caller holds while it stands in the line of who needs the key
 });
 
 deepTest(
-  "a line that can't move on any more once it has become narrower is reported, and moves on",
+  "a queue that can no longer advance after its limit was lowered is reported, and advances",
   async () => {
     await using app = await startApp();
     const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
@@ -162,7 +162,7 @@ deepTest(
 );
 
 deepTest(
-  "a line that is reported moves on at the cost of the run that ties it, not of those called before",
+  "a reported queue advances at the cost of the run that blocks it, not of those called before",
   async () => {
     await using app = await startApp();
     const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
@@ -192,7 +192,7 @@ deepTest(
   },
 );
 
-test("a line that has become wider is no reason to refuse a call, though nothing has moved on in it yet", async () => {
+test("a queue whose limit was raised is no reason to reject a call, even if nothing has advanced in it yet", async () => {
   await using app = await startApp();
   const steps = [hold, { key: "across", ...call("{{input}}"), dependsOn: ["hold"] }];
   const start = async (name: string, input: string) => {
@@ -214,7 +214,7 @@ test("a line that has become wider is no reason to refuse a call, though nothing
   expect(after[1]).toMatchObject({ status: "waiting", error: null });
 });
 
-test("a dataset is not kept waiting by a run whose key its own caller holds", async () => {
+test("a dataset isn't blocked by a run whose key its own caller holds", async () => {
   await using app = await startApp();
   const write = { sql: "select 1 as n", output: { layer: "marts", dataset: "shared" } };
   const steps = [hold, { key: "write", kind: "duckdb_transform", definition: write, dependsOn: ["hold"] }];

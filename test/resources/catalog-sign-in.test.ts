@@ -21,8 +21,8 @@ const eventsOf = async (type: string) =>
 /** Not a rejection: another attempt may succeed. */
 const TOO_MANY = { status: 429, error: "slow_down" };
 
-describe("a person's sign-in", () => {
-  test("is asked for by the entry, leads to the server's own page, and lets its tools be called", async () => {
+describe("a user's sign-in", () => {
+  test("is requested by the entry, leads to the server's own page, and lets its tools be called", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     expect(await stateOf(weir, id)).toEqual({
@@ -85,7 +85,7 @@ describe("a person's sign-in", () => {
     expect((await eventsOf("catalog.sign_in_started"))[0].data).toMatchObject({ url: peer.url });
   });
 
-  test("works for a server that is not in the catalog yet, and leads back to where it is added", async () => {
+  test("works for a server that isn't in the catalog yet, and returns to where it is added", async () => {
     await using peer = await startGuarded();
     const look = { sourceType: "mcp", mcpUrl: peer.url };
     const before = (await weir.owner("POST", `${CATALOG}/discover`, look)).body;
@@ -111,7 +111,7 @@ describe("a person's sign-in", () => {
   });
 
   deepTest(
-    "is asked for again with more rights where a tool wants them, besides those that it had",
+    "is requested again with more scopes if a tool needs them, in addition to its previous ones",
     async () => {
       await using peer = await startGuarded({ rights: { write: "tools:write" } });
       const { id } = await addGuarded(weir, peer);
@@ -131,7 +131,7 @@ describe("a person's sign-in", () => {
     },
   );
 
-  deepTest("uses a client that someone registered by hand, also the next time", async () => {
+  deepTest("uses a manually registered client, also the next time", async () => {
     const client = {
       client_id: "made-by:hand",
       client_secret: "a secret of:hand+made/things",
@@ -152,7 +152,7 @@ describe("a person's sign-in", () => {
     expect(JSON.stringify(await stateOf(weir, id))).not.toContain("hand+made");
   });
 
-  test("registers once, however often it is begun", async () => {
+  test("registers once, however often it is started", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const first = (await weir.owner("POST", `${CATALOG}/${id}/authorize`)).body;
@@ -161,7 +161,7 @@ describe("a person's sign-in", () => {
     expect(peer.requests.filter((each) => each === "POST /reg")).toHaveLength(1);
   });
 
-  test("is ended by signing out, of which the server hears", async () => {
+  test("is ended by signing out, which revokes it at the server", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
@@ -175,7 +175,7 @@ describe("a person's sign-in", () => {
   });
 });
 
-describe("the client's own sign-in", () => {
+describe("a sign-in with client credentials", () => {
   const client = {
     client_id: "site",
     client_secret: "secret-of-the-site",
@@ -184,7 +184,7 @@ describe("the client's own sign-in", () => {
     grant_types: ["client_credentials"],
   };
 
-  test("needs no browser, gets more rights by itself, and is renewed", async () => {
+  test("needs no browser, gets more scopes by itself, and is refreshed", async () => {
     await using peer = await startGuarded({
       ...{ clients: [client], lifetimeSeconds: 60, rights: { write: "tools:write" } },
     });
@@ -215,7 +215,7 @@ describe("the client's own sign-in", () => {
     expect(peer.requests.filter((each) => each === "POST /token")).toHaveLength(asked + 1);
   });
 
-  test("is asked for its secret, and told where that is wrong", async () => {
+  test("asks for its secret, and reports a wrong one", async () => {
     await using peer = await startGuarded({ clients: [client] });
     const { id } = await addGuarded(weir, peer);
     const begin = (body: object) => weir.owner("POST", `${CATALOG}/${id}/authorize`, body);
@@ -228,7 +228,7 @@ describe("the client's own sign-in", () => {
 });
 
 describe("tokens", () => {
-  test("that end are renewed once for all who want them at the same time", async () => {
+  test("that expire are refreshed once for all concurrent callers", async () => {
     await using peer = await startGuarded({ lifetimeSeconds: 300 });
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
@@ -243,7 +243,7 @@ describe("tokens", () => {
     expect((await eventsOf("catalog.token_refreshed"))[0]).toMatchObject({ actor: { type: "system" } });
   });
 
-  test("that the server forgot are renewed when it says so", async () => {
+  test("that the server forgot are refreshed when it says so", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
@@ -251,7 +251,7 @@ describe("tokens", () => {
     expect((await callTool(weir, id)).body.status).toBe(200);
   });
 
-  test("that can't be renewed at the moment are tried again; those that are refused need a person", async () => {
+  test("that can't be refreshed at the moment are retried; rejected ones need a user", async () => {
     await using peer = await startGuarded({ lifetimeSeconds: 300 });
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
@@ -281,7 +281,7 @@ describe("tokens", () => {
     expect((await callTool(weir, id)).body.status).toBe(200);
   });
 
-  test("that the server does not take although they are new end the sign-in, and nothing goes round in circles", async () => {
+  test("that the server rejects although they are new end the sign-in, without looping", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
@@ -293,8 +293,8 @@ describe("tokens", () => {
   });
 });
 
-describe("who may do what", () => {
-  test("admins sign in and out, others look", async () => {
+describe("permissions", () => {
+  test("admins sign in and out, others can only read", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const path = `${CATALOG}/${id}`;
@@ -314,7 +314,7 @@ describe("who may do what", () => {
     }
   });
 
-  test("an entry of another organization is not there, as a random one", async () => {
+  test("another organization's entry looks like an unknown one", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const { call } = await neighbour(weir);
@@ -331,7 +331,7 @@ describe("who may do what", () => {
     }
   });
 
-  deepTest("another organization's sign-in with the same server is its own", async () => {
+  deepTest("another organization's sign-in with the same server is separate", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
@@ -342,7 +342,7 @@ describe("who may do what", () => {
     expect(tried.body.detail).toContain("requires a sign-in");
   });
 
-  test("an API key begins no person's sign-in", async () => {
+  test("an API key can't start a user's sign-in", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const { key } = (await weir.owner("POST", "/api/v1/api-keys", { name: "k", roleSlug: "admin" })).body;
@@ -351,8 +351,8 @@ describe("who may do what", () => {
   });
 });
 
-describe("what is asked for", () => {
-  test("fits: entries that are no MCP servers or have a connection have no sign-in", async () => {
+describe("a request", () => {
+  test("is rejected for entries that aren't MCP servers or have a connection", async () => {
     const http = await addHttp(weir.owner, httpApi("No server"));
     const { connectionId } = await connectedEntry();
     for (const id of [http.id, connectionId])
@@ -370,7 +370,7 @@ describe("what is asked for", () => {
     return { connectionId: entry.id as string };
   };
 
-  test("is reported field by field where it is wrong", async () => {
+  test("is reported field by field if it is invalid", async () => {
     const faults = async (body: object) =>
       (await weir.owner("POST", `${CATALOG}/authorize`, body)).body.detail.map(
         ({ loc, type }: { loc: string[]; type: string }) => [loc.join("."), type],
@@ -390,7 +390,7 @@ describe("what is asked for", () => {
     );
   });
 
-  test("is refused where there is nothing to sign in to", async () => {
+  test("is rejected if there is nothing to sign in to", async () => {
     const open = startModern();
     try {
       const { id } = await addMcp(

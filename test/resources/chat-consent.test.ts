@@ -54,7 +54,7 @@ async function asked(
   return { at, thread, id };
 }
 
-test("what a chat asks shows its arguments to those alone who may decide, wherever it is looked at", async () => {
+test("an approval from a chat shows its arguments only to those who can decide it, wherever it is shown", async () => {
   const talker = await join(chat.app, "member");
   const [admin, member, viewer] = await Promise.all(
     (["admin", "member", "viewer"] as const).map(async (role) => (await join(chat.app, role)).call),
@@ -99,7 +99,7 @@ test("what a chat asks shows its arguments to those alone who may decide, wherev
   await until(talker.call, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
 });
 
-test("what an automation asks stays as it is for everybody", async () => {
+test("an approval from an automation is the same for everyone", async () => {
   const viewer = (await join(chat.app, "viewer")).call;
   const definition = { title: "Pay?", context: { arguments: { amount: 5 }, hash: "x" } };
   const action = await makeAction(owner, { kind: "approval_gate", definition });
@@ -110,8 +110,8 @@ test("what an automation asks stays as it is for everybody", async () => {
   expect(decision.context).toEqual(definition.context);
 });
 
-describe("a call that was approved", () => {
-  test("stands in the trail with its decision and the hash that the person saw, and its run with what it called", async () => {
+describe("an approved call", () => {
+  test("is in the audit log with its decision and the hash that the user saw, and its run with what it called", async () => {
     const { tool, text } = await payments();
     const { at, thread, id } = await asked(tool, text, { amount: 12 }, chat.app);
     const { context } = (await owner("GET", `/api/v1/decisions/${id}`)).body;
@@ -136,7 +136,7 @@ describe("a call that was approved", () => {
     expect([given, recomputed]).toEqual([{ amount: 12 }, context.hash]);
   });
 
-  test("is held against it at the moment of sending", async () => {
+  test("is compared with it at the moment of sending", async () => {
     const { entry } = await payments();
     const api = { apiId: entry.id, endpoint: "pay", arguments: { amount: 99 } };
     const action = await makeAction(owner, {
@@ -149,7 +149,7 @@ describe("a call that was approved", () => {
     expect(receiver.got.filter(({ text }) => text.includes("99"))).toEqual([]);
   });
 
-  test("is not made where the action changes while the turn continues", async () => {
+  test("isn't made if the action changes while the turn continues", async () => {
     const slug = `send-${++count}`;
     const url = `${receiver.url}/${slug}`;
     const action = await makeAction(owner, { slug, kind: "http_request", definition: { url } });
@@ -168,7 +168,7 @@ describe("a call that was approved", () => {
   });
 });
 
-test("a tool of an MCP server that says that it only reads is asked for, until an admin trusts it", async () => {
+test("a tool of an MCP server that claims to be read-only needs approval, until an admin trusts it", async () => {
   const read = { name: "read", description: "Reads.", inputSchema: { type: "object" } };
   const server = startModern({ tools: [{ ...read, annotations: { readOnlyHint: true } }] });
   const name = fresh("Tools");

@@ -19,8 +19,8 @@ const script = (heard: Heard) =>
     ? says("They talked of tea; the code is 4711.")
     : says(`Yes: ${lastOf(heard).slice(0, 20)}`);
 
-describe("a thread that is longer than the model takes", () => {
-  test("is summed up from its beginning, once for many turns, and says so", async () => {
+describe("a thread that is longer than the model's context", () => {
+  test("is summarized from its beginning, once for many turns, and says so", async () => {
     await using chat = await startChat(script, WITH);
     const { at } = await makeThread(chat);
     const told: unknown[] = [];
@@ -62,7 +62,7 @@ describe("a thread that is longer than the model takes", () => {
     });
   });
 
-  test("fails only where the question alone doesn't fit", async () => {
+  test("fails only if the question alone doesn't fit", async () => {
     await using chat = await startChat(script, WITH);
     const { at } = await makeThread(chat);
     await ask(chat, at, { content: "Short" });
@@ -76,9 +76,13 @@ describe("a thread that is longer than the model takes", () => {
 test.each([
   [[{ id: "peer-1", max_model_len: 100_000 }], false],
   [[{ id: "peer-1" }, { id: "other", max_model_len: 100_000 }], true],
-])("without a setting the endpoint is asked, else 8,192 tokens are assumed: %j", async (models, isSummed) => {
-  await using chat = await startChat(script, {}, models);
-  const { at } = await makeThread(chat);
-  for (let turn = 0; turn < 3; turn++) await ask(chat, at, { content: long(`Question ${turn}`).repeat(10) });
-  expect(chat.heard.some(isSummary)).toBe(isSummed);
-});
+])(
+  "without a setting, the endpoint is asked, otherwise 8,192 tokens are assumed: %j",
+  async (models, isSummed) => {
+    await using chat = await startChat(script, {}, models);
+    const { at } = await makeThread(chat);
+    for (let turn = 0; turn < 3; turn++)
+      await ask(chat, at, { content: long(`Question ${turn}`).repeat(10) });
+    expect(chat.heard.some(isSummary)).toBe(isSummed);
+  },
+);

@@ -65,7 +65,7 @@ describe("an action that a private chat ran", () => {
     artifact = made.body.id;
   });
 
-  test("shows the person of the chat all that it worked with", async () => {
+  test("shows the chat's user everything that it used", async () => {
     const { body } = await talker.call("GET", `${RUNS}/${run}`);
     expect(body).toMatchObject({ actionId, status: "completed", triggerMethod: "agent" });
     expect(JSON.stringify(body.definition)).toContain(SECRET);
@@ -74,7 +74,7 @@ describe("an action that a private chat ran", () => {
     expect((await talker.call("GET", `${RUNS}?action_id=${actionId}`)).body.runs).toHaveLength(1);
   });
 
-  test("shows others its kind, its times and its status alone", async () => {
+  test("shows others only its kind, times and status", async () => {
     const { body: whole } = await talker.call("GET", `${RUNS}/${run}`);
     for (const { call } of others) {
       const { body } = await call("GET", `${RUNS}/${run}`);
@@ -98,7 +98,7 @@ describe("an action that a private chat ran", () => {
     }
   });
 
-  test("leaves its kind in the lineage of what it read and wrote, and not which action it was", async () => {
+  test("leaves its kind in the lineage of what it read and wrote, but not which action it was", async () => {
     const output = { layer: "marts", dataset: "found" };
     const action = await makeAction(chat.app.owner, {
       slug: "keep",
@@ -121,7 +121,7 @@ describe("an action that a private chat ran", () => {
     }
   });
 
-  test("gives others neither its log, nor its artifacts, nor a second run", async () => {
+  test("gives others neither its log, nor its artifacts, nor a rerun", async () => {
     for (const { call } of others) {
       const stream = (await call("GET", `${RUNS}/${run}/stream`)).text;
       expect(stream).toContain("event: status");
@@ -148,7 +148,7 @@ describe("an action that a private chat ran", () => {
     expect((await talker.call("GET", `${ARTIFACTS}/${artifact}/content`)).text).toBe(SECRET);
   });
 
-  test("is private too where the person runs it again", async () => {
+  test("is also private if the user runs it again", async () => {
     const broken = { ...sql("look-in-vain"), definition: { sql: "SELECT error({{input.who}})" } };
     const { id } = await makeAction(chat.app.owner, broken);
     await chatThatCalls("action:look-in-vain", "action_look-in-vain", { who: SECRET });
@@ -161,8 +161,8 @@ describe("an action that a private chat ran", () => {
   });
 });
 
-describe("what a private chat's run asks", () => {
-  test("is shown to who may decide it, until it is decided, and to no one else", async () => {
+describe("a question of a private chat's run", () => {
+  test("is shown only to those who can decide it, until it is decided", async () => {
     const lead = others[2] ?? talker;
     await makeAutomation(
       chat.app.owner,
@@ -287,7 +287,7 @@ describe("an automation that a private chat ran", () => {
     expect((await member?.("POST", `${AUTOMATION_RUNS}/${run.id}/retry`))?.status).toBe(403);
   });
 
-  test("leaves what the same automation does for all as it is", async () => {
+  test("doesn't affect the same automation's other runs", async () => {
     const flow = await makeAutomation(
       chat.app.owner,
       { action: { kind: "duckdb_transform", definition: { sql: "SELECT 1 AS one" } } },

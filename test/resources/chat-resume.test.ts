@@ -39,8 +39,8 @@ async function readSome(reply: Response, events: number): Promise<string> {
   return text;
 }
 
-describe("a client that goes", () => {
-  test("does not end the turn", async () => {
+describe("a client that disconnects", () => {
+  test("doesn't end the turn", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play([{ moves: [{ text: "a" }, { hold: rest.promise }, { text: "b" }] }]);
     const { at } = await makeThread(chat);
@@ -50,7 +50,7 @@ describe("a client that goes", () => {
     expect((await stored(chat, at)).reply.content).toBe("ab");
   });
 
-  test("finds nothing to take up where no turn is under way", async () => {
+  test("finds nothing to resume if no turn is in progress", async () => {
     chat.play([says("Ok.")]);
     const { at } = await makeThread(chat);
     expect((await open(chat, at)).status).toBe(204);
@@ -59,7 +59,7 @@ describe("a client that goes", () => {
     expect([reply.status, await reply.text()]).toEqual([204, ""]);
   });
 
-  test("and several that come, all see the same from the start", async () => {
+  test("and several that connect all see the same from the start", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play([{ moves: [{ text: "a" }, { text: "b" }, { hold: rest.promise }, { text: "c" }] }]);
     const { at } = await makeThread(chat);
@@ -95,7 +95,7 @@ describe("a client that goes", () => {
     end: fc.constantFrom<Move[]>([], [], [{ error: { type: "x", message: "boom" } }]),
   });
 
-  test("at whatever point, and comes back, has the same message in the end", async () => {
+  test("at any point, and returns, ends up with the same message", async () => {
     const most = scaled(8, 75);
     let times = 0;
     await fc.assert(
@@ -125,7 +125,7 @@ describe("a client that goes", () => {
   }, 120_000);
 });
 
-test("a client that follows by what is stored now and then has the same message", async () => {
+test("a client that polls the stored state has the same message", async () => {
   const script = [
     {
       moves: [
@@ -158,8 +158,8 @@ test("a client that follows by what is stored now and then has the same message"
   );
 });
 
-describe("a server that is killed", () => {
-  test("leaves the turn visibly failed with what had come, and a question that waits continues", async () => {
+describe("a killed server", () => {
+  test("leaves the turn visibly failed with what had arrived, and a waiting question continues", async () => {
     await using peer = await startModel([
       { moves: [{ text: "Half an answer" }, { hold: new Promise(() => undefined) }] },
     ]);
@@ -206,7 +206,7 @@ describe("a server that is killed", () => {
     expect((await server.owner("POST", `${at1}/turns/stream`, { content: "Once more" })).status).toBe(200);
   }, 120_000);
 
-  test("and one that is stopped with grace ends its turns as failed, and its streams as the protocol has it", async () => {
+  test("or one that is stopped gracefully ends its turns as failed, and its streams according to the protocol", async () => {
     await using peer = await startModel([
       { moves: [{ text: "Half" }, { hold: new Promise(() => undefined) }] },
     ]);
@@ -227,7 +227,7 @@ describe("a server that is killed", () => {
 });
 
 deepTest(
-  "two hundred turns at once all come to their end",
+  "two hundred concurrent turns all end",
   async () => {
     chat.play(({ body }) => ({
       moves: [{ text: "You said " }, { pause: 5 }, { text: body.messages.at(-1).content }],

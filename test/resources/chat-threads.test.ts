@@ -17,7 +17,7 @@ const make = async (more: object = {}) =>
   created(await owner("POST", THREADS, { agentSpecId: specId, ...more }));
 
 describe("POST /chat/threads", () => {
-  test("answers with all fields; nothing was said yet", async () => {
+  test("responds with all fields, before the first message", async () => {
     expect(await make({ title: "Orders" })).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       agentSpecId: specId,
@@ -38,11 +38,11 @@ describe("POST /chat/threads", () => {
     [{ title: "" }, "body.title string_too_short"],
     [{ title: "x".repeat(256) }, "body.title string_too_long"],
     [{ titel: "x" }, "body.titel extra_forbidden"],
-  ])("refuses %j", async (more, fault) => {
+  ])("rejects %j", async (more, fault) => {
     expect(faultsOf(await owner("POST", THREADS, { agentSpecId: specId, ...more }))).toEqual([fault]);
   });
 
-  test("refuses the agent of another organization as one that never was", async () => {
+  test("rejects another organization's agent like an unknown one", async () => {
     const other = await neighbour(chat.app);
     const foreign = await other.call("POST", THREADS, { agentSpecId: specId });
     const random = await other.call("POST", THREADS, { agentSpecId: NOBODY });
@@ -77,13 +77,13 @@ describe("GET /chat/threads", () => {
     ["?limit=101", "query.limit less_than_equal"],
     ["?cursor=x", "query.cursor cursor_invalid"],
     ["?offset=1", "query.offset extra_forbidden"],
-  ])("refuses %s", async (query, fault) => {
+  ])("rejects %s", async (query, fault) => {
     expect(faultsOf(await owner("GET", THREADS + query))).toEqual([fault]);
   });
 });
 
 describe("PATCH /chat/threads/{thread_id}", () => {
-  test("changes what is given; the trail does not tell what a thread is called", async () => {
+  test("changes the given fields; the audit log doesn't contain a thread's title", async () => {
     const { spec } = await makeThread(chat);
     const before = await make({ title: "Private matter" });
     const { body } = await owner("PATCH", `${THREADS}/${before.id}`, {
@@ -106,7 +106,7 @@ describe("PATCH /chat/threads/{thread_id}", () => {
     expect(cleared.body.title).toBeNull();
   });
 
-  test("changes nothing where nothing is new", async () => {
+  test("changes nothing if nothing is new", async () => {
     const before = await make({ title: "Same" });
     for (const patch of [{}, { title: "Same" }, { agentSpecId: specId }])
       expect((await owner("PATCH", `${THREADS}/${before.id}`, patch)).body).toEqual(before);
@@ -119,13 +119,13 @@ describe("PATCH /chat/threads/{thread_id}", () => {
     [{ agentSpecId: null }, "body.agentSpecId string_type"],
     [{ title: "" }, "body.title string_too_short"],
     [{ lastTurnStatus: "completed" }, "body.lastTurnStatus extra_forbidden"],
-  ])("refuses %j", async (patch, fault) => {
+  ])("rejects %j", async (patch, fault) => {
     expect(faultsOf(await owner("PATCH", `${THREADS}/${(await make()).id}`, patch))).toEqual([fault]);
   });
 });
 
 describe("the messages of a thread", () => {
-  test("come in order, by cursor", async () => {
+  test("are returned in order, by cursor", async () => {
     const { at } = await makeThread(chat);
     for (const content of ["one", "two", "three"]) await ask(chat, at, { content });
     const { body: whole } = await owner("GET", `${at}/messages`);
@@ -149,13 +149,13 @@ describe("the messages of a thread", () => {
   test.each([
     ["?limit=0", "query.limit greater_than_equal"],
     ["?limit=201", "query.limit less_than_equal"],
-  ])("refuse %s", async (query, fault) => {
+  ])("rejects %s", async (query, fault) => {
     expect(faultsOf(await owner("GET", `${THREADS}/${(await make()).id}/messages${query}`))).toEqual([fault]);
   });
 });
 
 describe("DELETE", () => {
-  test("takes a thread away with all that was said in it", async () => {
+  test("deletes a thread with all of its messages", async () => {
     const { at } = await makeThread(chat);
     await ask(chat, at, { content: "a word that goes" });
     const gone = await owner("DELETE", at);
@@ -165,7 +165,7 @@ describe("DELETE", () => {
     expect((await owner("DELETE", at)).status).toBe(404);
   });
 
-  test("of several counts those that were there, and leaves those of others", async () => {
+  test("of several counts existing ones, and keeps those of others", async () => {
     const member = await join(chat.app, "member");
     const theirs = created(await member.call("POST", THREADS, { agentSpecId: specId }));
     const [one, two] = [await make(), await make()];
@@ -176,7 +176,7 @@ describe("DELETE", () => {
     expect((await owner("POST", `${THREADS}/bulk-delete`, {})).body).toEqual({ deletedCount: 0 });
   });
 
-  test("of all takes only the caller's", async () => {
+  test("of all deletes only the caller's", async () => {
     const member = await join(chat.app, "member");
     for (let n = 0; n < 3; n++) await member.call("POST", THREADS, { agentSpecId: specId });
     const { body } = await member.call("POST", `${THREADS}/bulk-delete`, { all: true, threadIds: null });
@@ -190,17 +190,17 @@ describe("DELETE", () => {
     [{ threadIds: ["x"] }, "body.threadIds.0 uuid_parsing"],
     [{ all: "yes" }, "body.all bool_type"],
     [{ ids: [] }, "body.ids extra_forbidden"],
-  ])("of several refuses what is wrong", async (body, fault) => {
+  ])("of several rejects invalid input", async (body, fault) => {
     expect(faultsOf(await owner("POST", `${THREADS}/bulk-delete`, body))).toEqual([fault]);
   });
 
-  test("of a hundred at once goes", async () => {
+  test("works for a hundred at once", async () => {
     const threadIds = Array.from({ length: 100 }, () => NOBODY);
     expect((await owner("POST", `${THREADS}/bulk-delete`, { threadIds })).body).toEqual({ deletedCount: 0 });
   });
 });
 
-test("a thread is its owner's alone: admins and strangers hear that there is none, in the same words", async () => {
+test("a thread is only visible to its owner: admins and others get the same 404", async () => {
   const { at } = await makeThread(chat);
   await ask(chat, at, { content: "between us" });
   const [admin, other] = [await join(chat.app, "admin"), await neighbour(chat.app)];
@@ -229,7 +229,7 @@ test("a thread is its owner's alone: admins and strangers hear that there is non
   expect((await owner("GET", at)).status).toBe(200);
 });
 
-test("viewers look, and do not ask; API keys have no threads", async () => {
+test("viewers can read, but not ask; API keys have no threads", async () => {
   const viewer = await join(chat.app, "viewer");
   expect((await viewer.call("GET", THREADS)).body).toEqual({ items: [] });
   expect((await viewer.call("POST", THREADS, { agentSpecId: specId })).status).toBe(403);
@@ -239,7 +239,7 @@ test("viewers look, and do not ask; API keys have no threads", async () => {
   await reply.text();
 });
 
-test("a browser asks by its cookie, from Weir's own page alone", async () => {
+test("a browser can ask with its cookie, only from Weir's own page", async () => {
   const page = browser(chat.app.origin);
   await page.signIn();
   const { at } = await makeThread(chat);

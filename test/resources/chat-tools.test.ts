@@ -55,7 +55,7 @@ const runsOfAgent = async (specId: string) =>
   );
 
 describe("the tools of an agent", () => {
-  test("list the organization's tables by the names that SQL has for them, and query them", async () => {
+  test("list the organization's tables by their SQL names, and query them", async () => {
     const ctx = contextFor(chat.app.app, {
       organizationId: chat.app.ids.organizationId,
       role: "owner",
@@ -83,7 +83,7 @@ describe("the tools of an agent", () => {
     expect(rows.output.rows).toEqual([{ total: 7 }]);
   });
 
-  test("tell the model DuckDB's own words for a mistake, and it may mend it", async () => {
+  test("return DuckDB's own error to the model, which can correct its query", async () => {
     chat.play([calls("query", { sql: "SELEC 1" }), calls("query", { sql: "SELECT 1 AS one" }), says("One.")]);
     const { at } = await makeThread(chat, ["query"]);
     const { types, reply } = await ask(chat, at);
@@ -94,7 +94,7 @@ describe("the tools of an agent", () => {
     expect(reply.content).toBe("One.");
   });
 
-  test("run an action as it stands, with what it takes from the agent, as a run of its own", async () => {
+  test("run an action as defined, with the agent's input, as a separate run", async () => {
     const slug = fresh("sum");
     const action = await makeAction(chat.app.owner, {
       slug,
@@ -129,7 +129,7 @@ describe("the tools of an agent", () => {
   });
 
   test.each(["length", "content_filter"])(
-    "are not called where a reply ends with %s before their arguments",
+    "aren't called if a reply ends with %s before their arguments",
     async (reason) => {
       const slug = fresh("cut");
       await makeAction(chat.app.owner, { slug });
@@ -145,7 +145,7 @@ describe("the tools of an agent", () => {
     },
   );
 
-  test("tell why a run failed", async () => {
+  test("report why a run failed", async () => {
     const slug = fresh("fails");
     await makeAction(chat.app.owner, { slug, definition: branch("a", "false") });
     chat.play([calls(`action_${slug}`, {}), says("It failed.")]);
@@ -156,7 +156,7 @@ describe("the tools of an agent", () => {
     });
   });
 
-  test("run an automation that changes nothing at once, with its input", async () => {
+  test("run an automation that changes nothing immediately, with its input", async () => {
     const slug = fresh("flow");
     await makeAutomation(
       chat.app.owner,
@@ -177,7 +177,7 @@ describe("the tools of an agent", () => {
     expect(run).toMatchObject({ triggerMethod: "agent", triggerSourceType: "agent", input: { n: 7 } });
   });
 
-  test("list what lies in a connection, and nothing of its credentials", async () => {
+  test("list what a connection contains, and nothing of its credentials", async () => {
     const slug = fresh("files");
     const connection = await connect(chat.app.owner, { ...localFiles(slug), slug });
     await owner("PUT", `/api/v1/connections/${connection.id}/files?path=/orders.csv`, "a,b\n1,2\n", {
@@ -190,7 +190,7 @@ describe("the tools of an agent", () => {
     expect(offered(chat.heard[0]!)).toEqual([`connection_${slug}_files`]);
   });
 
-  test("call an API of the catalog: what reads at once, what an admin wants approved after a yes, with exactly that", async () => {
+  test("call an API of the catalog: reads immediately, what an admin protects after approval, with exactly that", async () => {
     const name = fresh("Shop API");
     const made = await owner("POST", "/api/v1/api-catalog/http", {
       name,
@@ -235,7 +235,7 @@ describe("the tools of an agent", () => {
     });
   });
 
-  test("read a page whose address the person gave, as a run; for any other address the person is asked", async () => {
+  test("read a page whose URL the user gave, as a run; any other URL needs approval", async () => {
     const url = `${receiver.url}/${fresh("page")}`;
     chat.play([calls("fetch_page", { url }), calls("fetch_page", { url: `${url}?q=secret` }), says("x")]);
     const { at, spec } = await makeThread(chat, ["fetch_page"]);
@@ -253,7 +253,7 @@ describe("the tools of an agent", () => {
     await owner("POST", `${at}/turns/cancel`);
   });
 
-  test("that can't be used are left out, and model and person hear why", async () => {
+  test("that can't be used are left out, and model and user are told why", async () => {
     const slug = fresh("off");
     const action = await makeAction(chat.app.owner, { slug });
     await owner("PATCH", `${ACTIONS}/${action.id}`, { status: "disabled" });
@@ -279,7 +279,7 @@ describe("the tools of an agent", () => {
       expect(chat.heard[0]?.body.messages[0].content).toContain(warning);
   });
 
-  test("are cancelled with the turn, and so is the run that one waits for", async () => {
+  test("are cancelled with the turn, as is the run that one waits for", async () => {
     const slug = fresh("asks");
     await makeAction(chat.app.owner, { slug, kind: "approval_gate", definition: { title: "Ship it?" } });
     chat.play([calls(`action_${slug}`, {})]);
@@ -321,7 +321,7 @@ describe("a tool that writes", () => {
   const over = (at: string, status = "completed") =>
     until(chat.app.owner, at, ({ lastTurnStatus }) => lastTurnStatus === status);
 
-  test("waits for the person, shows the exact arguments, and continues by itself with exactly those, once", async () => {
+  test("waits for the user, shows the exact arguments, and continues automatically with exactly those, once", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 12 }), says("Paid.")]);
     const { at, spec } = await makeThread(chat, [`action:${slug}`]);
@@ -372,7 +372,7 @@ describe("a tool that writes", () => {
     expect(chat.heard).toHaveLength(2);
   });
 
-  test("that was rejected is not called, and the agent hears so", async () => {
+  test("that was rejected isn't called, and the agent is told so", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 1 }), says("Then not.")]);
     const { at } = await makeThread(chat, [`action:${slug}`]);
@@ -420,7 +420,7 @@ describe("a tool that writes", () => {
     expect(reply.content).toBe("Paid.");
   });
 
-  test("asks for each of several calls, and continues when all are decided; the others were made meanwhile", async () => {
+  test("asks for each of several calls, and continues when all are decided; the others ran in the meantime", async () => {
     const { got, slug, tool } = await sender();
     chat.play([
       {
@@ -452,7 +452,7 @@ describe("a tool that writes", () => {
     ]);
   });
 
-  test("is not called where the arguments or the tool are not what was approved", async () => {
+  test("isn't called if the arguments or the tool differ from what was approved", async () => {
     for (const forge of ["arguments", "shown", "tool"] as const) {
       const { got, slug, tool, action } = await sender();
       chat.play([calls(tool, { amount: 1 }), says("It was changed.")]);
@@ -498,7 +498,7 @@ describe("a tool that writes", () => {
     }
   });
 
-  test("is not called by an approval that a client only claims", async () => {
+  test("isn't called by an approval that a client only claims", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 1 }), says("No.")]);
     const { at } = await makeThread(chat, [`action:${slug}`]);
@@ -549,7 +549,7 @@ describe("a tool that writes", () => {
     expect(got()).toEqual([]);
   });
 
-  test("is not called for someone who has left meanwhile", async () => {
+  test("isn't called for a user who has left in the meantime", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 1 }), says("No.")]);
     const member = await join(chat.app, "member");
@@ -573,7 +573,7 @@ describe("a tool that writes", () => {
   });
 });
 
-test("what runs at once and what a person is asked for", async () => {
+test("what runs immediately and what needs approval", async () => {
   const hasEffects = (kind: ActionKind, definition: JsonObject) =>
     executors[kind].hasEffects?.(definition) ?? true;
   const url = "https://api.example.com/orders";
@@ -601,7 +601,7 @@ test("what runs at once and what a person is asked for", async () => {
     expect([kind, definition, hasEffects(kind, definition)]).toEqual([kind, definition, expected]);
 });
 
-test("an automation with a step that writes asks first", async () => {
+test("an automation with a step that writes needs approval", async () => {
   const slug = fresh("writes");
   const config = {
     steps: [

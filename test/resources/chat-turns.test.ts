@@ -25,7 +25,7 @@ async function untilSaid(chat: Chat, at: string, text: string, anywhere = false)
 }
 
 describe("a turn", () => {
-  test("streams the answer as the AI SDK has it, and stores what the client makes of it", async () => {
+  test("streams the answer in the AI SDK's format, and stores what the client builds from it", async () => {
     chat.play([
       {
         moves: [{ reasoning: "Let me think" }, { text: "Hel" }, { text: "lo" }],
@@ -99,7 +99,7 @@ describe("a turn", () => {
     ]);
   });
 
-  test("calls tools, tells their results, and continues with them", async () => {
+  test("calls tools, reports their results, and continues with them", async () => {
     chat.play([
       { moves: [{ text: "I look." }, { call: "query", arguments: { sql: "SELECT 42 AS n" } }] },
       says("It is 42."),
@@ -139,7 +139,7 @@ describe("a turn", () => {
     expect(result.content).toMatch(/^<tool_output tool="query">\n[\s\S]*"n":42[\s\S]*\n<\/tool_output>$/);
   });
 
-  test("remembers what was said and done before, with the results marked as data", async () => {
+  test("remembers earlier messages and calls, with the results marked as data", async () => {
     chat.play([calls("query", { sql: "SELECT 1 AS one" }), says("One."), says("Again one.")]);
     const { at } = await makeThread(chat, ["query"]);
     await ask(chat, at, { content: "How many?" });
@@ -157,7 +157,7 @@ describe("a turn", () => {
     expect(heard[4].content).toBe("One.");
   });
 
-  test("sends its headers before the model has said anything", async () => {
+  test("sends its headers before the model's first token", async () => {
     const first = Promise.withResolvers<void>();
     chat.play([{ moves: [{ hold: first.promise }, { text: "Late" }] }]);
     const { at } = await makeThread(chat);
@@ -191,7 +191,7 @@ describe("a turn", () => {
   });
 });
 
-describe("what is asked", () => {
+describe("a message", () => {
   const text = (words: string) => ({ type: "text", text: words });
   test.each([
     ["content", { content: "Hi" }, "Hi", null],
@@ -222,7 +222,7 @@ describe("what is asked", () => {
     ],
     ["a message of the older shape", { message: { role: "user", content: "Hi" } }, "Hi", null],
     ["100,000 characters", { content: "x".repeat(100_000) }, "x".repeat(100_000), null],
-  ])("may be %s", async (_, body, content, clientId) => {
+  ])("can be %s", async (_, body, content, clientId) => {
     chat.play([says("Ok.")]);
     const { at } = await makeThread(chat);
     const { messages } = await ask(chat, at, body);
@@ -248,14 +248,14 @@ describe("what is asked", () => {
     ],
     [{ content: "a", trigger: "resume" }, "body.trigger enum"],
     [{ content: "a", model: "x" }, "body.model extra_forbidden"],
-  ])("is refused before the stream starts, and nothing is stored: %j", async (body, fault) => {
+  ])("is rejected before the stream starts, and nothing is stored: %j", async (body, fault) => {
     chat.play([]);
     const { at } = await makeThread(chat);
     expect(faultsOf(await chat.app.owner("POST", `${at}/turns/stream`, body))).toEqual([fault]);
     expect((await stored(chat, at)).messages).toEqual([]);
   });
 
-  test("comes with the person's time zone, or is refused where that is none", async () => {
+  test("has the user's time zone, or is rejected if that is invalid", async () => {
     chat.play([says("Ok.")]);
     const { at } = await makeThread(chat);
     const post = (zone: string) =>
@@ -278,8 +278,8 @@ describe("what is asked", () => {
   });
 });
 
-describe("where no model is configured", () => {
-  test("a turn is refused before anything is stored, with what is to be set", async () => {
+describe("without a configured model", () => {
+  test("a turn is rejected before anything is stored, with the settings", async () => {
     await using app = await startApp({ engine: false });
     const { at } = await makeThread({ app });
     const { status, body } = await app.owner("POST", `${at}/turns/stream`, { content: "Hello?" });
@@ -292,7 +292,7 @@ describe("where no model is configured", () => {
 describe("the AI SDK's own transport", () => {
   const part = (text: string) => [{ type: "text" as const, text }];
 
-  test("sends, regenerates and resumes, with two addresses to tell it", async () => {
+  test("sends, regenerates and resumes, with just two URLs", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play([says("One."), { moves: [{ text: "Two" }, { hold: rest.promise }, { text: "." }] }]);
     const { at } = await makeThread(chat);
@@ -330,7 +330,7 @@ describe("the AI SDK's own transport", () => {
     ]);
   });
 
-  test("edits what was asked, in place of it and of all that came after it", async () => {
+  test("edits a message, replacing it and everything after it", async () => {
     chat.play((_, turn) => says(`Answer ${turn + 1}.`));
     const { at } = await makeThread(chat);
     const send = (id: string, text: string, more: object) =>
@@ -354,7 +354,7 @@ describe("the AI SDK's own transport", () => {
 });
 
 describe("Anthropic's protocol", () => {
-  test("serves with the key alone, through tools and back", async () => {
+  test("works with just the key, through tools and back", async () => {
     await using peer = await startModel([
       { moves: [{ reasoning: "Hm" }, { text: "I look." }, { call: "datasets", arguments: {} }] },
       says("Nothing there."),
@@ -394,7 +394,7 @@ describe("a model that fails", () => {
       { moves: [{ text: "Half" }, { call: "query", arguments: "{" }, { pause: 30 }, { cut: true }] },
       "cut its reply off",
     ],
-  ] as const)("by %s is told in the stream, and the turn has failed", async (_, script, told) => {
+  ] as const)("by %s is reported in the stream, and the turn has failed", async (_, script, told) => {
     chat.play(() => script as Script);
     const { at } = await makeThread(chat, ["query"]);
     const { types, chunks, reply, thread } = await ask(chat, at);
@@ -411,7 +411,7 @@ describe("a model that fails", () => {
     expect(trail.items[0]).toMatchObject({ type: "chat_turn.failed", data: { turnId: reply.turnId } });
   });
 
-  test("does not keep the next turn from going well", async () => {
+  test("doesn't affect the next turn", async () => {
     chat.play([{ status: 401 }, says("Back.")]);
     const { at } = await makeThread(chat);
     await ask(chat, at);
@@ -420,7 +420,7 @@ describe("a model that fails", () => {
 });
 
 describe("two turns at once", () => {
-  test("do not continue one thread; they continue two", async () => {
+  test("don't continue one thread, but do continue two", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play(() => ({ moves: [{ text: "a" }, { hold: rest.promise }] }));
     const [one, two] = [await makeThread(chat), await makeThread(chat)];
@@ -433,7 +433,7 @@ describe("two turns at once", () => {
     expect((await stored(chat, one.at)).messages).toHaveLength(2);
   });
 
-  test("of twenty at the same moment one goes", async () => {
+  test("of twenty at the same time, one is accepted", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play([{ moves: [{ hold: rest.promise }, { text: "Ok." }] }]);
     const { at } = await makeThread(chat);
@@ -450,7 +450,7 @@ describe("cancel", () => {
     moves: [{ text: "Half an " }, { text: "answer" }, { hold }],
   });
 
-  test("ends model and stream, and keeps what came", async () => {
+  test("ends model and stream, and keeps what arrived", async () => {
     chat.play([slow(new Promise(() => undefined)), says("Next.")]);
     const { at } = await makeThread(chat);
     const reply = await open(chat, at, { content: "Hello?" });
@@ -477,7 +477,7 @@ describe("cancel", () => {
     ["", ""],
     ["Half an answer", "Half an answer"],
     ["What I saw", "What I saw"],
-  ])("keeps the part %j that the person saw", async (partialText, content) => {
+  ])("keeps the part %j that the user saw", async (partialText, content) => {
     chat.play([slow(new Promise(() => undefined))]);
     const { at } = await makeThread(chat);
     const reply = await open(chat, at, { content: "Hello?" });
@@ -487,7 +487,7 @@ describe("cancel", () => {
     expect((await stored(chat, at)).reply).toMatchObject({ content, cancelled: true });
   });
 
-  test("ends a tool that is under way", async () => {
+  test("ends a running tool", async () => {
     const sql = "SELECT count(*) FROM range(100000000000) a, range(1000) b";
     chat.play([calls("query", { sql })]);
     const { at } = await makeThread(chat, ["query"]);
@@ -500,7 +500,7 @@ describe("cancel", () => {
     expect(thread.lastTurnStatus).toBe("cancelled");
   });
 
-  test("of nothing does nothing, and takes no other fields", async () => {
+  test("without a turn does nothing, and accepts no other fields", async () => {
     chat.play([]);
     const { at } = await makeThread(chat);
     for (const body of [undefined, {}, { partialText: null }, { partialText: "x" }])
@@ -511,7 +511,7 @@ describe("cancel", () => {
     ]);
   });
 
-  test("comes with the thread when that is deleted", async () => {
+  test("happens when the thread is deleted", async () => {
     chat.play([slow(new Promise(() => undefined))]);
     const { at } = await makeThread(chat);
     const reply = await open(chat, at, { content: "Hello?" });
@@ -524,7 +524,7 @@ describe("cancel", () => {
 });
 
 describe("regenerate", () => {
-  test("takes the last reply back and answers again", async () => {
+  test("replaces the last reply", async () => {
     chat.play([says("First."), says("Second.")]);
     const { at } = await makeThread(chat);
     const first = await ask(chat, at, { content: "Hi" });
@@ -537,7 +537,7 @@ describe("regenerate", () => {
     expect(chat.heard[1]?.body.messages).toEqual(chat.heard[0]?.body.messages);
   });
 
-  test("takes an earlier one back with all that came after it, by its id or that of its question", async () => {
+  test("replaces an earlier one and everything after it, by its ID or that of its question", async () => {
     chat.play(() => says("Ok."));
     const { at } = await makeThread(chat);
     const first = await ask(chat, at, {
@@ -551,7 +551,7 @@ describe("regenerate", () => {
     expect(byQuestion.messages.map(({ content }: { content: string }) => content)).toEqual(["1", "Ok."]);
   });
 
-  test("needs something that was asked, in this thread", async () => {
+  test("needs a message, in this thread", async () => {
     chat.play(() => says("Ok."));
     const { at } = await makeThread(chat);
     const empty = await chat.app.owner("POST", `${at}/turns/stream`, { trigger: "regenerate-message" });
@@ -584,42 +584,39 @@ describe("the budget of an organization", () => {
   });
 });
 
-describe("the bounds of one turn", () => {
+describe("the limits of one turn", () => {
   const ended = (chunks: { type: string }[], sentence: string) =>
     expect(chunks.slice(-2)).toMatchObject([
       { type: "error", errorText: sentence },
       { type: "finish", finishReason: "error" },
     ]);
 
-  deepTest(
-    "end one that is at work for too long, in the midst of a reply or of a tool, and the message says so",
-    async () => {
-      const env = { WEIR_LLM_TURN_TIMEOUT: "3" };
-      await using chat = await startChat([], { env });
-      const never = Promise.withResolvers<void>().promise;
-      const sentence = "The turn reached its time limit of 3 seconds.";
-      chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
-      const { at } = await makeThread(chat);
-      const { chunks, reply, thread } = await ask(chat, at);
-      ended(chunks, sentence);
-      expect([reply.content, thread.lastTurnStatus]).toEqual([`Well\n\n${sentence}`, "failed"]);
-      const hung = startReceiver(() => never as never);
-      chat.play([calls("fetch_page", { url: hung.url }), says("x")]);
-      const second = await makeThread(chat, ["fetch_page"]);
-      const other = await ask(chat, second.at, { content: `Read ${hung.url}` });
-      expect(other.reply.content).toBe(sentence);
-      ended(other.chunks, sentence);
-      await hung[Symbol.asyncDispose]();
-      const trail = (await chat.app.owner("GET", `/api/v1/events?entityId=${second.thread.id}`)).body.items;
-      expect(trail[0]).toMatchObject({
-        type: "chat_turn.failed",
-        data: { error: { code: "timeout", message: sentence }, usage: { inputTokens: 20, outputTokens: 10 } },
-      });
-      expect(Object.keys(trail[0].data.usage)).toEqual(["inputTokens", "outputTokens"]);
-    },
-  );
+  deepTest("end one that takes too long, within a reply or a tool, and the message says so", async () => {
+    const env = { WEIR_LLM_TURN_TIMEOUT: "3" };
+    await using chat = await startChat([], { env });
+    const never = Promise.withResolvers<void>().promise;
+    const sentence = "The turn reached its time limit of 3 seconds.";
+    chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
+    const { at } = await makeThread(chat);
+    const { chunks, reply, thread } = await ask(chat, at);
+    ended(chunks, sentence);
+    expect([reply.content, thread.lastTurnStatus]).toEqual([`Well\n\n${sentence}`, "failed"]);
+    const hung = startReceiver(() => never as never);
+    chat.play([calls("fetch_page", { url: hung.url }), says("x")]);
+    const second = await makeThread(chat, ["fetch_page"]);
+    const other = await ask(chat, second.at, { content: `Read ${hung.url}` });
+    expect(other.reply.content).toBe(sentence);
+    ended(other.chunks, sentence);
+    await hung[Symbol.asyncDispose]();
+    const trail = (await chat.app.owner("GET", `/api/v1/events?entityId=${second.thread.id}`)).body.items;
+    expect(trail[0]).toMatchObject({
+      type: "chat_turn.failed",
+      data: { error: { code: "timeout", message: sentence }, usage: { inputTokens: 20, outputTokens: 10 } },
+    });
+    expect(Object.keys(trail[0].data.usage)).toEqual(["inputTokens", "outputTokens"]);
+  });
 
-  test("end one that uses too many tokens, also where the endpoint counts none; the next turn has its own", async () => {
+  test("end one that uses too many tokens, even if the endpoint counts none; the next turn has its own", async () => {
     const env = { WEIR_LLM_TOKENS_PER_TURN: "60" };
     await using chat = await startChat(() => calls("datasets", {}), { env });
     const { at } = await makeThread(chat, ["datasets"]);

@@ -75,7 +75,7 @@ async function expectAsked(run: { id: string }, kind: string) {
   return decision;
 }
 
-test("with all each request waits for a decision, sends what was approved, and is refused by a no", async () => {
+test("with all, each request waits for a decision, sends what was approved, and is rejected by a no", async () => {
   const { id } = await shop("all");
   const definition = { url: "/orders", method: "GET", query: { q: "a" } };
   const run = await start("http_request", definition, id);
@@ -96,7 +96,7 @@ test("with all each request waits for a decision, sends what was approved, and i
   expect(peer.heard.length).toBe(1);
 });
 
-test("with writes only what may change the other side asks", async () => {
+test("with writes, only what may change the external system needs approval", async () => {
   const { id } = await shop("writes");
   for (const method of ["GET", "HEAD", "OPTIONS"])
     expect(await settle((await start("http_request", { url: "/orders", method }, id)).id)).toBe("completed");
@@ -111,7 +111,7 @@ test("with writes only what may change the other side asks", async () => {
   }
 });
 
-test("a call of the catalog with the connection asks, from a run and from the tester", async () => {
+test("a catalog call with the connection needs approval, from a run and from the tester", async () => {
   const { id } = await shop("writes");
   const entry = await addHttp(
     weir.owner,
@@ -134,7 +134,7 @@ test("a call of the catalog with the connection asks, from a run and from the te
   expect(peer.heard.map(({ method }) => method)).toEqual(["POST"]);
 });
 
-test("an extract asks with all, and with writes where it sends a POST", async () => {
+test("an extract needs approval with all, and with writes if it sends a POST", async () => {
   const resource = (endpoint: object) => ({
     dataset: `d${++counter}`,
     resources: [{ name: "orders", spec: "/orders", endpoint }],
@@ -152,7 +152,7 @@ test("an extract asks with all, and with writes where it sends a POST", async ()
   await expectAsked(await start("dlt_extract", resource({ method: "GET" }), all.id), "dlt_extract");
 });
 
-test("a sync of files asks for its destination, and for its source with all", async () => {
+test("a file sync needs approval for its destination, and for its source with all", async () => {
   const [source, target] = [await files("from", "none"), await files("to", "writes")];
   await weir.owner("PUT", `${CONNECTIONS}/${source.id}/files?path=${encodeURIComponent("/a.txt")}`, "hello");
   await weir.owner("PATCH", `${CONNECTIONS}/${source.id}`, { approvalRequired: "all" });
@@ -186,7 +186,7 @@ test("an approval is for the connection as it was: a changed one asks again", as
   expect(peer.heard).toEqual([]);
 });
 
-test("outside of runs a protected connection can be verified, and neither read nor written", async () => {
+test("outside runs, a protected connection can be verified, but neither read nor written", async () => {
   const [all, writes] = [await files("all", "all"), await files("writes", "writes")];
   const put = (id: string) => weir.owner("PUT", `${CONNECTIONS}/${id}/files?path=%2Fa.txt`, "hello");
   const codes = async (id: string) => [
@@ -202,7 +202,7 @@ test("outside of runs a protected connection can be verified, and neither read n
   });
 });
 
-test("admins alone set and loosen the rule; members change what else there is", async () => {
+test("only admins set and loosen the rule; members change everything else", async () => {
   const { call: admin } = await join(weir, "admin");
   const body = localFiles(`Mine ${++counter}`, { approvalRequired: "all" });
   const refused = await member("POST", CONNECTIONS, body);

@@ -40,7 +40,7 @@ async function marks() {
 const rows = () =>
   app.app.store.db.select().from(connectionState).where(eq(connectionState.connectionId, id));
 
-test("a mark is kept by its name until it is another or none", async () => {
+test("state is kept by name until it is replaced or removed", async () => {
   const { read, keep } = await marks();
   expect(await read("place")).toBeNull();
   await keep("place", "1");
@@ -52,7 +52,7 @@ test("a mark is kept by its name until it is another or none", async () => {
   expect(await rows()).toHaveLength(1);
 });
 
-test("other config or credentials remember nothing of it", async () => {
+test("other config or credentials have no stored state", async () => {
   await (await marks()).keep("place", "1");
   const path = `${CONNECTIONS}/${id}`;
   const credentials = { accessToken: "shpat_another_one" };
@@ -63,7 +63,7 @@ test("other config or credentials remember nothing of it", async () => {
   expect(await (await marks()).read("place")).toBeNull();
 });
 
-test("what was left behind long ago goes, and all of it with its connection", async () => {
+test("old leftovers are deleted, and everything is deleted with the connection", async () => {
   await (await marks()).keep("old", "1");
   app.clock.turn(61 * DAY_MS);
   await (await marks()).keep("new", "1");

@@ -136,7 +136,7 @@ describe.each(
     ["amazon_seller", seller],
   ]),
 )("of %s", (_, start) => {
-  test("a refused token fails the run, marks the connection and is reported once, until it works again", async () => {
+  test("a rejected token fails the run, marks the connection and is reported once, until it works again", async () => {
     const peer = await start();
     const { id, run, show, verify, errors } = await prepare(peer);
     peer.says(json(400, "invalid_grant"));
@@ -176,7 +176,7 @@ describe.each(
       ["400 temporarily_unavailable", json(400, "temporarily_unavailable"), "active"],
     ]),
   )(
-    "a reply of %s is told apart",
+    "a response of %s is distinguished",
     async (_name, answer, status) => {
       const peer = await start();
       const { id, show, errors } = await prepare(peer);
@@ -200,7 +200,7 @@ describe.each(
   );
 });
 
-test("an endpoint that can't be reached has refused nothing", async () => {
+test("an unreachable endpoint has rejected nothing", async () => {
   const peer = await template();
   const { run, show, errors } = await prepare(peer);
   await peer.end();
@@ -208,7 +208,7 @@ test("an endpoint that can't be reached has refused nothing", async () => {
   expect([(await show()).status, await errors()]).toEqual(["active", []]);
 });
 
-test("several runs at once that meet a refusal tell of it once", async () => {
+test("several concurrent runs that are rejected report it once", async () => {
   const peer = await template();
   const { action, show, errors } = await prepare(peer);
   peer.says(json(400, "invalid_client"));
@@ -220,7 +220,7 @@ test("several runs at once that meet a refusal tell of it once", async () => {
   await peer.end();
 });
 
-test("a connection that was disabled, or given other credentials, meanwhile stays as it is", async () => {
+test("a connection that was disabled, or given other credentials, in the meantime stays unchanged", async () => {
   for (const [change, status] of [
     [(at: string) => owner("POST", `${at}/disable`), "disabled"],
     [(at: string) => owner("PATCH", at, { credentials: { clientSecret: "another" } }), "needs_verification"],

@@ -79,7 +79,7 @@ describe("a sign-in for a connection", () => {
     expect(JSON.stringify([signedIn, await shown(id)])).not.toMatch(/access-|refresh-|code-/);
   });
 
-  test("is renewed before it ends, and a spent refresh token is never sent again", async () => {
+  test("is refreshed before it expires, and a used refresh token is never sent again", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -92,7 +92,7 @@ describe("a sign-in for a connection", () => {
     expect(await signInStateOf(weir, id)).toMatchObject({ state: "signed_in", isRenewable: true });
   });
 
-  test("that the other system ends is reported at once, and asked of a person instead of tried again", async () => {
+  test("that the other system ends is reported immediately, and needs a user instead of being retried", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -118,7 +118,7 @@ describe("a sign-in for a connection", () => {
     expect(await ask(id)).toMatchObject({ status: "completed" });
   });
 
-  test("stays when the other system only fails in passing", async () => {
+  test("stays when the other system fails temporarily", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -134,7 +134,7 @@ describe("a sign-in for a connection", () => {
     expect(await ask(id)).toMatchObject({ status: "completed" });
   });
 
-  test("is renewed once where that gives the same token, whether it is taken then or not", async () => {
+  test("is refreshed once if that returns the same token, whether it is then accepted or not", async () => {
     await using peer = await startOAuthApi({ keepsToken: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -150,7 +150,7 @@ describe("a sign-in for a connection", () => {
     expect(peer.state.refreshes - refreshes).toBeLessThanOrEqual(2);
   });
 
-  deepTest("is renewed once for a hundred runs at the same time", async () => {
+  deepTest("is refreshed once for a hundred concurrent runs", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -162,7 +162,7 @@ describe("a sign-in for a connection", () => {
     expect(peer.state.refreshes).toBe(1);
   });
 
-  test("without a refresh token works until the token ends, and says who has to do what then", async () => {
+  test("without a refresh token works until the token expires, and then says who has to do what", async () => {
     await using peer = await startOAuthApi({ needsOffline: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -174,7 +174,7 @@ describe("a sign-in for a connection", () => {
   });
 });
 
-describe("systems with ways of their own", () => {
+describe("systems that deviate from the standard", () => {
   const ways = {
     "seconds as text": [{ textSeconds: true, rotates: true }, {}],
     "replies that are forms": [{ formReplies: true }, {}],
@@ -194,7 +194,7 @@ describe("systems with ways of their own", () => {
     });
   }
 
-  test("refusals sent as 200 are refusals", async () => {
+  test("errors sent with status 200 are errors", async () => {
     await using peer = await startOAuthApi({ errorsAs200: true });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -202,7 +202,7 @@ describe("systems with ways of their own", () => {
     expect((await ask(id)).error.message).toContain("Sign in again");
   });
 
-  test("rights that were left out are reported", async () => {
+  test("scopes that were left out are reported", async () => {
     await using peer = await startOAuthApi({ grants: "items:read" });
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -212,7 +212,7 @@ describe("systems with ways of their own", () => {
     });
   });
 
-  test("a token of a type that no header carries is refused", async () => {
+  test("a token of a type that a header can't carry is rejected", async () => {
     await using peer = await startOAuthApi({ tokenType: "mac" });
     const { id } = await addSigned(weir, peer);
     expect(await signInFor(weir, id)).toMatchObject({ landing: { status: 502 } });
@@ -220,7 +220,7 @@ describe("systems with ways of their own", () => {
   });
 });
 
-describe("an answer", () => {
+describe("an authorization response", () => {
   /** Stops before the way back to Weir. */
   async function stopBefore(id: string) {
     const begun = await authorize(weir, id);
@@ -231,7 +231,7 @@ describe("an answer", () => {
     return { callback: url, surfer };
   }
 
-  test("of another system is refused, and its code is sent nowhere", async () => {
+  test("of another system is rejected, and its code is sent nowhere", async () => {
     await using peer = await startOAuthApi({ issuer: "https://login.example.org" });
     const { id } = await addSigned(weir, peer);
     const { landing } = await signInFor(weir, id);
@@ -240,7 +240,7 @@ describe("an answer", () => {
     expect(peer.requests).not.toContain("POST /token");
   });
 
-  test("of the system that names itself is taken", async () => {
+  test("of the system that identifies itself is accepted", async () => {
     await using peer = await startOAuthApi();
     const { id } = await addSigned(weir, peer);
     const { callback, surfer } = await stopBefore(id);
@@ -251,7 +251,7 @@ describe("an answer", () => {
     expect(landing.url.search).toBe("?signed-in");
   });
 
-  test("of a person who said no is reported as such", async () => {
+  test("of a user who denied it is reported as such", async () => {
     await using peer = await startOAuthApi();
     peer.state.denies = true;
     const { id } = await addSigned(weir, peer);
@@ -260,7 +260,7 @@ describe("an answer", () => {
     expect(landing.text).toContain("access_denied");
   });
 
-  test("is taken once, from the person who began, and not after ten minutes", async () => {
+  test("is accepted once, from the user who began, and not after ten minutes", async () => {
     await using peer = await startOAuthApi();
     const { id } = await addSigned(weir, peer);
     const { callback, surfer } = await stopBefore(id);
@@ -276,7 +276,7 @@ describe("an answer", () => {
     expect(peer.requests).not.toContain("POST /token");
   });
 
-  test("is taken in the session alone that the sign-in was begun in", async () => {
+  test("is only accepted in the session in which the sign-in began", async () => {
     await using peer = await startOAuthApi();
     const { id } = await addSigned(weir, peer);
     const [one, other] = [await ownerSurfer(weir), await surferOf(weir)];
@@ -297,7 +297,7 @@ describe("an answer", () => {
 });
 
 describe("the tokens of a sign-in", () => {
-  test("stay where only other settings change, and are of no use where they would go elsewhere", async () => {
+  test("stay if only other settings change, and can't be used if they would be sent elsewhere", async () => {
     await using peer = await startOAuthApi();
     await using elsewhere = await startOAuthApi();
     const { id } = await addSigned(weir, peer);
@@ -317,7 +317,7 @@ describe("the tokens of a sign-in", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test("are forgotten by a sign-out, and with the connection", async () => {
+  test("are deleted by a sign-out, and with the connection", async () => {
     await using peer = await startOAuthApi();
     const { id } = await addSigned(weir, peer);
     await signInFor(weir, id);
@@ -331,13 +331,13 @@ describe("the tokens of a sign-in", () => {
   });
 });
 
-test("a connection whose credentials do without a person says so", async () => {
+test("a connection whose credentials need no user says so", async () => {
   const { id } = await connect(weir.owner, localFiles("Own files"));
   expect(await signInStateOf(weir, id)).toMatchObject({ state: "unneeded" });
   expect(await authorize(weir, id)).toMatchObject({ status: 409 });
 });
 
-test("a template's parameters can't take the place of those that Weir writes", async () => {
+test("a template's parameters can't replace those that Weir writes", async () => {
   const body = signInTemplate(
     { origin: "https://login.example.com" },
     { extraParams: { redirect_uri: "x" } },
@@ -350,7 +350,7 @@ describe("an Amazon seller", () => {
   const { clientId, clientSecret, refreshToken } = sellerKeys;
   const credentials = { clientId, clientSecret };
 
-  test("signs in at Seller Central, by the app's id, and its tokens are renewed", async () => {
+  test("signs in at Seller Central, with the app's ID, and its tokens are refreshed", async () => {
     await using seller = await startSeller();
     seller.state.isDraft = true;
     const config = { ...seller.config, applicationId: SELLER_APP, isDraftApp: true };
@@ -376,7 +376,7 @@ describe("an Amazon seller", () => {
     });
   });
 
-  test("goes to the Seller Central of the first marketplace", async () => {
+  test("uses the Seller Central of the first marketplace", async () => {
     const config = { region: "eu", marketplaceIds: ["A1805IZSGTT6HS"], applicationId: SELLER_APP };
     const { id } = await connect(weir.owner, { name: "NL", provider: "amazon_seller", config, credentials });
     const { authorizationUrl } = (await authorize(weir, id)).body;
@@ -392,7 +392,7 @@ describe("an Amazon seller", () => {
   });
 });
 
-test("the command line tells the address where a person signs in", async () => {
+test("the command line shows the URL where a user signs in", async () => {
   await using peer = await startOAuthApi();
   const { id, slug } = await addSigned(weir, peer);
   using shell = openTerminal(weir.origin, weir.token);

@@ -64,8 +64,8 @@ const request = async (connectionId: string, definition: object) => {
   return runToEnd(owner, made.id);
 };
 
-describe("a connection of a template", () => {
-  test("has all fields of a connection, and says what it was made of", async () => {
+describe("a connection from a template", () => {
+  test("has all fields of a connection, and says what it was created from", async () => {
     const body = template({ type: "bearer" }, { token: "x" });
     const { id: templateId } = await published(owner, body);
     const made = await owner("POST", CONNECTIONS, {
@@ -107,7 +107,7 @@ describe("a connection of a template", () => {
     });
   });
 
-  test("is of the newest published version, or of the one that is named", async () => {
+  test("uses the newest published version, or the named one", async () => {
     const first = await published(owner, template({ type: "bearer" }, { token: "x" }));
     const second = ok(await owner("PUT", `${TEMPLATES}/${first.id}`, { displayName: "Second" }));
     const make = (more: object) =>
@@ -157,7 +157,7 @@ describe("a connection of a template", () => {
     expect((await make(slug)).body).toMatchObject({ code: "invalid_state" });
   });
 
-  test("takes the config and credentials that the template's schemas take, every fault told", async () => {
+  test("accepts the config and credentials of the template's schemas, and reports every fault", async () => {
     const { id: templateId } = await published(
       owner,
       template({ type: "bearer" }, { token: "x", other: "y" }),
@@ -203,7 +203,7 @@ describe("a connection of a template", () => {
     }
   });
 
-  test("keeps the definition that it was made with", async () => {
+  test("keeps the definition that it was created with", async () => {
     await using api = startReceiver();
     const first = await published(owner, template({ type: "header", name: "X-Key" }, { apiKey: "k" }));
     const made = await connect(owner, {
@@ -226,7 +226,7 @@ describe("a connection of a template", () => {
   });
 });
 
-describe("ways to authorise", () => {
+describe("authorization", () => {
   /** What the API received in one request. */
   async function seen(auth: object, credentials: Record<string, string>) {
     await using api = startReceiver();
@@ -267,7 +267,7 @@ describe("ways to authorise", () => {
     }
   });
 
-  test("the template's own headers go with a run and a verification alike", async () => {
+  test("the template's own headers are sent with a run and a verification alike", async () => {
     await using api = startReceiver();
     const { definition, ...rest } = template({ type: "none" }, {});
     const http = { ...definition.http, headers: { "User-Agent": "Shop/1", Accept: "text/csv" } };
@@ -344,7 +344,7 @@ describe("OAuth 2 client credentials", () => {
     expect(tokens()).toHaveLength(2);
   });
 
-  test("the credentials may go into the body, and a token of a moment is not kept", async () => {
+  test("the credentials can be sent in the body, and a very short-lived token isn't stored", async () => {
     const { server, tokens } = startOAuth(10);
     await using _ = server;
     const made = await to(server, { clientAuth: "body", scope: "a" });
@@ -357,7 +357,7 @@ describe("OAuth 2 client credentials", () => {
     );
   });
 
-  test("a kept token that was revoked is replaced, and verifying always asks for a new one", async () => {
+  test("a revoked token is replaced, and verifying always requests a new one", async () => {
     const { server, tokens, revoked } = startOAuth();
     await using _ = server;
     const made = await to(server);
@@ -372,7 +372,7 @@ describe("OAuth 2 client credentials", () => {
     expect(tokens()).toHaveLength(4);
   });
 
-  test("changed credentials mean another token", async () => {
+  test("changed credentials get another token", async () => {
     const { server, tokens } = startOAuth();
     await using _ = server;
     const made = await to(server);
@@ -385,7 +385,7 @@ describe("OAuth 2 client credentials", () => {
     expect((await owner("DELETE", `${CONNECTIONS}/${made.id}`)).status).toBe(409); // Actions use it.
   });
 
-  test("a server that gives none is told in a sentence, without the credentials", async () => {
+  test("a server that issues none is reported in a sentence, without the credentials", async () => {
     for (const [status, body, sentence] of [
       [
         401,
@@ -414,7 +414,7 @@ describe("OAuth 2 client credentials", () => {
 });
 
 describe("verifying", () => {
-  test("asks what the template says, and tells what came instead of what should", async () => {
+  test("sends the template's request, and reports unexpected responses", async () => {
     await using api = startReceiver(({ headers, path }) =>
       path.startsWith("/hop")
         ? Response.redirect("/me")
@@ -453,7 +453,7 @@ describe("verifying", () => {
     ]);
   });
 
-  test("does not go where nobody may go", async () => {
+  test("doesn't access forbidden addresses", async () => {
     await using closed = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
     const { id } = await published(closed.owner, template({ type: "bearer" }, { token: "x" }));
     const made = await connect(closed.owner, {
@@ -471,7 +471,7 @@ describe("verifying", () => {
 });
 
 describe("the credentials", () => {
-  test("are asked for again when they would go to another place", async () => {
+  test("are required again when they would be sent to another destination", async () => {
     const made = await connectTo(
       "https://one.test",
       { type: "oauth2_client_credentials", tokenUrl: "{{config.tokenUrl}}" },
@@ -504,7 +504,7 @@ describe("the credentials", () => {
     expect(moved).toMatchObject({ status: "needs_verification", config: { baseUrl: "https://two.test" } });
   });
 
-  test("go to no other origin: not by a redirect, not by an address of the definition, not by a next page", async () => {
+  test("are sent to no other origin: not by a redirect, a URL in the definition, or a next page", async () => {
     await using elsewhere = startReceiver();
     await using api = startReceiver(({ path }) =>
       path.startsWith("/leave")
@@ -534,7 +534,7 @@ describe("the credentials", () => {
     expect(told).not.toContain("canary");
   });
 
-  test("stand in no reply, result, error, log line or database, also where the API echoes them", async () => {
+  test("appear in no response, result, error, log line or database, even if the API echoes them", async () => {
     const canary = "canary-5d1f7a";
     await using api = startReceiver(({ headers, path, text }) => {
       const echo = {
@@ -573,7 +573,7 @@ describe("the credentials", () => {
   });
 });
 
-test("credentials that an API echoes can't be read letter by letter, nor by where a reply is cut off", async () => {
+test("credentials that an API echoes can't be read letter by letter, nor from where a response is cut off", async () => {
   const canary = "canary/9c5e2b+7d=";
   const reply = JSON.stringify({ got: canary, url: `/x?key=${encodeURIComponent(canary)}` });
   await using api = startReceiver(({ path }) =>
@@ -592,7 +592,7 @@ test("credentials that an API echoes can't be read letter by letter, nor by wher
   }
 });
 
-test("kinds that work on tables or files don't take such a connection", async () => {
+test("kinds that work on tables or files reject such a connection", async () => {
   const made = await connectTo("https://x.test", { type: "none" }, {});
   const refused = await owner("POST", "/api/v1/actions", {
     kind: "file_sync",

@@ -35,7 +35,7 @@ async function openFiles(started: Started, config: object = {}) {
 }
 
 describe("uploading", () => {
-  test("writes the raw body under the organization's own folder and answers with the file", async () => {
+  test("writes the raw body to the organization's own folder and responds with the file", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started, { root: "/inbox" });
     const put = await files.put("/2026/größe & co.csv", "id,name\n1,a\n", {
@@ -73,7 +73,7 @@ describe("uploading", () => {
     expect(new Uint8Array(readFileSync(path(files.folder, "big.bin")))).toEqual(bytes);
   });
 
-  test("refuses paths that lead out, compressed and oversized bodies, and leaves nothing behind", async () => {
+  test("rejects paths that lead outside, compressed and oversized bodies, and leaves nothing behind", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/folder/a.txt", "a");
@@ -108,7 +108,7 @@ describe("uploading", () => {
     expect(readdirSync(path(started.dataFolder, "files"))).toEqual([started.ids.organizationId]);
   });
 
-  test("refuses more than 1 GiB by what is announced, before a byte is read", async () => {
+  test("rejects more than 1 GiB by the announced size, before a byte is read", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     const reply = await rawPut(
@@ -121,7 +121,7 @@ describe("uploading", () => {
     expect(existsSync(path(files.folder, "huge.bin"))).toBe(false);
   });
 
-  test("keeps nothing of a body that breaks off", async () => {
+  test("keeps nothing of an interrupted body", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/kept.txt", "old");
@@ -210,7 +210,7 @@ describe("browsing", () => {
     expect([elsewhere.status, faultsOf(elsewhere)]).toEqual([422, ["query.page_token cursor_invalid"]]);
   });
 
-  test("tells what is not there, and shows nothing outside of its folder", async () => {
+  test("reports what doesn't exist, and shows nothing outside its folder", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     await files.put("/a.txt", "x");
@@ -230,7 +230,7 @@ describe("browsing", () => {
   });
 });
 
-test("a path that leads up is refused where it is asked for, and where it is saved", async () => {
+test("a path that leads up is rejected when it is requested, and when it is saved", async () => {
   await using started = await startApp({ engine: false });
   const files = await openFiles(started);
   for (const [method, at] of [
@@ -295,7 +295,7 @@ describe("validating a selection", () => {
     });
   });
 
-  test("names each item that is not there, outside or too deep", async () => {
+  test("names each item that is missing, outside or too deep", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     const levels = (count: number) => Array.from({ length: count }, (_, n) => `/d${n}`).join("");
@@ -358,7 +358,7 @@ describe("validating a selection", () => {
     120_000,
   );
 
-  test("refuses a body of another shape", async () => {
+  test("rejects a body of another shape", async () => {
     await using started = await startApp({ engine: false });
     const files = await openFiles(started);
     for (const [body, fault] of [
@@ -375,7 +375,7 @@ describe("validating a selection", () => {
   });
 });
 
-test("a file is downloaded as it is, and deleted", async () => {
+test("a file is downloaded unchanged, and deleted", async () => {
   await using weir = await startApp({ engine: false });
   const { id } = await connect(weir.owner, localFiles("Downloads"));
   const at = `${CONNECTIONS}/${id}/files`;

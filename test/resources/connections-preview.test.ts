@@ -7,7 +7,7 @@ import { deepTest } from "../support/scale.ts";
 
 const NOBODY = "01900000-0000-7000-8000-00000000abcd";
 
-test("a file's preview is how it begins: whole where it is short, cut between letters where it is long, null if it is not text", async () => {
+test("a file's preview is its beginning: complete if short, cut between characters if long, null if it isn't text", async () => {
   await using started = await startApp({ engine: false });
   const { owner } = started;
   const { id } = await connect(owner, localFiles("Files"));
@@ -49,7 +49,7 @@ test("a file's preview is how it begins: whole where it is short, cut between le
   expect([foreign.status, random.status]).toEqual([404, 404]);
 });
 
-deepTest("a table's preview is its first rows with its columns, whatever the table is called", async () => {
+deepTest("a table's preview is its first rows with its columns, whatever the table's name", async () => {
   await using postgres = await startPostgres();
   const { sql } = postgres;
   await sql.unsafe(`CREATE TABLE "odd ""name"" ë" (id int PRIMARY KEY, note text)`);

@@ -58,7 +58,7 @@ describe("settings of a new connection", () => {
     expect(JSON.stringify(body)).not.toContain(postgres.password);
   });
 
-  test("that their system refuses name the field that is wrong, and hide the secret", async () => {
+  test("that their system rejects name the wrong field, and hide the secret", async () => {
     await using started = await startApp({ engine: false });
     for (const [body, sentence, field] of [
       [
@@ -76,7 +76,7 @@ describe("settings of a new connection", () => {
     }
   });
 
-  test("of an API of a template with one credential, and of a mail server, name what was rejected", async () => {
+  test("of a template's API with one credential, and of a mail server, name what was rejected", async () => {
     await using started = await startApp({ engine: false });
     await using api = startReceiver(() => new Response("", { status: 401 }));
     const definition = {
@@ -106,7 +106,7 @@ describe("settings of a new connection", () => {
     expect(sent.body).toMatchObject({ status: "error", field: ["credentials", "password"] });
   });
 
-  test("are checked as at creation, and may be tested by whoever may create", async () => {
+  test("are checked as at creation, and can be tested by anyone who may create", async () => {
     await using started = await startApp({ engine: false });
     const faulty = await started.owner("POST", TEST, database({ port: 0 }, { user: null }));
     expect([faulty.status, faultsOf(faulty)]).toEqual([
@@ -125,7 +125,7 @@ describe("settings of a new connection", () => {
     expect([refused.status, refused.body.code]).toEqual([403, "scope_missing"]);
   });
 
-  test("of an account that a person signs in to are saved first", async () => {
+  test("of an account that a user signs in to are saved first", async () => {
     await using started = await startApp({ engine: false });
     const credentials = { clientId: "weir", clientSecret: "canary" };
     const answer = await started.owner("POST", TEST, {
@@ -137,7 +137,7 @@ describe("settings of a new connection", () => {
     expect(answer.body.detail).toContain("sign in");
   });
 
-  test("go to no private address that nobody allowed", async () => {
+  test("access no private address without permission", async () => {
     await using started = await startApp({ engine: false, env: { WEIR_EGRESS_ALLOW: "" } });
     const { body } = await started.owner("POST", TEST, database());
     expect(body).toMatchObject({
@@ -205,7 +205,7 @@ describe("changes to a connection", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  test("of one that is disabled, or of another organization's, are not tested", async () => {
+  test("of a disabled connection, or of another organization's, aren't tested", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const at = `${CONNECTIONS}/${made.id}`;

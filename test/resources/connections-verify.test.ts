@@ -72,7 +72,7 @@ describe("verifying", () => {
     }
   });
 
-  test("stores in a sentence why its system refuses", async () => {
+  test("stores the reason if its system rejects it", async () => {
     await using started = await startApp({ engine: false });
     const closed = await freePort();
     for (const [body, sentence] of [
@@ -102,7 +102,7 @@ describe("verifying", () => {
     }
   });
 
-  test("keeps when it last succeeded where its system refuses later", async () => {
+  test("keeps when it last succeeded if its system rejects it later", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     const at = `${CONNECTIONS}/${made.id}`;
@@ -114,7 +114,7 @@ describe("verifying", () => {
     expect((await started.owner("GET", at)).body).toEqual(refused);
   });
 
-  test("does not go to private addresses that nobody allowed", async () => {
+  test("doesn't access private addresses without permission", async () => {
     await using started = await startApp({ engine: false, env: { WEIR_EGRESS_ALLOW: "" } });
     for (const body of [
       database(),
@@ -132,7 +132,7 @@ describe("verifying", () => {
     }
   });
 
-  test("gives up on a system that does not answer within 15 seconds", async () => {
+  test("gives up on a system that doesn't respond within 15 seconds", async () => {
     using server = await silentServer();
     const asked: number[] = [];
     const clock = {
@@ -154,7 +154,7 @@ describe("verifying", () => {
     expect(asked).toContain(15_000);
   });
 
-  test("marks nothing that was changed, disabled or deleted meanwhile", async () => {
+  test("marks nothing that was changed, disabled or deleted in the meantime", async () => {
     using server = await silentServer(4);
     const given = Promise.withResolvers<void>();
     const clock = {
@@ -194,7 +194,7 @@ describe("verifying", () => {
     expect(trail.map(({ type }) => type)).toEqual(["connection.created", "connection.updated"]);
   });
 
-  test("is asked for again after a change of config or credentials", async () => {
+  test("is required again after a change of config or credentials", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database({}, { password: "wrong" }));
     const at = `${CONNECTIONS}/${made.id}`;
@@ -220,7 +220,7 @@ describe("verifying", () => {
 });
 
 describe("the schema of a database", () => {
-  test("lists tables, and a table's columns in their order", async () => {
+  test("lists tables, and a table's columns in order", async () => {
     await using started = await startApp({ engine: false });
     const { id } = await connect(started.owner, database());
     const get = (rest: string) => started.owner("GET", `${CONNECTIONS}/${id}/schema/${rest}`);
@@ -247,7 +247,7 @@ describe("the schema of a database", () => {
     expect((await get("tables?include_system=maybe")).status).toBe(422);
   });
 
-  test("is told what its system has not, and that a disabled one answers nothing", async () => {
+  test("reports what its system lacks, and nothing for a disabled one", async () => {
     await using started = await startApp({ engine: false });
     const base = await connect(started.owner, database({}, { password: "wrong-canary" }));
     const files = await connect(started.owner, localFiles("Files"));
@@ -288,7 +288,7 @@ test("a bucket is browsed, and uploaded to", async () => {
   expect(checked.body).toEqual({ valid: true, maxDepth: 2, totalBytes: 7, totalItems: 3, violations: [] });
 });
 
-test("credentials stand in no reply, no line of the log and nowhere in the database", async () => {
+test("credentials appear in no response, no log line and nowhere in the database", async () => {
   await using started = await startApp({ engine: false });
   const canary = "canary-9f8e7d6c5b4a";
   const replies: string[] = [];

@@ -13,7 +13,7 @@ const database = (more: object = {}) => ({
 });
 
 describe("creating a connection", () => {
-  test("answers 201 with every field, seals the credentials and records it", async () => {
+  test("responds with 201 and every field, encrypts the credentials and records it", async () => {
     await using started = await startApp({ engine: false });
     const made = await started.owner("POST", CONNECTIONS, database());
     expect(made.status).toBe(201);
@@ -49,7 +49,7 @@ describe("creating a connection", () => {
     expect([plain.hasCredentials, plain.config]).toEqual([false, {}]);
   });
 
-  test("names the fields there are, where one is unknown", async () => {
+  test("names the existing fields if one is unknown", async () => {
     await using started = await startApp({ engine: false });
     const invitation = { email: "grace@example.com", role: "viewer" };
     const { body } = await started.owner("POST", "/api/v1/organizations/invitations", invitation);
@@ -61,7 +61,7 @@ describe("creating a connection", () => {
     expect(msg).toStartWith("Unknown field. Known fields: host, port, database, sslMode");
   });
 
-  test("tells everything that is wrong at once, shape and provider", async () => {
+  test("reports everything that is wrong at once, shape and provider", async () => {
     await using started = await startApp({ engine: false });
     const wrong = async (body: unknown) => {
       const answer = await started.owner("POST", CONNECTIONS, body);
@@ -106,7 +106,7 @@ describe("creating a connection", () => {
     expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(1);
   });
 
-  test("takes no folder of local files that leads out", async () => {
+  test("accepts no folder of local files that leads outside", async () => {
     await using started = await startApp({ engine: false });
     const make = (root: string) =>
       started.owner("POST", CONNECTIONS, localFiles("Files", { config: { root } }));
@@ -119,7 +119,7 @@ describe("creating a connection", () => {
       expect([root, (await make(root)).status]).toEqual([root, 201]);
   });
 
-  test("takes a provider or a template, not both and not neither", async () => {
+  test("accepts a provider or a template, not both and not neither", async () => {
     await using started = await startApp({ engine: false });
     const wrong = async (body: object) =>
       faultsOf(await started.owner("POST", CONNECTIONS, { name: "a", credentials: {}, ...body }));
@@ -141,7 +141,7 @@ describe("creating a connection", () => {
     expect(await wrong({ templateId: RANDOM_ID })).toEqual(["body.templateId not_found"]);
   });
 
-  test("derives a free slug, and refuses a given one that is taken", async () => {
+  test("derives a free slug, and rejects a given one that is taken", async () => {
     await using started = await startApp({ engine: false });
     const made = await Promise.all(
       Array.from({ length: 12 }, () => connect(started.owner, localFiles("Été à Zürich!"))),
@@ -159,7 +159,7 @@ describe("creating a connection", () => {
     );
   });
 
-  test("is done once for one Idempotency-Key", async () => {
+  test("is done once per Idempotency-Key", async () => {
     await using started = await startApp({ engine: false });
     const post = (body: object) => started.owner("POST", CONNECTIONS, body, { "idempotency-key": "k-1" });
     const first = await post(database());
@@ -175,7 +175,7 @@ describe("listing connections", () => {
   const names = (answer: { body: { connections: { name: string }[] } }) =>
     answer.body.connections.map(({ name }) => name);
 
-  test("pages by offset in the interface's envelope, with the people who made them", async () => {
+  test("pages by offset in the interface's envelope, with the users who created them", async () => {
     await using started = await startApp({ engine: false });
     const empty = await started.owner("GET", CONNECTIONS);
     expect(empty.body).toEqual({
@@ -224,7 +224,7 @@ describe("listing connections", () => {
     expect(names(await started.owner("GET", `${CONNECTIONS}?offset=9`))).toEqual([]);
   });
 
-  test("searches names and slugs without regard to case; signs of patterns are letters like others", async () => {
+  test("searches names and slugs ignoring case; wildcard characters are literal", async () => {
     await using started = await startApp({ engine: false });
     for (const name of [
       "100% wool",
@@ -252,7 +252,7 @@ describe("listing connections", () => {
     expect(await search("' or 1=1 --")).toEqual([]);
   });
 
-  test("filters by provider and status, and refuses what is none of them", async () => {
+  test("filters by provider and status, and rejects unknown ones", async () => {
     await using started = await startApp({ engine: false });
     const files = await connect(started.owner, localFiles("files"));
     await connect(started.owner, database());
@@ -280,7 +280,7 @@ describe("listing connections", () => {
     }
   });
 
-  test("pages by cursor without repeating or skipping, whatever is added meanwhile", async () => {
+  test("pages by cursor without repeating or skipping, whatever is added in the meantime", async () => {
     await using started = await startApp({ engine: false });
     for (const name of ["b", "d", "d", "f"]) await connect(started.owner, localFiles(name));
     const list = (query: string) => started.owner("GET", `${CONNECTIONS}?limit=2${query}`);
@@ -325,7 +325,7 @@ describe("listing connections", () => {
 });
 
 describe("changing a connection", () => {
-  test("changes only what is given; nothing new leaves updatedAt and the trail alone", async () => {
+  test("changes only the given fields; without changes, updatedAt and the audit log stay the same", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     const patch = (body: object) => started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
@@ -362,7 +362,7 @@ describe("changing a connection", () => {
     ]);
   });
 
-  test("refuses faults, fields of the server's own and a slug that is taken, and changes nothing", async () => {
+  test("rejects faults, the server's own fields and a slug that is taken, and changes nothing", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     await connect(started.owner, localFiles("Files"));
@@ -402,7 +402,7 @@ describe("changing a connection", () => {
   });
 
   test.each(["postgres", "mysql"])(
-    "of %s takes a weaker sslMode with the credentials alone",
+    "of %s accepts a weaker sslMode only with the credentials",
     async (provider) => {
       await using started = await startApp({ engine: false });
       const made = await connect(started.owner, { ...database(), provider });
@@ -426,7 +426,7 @@ describe("changing a connection", () => {
     },
   );
 
-  test("counts the stored credentials as changed, unless only other ones are to", async () => {
+  test("counts the stored credentials as changed, unless only different ones should", async () => {
     await using app = await startApp({ engine: false });
     const { credentials } = database();
     const made = await connect(app.owner, database());
@@ -446,7 +446,7 @@ describe("changing a connection", () => {
     ).toEqual(["status", "credentials", "credentials"]);
   });
 
-  test("sends stored credentials to no other place unless they are all given again", async () => {
+  test("sends stored credentials to no other destination unless they are all entered again", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, database());
     const patch = (body: object) => started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
@@ -496,7 +496,7 @@ describe("changing a connection", () => {
 });
 
 describe("states", () => {
-  test("disable and reactivate go one way each, and verify needs one that is not disabled", async () => {
+  test("disable and reactivate work in one direction each, and verify needs one that isn't disabled", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const act = async (verb: string) => {
@@ -542,7 +542,7 @@ describe("states", () => {
   });
 });
 
-test("a provider that takes no credentials needs none to be given; others do", async () => {
+test("a provider without credentials needs none; others do", async () => {
   await using started = await startApp({ engine: false });
   const files = await started.owner("POST", CONNECTIONS, { name: "Files", provider: "local_files" });
   expect([files.status, files.body.hasCredentials]).toEqual([201, false]);
@@ -560,7 +560,7 @@ test("a provider that takes no credentials needs none to be given; others do", a
 });
 
 describe("deleting a connection", () => {
-  test("is refused while actions or automations use it, and names them", async () => {
+  test("is rejected while actions or automations use it, and names them", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const work = {
@@ -598,7 +598,7 @@ describe("deleting a connection", () => {
   });
 });
 
-describe("who may do what", () => {
+describe("permissions", () => {
   const verbs = (id: string) =>
     [
       ["GET", `/${id}`],
@@ -615,7 +615,7 @@ describe("who may do what", () => {
       ["GET", `/${id}/schema/columns?schema=a&table=b`],
     ] as const;
 
-  test("another organization's connection is as absent as one that never was", async () => {
+  test("another organization's connection looks like one that never existed", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const other = await neighbour(started);
@@ -640,7 +640,7 @@ describe("who may do what", () => {
     }
   });
 
-  test("viewers read, members change, and nobody comes in without credentials", async () => {
+  test("viewers can read, members can change, and nobody has access without credentials", async () => {
     await using started = await startApp({ engine: false });
     const made = await connect(started.owner, localFiles("Files"));
     const viewer = await join(started, "viewer");

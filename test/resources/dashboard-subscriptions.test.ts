@@ -45,7 +45,7 @@ const eventsOf = async (id: string) =>
     ({ type }: { type: string }) => type,
   );
 
-test("a dashboard is mailed now, as text and as HTML with numbers, bars and tables, in which markup is text", async () => {
+test("a dashboard is emailed now, as text and as HTML with numbers, bars and tables, in which markup is text", async () => {
   const { id } = await make();
   const grace = await join(app, "viewer");
   const body = { recipients: [app.ids.userId, grace.user.id], filters: { country: "CH" } };
@@ -77,7 +77,7 @@ test("a dashboard is mailed now, as text and as HTML with numbers, bars and tabl
   ]);
 });
 
-test("who reads German gets a dashboard's mail in German, numbers too", async () => {
+test("German readers get a dashboard's email in German, including numbers", async () => {
   const filters = [{ ...SHOP.filters[0], default: null }];
   const { id } = await make({ name: "Laden", filters });
   const emmy = await join(app, "viewer");
@@ -96,7 +96,7 @@ test("who reads German gets a dashboard's mail in German, numbers too", async ()
 });
 
 deepTest(
-  "a schedule mails each time once, also with several processes; who is no member any more gets nothing",
+  "a schedule emails each time once, even with several processes; former members get nothing",
   async () => {
     const { id } = await make({ name: "Scheduled" });
     const at = `${DASHBOARDS}/${id}/subscriptions`;
@@ -131,7 +131,7 @@ deepTest(
 );
 
 deepTest(
-  "a recipient leaves a schedule by the link in its mails without signing in, and the last one ends it",
+  "a recipient unsubscribes from a schedule by the link in its emails without signing in, and the last one ends it",
   async () => {
     const { id } = await make({ name: "Left" });
     const at = `${DASHBOARDS}/${id}/subscriptions`;
@@ -191,7 +191,7 @@ deepTest(
   },
 );
 
-test("why a mail was not sent is reported at the subscription and by an event", async () => {
+test("why an email wasn't sent is shown at the subscription and recorded as an event", async () => {
   const { id } = await make({ name: "Changed" });
   const at = `${DASHBOARDS}/${id}/subscriptions`;
   const made = created(
@@ -212,7 +212,7 @@ test("why a mail was not sent is reported at the subscription and by an event", 
   expect(mended.error).toBeNull();
 });
 
-test("subscriptions are changed with If-Match by members, go with their dashboard, and are refused where they can't work", async () => {
+test("subscriptions are changed with If-Match by members, deleted with their dashboard, and rejected if they can't work", async () => {
   const { id } = await make({ name: "Refused" });
   const at = `${DASHBOARDS}/${id}/subscriptions`;
   const recipients = [app.ids.userId];
@@ -244,7 +244,7 @@ test("subscriptions are changed with If-Match by members, go with their dashboar
   ).toEqual([]);
 });
 
-test("without a mail server nothing is sent, and it says so", async () => {
+test("without a mail server, nothing is sent, and it says so", async () => {
   await using silent = await startApp({ engine: false });
   const { id } = created(await silent.owner("POST", DASHBOARDS, SHOP));
   const refused = await silent.owner("POST", `${DASHBOARDS}/${id}/send`, { recipients: [silent.ids.userId] });

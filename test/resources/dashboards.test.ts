@@ -49,7 +49,7 @@ const make = async (more: object = {}) => created(await app.owner("POST", DASHBO
 const dataOf = async (id: string, query = "") =>
   (await app.owner("GET", `${DASHBOARDS}/${id}/data?${query}`)).body;
 
-test("a dashboard keeps its panels with a place for each, and is changed with If-Match", async () => {
+test("a dashboard stores its panels with a position for each, and is changed with If-Match", async () => {
   const panels = [
     { ...TOTAL_PANEL, x: 0, y: 0, width: 12, height: 2 },
     { key: "left", title: "Left", sql: "SELECT 1 AS one" },
@@ -90,7 +90,7 @@ test("a dashboard keeps its panels with a place for each, and is changed with If
   ]);
 });
 
-test("filters are bound into the panels' SQL: their defaults, what the address says, or no value", async () => {
+test("filters are bound into the panels' SQL: their defaults, the URL's values, or no value", async () => {
   const { id } = await make();
   const data = await dataOf(id);
   expect(data.filters).toEqual({ country: null, period_from: "2026-01-01", period_to: null, least: 0 });
@@ -123,7 +123,7 @@ test("filters are bound into the panels' SQL: their defaults, what the address s
   ]);
 });
 
-test("a panel that fails has its error, and the others their rows", async () => {
+test("a failed panel has its error, and the others their rows", async () => {
   const broken = { key: "broken", title: "Broken", sql: "SELECT nothing FROM raw.orders" };
   const { id } = await make({ panels: [broken, TOTAL_PANEL] });
   const { panels } = await dataOf(id);
@@ -134,7 +134,7 @@ test("a panel that fails has its error, and the others their rows", async () => 
 });
 
 deepTest(
-  "a panel of a saved query takes the filters that are named like its parameters; one in use stays",
+  "a panel with a saved query uses the filters named like its parameters; one in use can't be deleted",
   async () => {
     const query = created(
       await app.owner("POST", "/api/v1/queries", {
@@ -152,7 +152,7 @@ deepTest(
   },
 );
 
-deepTest("many who look within refreshSeconds share one result", async () => {
+deepTest("many viewers within refreshSeconds share one result", async () => {
   const { id } = await make({
     panels: [{ key: "n", title: "N", sql: "SELECT count(*) AS n FROM raw.visits" }],
     refreshSeconds: 60,
@@ -168,7 +168,7 @@ deepTest("many who look within refreshSeconds share one result", async () => {
   expect((await ask()).rows).toEqual([[2]]);
 });
 
-test("a link shows what the dashboard shows to anyone, and nothing else, until it is taken back", async () => {
+test("a link shows anyone the dashboard, and nothing else, until it is revoked", async () => {
   const broken = { key: "broken", title: "Broken", sql: "SELECT secret_column FROM raw.orders" };
   const made = await make({ panels: [TOTAL_PANEL, broken], sharing: "link" });
   expect(made.shareUrl).toStartWith(`${app.origin}/d/`);
@@ -237,7 +237,7 @@ test("links are limited by address", async () => {
   app.clock.turn(600_000);
 });
 
-deepTest("a flashboard becomes a dashboard that asks again", async () => {
+deepTest("a flashboard becomes a dashboard that refreshes", async () => {
   const action = await makeAction(app.owner, {
     kind: "create_flashboard",
     name: "Board",
@@ -273,7 +273,7 @@ deepTest("a flashboard becomes a dashboard that asks again", async () => {
   expect(faultsOf(await app.owner("POST", DASHBOARDS, {}))).toEqual(["body.name missing"]);
 });
 
-test("what does not fit together is refused, each at its place", async () => {
+test("conflicting fields are rejected, each at its place", async () => {
   const post = async (more: object) => faultsOf(await app.owner("POST", DASHBOARDS, { ...SHOP, ...more }));
   const panel = { key: "a", title: "A", sql: "SELECT 1 AS one" };
   expect(await post({ panels: [panel, panel] })).toEqual(["body.panels.1.key value_error"]);
@@ -305,7 +305,7 @@ test("a panel says which filter a click sets, which must be one of the dashboard
   expect(faultsOf(without)).toEqual(["body.panels.0.clickFilters.day not_found"]);
 });
 
-test("viewers look and change nothing, and of another organization's there is nothing", async () => {
+test("viewers can read but not change, and another organization's dashboards are invisible", async () => {
   const { id } = await make();
   const viewer = await join(app, "viewer");
   expect((await viewer.call("GET", `${DASHBOARDS}/${id}/data`)).status).toBe(200);

@@ -28,7 +28,7 @@ const transform = (sql: string, writeDisposition: string) => ({
   definition: { sql, output: { layer: "marts", dataset: "days", writeDisposition } },
 });
 
-test("a dataset lists its loads, each with what it changed and by what, and says how fresh it is", async () => {
+test("a dataset lists its loads, each with its changes and source, and its freshness", async () => {
   const action = await makeAction(app.owner, {
     name: "Fill",
     ...transform("SELECT i FROM range(10) t(i)", "append"),
@@ -70,7 +70,7 @@ test("a dataset lists its loads, each with what it changed and by what, and says
   expect((await other.call("GET", "/api/v1/datasets/marts/days/loads")).status).toBe(404);
 });
 
-test("a profile tells nulls, distinct values, the least and the greatest of each column", async () => {
+test("a profile shows nulls, distinct values, the minimum and the maximum of each column", async () => {
   await loadTable(contextOf(), {
     layer: "raw",
     dataset: "people",

@@ -79,7 +79,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-test("AS OF shows a table as each load left it: its rows and its columns", async () => {
+test("AS OF shows a table as of each load: its rows and its columns", async () => {
   const first = await shop.load("SELECT 1 AS id");
   const second = await shop.load("SELECT 2 AS id");
   const third = await shop.load("SELECT 'new' AS name, 3.5 AS amount", "orders", { remove: "all" });
@@ -100,7 +100,7 @@ test("AS OF shows a table as each load left it: its rows and its columns", async
   expect(asked.body.rowCount).toBe(2);
 });
 
-deepTest("a missing table is reported with the tables that it may have meant", async () => {
+deepTest("a missing table is reported with similar tables", async () => {
   await shop.load("SELECT 1 AS id", "invoices");
   const messageFor = async (sql: string) => (await shop.ask(sql)).body.detail[0].msg.split("\n")[0];
   expect(await messageFor("FROM invoices")).toBe(
@@ -124,7 +124,7 @@ deepTest(
   },
 );
 
-test("a load that is not there, and a table that came later, are reported at the SQL", async () => {
+test("an unknown load, and a table created later, are reported at the SQL", async () => {
   const before = await shop.load("SELECT 1 AS id", "early");
   await shop.load("SELECT 1 AS id", "late");
   const told = async (sql: string) => {
@@ -157,7 +157,7 @@ test("a load that is not there, and a table that came later, are reported at the
   expect(foreign.body.detail[0].msg).toBe(`Load "${before}" not found.`);
 });
 
-test("past states stay for a day where nothing else is set", async () => {
+test("past states are kept for a day by default", async () => {
   const before = await shop.load("SELECT 1 AS id", "daily");
   await shop.load("SELECT 2 AS id", "daily", { remove: "all" });
   weir.clock.turn(20 * 60 * MINUTE);
@@ -165,7 +165,7 @@ test("past states stay for a day where nothing else is set", async () => {
   expect(await shop.rows(`FROM raw.shop__daily AS OF '${before}'`)).toEqual([{ id: 1 }]);
 });
 
-deepTest("files that were put together leave the past as it was", async () => {
+deepTest("compaction doesn't affect the past", async () => {
   const loads: string[] = [];
   for (const rows of [1, 10, 23])
     loads.push(await shop.load(`SELECT i AS n FROM range(${rows}) t(i)`, "many"));
@@ -175,7 +175,7 @@ deepTest("files that were put together leave the past as it was", async () => {
   expect(await Promise.all(loads.map(of))).toEqual([1, 11, 34]);
 });
 
-deepTest("past states go when their time is over, and the last one stays", async () => {
+deepTest("past states are deleted after their time, and the last one stays", async () => {
   await using own = await startApp({ engine: false, env: { WEIR_LAKE_HISTORY_DAYS: "0" } });
   const { load, ask, rows, sweep, compact } = loaderOf(own);
   const first = await load("SELECT 1 AS id");
@@ -198,7 +198,7 @@ deepTest("past states go when their time is over, and the last one stays", async
   expect(left.length).toBeLessThan(12);
 });
 
-deepTest("a dataset that was deleted has no past, also when it comes again", async () => {
+deepTest("a deleted dataset has no past, even when it is created again", async () => {
   const before = await shop.load("SELECT 1 AS id", "gone", {}, "gone");
   await shop.load("SELECT 2 AS id", "gone", { remove: "all" }, "gone");
   expect(await shop.rows(`FROM raw.gone AS OF '${before}'`)).toEqual([{ id: 1 }]);
@@ -211,7 +211,7 @@ deepTest("a dataset that was deleted has no past, also when it comes again", asy
   expect(await shop.rows(`FROM raw.gone AS OF '${again}'`)).toEqual([{ id: 3 }]);
 });
 
-test("a table has all columns that were ever seen; loads that lack one have nothing in it", async () => {
+test("a table has all columns that ever existed; loads that lack one have null in it", async () => {
   await shop.load("SELECT 1 AS id, 'a' AS old", "wide");
   const columns = [
     { name: "id", dataType: "BIGINT", nullable: true },
@@ -228,7 +228,7 @@ test("a table has all columns that were ever seen; loads that lack one have noth
 });
 
 deepTest(
-  "past states that take more than a gigabyte beside the table go early, the oldest first",
+  "past states that take more than a gigabyte in addition to the table are deleted early, oldest first",
   async () => {
     await using own = await startApp({ engine: false });
     const { load, ask, rows, sweep } = loaderOf(own);
@@ -250,7 +250,7 @@ deepTest(
   },
 );
 
-test("a store of an earlier version keeps its tables; what was before can't be looked back at", async () => {
+test("a store of an earlier version keeps its tables; its earlier past isn't available", async () => {
   const folder = mkdtempSync(join(tmpdir(), "weir-history-"));
   const at = (name: string) => migrations.findIndex((migration) => migration.name === name);
   const options = {

@@ -43,7 +43,7 @@ const fault = ({ status, body }: { status: number; body: { detail: { loc: string
 ];
 
 describe("an upload", () => {
-  test("makes a dataset, tells all of it, and records it", async () => {
+  test("creates a dataset, returns all of it, and records it", async () => {
     const { status, body } = await upload("id,name\n1,Ada\n2,Bob\n", "format=csv", "people");
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -82,7 +82,7 @@ describe("an upload", () => {
     });
   });
 
-  test("adds to a table, with columns that it lacks, or replaces it; each load can be looked back at", async () => {
+  test("adds to a table, with columns that it lacks, or replaces it; each load can be read later", async () => {
     const first = await upload("id\n1\n", "format=csv", "grows");
     const second = await upload('{"id":2,"extra":[1,2]}', "format=jsonl&writeDisposition=append", "grows");
     expect(second.status).toBe(201);
@@ -109,14 +109,14 @@ describe("an upload", () => {
       ["application/json", '[{"a":1}]'],
       ["application/x-ndjson", '{"a":1}\n'],
     ]),
-  )("knows %s by its Content-Type", async (type, content) => {
+  )("recognizes %s by its Content-Type", async (type, content) => {
     const dataset = fresh();
     const { status } = await upload(content, "", dataset, { "content-type": type });
     expect(status).toBe(201);
     expect(await rows(dataset)).toEqual([{ a: 1 }]);
   });
 
-  test("goes into a table of the dataset, of any layer", async () => {
+  test("is loaded into a table of the dataset, in any layer", async () => {
     const path = "/api/v1/datasets/staging/shop/upload?format=csv&table=orders";
     expect((await weir.owner("PUT", path, "id\n1\n", { "content-type": "text/csv" })).status).toBe(201);
     expect((await ask("SELECT id FROM staging.shop__orders")).body.rows).toEqual([{ id: 1 }]);
@@ -131,7 +131,7 @@ describe("an upload", () => {
     ["raw/x/upload?format=csv&encoding=ebcdic", 422, ["query", "encoding"]],
     ["raw/X/upload?format=csv", 422, ["path", "dataset"]],
     ["temp/x/upload?format=csv", 422, ["path", "layer"]],
-  ])("to %s is refused", async (path, status, loc) => {
+  ])("to %s is rejected", async (path, status, loc) => {
     const reply = await weir.owner("PUT", `/api/v1/datasets/${path}`, Buffer.from("a\n1\n"), {
       "content-type": "application/octet-stream",
     });
@@ -152,8 +152,8 @@ describe("an upload", () => {
   });
 });
 
-describe("values are kept as they are", () => {
-  test("of CSV: each column has the type that holds all of its values exactly, or stays text", async () => {
+describe("values are kept exactly", () => {
+  test("in CSV: each column has the type that holds all of its values exactly, or stays text", async () => {
     const lines = [
       "whole,large,huge,zip,price,long,flag,day,year0,at,zoned,mixed,empty,text",
       '1,9007199254740993,123456789012345678901234567890,007,1.50,0.30000000000000004,true,9999-12-31,0000-01-01,2024-02-29T10:00:00,2024-02-29T10:00:00+02:00,1,,"a,""b"""',
@@ -195,7 +195,7 @@ describe("values are kept as they are", () => {
     expect((await rows("kept"))[1].text).toBeNull();
   });
 
-  deepTest("of CSV: the first rows never decide what the last one is", async () => {
+  deepTest("in CSV: the first rows never decide the type of the last one", async () => {
     const first = `n,amount,day,flag,late\n${"1,2.5,2024-01-01,true,\n".repeat(3_000)}`;
     const { body } = await upload(`${first}9007199254740993,0.125,2024-13-01,yes,7\n`, "format=csv", "last");
     expect(typesOf(body)).toEqual({
@@ -210,7 +210,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  deepTest("of TSV, by name and by Content-Type", async () => {
+  deepTest("in TSV, by name and by Content-Type", async () => {
     const content = "a\tb\n1,5\tx\n";
     const [named, typed] = [fresh(), fresh()];
     expect((await upload(content, "format=tsv", named)).status).toBe(201);
@@ -218,7 +218,7 @@ describe("values are kept as they are", () => {
     for (const dataset of [named, typed]) expect(await rows(dataset)).toEqual([{ a: "1,5", b: "x" }]);
   });
 
-  test.each(someOf(1, ["json", "jsonl"]))("of %s: every digit of a number", async (format) => {
+  test.each(someOf(1, ["json", "jsonl"]))("in %s: every digit of a number", async (format) => {
     const lines = [
       '{"long":12345678901234567.89,"zeros":1.10,"short":0.1,"whole":1.0,"large":9007199254740993,"huge":18446744073709551616,"beyond":1,"both":9007199254740993,"nested":{"n":[1.10,12345678901234567.89]},"odd":1.10,"far":1e400}',
       '{"long":1,"zeros":2.5,"short":1e-7,"whole":1e3,"large":-1,"huge":1,"beyond":1234567890123456789012345678901234567890,"both":0.5,"nested":null,"odd":"1.10","far":1}',
@@ -274,7 +274,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  test("of JSON: columns that come late, texts with quotes and breaks, and days and instants", async () => {
+  test("in JSON: late columns, texts with quotes and line breaks, and days and times", async () => {
     const lines = [
       "{}",
       ...Array.from({ length: 3_000 }, (_, at) => JSON.stringify({ at: "2024-02-29T10:00:00Z", n: at })),
@@ -301,7 +301,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  deepTest("of JSON: numbers, texts and what is nested", async () => {
+  deepTest("in JSON: numbers, texts and nested values", async () => {
     const content = JSON.stringify([
       {
         id: 12345,
@@ -348,7 +348,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  deepTest("of JSON: fields whose names differ by case alone, which are columns of their own", async () => {
+  deepTest("in JSON: fields whose names differ only in case, which are separate columns", async () => {
     for (const [format, content] of [
       ["json", '[{"a":1,"A":2,"a_1":3},{"A":"x","a/b~":null,"n":null}]'],
       ["jsonl", '{"a":1,"A":2,"a_1":3}\n{"A":"x","a/b~":null,"n":null}\n'],
@@ -364,7 +364,7 @@ describe("values are kept as they are", () => {
     expect(await rows(body.dataset)).toEqual([{ id: 1, id_1: 2 }]);
   });
 
-  test("of Parquet, and back again", async () => {
+  test("in Parquet, and back again", async () => {
     const sql =
       "SELECT 9007199254740993 AS big, 1.10::DECIMAL(9,2) AS price, [1, 2] AS list, DATE '9999-12-31' AS day, NULL AS nothing";
     const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
@@ -380,7 +380,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  deepTest("of Parquet: in types that every reader of the lake holds", async () => {
+  deepTest("in Parquet: with types that every reader of the lake supports", async () => {
     const sql = `SELECT 18446744073709551615::UBIGINT AS u, 170141183460469231731687303715884105727::HUGEINT::VARCHAR AS h,
       TIMESTAMP_NS '2024-01-01 00:00:00.123456789' AS fine, TIMESTAMP_NS '2024-01-01 00:00:00.123456' AS coarse,
       {'a': 1} AS s, 7::UTINYINT AS small`;
@@ -403,7 +403,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  deepTest("packed with gzip or Zstandard", async () => {
+  deepTest("compressed with gzip or Zstandard", async () => {
     const csv = Buffer.from("id,name\n1,Ada\n2,漢\n");
     for (const packed of [csv, gzipSync(csv), zstdCompressSync(csv)]) {
       const dataset = fresh();
@@ -419,7 +419,7 @@ describe("values are kept as they are", () => {
     expect(await rows(dataset)).toEqual([{ a: "ä" }]);
   });
 
-  test("of CSV whose first line names its delimiter, as Excel writes it", async () => {
+  test("in CSV whose first line names its delimiter, as Excel writes it", async () => {
     for (const [name, text] of [
       ["sep_plain", "sep=|\r\nid;a|note\r\n1;2|x\r\n"],
       ["sep_marked", '\ufeff"SEP=|"\nid;a|note\n1;2|x\n'],
@@ -442,32 +442,29 @@ describe("values are kept as they are", () => {
       }
   });
 
-  deepTest(
-    "in other encodings, with other delimiters, and with names that stand twice or not at all",
-    async () => {
-      const dataset = fresh();
-      await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
-      expect(await rows(dataset)).toEqual([{ a: "café", b: 1 }]);
-      const wide = fresh();
-      await upload(Buffer.from("\ufeffa,b\nü,1\n", "utf16le"), "format=csv&encoding=utf-16", wide);
-      expect(await rows(wide)).toEqual([{ a: "ü", b: 1 }]);
-      const odd = fresh();
-      await upload("a,A,,b c\n1,2,3,4\n", "format=csv", odd);
-      expect(await rows(odd)).toEqual([{ a: 1, A_2: 2, column_3: 3, "b c": 4 }]);
-      const none = fresh();
-      await upload("1,x\n2,y\n", "format=csv&header=false", none);
-      expect(await rows(none)).toEqual([
-        { column_1: 1, column_2: "x" },
-        { column_1: 2, column_2: "y" },
-      ]);
-      const only = fresh();
-      expect((await upload("a,b\n", "format=csv", only)).body).toMatchObject({ rows: 0, files: 0 });
-      expect(await rows(only)).toEqual([]);
-    },
-  );
+  deepTest("in other encodings, with other delimiters, and with duplicate or missing names", async () => {
+    const dataset = fresh();
+    await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
+    expect(await rows(dataset)).toEqual([{ a: "café", b: 1 }]);
+    const wide = fresh();
+    await upload(Buffer.from("\ufeffa,b\nü,1\n", "utf16le"), "format=csv&encoding=utf-16", wide);
+    expect(await rows(wide)).toEqual([{ a: "ü", b: 1 }]);
+    const odd = fresh();
+    await upload("a,A,,b c\n1,2,3,4\n", "format=csv", odd);
+    expect(await rows(odd)).toEqual([{ a: 1, A_2: 2, column_3: 3, "b c": 4 }]);
+    const none = fresh();
+    await upload("1,x\n2,y\n", "format=csv&header=false", none);
+    expect(await rows(none)).toEqual([
+      { column_1: 1, column_2: "x" },
+      { column_1: 2, column_2: "y" },
+    ]);
+    const only = fresh();
+    expect((await upload("a,b\n", "format=csv", only)).body).toMatchObject({ rows: 0, files: 0 });
+    expect(await rows(only)).toEqual([]);
+  });
 });
 
-describe("files that something is wrong with load nothing, and say what", () => {
+describe("invalid files load nothing, and report the reason", () => {
   const wide = `${Array.from({ length: 10_000 }, (_, i) => `c${i}`).join(",")}\n`;
   test.each(
     someOf(5, [
@@ -526,7 +523,7 @@ describe("files that something is wrong with load nothing, and say what", () => 
     expect((await weir.owner("GET", `/api/v1/datasets?q=${dataset}`)).body.total).toBe(0);
   });
 
-  deepTest("CSV with a record that is longer than one may be, wherever it stands", async () => {
+  deepTest("CSV with a record that is too long, wherever it is", async () => {
     const long = "x".repeat(17 * 1024 ** 2);
     const files = {
       only: `id,n\n1,${long}\n`,
@@ -542,7 +539,7 @@ describe("files that something is wrong with load nothing, and say what", () => 
     expect((await upload(many)).body.rows).toBe(1_500_000);
   });
 
-  test("packed bytes that are cut short", async () => {
+  test("truncated compressed bytes", async () => {
     const csv = Buffer.from(`i,v\n${"1,abcdefgh\n".repeat(10_000)}`);
     const cases = [
       ["gzip", gzipSync(csv)],
@@ -557,7 +554,7 @@ describe("files that something is wrong with load nothing, and say what", () => 
         ]);
   });
 
-  test("Parquet that is cut short", async () => {
+  test("truncated Parquet", async () => {
     const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
       method: "POST",
       headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
@@ -571,7 +568,7 @@ describe("files that something is wrong with load nothing, and say what", () => 
     ]);
   });
 
-  test("an upload that breaks off, and leave no file behind", async () => {
+  test("an interrupted upload, and leave no file behind", async () => {
     const gone = new AbortController();
     const sent = fetch(`${weir.origin}/api/v1/datasets/raw/broken/upload?format=csv`, {
       method: "PUT",
@@ -617,7 +614,7 @@ describe("rows as a file", () => {
     expect((await ask(sql, { accept: "image/png" })).body.rowCount).toBe(1000);
   });
 
-  deepTest("as lines of JSON, all of them, with the values of a JSON reply", async () => {
+  deepTest("as JSON lines, all of them, with the values of a JSON response", async () => {
     const sql =
       "SELECT i AS id, 9007199254740993 + i AS big, 1.10::DECIMAL(9,2) AS price, [i] AS list, NULL AS nothing, {'a': 'x'} AS record, 'a\nb' AS text, '{\"k\":\r\n\"v\"}'::JSON AS json, 1 AS id FROM range(25000) t(i)";
     const { rows: expected } = (await ask(sql, {}, "", { limit: 10_000 })).body;
@@ -645,7 +642,7 @@ describe("rows as a file", () => {
     expect(text).toBe("id,x\n1,é\n2,é\n");
   });
 
-  test("a mistake is told as one, and no file is left", async () => {
+  test("an error is reported as one, and no file is left", async () => {
     const { status, body } = await ask("SELECT nome FROM raw.filed", {}, "?format=jsonl");
     expect([status, body.detail[0].loc, body.detail[0].type]).toEqual([422, ["body", "sql"], "sql_error"]);
     expect((await ask("DROP TABLE IF EXISTS x", {}, "?format=csv")).status).toBe(422);

@@ -77,7 +77,7 @@ describe("the list of datasets", () => {
     ["q=a_b", ["a_b"]],
     ["q=%25", []],
     ["layer=staging", []],
-  ])("narrows by %s", async (query, names) => {
+  ])("filters by %s", async (query, names) => {
     const { body } = await weir.owner("GET", `/api/v1/datasets?${query}`);
     expect(body.datasets.map((d: { dataset: string }) => d.dataset)).toEqual(names);
     expect(body.total).toBe(names.length);
@@ -94,7 +94,7 @@ describe("the list of datasets", () => {
 describe("a preview", () => {
   const preview = (path: string) => weir.owner("GET", `/api/v1/datasets/${path}`);
 
-  test("shows the table of the dataset's own name, or the only one", async () => {
+  test("shows the table with the dataset's name, or the only one", async () => {
     expect((await preview("marts/sales/preview")).body).toEqual({
       columns: [{ name: "total", dataType: "INTEGER", nullable: true }],
       rows: [{ total: 42 }],
@@ -102,7 +102,7 @@ describe("a preview", () => {
     expect((await preview("raw/a_b/preview")).body.rows).toEqual([{ x: 1 }]);
   });
 
-  test("shows at most as many rows as asked for, of the table that is named", async () => {
+  test("shows at most the requested number of rows, of the named table", async () => {
     const { body } = await preview("raw/shop/preview?table=orders&limit=2");
     expect(body.rows).toEqual(
       [
@@ -112,7 +112,7 @@ describe("a preview", () => {
     );
   });
 
-  test("asks for a name where there are several tables", async () => {
+  test("requires a name if there are several tables", async () => {
     const { status, body } = await preview("raw/shop/preview");
     expect(status).toBe(422);
     expect(body.detail).toEqual([
@@ -120,7 +120,7 @@ describe("a preview", () => {
     ]);
   });
 
-  test("is 404 for a dataset or table that is not there, 422 for a name that none can have", async () => {
+  test("is 404 for an unknown dataset or table, and 422 for an invalid name", async () => {
     expect((await preview("raw/nothing/preview")).status).toBe(404);
     expect((await preview("raw/shop/preview?table=nothing")).status).toBe(404);
     expect((await preview("raw/..%2f..%2fetc/preview")).status).toBe(422);
@@ -128,7 +128,7 @@ describe("a preview", () => {
   });
 });
 
-test("deleting a dataset takes its tables out of sight, tells it, and leaves cursors and, for a while, files", async () => {
+test("deleting a dataset hides its tables, is recorded, and keeps cursors and, for a while, files", async () => {
   await using own = await startApp({ engine: false });
   const ctx = contextOf(own);
   const cursor = { cursorField: "id", lastValue: 5, boundary: [] };
@@ -164,7 +164,7 @@ test("deleting a dataset takes its tables out of sight, tells it, and leaves cur
 describe("SQL over the lake", () => {
   const query = (body: object) => weir.owner("POST", "/api/v1/query", body);
 
-  test("answers with columns and rows", async () => {
+  test("responds with columns and rows", async () => {
     const { status, body } = await query({
       sql: "SELECT name, (SELECT count(*) FROM raw.shop__orders WHERE id >= $least) AS orders FROM raw.shop__customers",
       parameters: { least: 2 },
@@ -191,7 +191,7 @@ describe("SQL over the lake", () => {
     });
   });
 
-  deepTest("tells a mistake with DuckDB's own words", async () => {
+  deepTest("reports an error in DuckDB's own words", async () => {
     const { status, body } = await query({ sql: "SELECT nome FROM raw.shop__customers" });
     expect(status).toBe(422);
     expect(body.detail).toEqual([
@@ -205,13 +205,13 @@ describe("SQL over the lake", () => {
     [{ sql: "SELECT 1", limit: 10_001 }, ["body", "limit"]],
     [{ sql: "SELECT 1", parameters: [] }, ["body", "parameters"]],
     [{ sql: "SELECT 1", dialect: "mysql" }, ["body", "dialect"]],
-  ])("refuses %j", async (body, loc) => {
+  ])("rejects %j", async (body, loc) => {
     const reply = await query(body);
     expect(reply.status).toBe(422);
     expect(reply.body.detail[0].loc).toEqual(loc);
   });
 
-  test("never writes: what a statement makes is gone with it", async () => {
+  test("never writes: what a statement creates is gone with it", async () => {
     const made = await query({ sql: "CREATE TABLE mine AS SELECT 1 AS x; SELECT * FROM mine" });
     expect([made.status, made.body.rows]).toEqual([200, [{ x: 1 }]]);
     expect((await query({ sql: "SELECT * FROM mine" })).status).toBe(422);
@@ -221,7 +221,7 @@ describe("SQL over the lake", () => {
     ]);
   });
 
-  test("ends when the client goes away", async () => {
+  test("ends when the client disconnects", async () => {
     const gone = new AbortController();
     const endless = { sql: "SELECT count(*) FROM range(1000000000000) a, range(1000000) b" };
     const asked = [1, 2, 3, 4].map(() =>
@@ -242,7 +242,7 @@ describe("SQL over the lake", () => {
     expect((await waiting).body.rows).toEqual([{ x: 1 }]);
   });
 
-  test("sees the tables of its own organization alone", async () => {
+  test("sees only the tables of its own organization", async () => {
     const { body: beta } = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
     const inBeta = { "x-organization-id": beta.id };
     const asked = await weir.owner(
@@ -260,7 +260,7 @@ describe("SQL over the lake", () => {
   });
 });
 
-test("viewers may look and query, not delete", async () => {
+test("viewers can read and query, but not delete", async () => {
   const { call: viewer } = await enrol(weir, "viewer");
   expect((await viewer("GET", "/api/v1/datasets")).status).toBe(200);
   expect((await viewer("POST", "/api/v1/query", { sql: "SELECT 1 AS x" })).status).toBe(200);

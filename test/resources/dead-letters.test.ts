@@ -50,7 +50,7 @@ const becomes = (app: Started, id: string, status: string) =>
   );
 
 describe("a dead letter", () => {
-  test("tells of a delivery that failed permanently", async () => {
+  test("describes a delivery that failed permanently", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     const deliveryId = await dying.die();
@@ -71,7 +71,7 @@ describe("a dead letter", () => {
     expect(await chainOf(app, "died-of-503")).toContain("webhook.dead_lettered");
   });
 
-  test("is listed by source, automation and status, page by page, for its organization alone", async () => {
+  test("is listed by source, automation and status, page by page, only for its organization", async () => {
     await using app = await startApp({ hurry: 20 });
     await using one = await startDying(app, "one");
     await using two = await startDying(app, "two");
@@ -130,7 +130,7 @@ describe("a replay", () => {
     expect([twice.status, twice.body.code]).toEqual([409, "invalid_state"]);
   });
 
-  test("that fails again puts the letter back, with what it took", async () => {
+  test("that fails again restores the dead letter, with its duration", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
@@ -151,7 +151,7 @@ describe("a replay", () => {
     await becomes(app, letter.id, "replayed");
   });
 
-  deepTest("whose run ends on the spot leaves the letter as that has come out", async () => {
+  deepTest("whose run ends immediately updates the dead letter accordingly", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
@@ -168,7 +168,7 @@ describe("a replay", () => {
   });
 
   deepTest(
-    "that is cancelled, or skipped for want of room, puts the letter back with its content",
+    "that is cancelled, or skipped because of a limit, restores the dead letter with its content",
     async () => {
       await using app = await startApp({ hurry: 20 });
       await using dying = await startDying(app);
@@ -189,7 +189,7 @@ describe("a replay", () => {
     },
   );
 
-  test("of many takes those that are named, or all of an automation", async () => {
+  test("of many replays the named ones, or all of an automation", async () => {
     await using app = await startApp({ hurry: 20 });
     await using one = await startDying(app, "one");
     await using two = await startDying(app, "two");
@@ -222,7 +222,7 @@ describe("a replay", () => {
     expect(dying.got).toHaveLength(3);
   });
 
-  test("needs the automation, and needs it on", async () => {
+  test("needs the automation, and it must be active", async () => {
     await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
@@ -256,7 +256,7 @@ describe("a replay", () => {
   });
 });
 
-test("deleting a letter takes it off the list, and tells so", async () => {
+test("discarding a dead letter removes it from the list, and is recorded", async () => {
   await using app = await startApp({ hurry: 20 });
   await using dying = await startDying(app);
   const deliveryId = await dying.die();

@@ -32,7 +32,7 @@ const Form = {
 const form = (more: object = {}) => ({ decisionType: "form_input", formSchema: Form, ...more });
 
 describe("a decision", () => {
-  test("shows what is asked, field by field, and lets the run wait", async () => {
+  test("shows the question, field by field, and lets the run wait", async () => {
     await using app = await startApp();
     const asked = {
       description: "Last call",
@@ -98,7 +98,7 @@ describe("a decision", () => {
     });
   });
 
-  test("that is rejected fails the run, or lets it continue where it says so", async () => {
+  test("that is rejected fails the run, or lets it continue if configured", async () => {
     await using app = await startApp();
     const [failing, going] = [await ask(app), await ask(app, { onReject: "continue" })];
     const no = { ...rejected, rejectionReason: "Too dear" };
@@ -126,7 +126,7 @@ describe("a decision", () => {
     });
   });
 
-  test("is told as events, without what was filled in", async () => {
+  test("is recorded as events, without the form's answers", async () => {
     await using app = await startApp();
     const { run, decision } = await ask(app, form({ title: "Pay https://x.test/?token=abc123" }));
     const formResponse = { amount: 5, code: "EUR" };
@@ -165,7 +165,7 @@ describe("a decision", () => {
     ]);
   });
 
-  test("decided again is refused with who and when, save by the same person in the same way", async () => {
+  test("made again is rejected with who and when, except by the same user in the same way", async () => {
     await using app = await startApp();
     const other = await join(app, "admin");
     const { decision } = await ask(app);
@@ -188,7 +188,7 @@ describe("a decision", () => {
     expect(items).toHaveLength(1);
   });
 
-  test("of fifty at once exactly one wins, and the run continues once", async () => {
+  test("made by fifty at once has exactly one winner, and the run continues once", async () => {
     await using app = await startApp();
     const people = await Promise.all(Array.from({ length: 10 }, () => join(app, "member")));
     const flow = await makeAutomation(app.owner, {
@@ -232,7 +232,7 @@ describe("a decision", () => {
 });
 
 describe("a form", () => {
-  test("has to fit, and every fault is reported with its place", async () => {
+  test("must match, and every fault is reported with its place", async () => {
     await using app = await startApp();
     const { run, decision } = await ask(app, form());
     expect(decision.formSchema).toEqual(Form);
@@ -255,7 +255,7 @@ describe("a form", () => {
     expect((await runEnd(app.owner, run.id)).result.formResponse).toEqual(formResponse);
   });
 
-  test("need not be filled in to reject, and is bounded", async () => {
+  test("isn't required for a rejection, and has limits", async () => {
     await using app = await startApp();
     const { decision } = await ask(app, form({ onReject: "continue" }));
     expect((await app.owner("POST", decideOn(decision.id), rejected)).body.formResponse).toBeNull();
@@ -299,7 +299,7 @@ describe("a form", () => {
     }
   });
 
-  test("may take parts from templates, which are checked when the gate is reached", async () => {
+  test("can contain templates, which are checked when the gate is reached", async () => {
     await using app = await startApp();
     const steps = [
       {
@@ -363,7 +363,7 @@ describe("an assignee", () => {
     );
   });
 
-  test("who is no member fails the run", async () => {
+  test("who isn't a member fails the run", async () => {
     await using app = await startApp();
     const stranger = await neighbour(app);
     for (const assignedTo of ["nobody@example.com", NOBODY, stranger.user.email]) {
@@ -419,7 +419,7 @@ describe("an expiry", () => {
     expect([items[0].type, items[0].actor.type]).toEqual(["decision.expired", "system"]);
   });
 
-  test("counts from its instant on, also before it has been noted", async () => {
+  test("counts from its time on, even before it has been recorded", async () => {
     await using app = await startApp({ hurry: 0.001 }); // Nothing that is paused continues.
     const { decision } = await ask(app, { expiresInSeconds: 60 });
     app.clock.turn(60_000);
@@ -441,8 +441,8 @@ describe("an expiry", () => {
   });
 });
 
-describe("a cancel", () => {
-  test("of the run takes its decision off the table, for good", async () => {
+describe("a cancellation", () => {
+  test("of the run withdraws its decision permanently", async () => {
     await using app = await startApp();
     const { run, decision } = await ask(app);
     expect((await app.owner("POST", `${RUNS}/${run.id}/cancel`)).body.status).toBe("cancelled");
@@ -458,7 +458,7 @@ describe("a cancel", () => {
     expect((await app.owner("GET", `${DECISIONS}/pending`)).body.total).toBe(0);
   });
 
-  test("of the automation run reaches it", async () => {
+  test("of the automation run withdraws it too", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { action: { kind: "approval_gate", definition: gate() } });
     const run = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
@@ -574,8 +574,8 @@ describe("lists", () => {
   });
 });
 
-describe("who may", () => {
-  test("read is every member, decide only from member on", async () => {
+describe("permissions", () => {
+  test("every member can read, and decide only from the role member on", async () => {
     await using app = await startApp();
     const { decision } = await ask(app);
     const [viewer, member] = [await join(app, "viewer"), await join(app, "member")];
@@ -594,7 +594,7 @@ describe("who may", () => {
     expect((await member.call("POST", `${APPROVALS}/${decision.id}/approve`)).status).toBe(200);
   });
 
-  test("another organization has no part in it: its ids are like random ones", async () => {
+  test("another organization has no access: its IDs are like unknown ones", async () => {
     await using app = await startApp();
     const { decision } = await ask(app);
     const other = await neighbour(app);
@@ -617,7 +617,7 @@ describe("who may", () => {
     expect((await app.owner("GET", `${DECISIONS}/${decision.id}`)).body.status).toBe("pending");
   });
 
-  test("a body is told what is wrong with it", async () => {
+  test("a body's faults are reported", async () => {
     await using app = await startApp();
     const { decision } = await ask(app);
     const send = (body: object) => app.owner("POST", decideOn(decision.id), body);
@@ -637,7 +637,7 @@ describe("who may", () => {
   });
 });
 
-test("a failed gate that is tried again asks again", async () => {
+test("a failed gate that is retried asks again", async () => {
   await using app = await startApp();
   const { run, decision } = await ask(app);
   await app.owner("POST", decideOn(decision.id), rejected);

@@ -10,7 +10,7 @@ const COUNT = 3_000;
 const BATCH = 500;
 const MINUTE_MS = 60_000;
 
-test("a long list of deliveries has those of a status and of an automation, page by page", async () => {
+test("a long list of deliveries can be filtered by status and by automation, page by page", async () => {
   await using app = await startApp();
   const action = { kind: "conditional_branch", definition: branch() };
   const hook = await makeHook(app, { action });

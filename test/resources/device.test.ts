@@ -43,7 +43,7 @@ const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const trailOf = (app: Running) => app.app.store.db.select().from(events);
 
 describe("a device code", () => {
-  test("comes with everything that RFC 8628 names, for a form as for JSON, and is stored hashed", async () => {
+  test("is issued with everything in RFC 8628, for a form and for JSON, and is stored hashed", async () => {
     await using app = await startApp({ engine: false });
     const replies = [
       await app.anonymous("POST", CODE, { client_id: "weir-cli" }),
@@ -67,7 +67,7 @@ describe("a device code", () => {
       expect(stored).not.toContain(code);
   });
 
-  test("is refused to a client that does not tell who it is, in the words of RFC 6749", async () => {
+  test("is refused to a client that doesn't identify itself, in the words of RFC 6749", async () => {
     await using app = await startApp({ engine: false });
     const bad: [body: unknown, headers?: Record<string, string>][] = [
       [{}],
@@ -93,7 +93,7 @@ describe("a device code", () => {
     expect([broken.status, broken.body.detail[0].type]).toEqual([422, "json_invalid"]);
   });
 
-  test("is given ten times a minute to one address, and to no page of another site", async () => {
+  test("is issued ten times a minute to one address, and not to another site's page", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const ask = () => app.anonymous("POST", CODE, { client_id: "weir-cli" });
     const all = await Promise.all(Array.from({ length: 11 }, ask));
@@ -108,7 +108,7 @@ describe("a device code", () => {
 });
 
 describe("polling", () => {
-  test("gives a session of the command line once the person approved, once", async () => {
+  test("returns a command-line session once the user has approved, once", async () => {
     await using app = await startApp({ engine: false });
     const agent = {
       "user-agent": "weir/0.1.0 (Linux; xterm-256color)",
@@ -163,7 +163,7 @@ describe("polling", () => {
     expect((await cli("GET", "/api/v1/users/me")).status).toBe(401);
   });
 
-  test("gives one token when many polls come at the same moment", async () => {
+  test("returns one token for many concurrent polls", async () => {
     await using app = await startApp({ engine: false });
     const { userCode, poll } = await device(app);
     expect((await app.owner("POST", APPROVE, { userCode, approve: true })).status).toBe(204);
@@ -173,7 +173,7 @@ describe("polling", () => {
     expect(await app.app.store.db.$count(sessions)).toBe(1);
   });
 
-  test("too early is reported off, and makes every later poll wait five seconds longer", async () => {
+  test("too early is slowed down, and makes every later poll wait five seconds longer", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     const after = async (seconds: number) => {
@@ -190,7 +190,7 @@ describe("polling", () => {
     expect(await after(19)).toBe("slow_down");
   });
 
-  test("as often as the interval allows continues until the code expires, whatever the limit of the address", async () => {
+  test("at the allowed interval continues until the code expires, whatever the address's limit", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     for (let second = 0; second < 900; second += 5) {
@@ -200,7 +200,7 @@ describe("polling", () => {
     expect(errorOf(await poll())).toEqual([400, "expired_token"]);
   });
 
-  test("faster than that, or for codes that do not exist, ends at the limit of the address", async () => {
+  test("faster than that, or for unknown codes, ends at the address's limit", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     const answers: unknown[] = [];
@@ -211,7 +211,7 @@ describe("polling", () => {
     expect([told.body.code, Number(told.headers.get("retry-after")) > 0]).toEqual(["rate_limited", true]);
   });
 
-  test("for a code past its time says so, also one that was approved", async () => {
+  test("for an expired code says so, even if it was approved", async () => {
     await using app = await startApp({ engine: false });
     const [waiting, approved] = [await device(app), await device(app)];
     await app.owner("POST", APPROVE, { userCode: approved.userCode, approve: true });
@@ -224,7 +224,7 @@ describe("polling", () => {
     expect(await app.app.store.db.$count(sessions)).toBe(0);
   });
 
-  test("for a client that was turned away says so, and nobody can let it in after that", async () => {
+  test("for a denied client says so, and nobody can approve it after that", async () => {
     await using app = await startApp({ engine: false });
     const { userCode, poll } = await device(app);
     const denied = await app.owner("POST", APPROVE, { userCode, approve: false });
@@ -248,7 +248,7 @@ describe("polling", () => {
     "urn:ietf:params:oauth:grant-type:saml2-bearer",
     "urn:ietf:params:oauth:grant-type:token-exchange",
     "urn:openid:params:grant-type:ciba",
-  ])("is the only grant there is: %s brings nothing", async (grant_type) => {
+  ])("is the only supported grant: %s is rejected", async (grant_type) => {
     await using app = await startApp({ engine: false });
     const { poll, userCode } = await device(app);
     await app.owner("POST", APPROVE, { userCode, approve: true });
@@ -285,7 +285,7 @@ describe("polling", () => {
     expect((await poll({ unknown: "field" })).status).toBe(200);
   });
 
-  test("brings nothing to a client whose person has left the organization meanwhile", async () => {
+  test("returns nothing to a client whose user has left the organization in the meantime", async () => {
     await using app = await startApp({ engine: false });
     const bob = await join(app, "member");
     const { userCode, poll } = await device(app);
@@ -298,7 +298,7 @@ describe("polling", () => {
 });
 
 describe("approving", () => {
-  test("shows first which client it is, and reads the code however it is typed", async () => {
+  test("first shows which client it is, and accepts the code however it is typed", async () => {
     await using app = await startApp({ engine: false });
     const { userCode, codes } = await device(app, { "user-agent": "weir/0.1.0 (Linux; dumb)" }, "my laptop");
     const [row] = await app.app.store.db.select().from(deviceCodes);
@@ -325,7 +325,7 @@ describe("approving", () => {
     expect(codeOf(await app.owner("GET", `${SHOWN}?user_code=${userCode}`))).toEqual([409, "invalid_state"]);
   });
 
-  test("takes someone who is signed in, on Weir's own page", async () => {
+  test("requires a signed-in user, on Weir's own page", async () => {
     await using app = await startApp({ engine: false });
     const { userCode, poll } = await device(app);
     const decision = { userCode, approve: true };
@@ -337,7 +337,7 @@ describe("approving", () => {
     expect(errorOf(await poll())).toEqual([400, "authorization_pending"]);
   });
 
-  test("names every field that is wrong, and a code that nobody waits under", async () => {
+  test("names every invalid field, and an unknown code", async () => {
     await using app = await startApp({ engine: false });
     const faultsOf = async (body: unknown) => {
       const { status, body: told } = await app.owner("POST", APPROVE, body);
@@ -369,7 +369,7 @@ describe("approving", () => {
     expect((await app.owner("GET", `${SHOWN}?user_code=BBBB-BBBB`)).status).toBe(404);
   });
 
-  test("binds the session to the organization that was chosen, and ends there when the person leaves it", async () => {
+  test("binds the session to the selected organization, and ends it when the user leaves that", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", "/api/v1/organizations", { name: "Second", slug: "second" });
     const chosen: (string | null)[] = [null, "second", made.body.id];
@@ -419,7 +419,7 @@ describe("approving", () => {
     expect((await app.owner("POST", APPROVE, { userCode, approve: true })).status).toBe(204);
   });
 
-  test("has a limit for each person too, whichever address the tries come from", async () => {
+  test("is also limited per user, whichever addresses are used", async () => {
     await using app = await startApp({
       engine: false,
       stands: true,
@@ -438,7 +438,7 @@ describe("approving", () => {
   });
 });
 
-test("a client made by someone else signs in", async () => {
+test("a third-party client signs in", async () => {
   await using app = await startApp({ engine: false });
   const ada = await signedIn(app);
   const config = new openid.Configuration(

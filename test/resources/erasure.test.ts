@@ -98,7 +98,7 @@ describe.each<[string, () => Promise<Place>]>(
     ],
   ]),
 )("in %s", (_, place) => {
-  test("a person who erases themselves is gone from every row, and the trail stays valid", async () => {
+  test("a user who erases themselves is gone from every row, and the audit log stays valid", async () => {
     await using database = await place();
     await using weir = await startApp({ ...database.options, engine: false });
     const { tab, id, action, pat, run } = await grace(weir);
@@ -138,7 +138,7 @@ describe.each<[string, () => Promise<Place>]>(
   }, 120_000);
 
   deepTest(
-    "the address can be invited anew, and leads to another person",
+    "the address can be invited again, as another user",
     async () => {
       await using database = await place();
       await using weir = await startApp({ ...database.options, engine: false });
@@ -158,7 +158,7 @@ describe.each<[string, () => Promise<Place>]>(
   );
 });
 
-test("an operator erases a person by their address, and no one else does", async () => {
+test("only an operator erases a user by their address", async () => {
   await using weir = await startApp({ engine: false });
   const { tab, id } = await grace(weir);
   const admin = await join(weir, "admin");
@@ -197,7 +197,7 @@ test("the only owner and the only operator are told what to do first", async () 
   expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
 });
 
-test("a session signed in over an hour ago, and a token of one organization, can't erase the person", async () => {
+test("a session signed in over an hour ago, and a token limited to one organization, can't erase the user", async () => {
   await using weir = await startApp({ engine: false, stands: true });
   const { tab, pat } = await grace(weir);
   const confined = client(weir.origin, { authorization: `Bearer ${pat.token}` });
@@ -209,7 +209,7 @@ test("a session signed in over an hour ago, and a token of one organization, can
   expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
 });
 
-test("a removed organization doesn't hold its only owner, and is restored without them", async () => {
+test("a removed organization doesn't prevent erasing its only owner, and is restored without them", async () => {
   await using weir = await startApp({ engine: false });
   const { call, user, organization } = await neighbour(weir);
   const other = await join(weir, "member", organization.id);
@@ -224,7 +224,7 @@ test("a removed organization doesn't hold its only owner, and is restored withou
   expect(await left(weir, [user.email])).toEqual([]);
 });
 
-test("a second factor, recovery codes and known browsers go with the person", async () => {
+test("a second factor, recovery codes and known browsers are erased with the user", async () => {
   await using weir = await startApp({ engine: false });
   const { tab, id } = await grace(weir);
   await turnOnSecondFactor(weir, tab.call);
@@ -234,7 +234,7 @@ test("a second factor, recovery codes and known browsers go with the person", as
     expect(await beside.rows(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`, id)).toEqual([{ n: 0 }]);
 });
 
-test("private chats go, with what their agent has run, and shared actions stay", async () => {
+test("private chats are erased, with what their agent ran, and shared actions stay", async () => {
   const secret = "moonlighting";
   await using chat = await startChat([
     calls("action_sum", { a: secret }),
@@ -271,7 +271,7 @@ test("private chats go, with what their agent has run, and shared actions stay",
   expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
 }, 120_000);
 
-test("an erasure that was broken off continues, and what came late is erased a day later", async () => {
+test("an interrupted erasure continues, and late entries are erased a day later", async () => {
   await using weir = await startApp({ engine: false });
   const { app } = weir;
   const { tab, id, action, run } = await grace(weir);

@@ -88,7 +88,7 @@ const fits = (pattern: string, type: string) =>
   pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 
 describe("the list of events", () => {
-  test("gives for any filters, in any order and by any pages, what a look at every event gives", async () => {
+  test("returns for any filters, order and pages the same as a scan of every event", async () => {
     await fc.assert(
       fc.asyncProperty(queries, async ({ since, until, limit, order, ...filters }) => {
         const instants = { since: all[since ?? -1]?.timestamp, until: all[until ?? -1]?.timestamp };
@@ -112,7 +112,7 @@ describe("the list of events", () => {
     );
   });
 
-  test("takes limits from 1 to 200, 50 by default", async () => {
+  test("accepts limits from 1 to 200, 50 by default", async () => {
     const count = async (query: string) => (await owner("GET", `/api/v1/events?${query}`)).body.items?.length;
     expect([await count(""), await count("limit=1"), await count("limit=200")]).toEqual([50, 1, all.length]);
     for (const limit of [0, 201]) {

@@ -53,7 +53,7 @@ describe("the list of events", () => {
     );
   };
 
-  test("shows the newest first, with all that is known of each", async () => {
+  test("shows the newest first, with all of their fields", async () => {
     const { status, body } = await weir.owner("GET", "/api/v1/events?limit=1");
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -74,7 +74,7 @@ describe("the list of events", () => {
     });
   });
 
-  test("takes a type, a trailing wildcard, and a star", async () => {
+  test("accepts a type, a trailing wildcard, and an asterisk", async () => {
     expect(await typesOf("type=action.started")).toEqual(["action.started a1"]);
     expect(await typesOf("type=action.*")).toEqual([
       "action.created a2",
@@ -103,7 +103,7 @@ describe("the list of events", () => {
     expect(await typesOf("entityId=nobody")).toEqual([]);
   });
 
-  test("finds text in the data, the actor and the ID of the resource, whatever its case", async () => {
+  test("finds text in the data, the actor and the resource's ID, ignoring case", async () => {
     const found = (q: string, more = "") => typesOf(`q=${encodeURIComponent(q)}${more}`);
     expect(await found('load "ünits"')).toEqual(["action.created a2"]);
     expect(await found("100% of_")).toEqual(["action.created a2"]);
@@ -128,13 +128,13 @@ describe("the list of events", () => {
     ["since=yesterday", ["query", "since"], "date-time_parsing"],
     ["entity_id=a1", ["query", "entity_id"], "extra_forbidden"],
     ["cursor=made-up", ["query", "cursor"], "cursor_invalid"],
-  ])("refuses %s", async (query, loc, type) => {
+  ])("rejects %s", async (query, loc, type) => {
     const { status, body } = await weir.owner("GET", `/api/v1/events?${query}`);
     expect(status).toBe(422);
     expect(body.detail).toEqual([{ loc, msg: expect.any(String), type }]);
   });
 
-  test.each(["desc", "asc"])("gives each event once, page by page (%s)", async (order) => {
+  test.each(["desc", "asc"])("returns each event once, page by page (%s)", async (order) => {
     const whole = (await weir.owner("GET", `/api/v1/events?limit=200&order=${order}`)).body;
     expect(whole.hasMore).toBe(false);
     expect(whole).not.toHaveProperty("nextCursor");
@@ -148,7 +148,7 @@ describe("the list of events", () => {
     expect(paged).toEqual(whole.items.map((event: { id: string }) => event.id));
   });
 
-  test("takes a cursor only with the filters that it was made for", async () => {
+  test("accepts a cursor only with the same filters", async () => {
     const { body } = await weir.owner("GET", "/api/v1/events?limit=1&type=action.*");
     const cursor = encodeURIComponent(body.nextCursor);
     expect((await weir.owner("GET", `/api/v1/events?limit=2&type=action.*&cursor=${cursor}`)).status).toBe(
@@ -157,7 +157,7 @@ describe("the list of events", () => {
     expect((await weir.owner("GET", `/api/v1/events?limit=1&cursor=${cursor}`)).status).toBe(422);
   });
 
-  test.skipIf(isOnPostgres)("every shape of filter goes by an index and sorts nothing", async () => {
+  test.skipIf(isOnPostgres)("every form of filter uses an index and sorts nothing", async () => {
     const shapes: (Partial<Stretch> & { index: string })[] = [
       { filter: {}, index: "events_by_organization" },
       { filter: { actorId: "ada" }, index: "events_by_organization" },
@@ -192,7 +192,7 @@ async function lastingOwner(weir: Running): Promise<Client> {
   return client(weir.origin, { authorization: `Bearer ${body.token}` });
 }
 
-test("a cursor is good for 24 hours", async () => {
+test("a cursor is valid for 24 hours", async () => {
   await using weir = await startApp({ engine: false });
   const owner = await lastingOwner(weir);
   await tell(contextOf(weir), "action.created", "a1");
@@ -205,7 +205,7 @@ test("a cursor is good for 24 hours", async () => {
   expect([late.status, late.body?.code]).toEqual([410, "cursor_expired"]);
 });
 
-test("since and until bound the events, both ends included", async () => {
+test("since and until limit the events, both ends included", async () => {
   await using weir = await startApp({ engine: false });
   const owner = await lastingOwner(weir);
   const ctx = contextOf(weir);
@@ -230,7 +230,7 @@ test("since and until bound the events, both ends included", async () => {
   ]);
 });
 
-test("events of a rare actor or with a rare text are found over the pages of a long trail, none of which looks at too much", async () => {
+test("events of a rare actor or with a rare text are found across the pages of a long audit log, none of which scans too much", async () => {
   await using weir = await startApp({ engine: false, stands: true });
   const ctx = contextOf(weir);
   await tell({ ...ctx, actor: WORKER }, "action.failed", "rare");
@@ -265,7 +265,7 @@ test("events of a rare actor or with a rare text are found over the pages of a l
   });
 });
 
-describe("the trail", () => {
+describe("the audit log", () => {
   test("can't be changed or deleted by SQL on the store itself", async () => {
     await using weir = await startApp({ engine: false });
     await tell(contextOf(weir), "action.created", "a1");
@@ -306,19 +306,19 @@ describe("the trail", () => {
     "UPDATE events SET actor_id = 'eve' WHERE id = 'THE_ID'",
     "UPDATE events SET actor = json_set(actor, '$.ip', '198.51.100.7') WHERE id = 'THE_ID'",
     "UPDATE events SET hash = replace(hash, substr(hash, 1, 1), 'x') WHERE id = 'THE_ID'",
-  ])("verify names the event that was altered by %s", async (change) => {
+  ])("verify names the event that was changed by %s", async (change) => {
     const found = await tampered(change);
     expect(found).toMatchObject({ valid: false, place: 1, checked: found.others + 2 });
   });
 
-  test("verify names the event after one that was taken out", async () => {
+  test("verify names the event after one that was removed", async () => {
     expect(await tampered("DELETE FROM events WHERE id = 'THE_ID'")).toMatchObject({
       valid: false,
       place: 2,
     });
   });
 
-  test("verify looks at every event, over many batches, and lets others have their turn", async () => {
+  test("verify checks every event, in many batches, and lets others have their turn", async () => {
     await using weir = await startApp({ engine: false });
     const ctx = contextOf(weir);
     await write(ctx, async (tx) => {
@@ -364,7 +364,7 @@ describe("the stream of events", () => {
     }
   }
 
-  test("begins at this moment and tells what fits, as it happens", async () => {
+  test("begins now and sends matching events as they happen", async () => {
     await using weir = await startApp({ engine: false });
     const ctx = contextOf(weir);
     await tell(ctx, "action.created", "before");
@@ -380,7 +380,7 @@ describe("the stream of events", () => {
     await stream.return(undefined);
   });
 
-  test("continues after the event that a client had last", async () => {
+  test("continues after a client's last event", async () => {
     await using weir = await startApp({ engine: false });
     const ctx = contextOf(weir);
     const before = messages(weir, "");
@@ -416,7 +416,7 @@ describe("the stream of events", () => {
     await far.return(undefined);
   });
 
-  test("refuses a filter that fits no event, and what is no id of a message", async () => {
+  test("rejects a filter that matches no event, and an invalid message ID", async () => {
     await using weir = await startApp({ engine: false });
     expect((await weir.owner("GET", "/api/v1/events/stream?type=weather")).status).toBe(422);
     const { status, body } = await weir.owner("GET", "/api/v1/events/stream", undefined, {
@@ -426,7 +426,7 @@ describe("the stream of events", () => {
   });
 });
 
-test("events need credentials, and another organization's are not there", async () => {
+test("events need credentials, and another organization's don't exist", async () => {
   await using weir = await startApp({ engine: false });
   for (const path of ["", "/verify", "/stream"]) {
     expect((await weir.anonymous("GET", `/api/v1/events${path}`)).status).toBe(401);
@@ -441,7 +441,7 @@ test("events need credentials, and another organization's are not there", async 
   expect((await weir.owner("GET", "/api/v1/events/verify", undefined, inBeta)).body.valid).toBe(true);
 });
 
-test("an organization's trail is erased in parts, and no one else's", async () => {
+test("an organization's audit log is erased in parts, and nobody else's", async () => {
   await using weir = await startApp({ engine: false });
   const made = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
   await using beside = await besideOf(weir);
@@ -454,6 +454,6 @@ test("an organization's trail is erased in parts, and no one else's", async () =
   await expect(beside.run("DELETE FROM events")).rejects.toThrow("append-only");
 });
 
-test("every type of event is of a group and a name", () => {
+test("every event type has a group and a name", () => {
   for (const type of EVENT_TYPES) expect(type).toMatch(/^[a-z_]+\.[a-z_]+$/);
 });

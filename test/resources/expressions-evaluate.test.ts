@@ -15,7 +15,7 @@ const scope = {
 const evaluate = async (text: string, as = "template", values: object = scope) =>
   (await weir.owner("POST", "/api/v1/expressions/evaluate", { text, as, scope: values })).body;
 
-test("a text is evaluated as a run would, with its type, and a condition as true or false", async () => {
+test("a text is evaluated as in a run, with its type, and a condition as true or false", async () => {
   expect(await evaluate("{{payload.total * 2}}")).toEqual({ value: 42, error: null });
   expect(await evaluate("{{payload.lines}}")).toEqual({ value: [1, 2], error: null });
   expect(await evaluate("Hello {{payload.name}}, {{steps.load.result.rows}} rows")).toEqual({
@@ -46,7 +46,7 @@ deepTest(
   },
 );
 
-test("what takes long is evaluated as a run does", async () => {
+test("what takes long is evaluated as in a run", async () => {
   const page = { payload: { page: "<p>Hello <b>Ada</b></p><p>Bye</p>" } };
   expect(await evaluate("{{html.text(payload.page)}}", "template", page)).toEqual({
     value: "Hello Ada\nBye",
@@ -57,7 +57,7 @@ test("what takes long is evaluated as a run does", async () => {
   expect(await evaluate(`!${greets}`, "condition", page)).toEqual({ value: false, error: null });
 });
 
-test("a viewer's token evaluates, and a text that is too long is refused", async () => {
+test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(
     "POST",

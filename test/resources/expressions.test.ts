@@ -20,7 +20,7 @@ async function stepRun(call: Client, step: object, input: unknown = {}) {
 }
 
 describe("an expression in a definition", () => {
-  test("computes values of any type, whole fields and inside of text", async () => {
+  test("computes values of any type, as whole fields and within text", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const body = {
@@ -46,7 +46,7 @@ describe("an expression in a definition", () => {
     });
   });
 
-  test("gives the same id at each attempt of a run, and another in the next run", async () => {
+  test("returns the same ID at each attempt of a run, and another in the next run", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("later", { status: 503 }));
     const retry = { retry: { maxAttempts: 3, backoffSeconds: [0] } };
@@ -97,7 +97,7 @@ describe("an expression in a definition", () => {
     expect(messages[5]).toBe("There is no step c; the other steps are a, e");
   });
 
-  test("that reads a field which a step never has is refused with the right one", async () => {
+  test("that reads a field which a step never has is rejected with the right one", async () => {
     await using app = await startApp({ engine: false });
     const ask = { key: "ask", kind: "approval_gate", definition: { title: "Go?" } };
     const saved = (body: object) =>
@@ -121,7 +121,7 @@ describe("an expression in a definition", () => {
     expect(right.status).toBe(201);
   });
 
-  test("fails the run with the expression, the place and what was there", async () => {
+  test("fails the run with the expression, the place and the value there", async () => {
     await using app = await startApp();
     const step = post("http://127.0.0.1:9", { x: "{{ input.name * 2 }}" });
     const run = await stepRun(app.owner, step, { name: "Ada" });
@@ -132,7 +132,7 @@ describe("an expression in a definition", () => {
     });
   });
 
-  test("that reads a step which need not have run says where to name it", async () => {
+  test("that reads a step that may not have run says how to depend on it", async () => {
     await using app = await startApp();
     const first = {
       key: "first",
@@ -148,7 +148,7 @@ describe("an expression in a definition", () => {
     );
   });
 
-  deepTest("that takes long is evaluated in a child, and one that takes too long fails", async () => {
+  deepTest("that takes long is evaluated in a child process, and one that takes too long fails", async () => {
     await using app = await startApp();
     await using receiver = echo();
     const body = {
@@ -183,7 +183,7 @@ describe("an expression in a definition", () => {
   });
 });
 
-test("a condition that takes long is decided once behind a step that is decided on the spot", async () => {
+test("a condition that takes long is evaluated once after a step that ends immediately", async () => {
   await using app = await startApp();
   const steps = [
     { key: "first", kind: "conditional_branch", definition: branch() },
@@ -201,7 +201,7 @@ test("a condition that takes long is decided once behind a step that is decided 
 });
 
 describe("the list of a forEach", () => {
-  test("may be computed, with braces and without", async () => {
+  test("can be computed, with braces and without", async () => {
     await using app = await startApp();
     const work = { kind: "conditional_branch", definition: branch() };
     const steps = [
@@ -213,7 +213,7 @@ describe("the list of a forEach", () => {
     expect(run.steps.map((step: { items: { total: number } }) => step.items.total)).toEqual([2, 1]);
   });
 
-  deepTest("may come of a result that lies in an artifact, and take long", async () => {
+  deepTest("can come from a result in an artifact, and take long", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() =>
       Response.json(Array.from({ length: 6_000 }, (_, id) => ({ id, text: "x".repeat(50) }))),

@@ -49,8 +49,8 @@ async function makeForm(form: object = {}, more: object = {}) {
 const pathOf = (automation: { formUrl: string }) => new URL(automation.formUrl).pathname;
 const runOf = async (body: { automationRunId: string }) => automationRunEnd(app.owner, body.automationRunId);
 
-describe("a form for everybody", () => {
-  test("is shown at its address, takes answers as JSON, and they are the payload of a run", async () => {
+describe("a public form", () => {
+  test("is shown at its URL, accepts answers as JSON, and they are a run's payload", async () => {
     const made = await makeForm({ access: "public", description: "Who and when", submitLabel: "Ask" });
     expect(made).toMatchObject({
       webhookUrl: null,
@@ -76,7 +76,7 @@ describe("a form for everybody", () => {
     expect(run.result.output).toEqual({ payload: { name: "Ann", days: 3 }, user: null });
   });
 
-  test("takes the fields of a plain form, as the values that its schema asks for", async () => {
+  test("accepts the fields of an HTML form, converted to its schema's types", async () => {
     const at = pathOf(await makeForm({ access: "public" }));
     const bodies = [
       new URLSearchParams("name=Ann&days=3&half=on&tags=a&tags=b"),
@@ -99,7 +99,7 @@ describe("a form for everybody", () => {
     }
   });
 
-  test("reads the fields of a plain form as any type that they may have, and as the values of an enum", async () => {
+  test("reads the fields of an HTML form as any type that they may have, and as enum values", async () => {
     const schema = {
       type: "object",
       properties: {
@@ -126,7 +126,7 @@ describe("a form for everybody", () => {
     });
   });
 
-  test("reads the fields of a plain form by the schemas that theirs refer to or choose from", async () => {
+  test("reads the fields of an HTML form by the schemas that theirs refer to or choose from", async () => {
     const schema = {
       allOf: [{ type: "object", properties: { nights: { $ref: "#/$defs/count" } } }],
       properties: {
@@ -160,7 +160,7 @@ describe("a form for everybody", () => {
     });
   });
 
-  test("refuses what its schema does not take, field by field, and starts nothing", async () => {
+  test("rejects what its schema doesn't allow, field by field, and starts nothing", async () => {
     const made = await makeForm({ access: "public" });
     const refused = await app.anonymous("POST", pathOf(made), { name: "", days: 0, other: 1 });
     expect(faultsOf(refused).toSorted()).toEqual([
@@ -188,7 +188,7 @@ describe("a form for everybody", () => {
     expect(total).toBe(0);
   });
 
-  test("answers with the automation's response once the run has completed, and with no details where it failed", async () => {
+  test("responds with the automation's response once the run has completed, and without details if it failed", async () => {
     const response = { status: 201, body: { days: "{{steps.keep.result.output.payload.days}}" } };
     const sent = await app.anonymous("POST", pathOf(await makeForm({ access: "public" }, { response })), {
       name: "Ann",
@@ -204,7 +204,7 @@ describe("a form for everybody", () => {
     expect(failed.text).not.toContain("secret");
   });
 
-  test("takes the fields of a form that stands on another site, and no cookie with them", async () => {
+  test("accepts the fields of a form on another site, without cookies", async () => {
     const at = pathOf(await makeForm({ access: "public" }));
     const login = await fetch(`${app.origin}/api/v1/auth/login`, {
       method: "POST",
@@ -222,7 +222,7 @@ describe("a form for everybody", () => {
     expect(run).toMatchObject({ triggerSourceType: "system", result: { output: { user: null } } });
   });
 
-  test("never takes who answers from a header that is sent along", async () => {
+  test("never takes the user from a header in the request", async () => {
     const at = pathOf(await makeForm({ access: "public" }));
     const forged = client(app.origin, { "x-weir-user": "owner@acme.test" });
     const run = await runOf((await forged("POST", at, { name: "Ann", days: 3 })).body);
@@ -242,8 +242,8 @@ describe("a form for everybody", () => {
   });
 });
 
-describe("a form for who has signed in", () => {
-  test("is for members of the organization alone, and tells who answered", async () => {
+describe("a form for members", () => {
+  test("is only for members of the organization, and records who answered", async () => {
     const made = await makeForm();
     const at = pathOf(made);
     const shown = `/api/v1/forms${at.slice(2)}`;
@@ -265,7 +265,7 @@ describe("a form for who has signed in", () => {
     expect(run.result.output.user).toBe(viewer.user.email);
   });
 
-  test("takes nothing under a cookie from another site's page", async () => {
+  test("accepts nothing with a cookie from another site's page", async () => {
     const at = pathOf(await makeForm());
     const login = await fetch(`${app.origin}/api/v1/auth/login`, {
       method: "POST",
@@ -296,7 +296,7 @@ test("a form has its automation's slug as its path by default, and none once it 
   expect((await app.anonymous("POST", pathOf(made), {})).status).toBe(404);
 });
 
-test("a run of a form's automation by hand takes the answers as its input", async () => {
+test("a manual run of a form's automation uses the answers as its input", async () => {
   const made = await makeForm();
   const run = created(
     await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`, { input: { name: "Bo", days: 2 } }),
@@ -316,7 +316,7 @@ test.each<[object, string]>([
   [{ form: { title: "x", schema: {}, access: "all" } }, "form.access"],
   [{ form: { title: "x", schema: {} }, path: "../x" }, "path string_pattern_mismatch"],
   [{ form: { title: "x", schema: {} }, secret: "a-secret-of-sixteen" }, "secret extra_forbidden"],
-])("a form is refused when saved with %j", async (more, fault) => {
+])("a form is rejected when saved with %j", async (more, fault) => {
   const work = { action: { kind: "conditional_branch", definition: branch() } };
   const body = { name: "x", triggerType: "form", config: { ...work, ...more } };
   expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))[0]).toStartWith(`body.config.${fault}`);

@@ -50,7 +50,7 @@ async function expectOther(id: string, own: Client, other: Client) {
   expect((await other("POST", `${DECISIONS}/${id}/decide`, approve)).status).toBe(200);
 }
 
-test("with four eyes nobody decides what a run asks that they started, or tried again", async () => {
+test("with four eyes, nobody can decide on a run that they started, or retried", async () => {
   const { app, bob, eve } = await started();
   await using _ = app;
   const action = await makeAction(app.owner, step);
@@ -68,7 +68,7 @@ test("with four eyes nobody decides what a run asks that they started, or tried 
   expect((await app.owner("POST", `${DECISIONS}/${next.id}/decide`, approve)).status).toBe(200);
 });
 
-test("with four eyes a key is its maker's, and a call and an event are whose run caused them", async () => {
+test("with four eyes, a key counts as its creator's, and a call or event as its run's", async () => {
   const { app, bob, eve } = await started();
   await using _ = app;
   const asking = await makeAutomation(app.owner, { action: step }, { name: "Asking" });
@@ -98,7 +98,7 @@ test("with four eyes a key is its maker's, and a call and an event are whose run
   expect((await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).status).toBe(200);
 });
 
-test("with four eyes what a run of one's own has made happen is one's own, though no automation ran", async () => {
+test("with four eyes, what a user's run caused is theirs, even without an automation", async () => {
   const { app, bob, eve } = await started();
   await using _ = app;
   const config = { event: { types: ["action.completed"] }, action: step };

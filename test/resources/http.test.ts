@@ -17,7 +17,7 @@ import {
 const JSON_TYPE = { "content-type": "application/json" };
 
 describe("an error", () => {
-  test("has a sentence, a code and the correlation id, and nothing else", async () => {
+  test("has a sentence, a code and the correlation ID, and nothing else", async () => {
     await using app = await startApp({ engine: false });
     const missing = await app.owner("GET", `${ACTIONS}/${NOBODY}`);
     expect([missing.status, missing.body]).toEqual([
@@ -30,7 +30,7 @@ describe("an error", () => {
     ]);
   });
 
-  test("401 says how to sign in; a credential that is wrong is not passed over for the next", async () => {
+  test("401 says how to sign in; an invalid credential isn't skipped for the next", async () => {
     await using app = await startApp({ engine: false });
     for (const headers of [
       {},
@@ -57,7 +57,7 @@ describe("an error", () => {
     }
   });
 
-  test("another organization's thing is answered as one that never was", async () => {
+  test("for another organization's resource is the same as for one that never existed", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const theirs = await makeAction(other.call);
@@ -81,7 +81,7 @@ describe("an error", () => {
 });
 
 describe("validation", () => {
-  test("names every field that fails, of path, query and body", async () => {
+  test("names every field that fails, in path, query and body", async () => {
     await using app = await startApp({ engine: false });
     const wrong = {
       kind: "nothing",
@@ -121,7 +121,7 @@ describe("validation", () => {
     ["[]", "dict_type"],
     ['{"name":"a","name":"b"}', "json_invalid"],
     ["\xff\xfe", "json_invalid"],
-  ])("tells of the body %j", async (text, type) => {
+  ])("reports for the body %j", async (text, type) => {
     await using app = await startApp({ engine: false });
     const bytes = Buffer.from(text, "latin1");
     const refused = await app.owner("POST", ACTIONS, bytes, JSON_TYPE);
@@ -131,7 +131,7 @@ describe("validation", () => {
     ]);
   });
 
-  test("names the field with half of a surrogate pair, and takes any other text as it is", async () => {
+  test("names the field with half a surrogate pair, and accepts any other text unchanged", async () => {
     await using app = await startApp({ engine: false });
     const half = {
       name: "a",
@@ -156,7 +156,7 @@ describe("validation", () => {
     expect([name, definition.body]).toEqual([odd.definition.body, odd.definition.body]);
   });
 
-  test("takes JSON 64 levels deep and no deeper", async () => {
+  test("accepts JSON 64 levels deep and no deeper", async () => {
     await using app = await startApp({ engine: false });
     const body = (levels: number) => {
       const inner = `${'{"a":'.repeat(levels - 2)}1${"}".repeat(levels - 2)}`;
@@ -168,7 +168,7 @@ describe("validation", () => {
 });
 
 describe("the correlation id", () => {
-  test("is taken from the request, and stands on the reply and on every event of the chain", async () => {
+  test("is taken from the request, and is in the response and in every event of the chain", async () => {
     await using app = await startApp({ engine: false });
     const given = { "x-correlation-id": "order.4711_A-1" };
     const made = await app.owner(
@@ -181,7 +181,7 @@ describe("the correlation id", () => {
     expect(await chainOf(app, "order.4711_A-1")).toEqual(["action.created"]);
   });
 
-  test("is made where it is missing or not fit to stand in a log", async () => {
+  test("is generated if it is missing or not suitable for a log", async () => {
     await using app = await startApp({ engine: false });
     const seen = new Set<string | null>();
     for (const headers of [
@@ -204,7 +204,7 @@ describe("the correlation id", () => {
 });
 
 describe("methods and paths", () => {
-  test("a known path with another method is 405 and tells those that go", async () => {
+  test("a known path with another method is 405 and lists the allowed ones", async () => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("PUT", ACTIONS, {});
     expect([refused.status, refused.body.code]).toEqual([405, "method_not_allowed"]);
@@ -214,7 +214,7 @@ describe("methods and paths", () => {
     ).toEqual(["DELETE", "GET", "HEAD", "PATCH"]);
   });
 
-  test("a path that is not there is a JSON 404", async () => {
+  test("an unknown path is a JSON 404", async () => {
     await using app = await startApp({ engine: false });
     for (const path of [
       "/api/v1/nothing",
@@ -229,7 +229,7 @@ describe("methods and paths", () => {
     expect((await app.anonymous("GET", "/api/v1/nothing")).body).toMatchObject({ code: "not_found" });
   });
 
-  test("every reply says that it is data and is not to be kept", async () => {
+  test("every response says that it is data and must not be stored", async () => {
     await using app = await startApp({ engine: false });
     for (const reply of [await app.owner("GET", ACTIONS), await app.owner("GET", "/api/v1/nothing")]) {
       expect(Object.fromEntries(reply.headers)).toMatchObject({
@@ -240,7 +240,7 @@ describe("methods and paths", () => {
     }
   });
 
-  test("HEAD answers as GET does, without the body", async () => {
+  test("HEAD responds like GET, without the body", async () => {
     await using app = await startApp({ engine: false });
     const head = await app.owner("HEAD", ACTIONS);
     expect([head.status, head.text]).toEqual([200, ""]);
@@ -250,7 +250,7 @@ describe("methods and paths", () => {
 describe("bodies", () => {
   const MEBIBYTE = 1024 * 1024;
 
-  test("of more than 10 MiB are refused by what they say and by what they are", async () => {
+  test("of more than 10 MiB are rejected by their announced and their actual size", async () => {
     await using app = await startApp({ engine: false });
     const big = Buffer.alloc(11 * MEBIBYTE, " ");
     const said = await app.owner("POST", ACTIONS, big, JSON_TYPE);
@@ -277,7 +277,7 @@ describe("bodies", () => {
     expect((await app.owner("POST", ACTIONS, body(1900), JSON_TYPE)).status).toBe(422);
   });
 
-  test("that are compressed are refused", async () => {
+  test("that are compressed are rejected", async () => {
     await using app = await startApp({ engine: false });
     for (const coding of ["gzip", "br", "deflate", "GZIP", "identity, gzip"]) {
       const headers = { ...JSON_TYPE, "content-encoding": coding };
@@ -286,7 +286,7 @@ describe("bodies", () => {
     }
   });
 
-  test("of another media type are refused, and JSON by any of its names is taken", async () => {
+  test("of another media type are rejected, and JSON with any of its names is accepted", async () => {
     await using app = await startApp({ engine: false });
     const body = JSON.stringify({ kind: "conditional_branch", name: "x" });
     for (const type of [
@@ -306,7 +306,7 @@ describe("bodies", () => {
     }
   });
 
-  test("that do not come in time are not waited for", async () => {
+  test("that don't arrive in time aren't waited for", async () => {
     await using app = await startApp({ engine: false, hurryLimits: 100 });
     const head = `POST ${ACTIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n`;
     const reply = await exchange(
@@ -319,7 +319,7 @@ describe("bodies", () => {
   });
 });
 
-test("two Host headers are refused", async () => {
+test("two Host headers are rejected", async () => {
   await using app = await startApp({ engine: false });
   for (const second of ["Host: b", "host: a"]) {
     const text = `GET ${ACTIONS} HTTP/1.1\r\nHost: a\r\n${second}\r\nAuthorization: Bearer ${app.token}\r\nConnection: close\r\n\r\n`;
@@ -328,7 +328,7 @@ test("two Host headers are refused", async () => {
 });
 
 describe("the rate limit", () => {
-  test("is reported with the time to wait, for each credential alone", async () => {
+  test("is reported with the time to wait, for each credential separately", async () => {
     await using app = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "60:3" } });
     const other = await neighbour(app);
     const statuses = [];
@@ -344,7 +344,7 @@ describe("the rate limit", () => {
 });
 
 describe("lists", () => {
-  test("go page by page and tell how many there are", async () => {
+  test("are paged and include the total", async () => {
     await using app = await startApp({ engine: false });
     for (const name of ["b", "C", "a"]) await makeAction(app.owner, { name });
     const page = async (query: string) => {
@@ -363,7 +363,7 @@ describe("lists", () => {
     expect(await page("offset=9007199254740991")).toEqual(["", false, 100, 9007199254740991, 3]);
   });
 
-  test("take % and _ of a search as they are, and no care of case", async () => {
+  test("treat % and _ in a search literally, and ignore case", async () => {
     await using app = await startApp({ engine: false });
     for (const name of ["100% sure", "100 times", "snake_case", "snakeXcase", "ÄRGER"])
       await makeAction(app.owner, { name });
@@ -381,7 +381,7 @@ describe("lists", () => {
 });
 
 describe("slugs", () => {
-  test("are derived from the name and made unique, also for automations", async () => {
+  test("are derived from the name and made unique, for automations too", async () => {
     await using app = await startApp({ engine: false });
     const config = { action: { kind: "conditional_branch", definition: branch() } };
     for (const [path, body] of [
@@ -400,7 +400,7 @@ describe("slugs", () => {
     }
   });
 
-  test("are found by whoever asks for one, and belong to one organization", async () => {
+  test("can be looked up, and belong to one organization", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const mine = await makeAction(app.owner, { slug: "same" });

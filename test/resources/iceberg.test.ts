@@ -37,8 +37,8 @@ const upload = async (
 const load = (dataset: string, table = dataset) => loadMetadata(weir.owner, prefix, "raw", dataset, table);
 const at = (path: string) => `/iceberg/v1/${prefix}/namespaces${path}`;
 
-describe("what other engines read of the lake", () => {
-  test("are the rows of now and of each load, with the columns of that time", async () => {
+describe("what other engines read from the lake", () => {
+  test("are the current rows and those of each load, with the columns of that time", async () => {
     const first = await upload("orders", [{ id: 1, name: "one" }]);
     const second = await upload("orders", [{ id: 2, name: "two", city: "Rome" }]);
     const third = await upload("orders", [{ id: 9, name: "nine" }], { how: "replace" });
@@ -67,7 +67,7 @@ describe("what other engines read of the lake", () => {
     ]);
   });
 
-  test("are in the folder of the table, for those who look there", async () => {
+  test("are in the table's folder, for those who look there", async () => {
     await upload("files", [{ id: 1 }]);
     const folder = join(weir.dataFolder, "lake", prefix, "raw", "files", "files");
     const hint = join(folder, "metadata", "version-hint.text");
@@ -81,7 +81,7 @@ describe("what other engines read of the lake", () => {
     expect(found as unknown).toEqual(metadata);
   });
 
-  test("have the types that the specification has for ours", async () => {
+  test("have the specification's types for ours", async () => {
     const select = `SELECT true AS a, 1::TINYINT AS b, 2::SMALLINT AS c, 3 AS d, 4::BIGINT AS e, 1.5::FLOAT AS f,
       2.5::DOUBLE AS g, DATE '2026-01-02' AS h, TIME '03:04:05' AS i, TIMESTAMP '2026-01-02 03:04:05' AS j,
       TIMESTAMPTZ '2026-01-02 03:04:05Z' AS k, 'x' AS l, '{"a":1}'::JSON AS m, uuid() AS n, 'x'::BLOB AS o,
@@ -128,7 +128,7 @@ describe("what other engines read of the lake", () => {
     expect(await readRows(metadata)).toHaveLength(1);
   });
 
-  test("have what a transform makes, within structs, maps and lists too, also when rows are added", async () => {
+  test("have a transform's output, within structs, maps and lists too, also when rows are added", async () => {
     const write = async (select: string) => {
       const output = { layer: "raw", dataset: "nested", writeDisposition: "append" };
       const definition = { sql: select, output };
@@ -187,7 +187,7 @@ describe("what other engines read of the lake", () => {
     expect(body.rows).toEqual(Array(2).fill({ hash: "18446744073709551615" }));
   });
 
-  deepTest("have nanoseconds as microseconds where these are exact, else as text", async () => {
+  deepTest("have nanoseconds as microseconds if these are exact, otherwise as text", async () => {
     const select = (instant: string) =>
       `SELECT TIMESTAMP_NS '2026-01-02 03:04:05.123456' AS coarse, TIMESTAMP_NS '${instant}' AS fine,
         [TIMESTAMP_NS '2026-01-02', NULL] AS coarses, [TIMESTAMP_NS '${instant}', NULL] AS fines`;
@@ -239,7 +239,7 @@ describe("what other engines read of the lake", () => {
     expect(await shown("uploaded")).toEqual(asText);
   });
 
-  test("keep a column's id while its type widens, and give another to one whose type becomes a different one", async () => {
+  test("keep a column's ID while its type widens, and assign another if its type becomes a different one", async () => {
     await upload("widths", [{ id: 1, n: 1 }]);
     const before = (await load("widths")).metadata;
     await upload("widths", [{ id: 2, n: "many" }], { how: "replace" });
@@ -254,7 +254,7 @@ describe("what other engines read of the lake", () => {
     expect(metadata["table-uuid"]).toBe(before["table-uuid"]);
   });
 
-  deepTest("have snapshots in the order of their times, also after the clock was set back", async () => {
+  deepTest("have snapshots in order of their times, even after the clock was set back", async () => {
     await upload("clock", [{ id: 1 }]);
     weir.clock.turn(-600_000);
     await upload("clock", [{ id: 2 }]);
@@ -269,7 +269,7 @@ describe("what other engines read of the lake", () => {
     expect(metadata["last-updated-ms"]).toBe(times.at(-1));
   });
 
-  test("name the fields of manifests by the ids of the specification", async () => {
+  test("name the fields of manifests by the specification's IDs", async () => {
     await upload("ids", [{ id: 1 }]);
     const { metadata } = await load("ids");
     const list = await readAvro(pathOf(metadata.snapshots[0]["manifest-list"]));
@@ -311,18 +311,21 @@ describe("what other engines read of the lake", () => {
     expect(JSON.parse(manifest.text("schema") ?? "")).toEqual(metadata.schemas[0]);
   });
 
-  deepTest("are nothing after the dataset was deleted, and another table when it comes again", async () => {
-    await upload("again", [{ id: 1 }]);
-    const before = (await load("again")).metadata;
-    await upload("again", [{ id: 2 }], { how: "replace" });
-    expect((await weir.owner("DELETE", "/api/v1/datasets/raw/again")).status).toBe(204);
-    expect((await weir.owner("GET", at("/raw%1Fagain"))).status).toBe(404);
-    await upload("again", [{ id: 3 }]);
-    const { metadata } = await load("again");
-    expect(metadata["table-uuid"]).not.toBe(before["table-uuid"]);
-    expect(metadata.snapshots).toHaveLength(1);
-    expect((await readRows(metadata)).map(({ id }) => Number(id))).toEqual([3]);
-  });
+  deepTest(
+    "are nothing after the dataset was deleted, and another table when it is created again",
+    async () => {
+      await upload("again", [{ id: 1 }]);
+      const before = (await load("again")).metadata;
+      await upload("again", [{ id: 2 }], { how: "replace" });
+      expect((await weir.owner("DELETE", "/api/v1/datasets/raw/again")).status).toBe(204);
+      expect((await weir.owner("GET", at("/raw%1Fagain"))).status).toBe(404);
+      await upload("again", [{ id: 3 }]);
+      const { metadata } = await load("again");
+      expect(metadata["table-uuid"]).not.toBe(before["table-uuid"]);
+      expect(metadata.snapshots).toHaveLength(1);
+      expect((await readRows(metadata)).map(({ id }) => Number(id))).toEqual([3]);
+    },
+  );
 });
 
 describe("the Iceberg catalog", () => {
@@ -355,7 +358,7 @@ describe("the Iceberg catalog", () => {
     expect((await weir.owner("HEAD", at("/raw/tables/listed__orders"))).status).toBe(204);
   });
 
-  test("lists page by page to those who ask for pages", async () => {
+  test("lists page by page on request", async () => {
     for (const table of ["a", "b", "c"]) await upload("paged", [{ id: 1 }], { table });
     const names: string[] = [];
     let token = "";
@@ -371,7 +374,7 @@ describe("the Iceberg catalog", () => {
     expect([foreign.status, foreign.body.error.type]).toEqual([400, "BadRequestException"]);
   });
 
-  test("fails in the specification's own shape", async () => {
+  test("fails in the specification's own format", async () => {
     const failures = [
       [await weir.anonymous("GET", at("")), 401, "NotAuthorizedException"],
       [await weir.owner("GET", at("/nowhere")), 404, "NoSuchNamespaceException"],
@@ -386,7 +389,7 @@ describe("the Iceberg catalog", () => {
       expect([status, body]).toEqual([code, { error: { message: expect.any(String), type, code } }]);
   });
 
-  test("takes tokens that may read, API keys, and either as the secret of an OAuth client", async () => {
+  test("accepts tokens that can read, API keys, and either as the secret of an OAuth client", async () => {
     const scoped = await weir.owner("POST", "/api/v1/access-tokens", { name: "no", scopes: ["approve"] });
     const asScoped = { authorization: `Bearer ${scoped.body.token}` };
     const refused = await weir.anonymous("GET", at(""), undefined, asScoped);

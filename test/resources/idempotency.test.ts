@@ -33,8 +33,8 @@ async function stranded(app: Awaited<ReturnType<typeof startApp>>) {
   return page;
 }
 
-describe("the same key again", () => {
-  test("gives the first reply again, and does nothing", async () => {
+describe("repeating the same key", () => {
+  test("returns the first response again, and does nothing", async () => {
     await using app = await startApp({ engine: false });
     const first = await app.owner("POST", ACTIONS, body, key);
     expect(first.headers.has("idempotency-replayed")).toBe(false);
@@ -51,14 +51,14 @@ describe("the same key again", () => {
     expect(await app.app.store.db.$count(actionRuns)).toBe(1);
   });
 
-  test("does not mind the order of the body's fields", async () => {
+  test("ignores the order of the body's fields", async () => {
     await using app = await startApp({ engine: false });
     const first = await app.owner("POST", ACTIONS, body, key);
     const turned = Object.fromEntries(Object.entries(body).reverse());
     expect((await app.owner("POST", ACTIONS, turned, key)).text).toBe(first.text);
   });
 
-  test("with another body or for another thing is refused", async () => {
+  test("with another body or for another resource is rejected", async () => {
     await using app = await startApp({ engine: false });
     const action = created(await app.owner("POST", ACTIONS, body, key));
     for (const [path, input] of [
@@ -71,7 +71,7 @@ describe("the same key again", () => {
     }
   });
 
-  test("of someone else, or in another organization, is another key", async () => {
+  test("by someone else, or in another organization, is another key", async () => {
     await using app = await startApp({ engine: false });
     const member = await join(app, "member");
     const other = await neighbour(app);
@@ -81,7 +81,7 @@ describe("the same key again", () => {
     expect(ids.size).toBe(3);
   });
 
-  test("gives a token with fewer scopes nothing that another of the same person made", async () => {
+  test("gives a token with fewer scopes nothing that another of the same user created", async () => {
     await using app = await startApp({ engine: false });
     const narrow = created(await app.owner("POST", TOKENS, { name: "narrow", scopes: ["admin"] }));
     const call = client(app.origin, { authorization: `Bearer ${narrow.token}` });
@@ -90,7 +90,7 @@ describe("the same key again", () => {
     expect([refused.status, refused.body.code]).toEqual([409, "idempotency_mismatch"]);
   });
 
-  test("of a person who comes to their first organization by it is the same key there", async () => {
+  test("by a user who joins their first organization with it is the same key there", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_ORGANIZATIONS: "anyone" } });
     const { call } = await stranded(app);
     const first = created(await call("POST", ORGANIZATIONS, { name: "Own" }, key));
@@ -102,7 +102,7 @@ describe("the same key again", () => {
     expect(mine.map(({ id }: { id: string }) => id)).toEqual([first.id]);
   });
 
-  test("twenty at once do it once", async () => {
+  test("twenty times at once does it once", async () => {
     await using app = await startApp({ engine: false });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => app.owner("POST", ACTIONS, body, key)),
@@ -112,7 +112,7 @@ describe("the same key again", () => {
     expect(await app.app.store.db.$count(actions)).toBe(1);
   });
 
-  test("twenty invitations at once are one, whose link works", async () => {
+  test("for twenty invitations at once creates one, whose link works", async () => {
     await using app = await startApp({ engine: false });
     const invite = () => app.owner("POST", `${ORGANIZATIONS}/invitations`, { email: "eve@example.com" }, key);
     const answers = await Promise.all(Array.from({ length: 20 }, invite));
@@ -127,7 +127,7 @@ describe("the same key again", () => {
     expect(joined.status).toBe(201);
   });
 
-  test("is forgotten after a day", async () => {
+  test("after a day isn't recognized", async () => {
     await using app = await startApp({ engine: false });
     const first = await app.owner("POST", ACTIONS, body, key);
     app.clock.turn(24 * 3_600_000 + 1000);
@@ -139,7 +139,7 @@ describe("the same key again", () => {
   });
 });
 
-test("a request that fails is not kept: the next with its key may go well", async () => {
+test("a failed request isn't stored: the next with its key may succeed", async () => {
   await using app = await startApp({ engine: false });
   expect((await app.owner("POST", ACTIONS, { ...body, name: "" }, key)).status).toBe(422);
   await makeAction(app.owner, { slug: "taken" });
@@ -147,7 +147,7 @@ test("a request that fails is not kept: the next with its key may go well", asyn
   expect((await app.owner("POST", ACTIONS, body, key)).status).toBe(201);
 });
 
-test("every operation that starts or creates something takes a key", async () => {
+test("every operation that starts or creates something accepts a key", async () => {
   await using app = await startApp();
   const action = await makeAction(app.owner, { definition: branch("a", "false") });
   const failed = await runToEnd(app.owner, action.id);

@@ -13,7 +13,7 @@ const NONE = {
   llmTokensPerDay: null,
 };
 
-test("operators alone make organizations, unless anyone may", async () => {
+test("only operators create organizations, unless anyone may", async () => {
   await using app = await startApp({ engine: false });
   const owner = await join(app, "owner");
   const refused = await owner.call("POST", ORGANIZATIONS, { name: "Mine" });
@@ -63,7 +63,7 @@ test("an operator sees all organizations, and sets plan, rate, quotas and privat
   }
 });
 
-test("what can't be is told by field", async () => {
+test("invalid values are reported by field", async () => {
   await using app = await startApp({ engine: false });
   const place = `${INSTALLATION}/${app.ids.organizationId}`;
   const faults: [body: object, loc: string[]][] = [
@@ -78,7 +78,7 @@ test("what can't be is told by field", async () => {
   }
 });
 
-test("plan and webhook rate of one's own organization are the operator's to change", async () => {
+test("plan and webhook rate of the current organization can only be changed by operators", async () => {
   await using app = await startApp({ engine: false });
   const owner = await join(app, "owner");
   const refused = await owner.call("PATCH", `${ORGANIZATIONS}/current`, { plan: "pro" });
@@ -88,7 +88,7 @@ test("plan and webhook rate of one's own organization are the operator's to chan
   expect((await app.owner("PATCH", `${ORGANIZATIONS}/current`, { plan: "pro" })).body.plan).toBe("pro");
 });
 
-test("an operator finds organizations by name or slug, and removed ones with the day of their end", async () => {
+test("an operator finds organizations by name or slug, and removed ones with the day of their erasure", async () => {
   await using app = await startApp({ engine: false });
   const other = await neighbour(app);
   const gone = created(await app.owner("POST", ORGANIZATIONS, { name: "Gone 100%", slug: "left" }));

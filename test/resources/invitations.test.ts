@@ -40,7 +40,7 @@ async function stranger(app: Started) {
 const trailOf = ({ app }: Started) => app.store.db.select().from(events);
 
 describe("inviting", () => {
-  test("shows the link once, good for seven days; the list shows the rest", async () => {
+  test("shows the link once, valid for seven days; the list shows the rest", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", place, { email: "Grace@Example.com", roleSlug: "admin" });
     expect(made.status).toBe(201);
@@ -70,7 +70,7 @@ describe("inviting", () => {
     expect(await isStored(app, tokenOf(inviteUrl))).toBe(false);
   });
 
-  test("is for no address that shows otherwise than it is", async () => {
+  test("rejects an address that looks different from what it is", async () => {
     await using app = await startApp({ engine: false });
     for (const hidden of ["\u200b", "\u202e", "\u00ad", "\u001b", "\u009b", "\u2028"]) {
       const refused = await app.owner("POST", place, { email: `ada${hidden}@example.com` });
@@ -79,7 +79,7 @@ describe("inviting", () => {
     expect((await app.owner("POST", place, { email: "zoë+weir@example.com" })).status).toBe(201);
   });
 
-  test("is for admins, and gives no role above one's own", async () => {
+  test("is for admins, and gives no role above their own", async () => {
     await using app = await startApp({ engine: false });
     for (const role of ["viewer", "member"] as const) {
       const { call } = await join(app, role);
@@ -104,21 +104,21 @@ describe("inviting", () => {
     [{ email: null }, "email", "string_type"],
     [{ ...grace, roleSlug: "king" }, "roleSlug", "enum"],
     [{ ...grace, firstName: "Grace" }, "firstName", "extra_forbidden"],
-  ])("refuses %j", async (body, field, type) => {
+  ])("rejects %j", async (body, field, type) => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", place, body);
     expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ["body", field], type }]]);
     expect(await app.app.store.db.$count(invitations)).toBe(0);
   });
 
-  test("who is a member already is a conflict", async () => {
+  test("an existing member is a conflict", async () => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", place, { email: "ADA@example.com" });
     expect([refused.status, refused.body.code]).toEqual([409, "conflict"]);
     expect(await app.app.store.db.$count(invitations)).toBe(0);
   });
 
-  test("an address again ends the link before; the same Idempotency-Key gives the same link", async () => {
+  test("an address again revokes the previous link; the same Idempotency-Key returns the same link", async () => {
     await using app = await startApp({ engine: false });
     const first = await invite(app);
     const once = { "idempotency-key": "invite-grace" };
@@ -133,7 +133,7 @@ describe("inviting", () => {
     ).toMatchObject([{ entityId: first.id, data: { email: grace.email, cause: "replaced" } }]);
   });
 
-  test("lists page by page, and only the own organization's", async () => {
+  test("lists page by page, and only the organization's own", async () => {
     await using app = await startApp({ engine: false });
     for (let n = 0; n < 3; n++) await invite(app, { email: `g${n}@example.com` });
     const first = (await app.owner("GET", `${place}?limit=2`)).body;
@@ -149,7 +149,7 @@ describe("inviting", () => {
     expect((await other.call("GET", `${place}?cursor=${first.nextCursor}`)).status).toBe(422);
   });
 
-  test("is withdrawn by the own organization alone; the link ends with it", async () => {
+  test("can only be revoked by its own organization; the link ends with it", async () => {
     await using app = await startApp({ engine: false });
     const { id, token } = await invite(app);
     const other = await neighbour(app);
@@ -218,7 +218,7 @@ describe("accepting", () => {
     expect((await browser(app.origin).signIn("grace@example.com", NEW_PASSWORD)).status).toBe(200);
   });
 
-  test("tells the same of every link that is worth nothing", async () => {
+  test("has the same response for every invalid link", async () => {
     await using app = await startApp({ engine: false });
     const used = await invite(app);
     expect((await app.anonymous("POST", accept, { token: used.token, password: NEW_PASSWORD })).status).toBe(
@@ -246,7 +246,7 @@ describe("accepting", () => {
     );
   });
 
-  test("by many at once lets one in", async () => {
+  test("by many at once succeeds for one", async () => {
     await using app = await startApp({ engine: false });
     const { token } = await invite(app);
     const all = await Promise.all(
@@ -269,7 +269,7 @@ describe("accepting", () => {
       [{ password: NEW_PASSWORD, email: "eve@example.com" }, "email", "extra_forbidden"],
       [{ token: undefined, password: undefined }, "token", "missing"],
     ]),
-  )("refuses %j", async (body, field, type) => {
+  )("rejects %j", async (body, field, type) => {
     await using app = await startApp({ engine: false });
     const { token } = await invite(app);
     const given = field === "token" ? body : { token, ...body };
@@ -281,7 +281,7 @@ describe("accepting", () => {
     expect((await app.anonymous("POST", accept, twelve)).status).toBe(201);
   });
 
-  test("never opens an account that exists to who holds the link alone", async () => {
+  test("never opens an existing account with just the link", async () => {
     await using app = await startApp({ engine: false });
     const other = await stranger(app);
     const { token } = await invite(app, { email: other.user.email });
@@ -307,7 +307,7 @@ describe("accepting", () => {
     expect(memberships[1].organization.id).toBe(app.ids.organizationId);
   });
 
-  test("an account without a password is proved by being signed in to it", async () => {
+  test("an account without a password requires being signed in to it", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const { token } = await invite(app, { email: other.user.email });
@@ -318,7 +318,7 @@ describe("accepting", () => {
     expect((await app.owner("GET", team)).body.members).toHaveLength(2);
   });
 
-  test("an account with a second factor is joined once it is signed in to, and not by its password alone", async () => {
+  test("an account with a second factor requires being signed in to it, not just its password", async () => {
     await using app = await startApp();
     const other = await stranger(app);
     await turnOnSecondFactor(app, other.call);
@@ -329,7 +329,7 @@ describe("accepting", () => {
     expect((await other.call("POST", accept, { token })).status).toBe(200);
   });
 
-  test("by who is signed in under another address is refused", async () => {
+  test("while signed in with another address is rejected", async () => {
     await using app = await startApp({ engine: false });
     const other = await stranger(app);
     const mine = await invite(app, { email: other.user.email });
@@ -349,7 +349,7 @@ describe("accepting", () => {
     expect((await app.anonymous("POST", accept, fresh, withOldCookie)).status).toBe(201);
   });
 
-  test("under the cookie is for Weir's own pages", async () => {
+  test("with a cookie requires Weir's own pages", async () => {
     await using app = await startApp({ engine: false });
     const other = await stranger(app);
     const { token } = await invite(app, { email: other.user.email });
@@ -363,7 +363,7 @@ describe("accepting", () => {
     expect((await page.call("POST", accept, { token })).status).toBe(200);
   });
 
-  test("by who has become a member meanwhile is a conflict", async () => {
+  test("by a user who has become a member in the meantime is a conflict", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const first = await invite(app, { email: other.user.email });
@@ -372,7 +372,7 @@ describe("accepting", () => {
     expect([again.status, again.body.code]).toEqual([409, "conflict"]);
   });
 
-  test("is worth no more than who invited: nobody comes in by one who has left or was demoted", async () => {
+  test("fails if the inviter has left or was demoted", async () => {
     await using app = await startApp({ engine: false });
     const admin = await join(app, "admin");
     const owner = await join(app, "owner");
@@ -390,7 +390,7 @@ describe("accepting", () => {
     }
   });
 
-  deepTest("is open to as many as were invited, from one address too", async () => {
+  deepTest("works for everyone who was invited, from one address too", async () => {
     await using app = await startApp({ engine: false });
     const statuses: number[] = [];
     for (let n = 0; n < 12; n++) {
@@ -400,7 +400,7 @@ describe("accepting", () => {
     expect(statuses).toEqual(Array(12).fill(201));
   });
 
-  deepTest("guessing an account's password over links is held back", async () => {
+  deepTest("guessing an account's password with links is limited", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const other = await stranger(app);
     const { token } = await invite(app, { email: other.user.email });
@@ -415,7 +415,7 @@ describe("accepting", () => {
 });
 
 describe("the page of an invitation", () => {
-  test("stands by itself: no script in its text, nothing from elsewhere", async () => {
+  test("is self-contained: no inline script, nothing from elsewhere", async () => {
     await using app = await startApp({ engine: false });
     const { inviteUrl } = await invite(app);
     const page = await fetch(inviteUrl);

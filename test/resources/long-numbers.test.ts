@@ -17,7 +17,7 @@ const KEPT = {
 
 const json = { "content-type": "application/json" };
 
-test("a number that JSON's numbers can't hold keeps its digits, as text", async () => {
+test("a number that JSON numbers can't hold keeps its digits, as text", async () => {
   await using app = await startApp();
   await using system = startReceiver(() => new Response(LONG, { headers: json }));
   const { owner } = app;
@@ -39,7 +39,7 @@ test("a number that JSON's numbers can't hold keeps its digits, as text", async 
   expect(body.value).toEqual([KEPT, "9007199254740994"]);
 });
 
-test("an expression over a reply compares and computes with such numbers, and gives them as text", async () => {
+test("an expression over a response compares and computes with such numbers, and returns them as text", async () => {
   await using app = await startApp();
   const rows = '{"rows":[{"id":9007199254740992},{"id":9007199254740993},{"id":7}],"next":9007199254740995}';
   const last = '{"rows":[],"next":null}';

@@ -47,7 +47,7 @@ const called = async (client: Client, name: string, args: Record<string, unknown
   (await client.callTool({ name, arguments: args })) as unknown as Called;
 
 describe("the official client", () => {
-  test("finds the organization's tools, and what each is for", async () => {
+  test("finds the organization's tools, with their descriptions", async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -62,7 +62,7 @@ describe("the official client", () => {
     await client.close();
   });
 
-  test("reads datasets, runs and artifacts by their addresses", async () => {
+  test("reads datasets, runs and artifacts by their URIs", async () => {
     const client = await connect();
     const done = await called(client, "action_nightly");
     const { resourceTemplates } = await client.listResourceTemplates();
@@ -100,7 +100,7 @@ describe("the official client", () => {
     await client.close();
   });
 
-  test("hears how far a long call is", async () => {
+  test("gets the progress of a long call", async () => {
     await makeAction(weir.owner, { slug: "asks", kind: "approval_gate", definition: { title: "Go on?" } });
     const client = await connect();
     const heard: { progress: number; message?: string }[] = [];
@@ -116,7 +116,7 @@ describe("the official client", () => {
     await client.close();
   });
 
-  test("runs actions and automations as the token's person, and gets how they ended", async () => {
+  test("runs actions and automations as the token's user, and gets the result", async () => {
     const client = await connect();
     const done = await called(client, "action_nightly");
     expect(done.structuredContent).toMatchObject({ status: "completed", result: { branch: "a" } });
@@ -127,7 +127,7 @@ describe("the official client", () => {
     await client.close();
   });
 
-  test("reads the lake with SQL, and hears of its mistakes as a tool's errors", async () => {
+  test("reads the lake with SQL, and gets its errors as a tool's errors", async () => {
     const client = await connect();
     expect(
       (await called(client, "query", { sql: "SELECT total FROM raw.shop__orders" })).structuredContent,
@@ -147,7 +147,7 @@ describe("the official client", () => {
     await client.close();
   });
 
-  test("sees what waits for a decision, which people decide elsewhere", async () => {
+  test("sees pending decisions, which users make elsewhere", async () => {
     const flow = await makeAutomation(
       weir.owner,
       { steps: [{ key: "ask", kind: "approval_gate", definition: { title: "Go?" } }] },
@@ -186,7 +186,7 @@ describe("the official client", () => {
   });
 });
 
-test("the called tool alone is opened, however many there are", async () => {
+test("only the called tool is opened, however many there are", async () => {
   const ctx = contextFor(weir.app, {
     organizationId: weir.ids.organizationId,
     role: "owner",
@@ -213,11 +213,11 @@ test("the called tool alone is opened, however many there are", async () => {
   expect(await reads("nothing")).toEqual([null, 0]);
 });
 
-describe("on the wire", () => {
+describe("the protocol", () => {
   const ask = (body: unknown, headers: Record<string, string> = {}) =>
     weir.owner("POST", "/mcp", body, { accept: "application/json, text/event-stream", ...headers });
 
-  test("the revision of 2026-07-28 is answered without a session", async () => {
+  test("the revision of 2026-07-28 works without a session", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
@@ -231,12 +231,12 @@ describe("on the wire", () => {
     expect(text).toContain("action_nightly");
   });
 
-  test("a notification is answered with no body", async () => {
+  test("a notification is answered without a body", async () => {
     const { status, text, headers } = await ask({ jsonrpc: "2.0", method: "notifications/initialized" });
     expect([status, text, headers.get("content-type")]).toEqual([202, "", null]);
   });
 
-  test("another site's page is refused whatever it carries; a program and Weir's own pages are not", async () => {
+  test("another site's page is rejected with any credentials; programs and Weir's own pages aren't", async () => {
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     for (const foreign of [
       { origin: "https://evil.example" },
@@ -253,7 +253,7 @@ describe("on the wire", () => {
       expect([own, (await ask(ping, own as Record<string, string>)).status]).toEqual([own, 200]);
   });
 
-  test("nobody is let in without credentials, and other methods are reported", async () => {
+  test("nobody has access without credentials, and other methods are reported", async () => {
     expect((await weir.anonymous("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(
       401,
     );
@@ -261,7 +261,7 @@ describe("on the wire", () => {
     expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
-  test("what is no JSON and no request of the protocol is refused", async () => {
+  test("what isn't JSON or a request of the protocol is rejected", async () => {
     expect((await ask("{")).status).toBe(422);
     expect((await ask([])).status).toBeGreaterThanOrEqual(400);
     expect((await ask({ jsonrpc: "2.0", id: 1, method: "nope" })).text).toContain("-32601");

@@ -12,7 +12,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { isOnPostgres } from "../support/test-store.ts";
 
 describe("meta", () => {
-  test("tells the version and all that there is", async () => {
+  test("returns the version and everything that exists", async () => {
     await using weir = await startApp({ engine: false });
     const { status, body } = await weir.owner("GET", "/api/v1/meta");
     expect(status).toBe(200);
@@ -38,7 +38,7 @@ describe("meta", () => {
     expect((await weir.anonymous("GET", "/api/v1/meta")).status).toBe(401);
   });
 
-  test("tells the language model and its limits, or that none is configured", async () => {
+  test("returns the language model and its limits, or that none is configured", async () => {
     await using bare = await startApp({ engine: false });
     expect((await bare.owner("GET", "/api/v1/meta")).body.limits.model).toBeNull();
     const env = {
@@ -61,7 +61,7 @@ describe("meta", () => {
 });
 
 describe("health", () => {
-  test("answers without credentials, and at the plain address without a database", async () => {
+  test("responds without credentials, and at the plain path without a database", async () => {
     await using weir = await startApp({ engine: false });
     for (const path of ["/health", "/api/v1/health", "/api/v1/health?deep=true"]) {
       const { status, body } = await weir.anonymous("GET", path);
@@ -71,7 +71,7 @@ describe("health", () => {
     expect((await weir.anonymous("GET", "/health")).body).toEqual({ status: "ok" });
   });
 
-  test("looked at deeply shows its checks to operators alone", async () => {
+  test("with details is only for operators", async () => {
     await using weir = await startApp({ engine: false });
     const { body } = await weir.owner("GET", "/api/v1/health?deep=true");
     expect(body).toEqual({
@@ -88,7 +88,7 @@ describe("health", () => {
     expect((await weir.owner("GET", "/api/v1/health?deep=perhaps")).status).toBe(422);
   });
 
-  test("is degraded where the scheduler stands still", async () => {
+  test("is degraded if the scheduler has stopped", async () => {
     await using weir = await startApp({ engine: false, stands: true });
     const deep = () => weir.owner("GET", "/api/v1/health?deep=true");
     beat(weir.app);
@@ -98,7 +98,7 @@ describe("health", () => {
     expect([status, body.status, body.checks.scheduler.ok]).toEqual([503, "degraded", false]);
   });
 
-  test("is degraded where the data directory is not there", async () => {
+  test("is degraded if the data directory is missing", async () => {
     await using weir = await startApp({ engine: false });
     renameSync(weir.dataFolder, `${weir.dataFolder}-away`);
     try {
@@ -113,7 +113,7 @@ describe("health", () => {
     expect((await weir.anonymous("GET", "/api/v1/health?deep=true")).status).toBe(200);
   });
 
-  test("is degraded where nothing can be written", async () => {
+  test("is degraded if nothing can be written", async () => {
     await using weir = await startApp({ engine: false });
     await weir.app.store.close();
     const { status, body } = await weir.anonymous("GET", "/api/v1/health?deep=true");
@@ -122,7 +122,7 @@ describe("health", () => {
 });
 
 describe("the smoke tests", () => {
-  test("stream ticks for as long as asked, then end", async () => {
+  test("stream ticks for the requested time, then end", async () => {
     await using weir = await startApp({ engine: false });
     const { status, headers, text } = await weir.owner(
       "GET",
@@ -225,7 +225,7 @@ describe("metrics", () => {
     }
   });
 
-  test("tell of deliveries to subscriptions, by what became of them", async () => {
+  test("show deliveries to subscriptions, by result", async () => {
     let status = 200;
     await using receiver = startReceiver(() => new Response(null, { status }));
     await using weir = await startApp({ env: { WEIR_WEBHOOK_SCHEDULE: "0,600" } });
@@ -264,14 +264,14 @@ describe("metrics", () => {
     expect([await scoped("read"), await scoped("write")]).toEqual([200, 403]);
   });
 
-  test("are for everybody where the operator says so", async () => {
+  test("are public if the operator says so", async () => {
     const env = { WEIR_TRUSTED_PROXIES: "127.0.0.0/8", WEIR_METRICS_PUBLIC: "true" };
     await using weir = await startApp({ engine: false, env });
     const elsewhere = { "x-forwarded-for": "198.51.100.7" };
     expect((await weir.anonymous("GET", "/metrics", undefined, elsewhere)).status).toBe(200);
   });
 
-  test("are not for a page whose host name was made to resolve to this machine", async () => {
+  test("aren't for a page whose host name was made to resolve to this machine", async () => {
     await using weir = await startApp({ engine: false });
     const port = new URL(weir.origin).port;
     const rebound = (path: string) =>
@@ -284,7 +284,7 @@ describe("metrics", () => {
     }
   });
 
-  test("are not for those who come through a proxy on this machine that nobody vouched for", async () => {
+  test("aren't for those behind an untrusted proxy on this machine", async () => {
     await using weir = await startApp({ engine: false });
     const proxied = client(weir.origin, { "x-forwarded-for": "127.0.0.1" });
     expect((await proxied("GET", "/metrics")).status).toBe(401);

@@ -28,7 +28,7 @@ const allSent = ({ owner }: Pick<Mailing, "owner">, count: number) =>
 
 const addressesIn = ({ peer }: Mailing) => peer.received.flatMap(({ to }) => to).sort();
 
-test("an open approval is mailed to everybody who may decide it, with a link to its page", async () => {
+test("an open approval is emailed to everyone who can decide it, with a link to its page", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   await join(app, "viewer");
@@ -43,7 +43,7 @@ test("an open approval is mailed to everybody who may decide it, with a link to 
   expect(app.peer.linkTo(ADA).href).toBe(link);
 });
 
-test("one that is assigned is mailed to that person alone, and preferences say what is", async () => {
+test("an assigned one is emailed only to that user, and preferences determine what is", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   const quiet = await join(app, "admin");
@@ -61,7 +61,7 @@ test("one that is assigned is mailed to that person alone, and preferences say w
   expect(addressesIn(app)).not.toContain(silent.user.email);
 });
 
-test("failures are mailed as each person prefers", async () => {
+test("failures are emailed as each user prefers", async () => {
   await using app = await startMailing();
   const curious = await join(app, "viewer");
   const tired = await join(app, "member");
@@ -77,7 +77,7 @@ test("failures are mailed as each person prefers", async () => {
   expect(addressesIn(app)).toEqual([curious.user.email]);
 });
 
-test("many at once make few mails, and what is decided by then is left out", async () => {
+test("many at once are combined in few emails, and decided ones are left out", async () => {
   await using app = await startMailing();
   const step = {
     key: "ask",
@@ -105,7 +105,7 @@ test("many at once make few mails, and what is decided by then is left out", asy
   );
 });
 
-test("who asked is not told where four eyes are required", async () => {
+test("the requester isn't notified if four eyes are required", async () => {
   await using app = await startMailing();
   await app.owner("PATCH", "/api/v1/organizations/current", { requireFourEyes: true });
   const member = await join(app, "member");
@@ -114,7 +114,7 @@ test("who asked is not told where four eyes are required", async () => {
   expect(addressesIn(app)).toEqual([member.user.email]);
 });
 
-test("what a private chat has set off is told to nobody: neither its failure nor what it asks", async () => {
+test("nobody is notified of what a private chat started: neither its failure nor its questions", async () => {
   await using app = await startMailing();
   await join(app, "member");
   const { organizationId, userId } = app.ids;
@@ -141,7 +141,7 @@ test("what a private chat has set off is told to nobody: neither its failure nor
   expect((await app.owner("GET", NOTICES)).body.items).toEqual([]);
 });
 
-test("someone in Slack who is linked to a person is reported there by the bot", async () => {
+test("a linked Slack user is notified there by the bot", async () => {
   await using slack = startReceiver(() => Response.json({ ok: true }));
   const env = {
     WEIR_SLACK_SIGNING_SECRET: "x".repeat(32),
@@ -172,7 +172,7 @@ test("someone in Slack who is linked to a person is reported there by the bot", 
   );
 });
 
-test("an approval that nobody is mailed of, for want of a mail server, is one line of the log", async () => {
+test("an approval that nobody is emailed, for lack of a mail server, is one log line", async () => {
   await using app = await startApp({ hurry: 20 });
   const member = await join(app, "member");
   await ask(app);
@@ -185,7 +185,7 @@ test("an approval that nobody is mailed of, for want of a mail server, is one li
   expect(warnings).toEqual(["Nothing is mailed. No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM)."]);
 });
 
-test("an erased person leaves no notice, no preference and no address in alerts", async () => {
+test("an erased user leaves no notice, no preference and no address in alerts", async () => {
   await using app = await startMailing();
   const { user, call } = await join(app, "member");
   await call("PATCH", PREFERENCES, { failures: "all" });

@@ -64,7 +64,7 @@ async function allWrittenDown(app: Mailing) {
   while ((await rowsOf(app)).some(({ sentAt }) => sentAt === null)) await Bun.sleep(10);
 }
 
-test("a failure is mailed once; those of the next hour are summed up in one mail after it", async () => {
+test("a failure is emailed once; those of the next hour are summarized in one email after it", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true, notify: [{ email: OPS }] });
   await fail(app.owner, id);
@@ -90,7 +90,7 @@ test("a failure is mailed once; those of the next hour are summed up in one mail
   await mailsTo(app, OPS, 3);
 });
 
-deepTest("the first success after a failure that was told is reported, and no other", async () => {
+deepTest("the first success after a reported failure is reported, and no other", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });
   await complete(app.owner, id);
@@ -110,7 +110,7 @@ deepTest("the first success after a failure that was told is reported, and no ot
   await allWrittenDown(app);
 });
 
-test("an automation that has not completed for too long is told to be late, once until it has", async () => {
+test("an automation that hasn't completed for too long is reported as late, once until it has", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, {
     lateAfterSeconds: 3600,
@@ -130,7 +130,7 @@ test("an automation that has not completed for too long is told to be late, once
   await mailsTo(app, OPS, 3);
 });
 
-test("a schedule whose run was not started is late", async () => {
+test("a schedule whose run wasn't started is late", async () => {
   await using app = await startMailing();
   const config = {
     action: { kind: "conditional_branch", definition: branch() },
@@ -154,7 +154,7 @@ test("a schedule whose run was not started is late", async () => {
   ).toEqual([{ kind: "automation.late", due: dueAt }]);
 });
 
-test("names and messages of others are text: no markup, no line, no link of theirs gets into a mail or Slack", async () => {
+test("external names and messages are text: no markup, no line, no link of theirs gets into an email or Slack", async () => {
   await using app = await startMailing();
   await using slack = startSlack();
   const name = `<img src=x onerror="alert(1)"> <!channel> & https://evil.example/`;
@@ -182,7 +182,7 @@ test("names and messages of others are text: no markup, no line, no link of thei
   );
 });
 
-test("only people of the organization hear of it, and addresses that nobody here has", async () => {
+test("only members of the organization are notified, and addresses without an account", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   const gone = await join(app, "member");
@@ -198,7 +198,7 @@ test("only people of the organization hear of it, and addresses that nobody here
   expect(app.peer.received).toHaveLength(2);
 });
 
-deepTest("an organization mails few people outside of it at once, and the others later", async () => {
+deepTest("an organization emails few external people at once, and the others later", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   const notify = (from: number, to: number) =>
@@ -223,7 +223,7 @@ deepTest("an organization mails few people outside of it at once, and the others
   expect(new Set(app.peer.received.flatMap(({ to }) => to)).size).toBe(26);
 });
 
-deepTest("a member who leaves before the mail goes does not get it", async () => {
+deepTest("a member who leaves before an email is sent doesn't get it", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   const { id } = await alerting(app.owner, { onFailure: true, notify: [{ email: member.user.email }] });
@@ -242,7 +242,7 @@ deepTest("a member who leaves before the mail goes does not get it", async () =>
   ]);
 });
 
-test("alerts that name nobody go to the person who made the automation, or the key that did", async () => {
+test("alerts without recipients go to the user who created the automation, or the key that did", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true });
   await fail(app.owner, id);
@@ -253,7 +253,7 @@ test("alerts that name nobody go to the person who made the automation, or the k
   await mailsTo(app, "ada@example.com", 2);
 });
 
-test("once everyone whom alerts go to has left the organization, they go to its owners", async () => {
+test("once all recipients of alerts have left the organization, they go to its owners", async () => {
   await using app = await startMailing();
   const gone = await join(app, "member");
   const notify = [{ email: gone.user.email }];
@@ -268,7 +268,7 @@ test("once everyone whom alerts go to has left the organization, they go to its 
   expect(app.peer.received).toHaveLength(2);
 });
 
-test("alerts that reach nobody are told in the log", async () => {
+test("alerts without any recipient are logged", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true });
   await app.owner("PATCH", "/api/v1/users/me/notices", { failures: "none" });
@@ -277,7 +277,7 @@ test("alerts that reach nobody are told in the log", async () => {
   expect(await rowsOf(app)).toEqual([]);
 });
 
-test("where no mail server is set the automation, the log and the notice say so", async () => {
+test("without a mail server, the automation, the log and the notice say so", async () => {
   await using app = await startApp({ hurry: 20 });
   const made = await alerting(app.owner, { onFailure: true, notify: [{ email: OPS }] });
   const words = "No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).";
@@ -289,7 +289,7 @@ test("where no mail server is set the automation, the log and the notice say so"
   expect(await rowsOf(app)).toMatchObject([{ target: OPS, sentAt: null, error: words }]);
 });
 
-deepTest("a POST is signed, and has the same id and text at each attempt", async () => {
+deepTest("a POST is signed, and has the same ID and text at each attempt", async () => {
   await using app = await startApp({ stands: true, hurry: 20 });
   await using receiver = startReceiver((_, count) => new Response("", { status: count < 2 ? 503 : 204 }));
   const made = await alerting(app.owner, { onFailure: true, notify: [{ url: `${receiver.url}/hear` }] });
@@ -323,7 +323,7 @@ deepTest("a POST is signed, and has the same id and text at each attempt", async
   expect(() => new Webhook(made.config.secret).verify(first?.text ?? "", headers)).not.toThrow();
 });
 
-deepTest("Slack's pauses are kept, and what it refuses for good is not sent again", async () => {
+deepTest("Slack's pauses are respected, and what it rejects permanently isn't sent again", async () => {
   await using app = await startApp({ stands: true, hurry: 20 });
   await using slack = startSlack(["rate_limited"]);
   await using archived = startSlack(["channel_is_archived"]);
@@ -346,7 +346,7 @@ deepTest("Slack's pauses are kept, and what it refuses for good is not sent agai
   expect((await rowsOf(app)).map(({ error }) => error)).toContain("Slack answered 410: channel_is_archived");
 });
 
-test("the end of a Slack address is shown nowhere, and stays where it is given masked", async () => {
+test("the end of a Slack URL is never shown, and stays if it is sent masked", async () => {
   await using app = await startApp({ hurry: 20 });
   await using slack = startSlack();
   const shown = slack.address.replace("aSecretOfTheWebhook", "***");
@@ -373,7 +373,7 @@ test("the end of a Slack address is shown nowhere, and stays where it is given m
   expect(JSON.stringify(dump)).not.toContain("OfTheWebhook");
 });
 
-test("alerts are checked: each entry has one way, and something is to be told", async () => {
+test("alerts are checked: each entry has one channel, and there must be something to report", async () => {
   await using app = await startApp({ engine: false });
   const config = (alerts: object) => ({
     action: { kind: "conditional_branch", definition: branch() },

@@ -74,7 +74,7 @@ describe("the document", () => {
     );
   });
 
-  test("names each operation once, with a summary, a description, and a tag that is explained", () => {
+  test("names each operation once, with a summary, a description, and a tag with a description", () => {
     const ids = all().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const tags = document.tags.map((tag) => tag.name);
@@ -87,7 +87,7 @@ describe("the document", () => {
     for (const tag of document.tags) expect(tag.description).not.toStartWith("Operations on");
   });
 
-  test("says of each operation who may use it, and by which credentials", () => {
+  test("says for each operation who can use it, and with which credentials", () => {
     const roles = ["public", "any", "signature", "operator", ...ROLES];
     for (const { operation } of all()) {
       expect(roles).toContain(operation["x-role"]);
@@ -101,7 +101,7 @@ describe("the document", () => {
     expect(one("GET", "/api/v1/users/me").security).not.toContainEqual({ apiKey: [] });
   });
 
-  test("holds every reference that it makes, and nothing that none leads to", () => {
+  test("resolves every reference, and contains nothing unreferenced", () => {
     const text = JSON.stringify(document);
     for (const [way, thing] of objectsIn(document)) {
       if (typeof thing.$ref !== "string") continue;
@@ -129,7 +129,7 @@ describe("the document", () => {
     }
   });
 
-  test("describes every field and parameter that comes in, with more than its name after an article", () => {
+  test("describes every input field and parameter, with more than its name and an article", () => {
     const seen = new Set<unknown>();
     const silent: string[] = [];
     const check = (way: string, { description }: Thing) => {
@@ -197,7 +197,7 @@ describe("the document", () => {
       if (path.startsWith("/api/v1/")) expect(Object.keys(operation.responses)).toContain("422");
   });
 
-  test("has schemas whose required fields are there, and whose defaults may be left out of a request", () => {
+  test("has schemas whose required fields exist, and whose defaults can be omitted in a request", () => {
     for (const [way, thing] of objectsIn(document)) {
       if (!Array.isArray(thing.required) || typeof thing.properties !== "object") continue;
       const fields = Object.keys(thing.properties as Thing);
@@ -212,7 +212,7 @@ describe("the document", () => {
     });
   });
 
-  test("tells what may be null from what may be absent", () => {
+  test("distinguishes null from optional", () => {
     const artifact = one("GET", "/api/v1/artifacts/{artifact_id}").responses["200"]?.content?.[
       "application/json"
     ]?.schema;
@@ -222,7 +222,7 @@ describe("the document", () => {
     expect(resolved(events)?.required).toEqual(["items", "hasMore"]);
   });
 
-  test("has for each body an example that fits its shape", () => {
+  test("has for each body an example that matches its shape", () => {
     for (const operation of operations) {
       const documented = one(operation.method, operation.path);
       const request = documented.requestBody?.content["application/json"];
@@ -233,7 +233,7 @@ describe("the document", () => {
     }
   });
 
-  test("marks streams, downloads and uploads as what they are", () => {
+  test("marks streams, downloads and uploads as such", () => {
     expect(Object.keys(one("GET", "/api/v1/events/stream").responses["200"]?.content ?? {})).toEqual([
       "text/event-stream",
     ]);

@@ -26,8 +26,8 @@ const grouped = (pairs: string) => ({
 
 const ENGINEERS = "8a4f1f4e-92a6-4d1c-b1f0-0c7a1de2a001";
 
-describe("an address that the provider does not call verified", () => {
-  test("is refused with the name of the setting, and counts once that is set", async () => {
+describe("an address that the provider doesn't mark as verified", () => {
+  test("is rejected with the name of the setting, and accepted once that is set", async () => {
     const people = { entra: { email: "ada@example.com", given_name: "Ada" } };
     await using strict = await startWithProvider(entra(people));
     const { landing } = await strict.signIn("entra");
@@ -40,7 +40,7 @@ describe("an address that the provider does not call verified", () => {
     expect((await call("GET", "/api/v1/users/me")).body.id).toBe(trusting.ids.userId);
   });
 
-  deepTest("stays refused where the provider says that it is not verified, in whichever place", async () => {
+  deepTest("stays rejected if the provider says that it isn't verified, in any place", async () => {
     await using weir = await startWithProvider({}, { env: TRUST });
     const refused = await weir.signIn("mallory");
     expect([refused.landing.status, refused.landing.body.detail]).toEqual([
@@ -52,8 +52,8 @@ describe("an address that the provider does not call verified", () => {
   });
 });
 
-describe("the groups of a person", () => {
-  test("let them in, give a role, raise it and take it away, at sign-in", async () => {
+describe("a user's groups", () => {
+  test("give access, assign a role, raise it and revoke it, at sign-in", async () => {
     const ids: Record<string, unknown> = { email: "grace@example.com", groups: [ENGINEERS, "other"] };
     const env = grouped(`${ENGINEERS}=acme:member,leads=acme:admin`);
     await using weir = await startWithProvider(entra({ grace: ids }), { env });
@@ -75,7 +75,7 @@ describe("the groups of a person", () => {
     expect((await weir.anonymous("GET", "/api/v1/users/me", undefined, bearer)).status).toBe(401);
   });
 
-  test("are read at the userinfo endpoint too, and leave alone what was given by hand", async () => {
+  test("are read from the userinfo endpoint too, and keep manual assignments", async () => {
     const grace: Record<string, unknown> = {
       email: "grace@example.com",
       email_verified: true,
@@ -105,7 +105,7 @@ describe("the groups of a person", () => {
     expect(await roles()).toEqual([["acme", "viewer"]]);
   });
 
-  test("don't take its last owner from an organization; the log says so", async () => {
+  test("don't remove an organization's last owner; the log says so", async () => {
     const grace: Record<string, unknown> = {
       email: "grace@example.com",
       email_verified: true,
@@ -122,7 +122,7 @@ describe("the groups of a person", () => {
     expect(weir.logged.join()).toContain("last owner left the group");
   });
 
-  deepTest("that Entra ID sends elsewhere change nothing, and the log says so", async () => {
+  deepTest("that Entra ID stores elsewhere change nothing, and the log says so", async () => {
     const grace: Record<string, unknown> = { email: "grace@example.com", groups: [ENGINEERS] };
     const env = grouped(`${ENGINEERS}=acme:member,${ENGINEERS}=gone:member`);
     await using weir = await startWithProvider(entra({ grace }), { env });
@@ -138,13 +138,13 @@ describe("the groups of a person", () => {
     expect(weir.logged.join()).toContain("groups not in the ID token");
   });
 
-  deepTest("let nobody in who has none of those that are set", async () => {
+  deepTest("give no access to users with none of the configured ones", async () => {
     const eve = { email: "eve@example.com", email_verified: true, groups: ["Data", "acme:owner"] };
     await using weir = await startWithProvider(authentik({ eve }), { env: grouped("Data Team=acme:member") });
     expect((await weir.signIn("eve")).landing.status).toBe(403);
   });
 
-  test("are set by both settings, each pair with an organization and a role", () => {
+  test("are configured by both settings, each pair with an organization and a role", () => {
     const read = (env: Record<string, string>) => () => readConfig({}, env, {});
     expect(read({ WEIR_OIDC_GROUPS_CLAIM: "groups" })).toThrow(
       "or neither. WEIR_OIDC_GROUP_ROLES is missing",

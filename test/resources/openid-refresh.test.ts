@@ -27,7 +27,7 @@ const refreshes = (requests: readonly string[]) =>
   requests.filter((request) => request === "POST /token").length - 1;
 
 describe("a session of the identity provider", () => {
-  test("is refreshed a minute before its access token ends, not earlier, again and again", async () => {
+  test("is refreshed a minute before its access token expires, not earlier, repeatedly", async () => {
     await using weir = await startWithProvider({ lifetimeSeconds: 600 });
     const { call } = await weir.signIn("ada");
     const before = await session(weir);
@@ -47,7 +47,7 @@ describe("a session of the identity provider", () => {
     expect(weir.peer.requests).not.toContain("POST /token/revocation");
   });
 
-  test("ends when the provider refuses, and the trail says why", async () => {
+  test("ends when the provider rejects it, and the audit log says why", async () => {
     await using weir = await startWithProvider();
     const { call } = await weir.signIn("ada");
     weir.peer.forgetRefreshTokens();
@@ -68,7 +68,7 @@ describe("a session of the identity provider", () => {
     expect(await tick(weir)).toBe("idle");
   });
 
-  test("continues while the provider can't be reached, and is refreshed once it is back", async () => {
+  test("continues while the provider is unreachable, and is refreshed once it is back", async () => {
     await using weir = await startWithProvider();
     const { call } = await weir.signIn("ada");
     await weir.peer.stop();
@@ -95,7 +95,7 @@ describe("a session of the identity provider", () => {
     expect((await session(weir)).revokedAt).toBeNull();
   });
 
-  test("is kept without being refreshed where the provider gives nothing to refresh it by", async () => {
+  test("is kept without a refresh if the provider returns no refresh token", async () => {
     await using weir = await startWithProvider({ offline: false });
     const { call } = await weir.signIn("ada");
     expect(await session(weir)).toMatchObject({ sealedRefreshToken: null, refreshAt: null });
@@ -104,7 +104,7 @@ describe("a session of the identity provider", () => {
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
-  test("ends when the operator has gone to another provider, to which the token is never sent", async () => {
+  test("ends when the operator has switched to another provider, to which the token is never sent", async () => {
     await using weir = await startWithProvider();
     await weir.signIn("ada");
     await using elsewhere = await startWithProvider();
@@ -115,7 +115,7 @@ describe("a session of the identity provider", () => {
     expect((await session(weir)).sealedRefreshToken).toBeNull();
   });
 
-  test("keeps its refresh token sealed, for that session alone, through a change of the master key", async () => {
+  test("keeps its refresh token encrypted, only for that session, across a rotation of the master key", async () => {
     await using weir = await startWithProvider();
     await weir.signIn("ada");
     const { id, sealedRefreshToken } = await session(weir);
@@ -134,7 +134,7 @@ describe("a session of the identity provider", () => {
 });
 
 describe("signing out", () => {
-  test("ends the session at once, and has the provider forget it soon after", async () => {
+  test("ends the session immediately, and revokes it at the provider soon after", async () => {
     await using weir = await startWithProvider({}, { engine: true });
     const { call } = await weir.signIn("ada");
     expect(weir.peer.refreshTokens()).toBe(1);
@@ -146,7 +146,7 @@ describe("signing out", () => {
     expect(await logouts(weir)).toMatchObject([{ actorType: "user", data: { cause: "signed_out" } }]);
   });
 
-  test("is told to a provider that was down once it is back; after an hour it is let be", async () => {
+  test("is reported to an unreachable provider once it is back, and after an hour no more", async () => {
     await using weir = await startWithProvider();
     const one = await weir.signIn("ada");
     await weir.peer.stop();
@@ -172,7 +172,7 @@ describe("signing out", () => {
     expect(rows.map(({ sealedRefreshToken }) => sealedRefreshToken)).toEqual([null, null]);
   });
 
-  test("by itself after two weeks without use gives the token back as well", async () => {
+  test("automatically after two weeks without use revokes the token as well", async () => {
     await using weir = await startWithProvider();
     await weir.signIn("ada");
     weir.clock.turn(14 * DAY_MS);
@@ -181,7 +181,7 @@ describe("signing out", () => {
     expect(refreshes(weir.peer.requests)).toBe(0);
   });
 
-  test("asks nothing of a provider for a session that it did not open", async () => {
+  test("requests nothing from a provider for a session that it didn't open", async () => {
     await using weir = await startApp({ engine: false });
     const { id } = (await weir.owner("GET", "/api/v1/users/me")).body;
     expect([id, await tick(weir)]).toEqual([weir.ids.userId, "idle"]);

@@ -29,7 +29,7 @@ const told = ({ status, body }: { status: number; body: { code: string; detail: 
 ];
 
 describe("signing in with an identity provider", () => {
-  test("knows a user by the verified address, and leads back to where they came from", async () => {
+  test("recognizes a user by the verified address, and returns to the previous page", async () => {
     await using weir = await startWithProvider();
     const { host } = new URL(weir.peer.issuer);
     const methods = await weir.anonymous("GET", "/api/v1/auth/methods");
@@ -83,7 +83,7 @@ describe("signing in with an identity provider", () => {
     expect(session?.sealedRefreshToken).toStartWith("v1.");
   });
 
-  test("gives the browser two cookies that scripts can't read, and keeps nothing that could be replayed", async () => {
+  test("gives the browser two cookies that scripts can't read, and stores nothing that could be replayed", async () => {
     await using weir = await startWithProvider();
     const begun = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
     expect(begun.status).toBe(302);
@@ -110,7 +110,7 @@ describe("signing in with an identity provider", () => {
     expect(await weir.app.store.db.$count(openidAttempts)).toBe(1); // The one that nobody returned from.
   });
 
-  test("marks its cookies for https alone, for this very host, where Weir is reached by https", async () => {
+  test("restricts its cookies to https and this host, if Weir is accessed by https", async () => {
     await using weir = await startWithProvider({}, { env: { WEIR_BASE_URL: "https://weir.example.com" } });
     const begun = await weir.anonymous("GET", "/api/v1/auth/oidc/start?return_to=https://weir.example.com/a");
     expect(begun.headers.getSetCookie()).toEqual([
@@ -123,7 +123,7 @@ describe("signing in with an identity provider", () => {
     expect(await weir.app.store.db.select().from(openidAttempts)).toMatchObject([{ returnTo: "/a" }]);
   });
 
-  test("lets several sign-ins of one browser be under way", async () => {
+  test("allows several sign-ins in one browser at once", async () => {
     await using weir = await startWithProvider();
     const surfer = openSurfer();
     const first = await stopAtCallback(weir.start("/health?tab=1"), "ada", surfer);
@@ -132,7 +132,7 @@ describe("signing in with an identity provider", () => {
     expect((await surfer.go(second.callback.href)).url.search).toBe("?tab=2");
   });
 
-  test("knows a person again by issuer and subject, whatever their address has become", async () => {
+  test("recognizes a user by issuer and subject, even if their address has changed", async () => {
     await using weir = await startWithProvider();
     await weir.signIn("ada");
     weir.peer.people.ada = { email: "countess@example.com", email_verified: false };
@@ -144,20 +144,20 @@ describe("signing in with an identity provider", () => {
     expect(await weir.app.store.db.$count(openidIdentities)).toBe(1);
   });
 
-  test("takes the address from the ID token where it is there, without asking further", async () => {
+  test("takes the address from the ID token if it is there, without another request", async () => {
     await using weir = await startWithProvider({ claimsInIdToken: true });
     const { call } = await weir.signIn("ada");
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
     expect(weir.peer.requests).not.toContain("GET /me");
   });
 
-  test("reaches the issuer's own host without its being allowed", async () => {
+  test("can access the issuer's own host without an allowlist entry", async () => {
     await using weir = await startWithProvider({}, { env: { WEIR_EGRESS_ALLOW: "" } });
     const { call } = await weir.signIn("ada");
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
-  test("makes a user of someone invited, who then accepts the invitation", async () => {
+  test("creates a user for someone invited, who then accepts the invitation", async () => {
     await using weir = await startWithProvider();
     expect((await invite(weir, "Grace@example.com", "admin")).status).toBe(201);
     const { call, landing } = await weir.signIn("grace");
@@ -190,7 +190,7 @@ describe("signing in with an identity provider", () => {
     expect(back.url.pathname).toBe("/health");
   });
 
-  test("accepts nothing that a user was invited to elsewhere, and asks", async () => {
+  test("accepts no other invitations of a user automatically, but asks", async () => {
     await using weir = await startWithProvider();
     const other = await neighbour(weir);
     expect((await invite(weir, "ada@example.com", "viewer", other.call)).status).toBe(201);
@@ -206,7 +206,7 @@ describe("signing in with an identity provider", () => {
     expect((await weir.signIn("ada")).landing.url.pathname).toBe("/health");
   });
 
-  test("takes an account back from whoever made it with a link that they had sent to themselves", async () => {
+  test("takes an account back from someone who created it with a link that they sent to themselves", async () => {
     await using weir = await startWithProvider();
     const mallory = await neighbour(weir);
     const { inviteUrl } = (await invite(weir, "grace@example.com", "viewer", mallory.call)).body;
@@ -258,7 +258,7 @@ describe("signing in with an identity provider", () => {
     expect((await again("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
-  test("says which settings are missing where there is no provider", async () => {
+  test("names the missing settings if there is no provider", async () => {
     await using weir = await startApp({ engine: false });
     for (const place of ["start", "callback?state=a&code=b"]) {
       const reply = await weir.anonymous("GET", `/api/v1/auth/oidc/${place}`);
@@ -267,7 +267,7 @@ describe("signing in with an identity provider", () => {
     expect((await weir.anonymous("GET", "/api/v1/auth/methods")).body.oidc).toBeNull();
   });
 
-  test("is limited for each address", async () => {
+  test("is limited per address", async () => {
     await using weir = await startWithProvider({}, { stands: true });
     for (let n = 1; n <= 10; n++) {
       expect([n, (await weir.anonymous("GET", "/api/v1/auth/oidc/start")).status]).toEqual([n, 302]);
@@ -278,7 +278,7 @@ describe("signing in with an identity provider", () => {
   });
 });
 
-describe("who is not let in", () => {
+describe("access is denied", () => {
   const nobodyCame = async ({ app, peer }: Weir, people: number) => {
     expect(await app.store.db.$count(users)).toBe(people);
     expect(await app.store.db.$count(sessions)).toBe(0);
@@ -287,7 +287,7 @@ describe("who is not let in", () => {
     expect(peer.refreshTokens()).toBe(0); // Tokens that weren't needed are revoked.
   };
 
-  test("whoever has an address that the provider has not verified, though it is a user's", async () => {
+  test("with an address that the provider hasn't verified, even if it is a user's", async () => {
     await using weir = await startWithProvider();
     const { landing, surfer } = await weir.signIn("mallory");
     expect(told(landing)).toEqual([403, "forbidden", expect.stringContaining("hasn't verified ada@")]);
@@ -295,7 +295,7 @@ describe("who is not let in", () => {
     await nobodyCame(weir, 1);
   });
 
-  test("whoever is neither a user nor invited, has no address, or was invited too long ago", async () => {
+  test("to anyone who is neither a user nor invited, has no address, or was invited too long ago", async () => {
     await using weir = await startWithProvider();
     expect(told((await weir.signIn("eve")).landing)).toEqual([
       403,
@@ -313,7 +313,7 @@ describe("who is not let in", () => {
     await nobodyCame(weir, 1);
   });
 
-  test("another account of the provider that has the address of someone who signs in already", async () => {
+  test("to another account of the provider with the address of an existing identity", async () => {
     await using weir = await startWithProvider({
       people: { heir: { email: "ada@example.com", email_verified: true } },
     });
@@ -323,7 +323,7 @@ describe("who is not let in", () => {
     expect(surfer.jar.has("svc_token")).toBe(false);
   });
 
-  test("an address with letters that only look like a user's", async () => {
+  test("with an address with letters that only look like a user's", async () => {
     await using weir = await startWithProvider({
       people: { kelvin: { email: "\u212Aelvin@example.com", email_verified: true } },
     });
@@ -332,13 +332,13 @@ describe("who is not let in", () => {
     await nobodyCame(weir, 1);
   });
 
-  test("anyone before the first owner has set Weir up", async () => {
+  test("to anyone before the first owner has set up Weir", async () => {
     await using weir = await startWithProvider({}, { owner: false });
     expect((await weir.signIn("ada")).landing.status).toBe(403);
     await nobodyCame(weir, 0);
   });
 
-  test("whoever turns back at the provider", async () => {
+  test("to a user who cancels at the provider", async () => {
     await using weir = await startWithProvider();
     const surfer = openSurfer();
     const form = await surfer.go(weir.start());
@@ -352,8 +352,8 @@ describe("who is not let in", () => {
   });
 });
 
-describe("an answer that does not belong to the sign-in", () => {
-  test("is refused where its state was altered, is missing, was used, or is another browser's", async () => {
+describe("a response that doesn't belong to the sign-in", () => {
+  test("is rejected if its state was modified, is missing, was used, or is another browser's", async () => {
     await using weir = await startWithProvider();
     const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
     const state = callback.searchParams.get("state") ?? "";
@@ -391,7 +391,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(weir.peer.requests.filter((request) => request === "POST /token")).toHaveLength(1);
   });
 
-  test("is refused after ten minutes", async () => {
+  test("is rejected after ten minutes", async () => {
     await using weir = await startWithProvider();
     const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
     weir.clock.turn(10 * MINUTE_MS);
@@ -406,7 +406,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(surfer.jar.has("svc_token")).toBe(true);
   });
 
-  test("lets one of two in that come at the same moment", async () => {
+  test("succeeds for one of two at the same time", async () => {
     await using weir = await startWithProvider();
     const { callback, surfer } = await stopAtCallback(weir.start("/health"), "ada");
     const both = await Promise.all([1, 2].map(() => openSurfer(new Map(surfer.jar)).go(callback.href)));
@@ -414,7 +414,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(await weir.app.store.db.$count(sessions)).toBe(1);
   });
 
-  test("is refused where its ID token has another nonce", async () => {
+  test("is rejected if its ID token has another nonce", async () => {
     await using weir = await startWithProvider();
     const { callback, surfer } = await stopAtCallback(weir.start(), "ada", openSurfer(), (url) => {
       if (url.pathname === "/auth") url.searchParams.set("nonce", "another");
@@ -428,7 +428,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(surfer.jar.has("svc_token")).toBe(false);
   });
 
-  test("is refused where its code was used, was begun with another verifier, or is another sign-in's", async () => {
+  test("is rejected if its code was used, was started with another verifier, or is another sign-in's", async () => {
     await using weir = await startWithProvider();
     const used = await stopAtCallback(weir.start(), "ada");
     await used.surfer.go(used.callback.href);
@@ -449,7 +449,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(own.surfer.jar.has("svc_token")).toBe(false);
   });
 
-  test("is refused where another issuer says that it gave it", async () => {
+  test("is rejected if it names another issuer", async () => {
     await using weir = await startWithProvider();
     const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
     callback.searchParams.set("iss", "https://login.example.com");
@@ -459,7 +459,7 @@ describe("an answer that does not belong to the sign-in", () => {
 });
 
 describe("an ID token", () => {
-  test("is believed where it is the provider's own, for this Weir, this sign-in and this time", async () => {
+  test("is accepted only if it is the provider's own, for this server, this sign-in and this time", async () => {
     using forger = await startForger({ id: "weir" });
     const env = {
       WEIR_OIDC_ISSUER: forger.issuer,
@@ -506,7 +506,7 @@ describe("an ID token", () => {
 });
 
 describe("return_to", () => {
-  test("takes places of this Weir alone", async () => {
+  test("accepts only pages of this server", async () => {
     await using weir = await startWithProvider();
     const bad = [
       "//evil.example",
@@ -555,8 +555,8 @@ describe("return_to", () => {
   });
 });
 
-describe("a provider in trouble", () => {
-  test("is reported in one sentence while it is down, and found again once it is back", async () => {
+describe("a failing provider", () => {
+  test("is reported in one sentence while it is down, and discovered again once it is back", async () => {
     await using weir = await startWithProvider();
     await weir.peer.stop();
     const down = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
@@ -573,7 +573,7 @@ describe("a provider in trouble", () => {
     expect(found).toHaveLength(1);
   });
 
-  test("is refused where it calls itself otherwise, or leads into the private network", async () => {
+  test("is rejected if its metadata names another issuer, or leads into the private network", async () => {
     const reached: string[] = [];
     using inside = Bun.serve({
       port: 0,
@@ -612,7 +612,7 @@ describe("a provider in trouble", () => {
     expect(landing.text).not.toContain(String(inside.port));
   });
 
-  test("shows browsers a page that says it, with the status of the error", async () => {
+  test("shows browsers a page with the message, with the error's status", async () => {
     await using weir = await startWithProvider({
       people: { odd: { email: '<b>"odd"&\'@example.com', email_verified: true } },
     });
@@ -631,7 +631,7 @@ describe("a provider in trouble", () => {
 });
 
 describe("the settings of the provider", () => {
-  test("stand together or not at all, and the issuer is an address", () => {
+  test("must be set together or not at all, and the issuer is a URL", () => {
     const read = (env: Record<string, string>) => () => readConfig({}, env, {});
     expect(read({ WEIR_OIDC_ISSUER: "https://login.example.com" })).toThrow(
       "Set all of WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET, or none. Missing: WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET.",
@@ -656,7 +656,7 @@ describe("the settings of the provider", () => {
 });
 
 describe("a password", () => {
-  test("continues signing in a user whom the provider knows as well", async () => {
+  test("still signs in a user whom the provider knows as well", async () => {
     await using weir = await startWithProvider();
     await weir.signIn("ada");
     expect((await browser(weir.origin).signIn()).status).toBe(200);

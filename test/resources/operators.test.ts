@@ -8,7 +8,7 @@ import { until } from "../support/work.ts";
 
 const at = (id: string) => `/api/v1/installation/users/${id}`;
 
-test("an operator confirms an address, whoever's member that is; it is audited there", async () => {
+test("an operator confirms any member's address, which is audited in their organization", async () => {
   await using app = await startApp({ engine: false });
   const other = await neighbour(app);
   const { id } = other.user;
@@ -41,7 +41,7 @@ test("an operator confirms an address, whoever's member that is; it is audited t
   ]);
 });
 
-test("operators make operators, and one of them stays", async () => {
+test("operators make others operators, and one of them stays", async () => {
   await using app = await startApp({ engine: false });
   const { call, user } = await join(app, "viewer");
   const own = at(app.ids.userId);
@@ -74,7 +74,7 @@ test.each([
   [{ addressProven: false }, "addressProven"],
   [{ isOperator: null }, "isOperator"],
   [{ email: "eve@example.com" }, "email"],
-])("%j is refused", async (body, field) => {
+])("%j is rejected", async (body, field) => {
   await using app = await startApp({ engine: false });
   const refused = await app.owner("PATCH", at(app.ids.userId), body);
   expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ["body", field] }]]);
@@ -113,7 +113,7 @@ test("an operator finds users by address or name, page by page, and sees who is 
   expect((await other.call("GET", list)).status).toBe(403);
 });
 
-test("people hear whether they are an operator, and whether they may make organizations", async () => {
+test("users see whether they are an operator, and whether they may create organizations", async () => {
   await using app = await startApp({ engine: false });
   const { call } = await join(app, "owner");
   expect((await app.owner("GET", "/api/v1/installation")).body).toEqual({
@@ -130,7 +130,7 @@ test("people hear whether they are an operator, and whether they may make organi
   });
 });
 
-test("an operator in a browser confirms who they are before they make another one", async () => {
+test("an operator in a browser confirms their identity before they make another one", async () => {
   await using app = await startApp({ engine: false, stands: true });
   const { user } = await join(app, "viewer");
   const tab = browser(app.origin);

@@ -137,7 +137,7 @@ async function fill(weir: Started, call: Client, canary: string, organizationId:
   return { connection, action, run, automation, key, invited, spec, thread };
 }
 
-test("an organization's archive has all of it, nothing of another, and no credential", async () => {
+test("an organization's archive has all of its data, nothing of another, and no credential", async () => {
   await using weir = await startApp();
   const other = created(await weir.owner("POST", "/api/v1/organizations", { name: "Other" }));
   const there = client(weir.origin, {
@@ -220,7 +220,7 @@ test("an organization's archive has all of it, nothing of another, and no creden
 }, 120_000);
 
 deepTest(
-  "what private chats have run is in the archive of their own person alone",
+  "what private chats ran is only in their own user's archive",
   async () => {
     const told = "moonlighting";
     await using chat = await startChat([
@@ -279,7 +279,7 @@ test("only an owner exports an organization, with a token of every scope at most
   expect([many.status, many.body.code]).toEqual([429, "rate_limited"]);
 });
 
-test("many rows continue in further files, and rows of any size are whole", async () => {
+test("many rows continue in further files, and rows of any size are complete", async () => {
   await using weir = await startApp({ engine: false });
   const at = weir.app.clock.now().toISOString();
   const { organizationId } = weir.ids;
@@ -312,7 +312,7 @@ test("many rows continue in further files, and rows of any size are whole", asyn
   expect(manifest.leftOut.map(({ what }: { what: string }) => what)).not.toContain("webhook-deliveries");
 }, 120_000);
 
-test("the archive's audit trail says which events are redacted", async () => {
+test("the archive's audit log says which events are redacted", async () => {
   await using weir = await startApp({ engine: false });
   const { call, user } = await join(weir, "member");
   created(await call("POST", "/api/v1/access-tokens", { name: "hers" }));

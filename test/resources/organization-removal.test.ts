@@ -32,7 +32,7 @@ const slow = {
   definition: { title: "Go on?" },
 };
 
-test("an owner removes an organization with its name alone, and everything of it ends at once", async () => {
+test("an owner removes an organization with its name, and everything of it ends immediately", async () => {
   await using receiver = startReceiver(() => new Response());
   await using app = await startApp();
   const { id, call } = await second(app);
@@ -93,7 +93,7 @@ test("an owner removes an organization with its name alone, and everything of it
   expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
 });
 
-test("an organization that many requests remove at once is removed once, and restored with its people", async () => {
+test("an organization that many requests remove at once is removed once, and restored with its members", async () => {
   await using app = await startApp({ engine: false });
   const { id, call } = await second(app);
   const remove = () => call("DELETE", CURRENT, { confirm: "Second" });
@@ -104,7 +104,7 @@ test("an organization that many requests remove at once is removed once, and res
   expect(told).toHaveLength(1);
 });
 
-test("an organization that was removed starts nothing until it is restored", async () => {
+test("a removed organization starts nothing until it is restored", async () => {
   await using app = await startApp();
   const { id, call } = await second(app);
   const action = (
@@ -150,7 +150,7 @@ test("an organization that was removed starts nothing until it is restored", asy
   await eventually(async () => (await runsOf(call, scheduled.body.id)) > 0);
 });
 
-test("seven days after its removal an organization is erased, rows, trail and files", async () => {
+test("seven days after its removal, an organization is erased: rows, audit log and files", async () => {
   await using app = await startApp();
   const { id, call } = await second(app);
   const files = await call("POST", "/api/v1/connections", {

@@ -5,7 +5,7 @@ import { join, neighbour } from "../support/people.ts";
 const TOKENS = "/api/v1/organizations/tokens";
 const ME = "/api/v1/users/me";
 
-test("an admin sees everybody's tokens and the keys of the organization, newest first", async () => {
+test("an admin sees all users' tokens and the organization's keys, newest first", async () => {
   await using app = await startApp({ engine: false });
   await neighbour(app);
   const admin = await join(app, "admin");
@@ -36,7 +36,7 @@ test("an admin sees everybody's tokens and the keys of the organization, newest 
   expect([refused.status, refused.body.code]).toEqual([403, "forbidden"]);
 });
 
-test("an admin revokes a member's token, and a key, at once and once", async () => {
+test("an admin revokes a member's token, and a key, immediately and once", async () => {
   await using app = await startApp({ engine: false });
   const member = await join(app, "member");
   const abroad = await neighbour(app);

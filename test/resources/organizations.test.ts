@@ -25,7 +25,7 @@ const typesOf = async ({ app }: Started) =>
   (await app.store.db.select().from(events)).map(({ type }) => type);
 
 describe("organizations", () => {
-  test("anyone signed in makes one where anyone may, and owns it; the trail of the new one tells so", async () => {
+  test("any signed-in user creates one if anyone may, and owns it; the new one's audit log records it", async () => {
     await using app = await startApp({
       engine: false,
       env: { WEIR_DEFAULT_PLAN: "pro", WEIR_ORGANIZATIONS: "anyone" },
@@ -54,7 +54,7 @@ describe("organizations", () => {
     expect(trail.map(({ type }) => type)).toEqual(["organization.created", "auth.permission_granted"]);
   });
 
-  test("slugs are made unique when derived, refused when given and taken", async () => {
+  test("slugs are made unique if derived, and rejected if given and taken", async () => {
     await using app = await startApp({ engine: false });
     const make = (body: object, headers = {}) => app.owner("POST", "/api/v1/organizations", body, headers);
     expect((await make({ name: "Acme" })).body.slug).toBe("acme-2");
@@ -67,7 +67,7 @@ describe("organizations", () => {
     expect((await make({ name: "Once" }, key)).text).toBe(once.text);
   });
 
-  test("a slug can't pass for another organization's id", async () => {
+  test("a slug can't pass for another organization's ID", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_ORGANIZATIONS: "anyone" } });
     const intruder = await neighbour(app);
     const id = app.ids.organizationId;
@@ -84,13 +84,13 @@ describe("organizations", () => {
     [{ name: "n".repeat(256) }, "name"],
     [{ name: 7 }, "name"],
     [{ name: "Ok", plan: "enterprise" }, "plan"],
-  ])("making one refuses %j", async (body, field) => {
+  ])("creating one rejects %j", async (body, field) => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", "/api/v1/organizations", body);
     expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", field]]);
   });
 
-  test("X-Organization-Id picks one by id or slug; one that the caller is not in is 403", async () => {
+  test("X-Organization-Id selects one by ID or slug; one without membership is 403", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
@@ -106,7 +106,7 @@ describe("organizations", () => {
 });
 
 describe("several organizations", () => {
-  test("are listed whole, the default one first", async () => {
+  test("are all listed, the default one first", async () => {
     await using app = await startApp({ engine: false });
     const webhookRate = { perMinute: 1000, burst: 100 };
     await app.owner("PATCH", current, { plan: "enterprise", webhookRate });
@@ -133,7 +133,7 @@ describe("several organizations", () => {
     ]);
   });
 
-  test("an access token for all organizations acts where it was made, unless the request names another", async () => {
+  test("an access token for all organizations acts where it was created, unless the request names another", async () => {
     await using app = await startApp({ engine: false });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const there = { "x-organization-id": second.id };
@@ -162,7 +162,7 @@ describe("several organizations", () => {
     expect((await call("GET", current, undefined, named)).status).toBe(401);
   });
 
-  test("a browser lands in the default one, with the role that it has there", async () => {
+  test("a browser uses the default one, with the user's role there", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -179,7 +179,7 @@ describe("several organizations", () => {
 });
 
 describe("changing the organization", () => {
-  test("takes every field up to its limit, and nothing beyond", async () => {
+  test("accepts every field up to its limit, and nothing beyond", async () => {
     await using app = await startApp({ engine: false });
     const most = { perMinute: 1_000_000, burst: 1_000_000 };
     const kept = { name: "n".repeat(255), slug: "s".repeat(100), plan: "enterprise", webhookRate: most };
@@ -202,7 +202,7 @@ describe("changing the organization", () => {
     expect((await app.owner("PATCH", current, { webhookRate: null })).body.webhookRate).toBeNull();
   });
 
-  test("changes what is given, and tells of each field", async () => {
+  test("changes the given fields, and records each", async () => {
     await using app = await startApp({ engine: false });
     const before = (await app.owner("GET", current)).body;
     app.clock.turn(1000);
@@ -226,7 +226,7 @@ describe("changing the organization", () => {
     });
   });
 
-  test("to what it is already leaves no trace", async () => {
+  test("to its current values leaves no trace", async () => {
     await using app = await startApp({ engine: false });
     const before = (await app.owner("GET", current)).body;
     const count = await app.app.store.db.$count(events);
@@ -237,7 +237,7 @@ describe("changing the organization", () => {
     expect(await app.app.store.db.$count(events)).toBe(count);
   });
 
-  test("a webhook rate belongs to the plan enterprise, and goes with it", async () => {
+  test("a webhook rate requires the enterprise plan, and is removed with it", async () => {
     await using app = await startApp({ engine: false });
     const webhookRate = { perMinute: 5000, burst: 500 };
     const refused = await app.owner("PATCH", current, { webhookRate });
@@ -254,7 +254,7 @@ describe("changing the organization", () => {
     });
   });
 
-  test("refuses a slug that is taken, and fields that only Weir sets", async () => {
+  test("rejects a slug that is taken, and fields that only Weir sets", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     const taken = await app.owner("PATCH", current, { name: "Kept out", slug: other.organization.slug });
@@ -277,7 +277,7 @@ describe("changing the organization", () => {
     );
   });
 
-  test("is for admins; credentials and role come before input", async () => {
+  test("is for admins; credentials and role are checked before input", async () => {
     await using app = await startApp({ engine: false });
     for (const [role, status] of [
       ["viewer", 403],
@@ -297,7 +297,7 @@ describe("changing the organization", () => {
 });
 
 describe("the team", () => {
-  test("is listed with roles, to everyone in it, and to no one else", async () => {
+  test("is listed with roles, to every member, and to no one else", async () => {
     await using app = await startApp({ engine: false });
     const viewer = await join(app, "viewer");
     await neighbour(app);
@@ -333,7 +333,7 @@ describe("the team", () => {
     expect(items).toHaveLength(2);
   });
 
-  test("an admin gives roles up to the own one; what was taken and given is reported", async () => {
+  test("an admin assigns roles up to their own; the changes are recorded", async () => {
     await using app = await startApp({ engine: false });
     const admin = await join(app, "admin");
     const viewer = await join(app, "viewer");
@@ -374,7 +374,7 @@ describe("the team", () => {
     }
   });
 
-  test("always has an owner, also when two owners demote each other at once", async () => {
+  test("always has an owner, even if two owners demote each other at once", async () => {
     await using app = await startApp({ engine: false });
     const first = await ownMembership(app);
     const alone = await app.owner("PATCH", `${member(first)}/role`, { roleSlug: "admin" });
@@ -391,7 +391,7 @@ describe("the team", () => {
     expect(await app.app.store.db.$count(memberships, eq(memberships.role, "owner"))).toBe(1);
   });
 
-  test("whoever is removed is out with the next request, and lands elsewhere by default", async () => {
+  test("a removed member loses access immediately, and gets another default", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_ORGANIZATIONS: "anyone" } });
     const gone = await join(app, "member");
     const own = (await gone.call("POST", "/api/v1/organizations", { name: "Own" })).body;
@@ -410,7 +410,7 @@ describe("the team", () => {
     expect((await app.owner("DELETE", member(gone.membership.id))).status).toBe(404);
   });
 
-  test("memberships of another organization are not there", async () => {
+  test("memberships of another organization don't exist", async () => {
     await using app = await startApp({ engine: false });
     const other = await neighbour(app);
     expect(

@@ -29,7 +29,7 @@ const overview = async (query = "") => {
   return body;
 };
 
-test("the overview counts over all automations what failed, what waits and what comes next", async () => {
+test("the overview counts failed, waiting and upcoming work across all automations", async () => {
   const empty = await overview();
   expect(empty).toMatchObject({
     actionRuns: { total: 0, failed: 0, pending: 0, running: 0, waiting: 0 },
@@ -102,7 +102,7 @@ test("the overview counts over all automations what failed, what waits and what 
   expect((await other.call("GET", "/api/v1/overview")).body.automations.active).toBe(0);
 });
 
-test("what uses a connection is told whole, and is what stands in the way of deleting it", async () => {
+test("all uses of a connection are listed, and prevent deleting it", async () => {
   const connection = await connect(app.owner, localFiles("Files"));
   const at = `/api/v1/connections/${connection.id}`;
   expect((await app.owner("GET", `${at}/uses`)).body).toEqual({

@@ -11,7 +11,7 @@ const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const get = (path: string, headers: Record<string, string> = {}) =>
   weir.anonymous("GET", path, undefined, headers);
 
-test("/ gives the page to whoever asks, with a policy that allows nothing inline and nothing foreign", async () => {
+test("/ returns the page to anyone, with a policy that allows nothing inline and nothing foreign", async () => {
   const { status, headers, text } = await get("/");
   expect([status, headers.get("content-type")]).toEqual([200, "text/html;charset=utf-8"]);
   const policy = headers.get("content-security-policy") ?? "";
@@ -24,13 +24,13 @@ test("/ gives the page to whoever asks, with a policy that allows nothing inline
   expect(headers.get("x-correlation-id")).not.toBeNull();
 });
 
-test("the page is not sent again while it is the same", async () => {
+test("the page isn't sent again while it is unchanged", async () => {
   const etag = (await get("/")).headers.get("etag") ?? "";
   const again = await get("/", { "if-none-match": etag });
   expect([again.status, again.text]).toEqual([304, ""]);
 });
 
-test("what the page loads first weighs little, and may be kept for good", async () => {
+test("what the page loads first is small, and can be cached permanently", async () => {
   const { text } = await get("/");
   const files = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
   expect(files.length).toBeGreaterThan(2);
@@ -44,7 +44,7 @@ test("what the page loads first weighs little, and may be kept for good", async 
   expect(bytes).toBeLessThan(200_000);
 });
 
-test("a browser gets the page at each of its addresses; programs hear in JSON that nothing is there", async () => {
+test("a browser gets the page at each of its paths; programs get a JSON 404", async () => {
   expect((await get("/runs/01890a5d-ac96-774b-bcce-b302099a8057", BROWSER)).text).toContain('id="page"');
   expect((await get("/webhooks", BROWSER)).text).toContain('id="page"');
   for (const [path, headers] of [

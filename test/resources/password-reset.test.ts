@@ -29,7 +29,7 @@ async function ask(app: Mailed, email = ADA): Promise<string> {
 }
 
 describe("a forgotten password", () => {
-  test("is replaced by a mailed link, once; every way in from before ends, and the address is proven", async () => {
+  test("is replaced by an emailed link, once; all previous access ends, and the address is proven", async () => {
     await using app = await startWithMail();
     await app.app.store.write(async (db) => void (await db.update(users).set({ addressProvenAt: null })));
     const page = browser(app.origin);
@@ -52,7 +52,7 @@ describe("a forgotten password", () => {
     expect([again.status, again.body.code]).toEqual([410, "gone"]);
   });
 
-  test("leaves the second factor on: the new password alone does not sign in", async () => {
+  test("keeps the second factor on: the new password alone doesn't sign in", async () => {
     await using app = await startWithMail({ stands: true });
     const { code } = await turnOnSecondFactor(app);
     const token = await ask(app);
@@ -64,7 +64,7 @@ describe("a forgotten password", () => {
     expect(both.status).toBe(200);
   });
 
-  test("asks no question that others could answer: an address, and then the link's token, are all that is taken", async () => {
+  test("asks no question that others could answer: only an address, and then the link's token", async () => {
     await using app = await startWithMail();
     const answer = { question: "first pet", answer: "Rex" };
     for (const [path, body] of [
@@ -82,7 +82,7 @@ describe("a forgotten password", () => {
     }
   });
 
-  test("leads to the same reply for an address that nobody has, and to no mail", async () => {
+  test("has the same response for an unknown address, and sends no email", async () => {
     await using app = await startWithMail();
     const unknown = await app.anonymous("POST", FORGOT, { email: "nobody@example.com" });
     const known = await app.anonymous("POST", FORGOT, { email: ADA });
@@ -104,7 +104,7 @@ describe("a forgotten password", () => {
     expect((await app.anonymous("POST", RESET, { token: first, password: PASSWORD })).status).toBe(410);
   });
 
-  test("has links that end with the password that they were asked for", async () => {
+  test("has links that end when the password is changed", async () => {
     await using app = await startWithMail();
     const token = await ask(app);
     const change = { currentPassword: PASSWORD, newPassword: "a third one of some length", endTokens: false };
@@ -113,7 +113,7 @@ describe("a forgotten password", () => {
     expect((await browser(app.origin).signIn(ADA, change.newPassword)).status).toBe(200);
   });
 
-  deepTest("is told by one of many at once", async () => {
+  deepTest("is replaced by one of many at once", async () => {
     await using app = await startWithMail();
     const token = await ask(app);
     const all = await Promise.all(
@@ -122,20 +122,20 @@ describe("a forgotten password", () => {
     expect(all.map(({ status }) => status).sort()).toEqual([204, 410, 410]);
   });
 
-  test("fills no mailbox", async () => {
+  test("doesn't flood a mailbox", async () => {
     await using app = await startWithMail({ stands: true });
     for (let n = 0; n < 5; n++) await app.anonymous("POST", FORGOT, { email: ADA });
     await waitFor(() => app.logged.join().split("too many emails").length > 2);
     await waitFor(() => app.peer.received.length === 3);
   });
 
-  test("is reported in the log where no mail server is configured", async () => {
+  test("is logged if no mail server is configured", async () => {
     await using app = await startApp({ engine: false });
     expect((await app.anonymous("POST", FORGOT, { email: ADA })).status).toBe(202);
     await waitFor(() => app.logged.join().includes("no mail server is configured"));
   });
 
-  test("of who signs in elsewhere can be set too, and does not touch other people", async () => {
+  test("of a user who signs in elsewhere can be set too, and doesn't affect other users", async () => {
     await using app = await startWithMail();
     const { user } = await join(app, "viewer");
     const token = await ask(app, user.email);
@@ -144,7 +144,7 @@ describe("a forgotten password", () => {
     expect((await app.owner("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
-  test("is asked for at sign-in, where a mail server is set", async () => {
+  test("is offered at sign-in if a mail server is set", async () => {
     await using app = await startWithMail();
     expect((await app.anonymous("GET", "/login")).text).toContain(
       '<a href="/forgot">Forgot your password?</a>',

@@ -28,8 +28,8 @@ test("a password never expires by itself", async () => {
   expect((await browser(app.origin).signIn()).status).toBe(200);
 });
 
-describe("a password to be set", () => {
-  test("is none of the commonest, nor one of them with a simple padding, in either case", async () => {
+describe("a new password", () => {
+  test("isn't one of the most common, nor one of them with simple padding, in either case", async () => {
     await using app = await startApp({
       owner: false,
       engine: false,
@@ -62,7 +62,7 @@ describe("a password to be set", () => {
     }
   });
 
-  test("is refused in the same way with an invitation, and by weir reset-password", async () => {
+  test("is rejected in the same way with an invitation, and by weir reset-password", async () => {
     await using app = await startApp({ engine: false });
     const { inviteUrl } = (await app.owner("POST", INVITATIONS, { email: "eve@example.com" })).body;
     const token = new URL(inviteUrl).searchParams.get("token");
@@ -73,7 +73,7 @@ describe("a password to be set", () => {
     expect(await refusalOf(reset)).toContain("too easy to guess");
   });
 
-  test("is taken to the letter, however long, and stored as argon2id", async () => {
+  test("is used literally, however long, and stored as argon2id", async () => {
     await using app = await startApp({ owner: false, engine: false });
     const token = await ensureSetupToken(app.app);
     const about = { email: "ada@example.com", organizationName: "Acme" };
@@ -90,14 +90,14 @@ describe("a password to be set", () => {
     expect(user?.passwordHash).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
   });
 
-  test("may be what it was before this rule, for those who sign in with it", async () => {
+  test("from before this rule still works", async () => {
     await using app = await startApp({ engine: false });
     const credentials = { email: "ada@example.com", password: "password1234" };
     expect((await app.anonymous("POST", "/api/v1/auth/login", credentials)).status).toBe(401);
   });
 });
 
-describe("changing one's password", () => {
+describe("changing one's own password", () => {
   const CHANGE = "/api/v1/users/me/password";
   const ME = "/api/v1/users/me";
   const change = { currentPassword: PASSWORD, newPassword: "another good one" };
@@ -126,13 +126,13 @@ describe("changing one's password", () => {
     expect(told.text).not.toContain("argon2");
   });
 
-  test("keeps the access tokens where asked to", async () => {
+  test("keeps the access tokens on request", async () => {
     await using app = await startApp({ engine: false });
     expect((await app.owner("POST", CHANGE, { ...change, endTokens: false })).status).toBe(204);
     expect((await app.owner("GET", ME)).status).toBe(200);
   });
 
-  deepTest("needs the current one, and one that is good enough", async () => {
+  deepTest("needs the current one, and a valid new one", async () => {
     await using app = await startApp({ engine: false });
     const wrong = await app.owner("POST", CHANGE, { ...change, currentPassword: "a guess" });
     expect([wrong.status, wrong.body.code]).toEqual([401, "unauthenticated"]);
@@ -141,7 +141,7 @@ describe("changing one's password", () => {
     expect((await browser(app.origin).signIn()).status).toBe(200);
   });
 
-  deepTest("can't be guessed at by who holds a token", async () => {
+  deepTest("can't be guessed with a token", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const guess = () => app.owner("POST", CHANGE, { ...change, currentPassword: "a guess" });
     for (let n = 0; n < 20; n++) expect((await guess()).status).toBe(401);
@@ -149,7 +149,7 @@ describe("changing one's password", () => {
     expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
   });
 
-  test("is not possible for who has none", async () => {
+  test("isn't possible without one", async () => {
     await using app = await startApp({ engine: false });
     const { call } = await join(app, "member");
     const refused = await call("POST", CHANGE, change);

@@ -3,7 +3,7 @@ import { client, startApp } from "../support/app.ts";
 import { browser, join } from "../support/people.ts";
 import { created } from "../support/work.ts";
 
-test("a person exports what is kept about them, without secrets and without others", async () => {
+test("a user exports what is stored about them, without secrets and without others", async () => {
   await using weir = await startApp({ engine: false });
   const person = await join(weir, "member");
   const token = created(await person.call("POST", "/api/v1/access-tokens", { name: "CI" }));
@@ -25,7 +25,7 @@ test("a person exports what is kept about them, without secrets and without othe
   expect(text).not.toContain("ada@example.com");
 });
 
-test("an operator exports an account, and no one else does", async () => {
+test("only an operator exports another user's account", async () => {
   await using weir = await startApp({ engine: false });
   const person = await join(weir, "admin");
   const path = `/api/v1/installation/users/${person.user.id}/export`;
@@ -41,7 +41,7 @@ test("an operator exports an account, and no one else does", async () => {
   expect((await weir.owner("GET", `/api/v1/installation/users/${nobody}/export`)).status).toBe(404);
 });
 
-test("a token confined to one organization exports no chats of another", async () => {
+test("a token limited to one organization exports no chats of another", async () => {
   await using weir = await startApp({ engine: false });
   const beta = created(await weir.owner("POST", "/api/v1/organizations", { name: "Beta" }));
   const there = { "x-organization-id": beta.id };

@@ -38,8 +38,8 @@ async function squat(app: Started) {
 const provenAt = async ({ app }: Started, email: string) =>
   (await app.store.db.select().from(users).where(eq(users.email, email)))[0]?.addressProvenAt ?? null;
 
-describe("an account that someone made in another's name", () => {
-  test("neither sees nor accepts what the address is invited to", async () => {
+describe("an account that someone created in another's name", () => {
+  test("neither sees nor accepts the address's invitations", async () => {
     await using app = await startWithMail();
     const { page, old } = await squat(app);
     expect(await provenAt(app, CEO)).toBeNull();
@@ -57,7 +57,7 @@ describe("an account that someone made in another's name", () => {
     expect((await app.owner("GET", TEAM)).body.members).toHaveLength(1);
   });
 
-  test("is taken over by the mailed link, and no way in from before is left", async () => {
+  test("is taken over by the emailed link, and all previous access ends", async () => {
     await using app = await startWithMail();
     const { mallory, page, old } = await squat(app);
     await invite(app.owner, CEO, "owner");
@@ -99,7 +99,7 @@ describe("an account that someone made in another's name", () => {
     ]);
   });
 
-  test("is not opened by the link that the inviter sees", async () => {
+  test("isn't opened by the link that the inviter sees", async () => {
     await using app = await startApp({ engine: false });
     await squat(app);
     const { token } = await invite(app.owner, CEO, "owner");
@@ -113,8 +113,8 @@ describe("an account that someone made in another's name", () => {
   });
 });
 
-describe("the mailed link", () => {
-  test("is another one than the inviter sees, goes to the address alone, and says who invites whom where", async () => {
+describe("the emailed link", () => {
+  test("differs from the inviter's, goes only to the address, and says who invites whom where", async () => {
     await using app = await startWithMail();
     const made = await invite(app.owner, "grace@example.com", "admin");
     expect(made).not.toHaveProperty("warnings");
@@ -133,7 +133,7 @@ describe("the mailed link", () => {
     expect(after.status).toBe(410);
   });
 
-  test("opens no account whose address is proven: that needs its own sign-in", async () => {
+  test("opens no account with a proven address: that needs its own sign-in", async () => {
     await using app = await startWithMail();
     const other = await neighbour(app);
     await invite(app.owner, other.user.email);
@@ -147,7 +147,7 @@ describe("the mailed link", () => {
     expect((await other.call("GET", ME)).status).toBe(200);
   });
 
-  test("carries no line and no link of an organization's name", async () => {
+  test("contains no line and no link from an organization's name", async () => {
     await using app = await startWithMail();
     const name = "Prize\nhttps://evil.example/win";
     await app.owner("PATCH", "/api/v1/organizations/current", { name });
@@ -156,7 +156,7 @@ describe("the mailed link", () => {
     expect(app.peer.received[0]?.text).toContain('"Prize https: //evil.example/win"');
   });
 
-  test("is the only address in the mail's HTML, which carries no markup of a name", async () => {
+  test("is the only URL in the email's HTML, which contains no markup from a name", async () => {
     await using app = await startWithMail();
     const name = `A&B <img src="//evil.example/x.png"> </body><a href='https://evil.example'>free</a>`;
     await app.owner("PATCH", "/api/v1/organizations/current", { name });
@@ -170,7 +170,7 @@ describe("the mailed link", () => {
     expect(mail?.headers["content-type"]).toStartWith("multipart/alternative");
   });
 
-  test("that can't be sent is reported with the invitation, which stands", async () => {
+  test("that can't be sent is reported with the invitation, which stays valid", async () => {
     await using silent = await startApp({ engine: false });
     const [warning] = (await invite(silent.owner, "grace@example.com")).warnings;
     expect(warning).toBe(
@@ -184,7 +184,7 @@ describe("the mailed link", () => {
     expect((await app.anonymous("POST", ACCEPT, { token: made.token, password: PASSWORD })).status).toBe(201);
   });
 
-  test("is sent once for one Idempotency-Key", async () => {
+  test("is sent once per Idempotency-Key", async () => {
     await using app = await startWithMail();
     const once = { "idempotency-key": "invite-grace" };
     const send = () => app.owner("POST", INVITATIONS, { email: "grace@example.com" }, once);
@@ -193,8 +193,8 @@ describe("the mailed link", () => {
   });
 });
 
-describe("a person's own invitations", () => {
-  test("are listed, accepted and declined by who has proven the address", async () => {
+describe("a user's own invitations", () => {
+  test("are listed, accepted and declined by a user with a proven address", async () => {
     await using app = await startApp({ engine: false });
     const [me, first, second] = [await join(app, "viewer"), await neighbour(app), await neighbour(app)];
     const wanted = await invite(first.call, me.user.email, "admin");

@@ -24,8 +24,8 @@ const past = (quota: string) => ({
   body: expect.objectContaining({ code: "quota_exceeded", detail: expect.stringContaining(quota) }),
 });
 
-describe("past its quota", () => {
-  test("of queued runs an organization starts no more, and a schedule's run says so", async () => {
+describe("beyond its quota", () => {
+  test("of queued runs, an organization starts no more, and a schedule's run says so", async () => {
     await using app = await startApp({ engine: false });
     await allow(app, { queuedRuns: 2 });
     const id = await made(app, "duckdb_transform", { sql: "select 1 as one" });
@@ -51,7 +51,7 @@ describe("past its quota", () => {
     expect((await run(app, id)).status).toBe(201);
   });
 
-  test("of running runs the others wait for their turn, and none fails", async () => {
+  test("of running runs, the others wait for their turn, and none fails", async () => {
     let open = () => {};
     const gate = new Promise<void>((resolve) => {
       open = resolve;
@@ -76,7 +76,7 @@ describe("past its quota", () => {
     expect(most).toBe(2);
   });
 
-  test("of queries a further one is refused, and let in when one has ended", async () => {
+  test("of queries, another one is rejected, and accepted when one has ended", async () => {
     await using app = await startApp({ engine: false });
     await allow(app, { concurrentQueries: 1 });
     const ask = (sql: string) => app.owner("POST", "/api/v1/query", { sql });
@@ -100,7 +100,7 @@ describe("past its quota", () => {
     await eventually(async () => (await ask("select 1 as one")).status === 200);
   });
 
-  test("of storage loads, uploads and artifacts are refused, and what shrinks is not", async () => {
+  test("of storage, loads, uploads and artifacts are rejected, but not what reduces it", async () => {
     await using app = await startApp();
     const upload = (rows: number) =>
       app.owner(
@@ -134,7 +134,7 @@ describe("past its quota", () => {
     expect(put).toMatchObject(past("storageBytes"));
   });
 
-  test("of storage files are written up to it, by many requests at once and by runs", async () => {
+  test("of storage, files are written up to it, by concurrent requests and by runs", async () => {
     await using app = await startApp();
     const folder = async (root: string) =>
       (
@@ -169,7 +169,7 @@ describe("past its quota", () => {
     expect((await put("last", 9000)).status).toBe(201);
   });
 
-  test("of tokens no model is asked", async () => {
+  test("of tokens, no model is called", async () => {
     let asked = 0;
     await using model = await startModel(() => {
       asked++;

@@ -4,7 +4,7 @@ import { makeHook, send } from "../support/hook.ts";
 import { browser, join } from "../support/people.ts";
 import { branch } from "../support/work.ts";
 
-test("every refusal is one line of the log, with its cause and source", async () => {
+test("every rejection is one log line, with its cause and source", async () => {
   await using app = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
   const { call: viewer } = await join(app, "viewer");
   const quick = { action: { kind: "conditional_branch", definition: branch() } };

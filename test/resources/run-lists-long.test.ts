@@ -139,7 +139,7 @@ test("a long list of an automation's runs has those of each status, and their nu
   await set(second?.id, "completed");
 });
 
-test("a search of a long list finds runs by automation, error and id, each once", async () => {
+test("a search in a long list finds runs by automation, error and ID, once each", async () => {
   const list = (query: string, keep: (run: Listed) => boolean) => expectList(AUTOMATION_RUNS, query, keep);
   const isOrders = ({ automation }: Listed) => automation === "Orders";
   await list("q=orders", isOrders);
@@ -152,7 +152,7 @@ test("a search of a long list finds runs by automation, error and id, each once"
   await list(`q=${partOfId}&since=${since}`, (run) => run.createdAt >= since && run.id.includes(partOfId));
 });
 
-test("a search of a long list finds runs by action, error and id, each once", async () => {
+test("a search in a long list finds runs by action, error and ID, once each", async () => {
   const list = (query: string, keep: (run: Listed) => boolean) => expectList(RUNS, query, keep);
   await list("q=branch", () => true);
   await list("q=branch&kinds=http_request", ({ kind }) => kind === "http_request");
@@ -179,7 +179,7 @@ test("a long list of action runs has every run that its filters keep, in order, 
   await list(`ids=${listed[7_000]?.id}&ids=${someId}`, ({ id }) => [listed[7_000]?.id, someId].includes(id));
 });
 
-test("a long list goes through each run once: no statement has a second bound that reaches further", async () => {
+test("a long list scans each run once: no statement has a second bound that reaches further", async () => {
   if (weir.app.store.remote) return; // PostgreSQL uses both.
   const compile = Database.prototype.prepare;
   const statements: string[] = [];

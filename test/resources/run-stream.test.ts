@@ -90,7 +90,7 @@ async function expectResumable(place: Place, runId: string): Promise<Event[]> {
   return all;
 }
 
-test("tells every status, progress and line of the log as they come, and a late reader the same under the same ids", async () => {
+test("sends every status, progress and log line as they happen, and a late reader gets the same with the same IDs", async () => {
   await using app = await startApp();
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));
@@ -118,7 +118,7 @@ test("tells every status, progress and line of the log as they come, and a late 
   expect(withoutProgress(late)).toEqual(withoutProgress(live));
 });
 
-test("has the headers of a stream that nobody keeps or holds back", async () => {
+test("has headers against caching and buffering", async () => {
   await using app = await startApp();
   const run = await runToEnd(app.owner, (await makeAction(app.owner)).id);
   const { headers } = await app.owner("GET", `${RUNS}/${run.id}/stream`);
@@ -127,7 +127,7 @@ test("has the headers of a stream that nobody keeps or holds back", async () => 
   expect(headers.get("x-accel-buffering")).toBe("no");
 });
 
-test("tells the statuses of all attempts of a run, of its waits, and of one that is decided at once", async () => {
+test("sends the statuses of all attempts of a run, of its waits, and of one that is decided immediately", async () => {
   await using app = await startApp();
   let calls = 0;
   await using receiver = startReceiver(() => new Response("", { status: ++calls < 3 ? 503 : 200 }));
@@ -163,7 +163,7 @@ test("tells the statuses of all attempts of a run, of its waits, and of one that
   ]);
 });
 
-test("tells the statuses of a run that is cancelled in the queue, and of one that waits for what it called", async () => {
+test("sends the statuses of a run that is cancelled in the queue, and of one that waits for what it called", async () => {
   await using app = await startApp({ env: { WEIR_CONCURRENCY: "1" } });
   const gate = { kind: "approval_gate", definition: { title: "Ship?" } };
   const inner = await makeAutomation(app.owner, { action: gate });
@@ -200,7 +200,7 @@ test("tells the statuses of a run that is cancelled in the queue, and of one tha
   expect(statusesIn(await expectResumable(app, hanging.id))).toEqual(["pending", "running", "cancelled"]);
 });
 
-test("continues after a reconnect where it broke off, while lines come in, without a gap and without a repeat", async () => {
+test("continues after a reconnect where it was interrupted, while lines arrive, without gaps or repeats", async () => {
   await using app = await startApp();
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));
@@ -236,7 +236,7 @@ test("continues after a reconnect where it broke off, while lines come in, witho
   expect(lines.slice(0, 700)).toEqual(Array.from({ length: 700 }, (_, n) => `line ${n}`));
 });
 
-test("continues after kill -9 of the server with what comes after the last event, the interruption too", async () => {
+test("continues after kill -9 of the server with what follows the last event, including the interruption", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));
   await using installation = await startInstallation();
@@ -258,7 +258,7 @@ test("continues after kill -9 of the server with what comes after the last event
   expect(withoutProgress(late)).toEqual(withoutProgress(all));
 }, 120_000);
 
-test("of a run that ended under an older version tells what is known of it", async () => {
+test("of a run that ended in an older version sends what is known about it", async () => {
   await using app = await startApp();
   const run = await runToEnd(app.owner, (await makeAction(app.owner)).id);
   await app.app.store.write((db) =>
@@ -269,7 +269,7 @@ test("of a run that ended under an older version tells what is known of it", asy
   expect(statusesIn(events)).toEqual(["pending", "running", "completed"]);
 });
 
-test("that nobody reads any more is let go, and the run continues", async () => {
+test("without a reader is closed, and the run continues", async () => {
   await using app = await startApp();
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(long));

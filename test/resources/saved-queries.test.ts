@@ -35,7 +35,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const save = async (more: object = {}) => created(await app.owner("POST", QUERIES, { ...BY_DAY, ...more }));
 const run = (id: string, body?: object) => app.owner("POST", `${QUERIES}/${id}/run`, body);
 
-test("a saved query keeps its SQL, parameters and chart, and is read, changed and deleted by its id", async () => {
+test("a saved query stores its SQL, parameters and chart, and is read, changed and deleted by its ID", async () => {
   const made = await save();
   expect(made).toMatchObject({
     ...BY_DAY,
@@ -67,7 +67,7 @@ test("a saved query keeps its SQL, parameters and chart, and is read, changed an
   ]);
 });
 
-test("the list is searched by name, and names the people in it", async () => {
+test("the list is searched by name, and names the users in it", async () => {
   const { id } = await save({ name: "Revenue 100%" });
   const { body } = await app.owner("GET", `${QUERIES}?q=100%25&limit=1`);
   expect(body).toMatchObject({ hasNext: false, limit: 1, offset: 0, total: 1 });
@@ -75,7 +75,7 @@ test("the list is searched by name, and names the people in it", async () => {
   expect(body.users[app.ids.userId].firstName).toBe("Ada");
 });
 
-test("a run binds what is given, and the defaults of the rest", async () => {
+test("a run binds the given values, and the defaults of the rest", async () => {
   const { id } = await save();
   const reply = await run(id, { parameters: { least: 0 } });
   expect(reply.body).toMatchObject({ rowCount: 3, truncated: false });
@@ -91,7 +91,7 @@ test("a run binds what is given, and the defaults of the rest", async () => {
   expect((await run(text.id, { parameters: { who: given } })).body.rows).toEqual([{ who: given }]);
 });
 
-test("a run tells of parameters that are missing, unknown or of another type, and of mistakes in the SQL", async () => {
+test("a run reports parameters that are missing, unknown or of another type, and errors in the SQL", async () => {
   const { id } = await save();
   expect(faultsOf(await run(id))).toEqual(["body.parameters.least missing"]);
   expect(faultsOf(await run(id, { parameters: { least: 1, sinse: "2026-01-01" } }))).toEqual([
@@ -107,7 +107,7 @@ test("a run tells of parameters that are missing, unknown or of another type, an
   expect(reply.body.detail[0].msg).toContain("nothing");
 });
 
-test("what can't be a chart, a name or a default is refused when it is saved", async () => {
+test("an invalid chart, name or default is rejected when it is saved", async () => {
   const post = async (more: object) => faultsOf(await app.owner("POST", QUERIES, { ...BY_DAY, ...more }));
   expect(await post({ chart: { kind: "bar", x: "day", colour: "red" } })).toEqual([
     "body.chart.colour extra_forbidden",
@@ -127,7 +127,7 @@ test("what can't be a chart, a name or a default is refused when it is saved", a
   });
 });
 
-test("viewers run saved queries and change none, and of another organization's there is nothing", async () => {
+test("viewers can run saved queries but not change them, and another organization's are invisible", async () => {
   const { id } = await save();
   const viewer = await join(app, "viewer");
   const reply = await viewer.call("POST", `${QUERIES}/${id}/run`, { parameters: { least: 0 } });

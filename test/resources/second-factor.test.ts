@@ -20,7 +20,7 @@ const login = (app: Started, code?: string) =>
   app.anonymous("POST", LOGIN, { email: "ada@example.com", password: PASSWORD, ...(code ? { code } : {}) });
 
 describe("a second factor", () => {
-  test("is on once the app's first code is confirmed, and then asked for", async () => {
+  test("is on once the app's first code is confirmed, and then required", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const begun = await app.owner("POST", TOTP);
     const { secret, otpauthUrl } = begun.body;
@@ -58,14 +58,14 @@ describe("a second factor", () => {
     for (const shown of [secret, ...body.recoveryCodes]) expect(JSON.stringify(stored)).not.toContain(shown);
   });
 
-  test("says nothing to who does not know the password", async () => {
+  test("reveals nothing without the password", async () => {
     await using app = await startApp({ engine: false });
     await turnOnSecondFactor(app);
     const wrong = await app.anonymous("POST", LOGIN, { email: "ada@example.com", password: "guess" });
     expect([wrong.status, wrong.body.code]).toEqual([401, "unauthenticated"]);
   });
 
-  test("takes a code once, also within its time", async () => {
+  test("accepts a code once, even within its time", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const { code } = await turnOnSecondFactor(app);
     expect((await login(app, code())).status).toBe(401); // It confirmed the app.
@@ -76,7 +76,7 @@ describe("a second factor", () => {
     expect((await login(app, ` ${code().slice(0, 3)} ${code().slice(3)}`)).status).toBe(200);
   });
 
-  test("takes a recovery code however it is written", async () => {
+  test("accepts a recovery code however it is written", async () => {
     await using app = await startApp({ engine: false });
     const { recoveryCodes } = await turnOnSecondFactor(app);
     const [plain = "", loud = ""] = recoveryCodes;
@@ -85,7 +85,7 @@ describe("a second factor", () => {
     expect((await login(app, plain)).status).toBe(401);
   });
 
-  test("takes each recovery code once in place of the app's", async () => {
+  test("accepts each recovery code once instead of the app's", async () => {
     await using app = await startApp({ engine: false });
     const { recoveryCodes } = await turnOnSecondFactor(app);
     const [first = "", second = ""] = recoveryCodes;
@@ -94,7 +94,7 @@ describe("a second factor", () => {
     expect((await login(app, second.toUpperCase())).status).toBe(200);
   });
 
-  test("gives recovery codes of at least 112 bits, unlike any before", async () => {
+  test("has recovery codes of at least 112 bits, unlike any before", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const seen = new Set<string>();
     for (let n = 0; n < 3; n++) {
@@ -109,33 +109,25 @@ describe("a second factor", () => {
     expect(seen.size).toBe(30);
   });
 
-  deepTest(
-    "can't be guessed at from many addresses, and a known browser is not held up by that",
-    async () => {
-      await using app = await startApp({
-        engine: false,
-        stands: true,
-        env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
-      });
-      const { code } = await turnOnSecondFactor(app);
-      const mine = browser(app.origin);
-      const credentials = { email: "ada@example.com", password: PASSWORD };
-      expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
-      const guess = (n: number) =>
-        app.anonymous(
-          "POST",
-          LOGIN,
-          { ...credentials, code: "abcdef" },
-          { "x-forwarded-for": `192.0.2.${n}` },
-        );
-      for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401);
-      expect((await guess(100)).status).toBe(429);
-      app.clock.turn(30_000);
-      expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
-    },
-  );
+  deepTest("can't be guessed from many addresses, and a known browser isn't blocked by that", async () => {
+    await using app = await startApp({
+      engine: false,
+      stands: true,
+      env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
+    });
+    const { code } = await turnOnSecondFactor(app);
+    const mine = browser(app.origin);
+    const credentials = { email: "ada@example.com", password: PASSWORD };
+    expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
+    const guess = (n: number) =>
+      app.anonymous("POST", LOGIN, { ...credentials, code: "abcdef" }, { "x-forwarded-for": `192.0.2.${n}` });
+    for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401);
+    expect((await guess(100)).status).toBe(429);
+    app.clock.turn(30_000);
+    expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
+  });
 
-  test("is turned off by the password, a code or a recovery code, and by nothing less", async () => {
+  test("is turned off with the password, a code or a recovery code, and nothing less", async () => {
     await using app = await startApp({ engine: false, stands: true });
     for (const proof of [
       () => ({ password: PASSWORD }),
@@ -155,7 +147,7 @@ describe("a second factor", () => {
     expect(items[0].data.changes).toEqual([{ field: "secondFactor", from: "on", to: "off" }]);
   });
 
-  test("outlives a reset password, unless the operator turns it off", async () => {
+  test("survives a password reset, unless the operator turns it off", async () => {
     await using app = await startApp({ engine: false });
     await turnOnSecondFactor(app);
     const reset = { email: "ada@example.com", password: PASSWORD };
@@ -173,7 +165,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
   const MAKERS = ["/api/v1/access-tokens", "/api/v1/api-keys"] as const;
   const CONFIRM = "/api/v1/auth/confirm";
 
-  test("makes no access tokens and API keys until it is confirmed", async () => {
+  test("creates no access tokens and API keys until it is confirmed", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -192,7 +184,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
     expect((await app.owner("POST", MAKERS[0], { name: "by a token" })).status).toBe(201);
   });
 
-  test("turns no second factor on, lets no client in and ties no chat user until it is confirmed", async () => {
+  test("turns on no second factor, approves no client and links no chat user until it is confirmed", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -217,7 +209,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
     expect((await ways[2]?.())?.status).toBe(204);
   });
 
-  test("still turns a client away", async () => {
+  test("can still deny a client", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -227,7 +219,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
     expect((await ada.call("POST", "/api/v1/auth/device/approve", decision)).status).toBe(204);
   });
 
-  test("is confirmed by a code too; an access token can't be", async () => {
+  test("can be confirmed with a code too; an access token can't", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -240,7 +232,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
   });
 });
 
-test("an access token made with another expires no later than that one", async () => {
+test("an access token created with another expires no later than that one", async () => {
   await using app = await startApp({ engine: false });
   const { call } = await join(app, "member"); // By a token that is valid for a day.
   const [own] = (await call("GET", "/api/v1/access-tokens")).body.items;
@@ -248,7 +240,7 @@ test("an access token made with another expires no later than that one", async (
   expect([made.status, made.body.expiresAt]).toEqual([201, own.expiresAt]);
 });
 
-test("a client that an access token lets in, and what that client makes, ends no later than the token", async () => {
+test("a client approved with an access token, and what that client creates, expires no later than the token", async () => {
   await using app = await startApp({ engine: false, stands: true });
   const short = await app.owner("POST", "/api/v1/access-tokens", { name: "short", expiresInDays: 1 });
   const { body: codes } = await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });

@@ -16,7 +16,7 @@ async function signedIn(app: Started, userAgent = FIREFOX) {
 }
 
 describe("GET /sessions", () => {
-  test("shows each session with what its browser tells", async () => {
+  test("shows each session with its browser's details", async () => {
     await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     const list = await ada.call("GET", "/api/v1/sessions");
@@ -44,7 +44,7 @@ describe("GET /sessions", () => {
     });
   });
 
-  test("goes page by page, newest first, by a cursor that is good for this list alone", async () => {
+  test("is paged, newest first, by a cursor that is only valid for this list", async () => {
     await using app = await startApp({ engine: false });
     for (let n = 0; n < 5; n++) await signedIn(app);
     const page = (query: string) => app.owner("GET", `/api/v1/sessions?${query}`);
@@ -68,7 +68,7 @@ describe("GET /sessions", () => {
     expect((await page(`cursor=${cursor}`)).status).toBe(200);
   });
 
-  test("refuses a cursor that is older than a day", async () => {
+  test("rejects a cursor that is older than a day", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_API_RATE: "off" } });
     await signedIn(app);
     await signedIn(app);
@@ -79,7 +79,7 @@ describe("GET /sessions", () => {
     expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
   });
 
-  test("refuses a limit beyond 1 to 200, what is not a truth value, and other names", async () => {
+  test("rejects a limit beyond 1 to 200, invalid booleans, and unknown names", async () => {
     await using app = await startApp({ engine: false });
     for (const query of ["limit=0", "limit=201", "limit=x", "includeRevoked=maybe", "include_revoked=true"]) {
       const refused = await app.owner("GET", `/api/v1/sessions?${query}`);
@@ -90,7 +90,7 @@ describe("GET /sessions", () => {
 });
 
 describe("ending sessions", () => {
-  test("one: refused from its next request on, and only shown on demand", async () => {
+  test("one: rejected immediately, and only listed on request", async () => {
     await using app = await startApp({ engine: false });
     const here = await signedIn(app);
     const there = await signedIn(app);
@@ -107,7 +107,7 @@ describe("ending sessions", () => {
     expect(await app.app.store.db.$count(events)).toBe(count);
   });
 
-  test("one's own session clears its cookie", async () => {
+  test("the caller's own session clears its cookie", async () => {
     await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     const [mine] = (await ada.call("GET", "/api/v1/sessions")).body.items;
@@ -115,7 +115,7 @@ describe("ending sessions", () => {
     expect(ada.cookie()).toBe("");
   });
 
-  test("no one else's: 404, and 422 for what is no id", async () => {
+  test("no one else's: 404, and 422 for an invalid ID", async () => {
     await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     const [mine] = (await ada.call("GET", "/api/v1/sessions")).body.items;
@@ -126,7 +126,7 @@ describe("ending sessions", () => {
     expect((await admin.call("GET", "/api/v1/sessions")).body.items).toEqual([]);
   });
 
-  test("all: keeps the current one unless told otherwise", async () => {
+  test("all: keeps the current one by default", async () => {
     await using app = await startApp({ engine: false });
     const here = await signedIn(app);
     const there = await signedIn(app);
@@ -164,7 +164,7 @@ describe("how long a session lasts", () => {
     expect((await used.call("GET", "/api/v1/sessions")).body.items).toHaveLength(1);
   });
 
-  test("90 days in all, however much it is used", async () => {
+  test("90 days in total, however much it is used", async () => {
     await using app = await startApp({ engine: false });
     const ada = await signedIn(app);
     for (let day = 10; day < 90; day += 10) {

@@ -26,7 +26,7 @@ function textsOf(html: string): string[] {
   return [...shown.matchAll(/>([^<>]+)</g)].map(([, text = ""]) => text.trim());
 }
 
-test("the pages of sign-in have every text in German, and no text that none of them shows", async () => {
+test("the sign-in pages have every text in German, and no unused text", async () => {
   await using weir = await startApp({ engine: false });
   const shown = new Set<string>();
   for (const path of PAGES) {

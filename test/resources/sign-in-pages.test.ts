@@ -12,7 +12,7 @@ test.each([
   ["/login", "current-password"],
   ["/reset", "new-password"],
   ["/invite", "new-password"],
-])("%s masks its password, and lets a manager fill in a long one", async (place, autocomplete) => {
+])("%s masks its password, and accepts a long one from a password manager", async (place, autocomplete) => {
   await using app = await startApp({ engine: false });
   const { text } = await app.anonymous("GET", place);
   const fields = [...text.matchAll(/<input[^>]*name="password"[^>]*>/g)].map(([field]) => field);
@@ -29,7 +29,7 @@ test.each([
   "/device?user_code=BCDF-GHJK",
   "/forgot",
   "/reset?token=abc",
-])("%s is a page that loads nothing from elsewhere and runs no script in itself", async (place) => {
+])("%s is a page that loads nothing from elsewhere and has no inline script", async (place) => {
   await using app = await startApp({ owner: false, engine: false });
   const page = await app.anonymous("GET", place);
   expect(page.status).toBe(200);

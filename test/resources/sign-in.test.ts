@@ -28,8 +28,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const person = { email: "Grace@Example.com", password: PASSWORD, firstName: "Grace", lastName: "Hopper" };
 const owner = { ...person, organizationName: "Navy Works" };
 
-describe("set-up", () => {
-  test("makes the owner by the link's token, signs them in, and is over after that", async () => {
+describe("setup", () => {
+  test("creates the owner with the link's token, signs them in, and is then over", async () => {
     await using app = await startApp({ engine: false, owner: false });
     const token = await ensureSetupToken(app.app);
     expect((await app.anonymous("GET", "/api/v1/auth/methods")).body).toEqual({
@@ -61,7 +61,7 @@ describe("set-up", () => {
     expect(trail[2]).toMatchObject({ actorId: made.body.id, actor: { ip: "127.0.0.1" } });
   });
 
-  test("leaves everything else closed until then", async () => {
+  test("keeps everything else closed until then", async () => {
     await using app = await startApp({ engine: false, owner: false });
     expect((await app.anonymous("GET", "/health")).status).toBe(200);
     for (const [method, place] of [
@@ -74,7 +74,7 @@ describe("set-up", () => {
     expect((await browser(app.origin).signIn()).status).toBe(401);
   });
 
-  test("refuses a wrong token, one of an earlier start, and one that is a day old", async () => {
+  test("rejects a wrong token, one of an earlier start, and one that is a day old", async () => {
     await using app = await startApp({ engine: false, owner: false });
     const set = (token: unknown) => app.anonymous("POST", "/api/v1/auth/setup", { token, ...owner });
     expect((await set("guess")).status).toBe(401);
@@ -87,7 +87,7 @@ describe("set-up", () => {
     expect(JSON.stringify(await app.app.store.db.select().from(settings))).not.toContain(second!);
   });
 
-  test("names every field that is wrong", async () => {
+  test("names every invalid field", async () => {
     await using app = await startApp({ engine: false, owner: false });
     const refused = await app.anonymous("POST", "/api/v1/auth/setup", {
       token: "t",
@@ -105,7 +105,7 @@ describe("set-up", () => {
     ]);
   });
 
-  test("makes one owner when two race for it", async () => {
+  test("creates one owner if two try at once", async () => {
     await using app = await startApp({ engine: false, owner: false });
     const token = await ensureSetupToken(app.app);
     const race = ["a", "b", "c"].map((name) =>
@@ -137,7 +137,7 @@ describe("set-up", () => {
     }
   });
 
-  test("stops the start with a sentence when the password file can't be read or its password is too short", async () => {
+  test("stops the start with a sentence if the password file can't be read or its password is too short", async () => {
     const folder = mkdtempSync(path(tmpdir(), "weir-admin-"));
     const file = path(folder, "password");
     try {
@@ -155,7 +155,7 @@ describe("set-up", () => {
 });
 
 describe("signing in", () => {
-  test("gives a new session each time, in a cookie that scripts and other sites can't use", async () => {
+  test("creates a new session each time, in a cookie that scripts and other sites can't use", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     const first = await ada.signIn("ADA@example.com");
@@ -171,7 +171,7 @@ describe("signing in", () => {
     expect(stored).not.toContain(before.replace("svc_token=", ""));
   });
 
-  test("gives the session's token in the cookie alone: no reply about the person or the session has it", async () => {
+  test("returns the session's token only in the cookie: no response about the user or the session has it", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     const replies = [await ada.signIn()];
@@ -185,13 +185,13 @@ describe("signing in", () => {
     }
   });
 
-  test("marks the cookie Secure where Weir is reached over https", async () => {
+  test("marks the cookie Secure if Weir is accessed over https", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_BASE_URL: "https://weir.example.com" } });
     const [cookie] = (await browser(app.origin).signIn()).headers.getSetCookie();
     expect(cookie).toEndWith("; Secure");
   });
 
-  test("sets every cookie for Weir's own host alone, on every way in and out", async () => {
+  test("sets every cookie only for Weir's own host, in every sign-in and sign-out", async () => {
     for (const isSecure of [true, false]) {
       const env = { ...(isSecure ? { WEIR_BASE_URL: "https://weir.example.com" } : {}) };
       await using app = await startApp({ owner: false, engine: false, env });
@@ -216,7 +216,7 @@ describe("signing in", () => {
     }
   });
 
-  test("is told in the trail, with the session and where it came from", async () => {
+  test("is recorded in the audit log, with the session and its source", async () => {
     await using app = await startApp({ engine: false });
     await browser(app.origin, { "user-agent": "curl/8.0", "x-correlation-id": "sign-in-1234" }).signIn();
     const trail = await app.app.store.db.select().from(events);
@@ -233,7 +233,7 @@ describe("signing in", () => {
     });
   });
 
-  test("answers a wrong password and an unknown user alike", async () => {
+  test("responds in the same way to a wrong password and an unknown user", async () => {
     await using app = await startApp({ engine: false });
     const asked = { "x-correlation-id": "same-same-1" };
     const wrong = await browser(app.origin, asked).signIn("ada@example.com", "not the password");
@@ -259,7 +259,7 @@ describe("signing in", () => {
     expect((await browser(app.origin).signIn()).status).toBe(200);
   });
 
-  test("has a limit of failures for each account and source, so that nobody shuts a person out from elsewhere", async () => {
+  test("has a limit of failures per account and source, so that nobody can lock a user out from elsewhere", async () => {
     await using app = await startApp({
       engine: false,
       stands: true,
@@ -291,7 +291,7 @@ describe("signing in", () => {
     expect((await ada.signIn()).status).toBe(200);
   });
 
-  deepTest("is not made easier for others by a browser that is known to someone else", async () => {
+  deepTest("isn't made easier for others by a browser that is known to someone else", async () => {
     await using app = await startApp({ stands: true, engine: false });
     const eve = browser(app.origin);
     await eve.signIn();
@@ -304,7 +304,7 @@ describe("signing in", () => {
     expect([seen.at(-1), (await eve.signIn("eve@example.com")).status]).toEqual([401, 429]);
   });
 
-  deepTest("that succeeds does not count as a failure", async () => {
+  deepTest("that succeeds doesn't count as a failure", async () => {
     await using app = await startApp({ stands: true, engine: false });
     for (let n = 0; n < 40; n++) {
       app.clock.turn(6_000);
@@ -312,7 +312,7 @@ describe("signing in", () => {
     }
   });
 
-  test("that fails is told in the trail of the account's home, five times a minute at most", async () => {
+  test("that fails is recorded in the audit log of the user's organization, at most five times a minute", async () => {
     await using app = await startApp({ stands: true, engine: false });
     const guess = (email: string) => browser(app.origin).signIn(email, "guess");
     await guess("nobody@example.com");
@@ -331,7 +331,7 @@ describe("signing in", () => {
     await until(app.owner, list, ({ items }) => items.length === 6);
   });
 
-  test("is not possible from another site's page", async () => {
+  test("isn't possible from another site's page", async () => {
     await using app = await startApp({ engine: false });
     const body = { email: "ada@example.com", password: PASSWORD };
     const foreign: Record<string, string>[] = [
@@ -347,7 +347,7 @@ describe("signing in", () => {
 });
 
 describe("signing out", () => {
-  test("ends the session at once, clears the cookie, and is told in the trail", async () => {
+  test("ends the session immediately, clears the cookie, and is recorded in the audit log", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -364,7 +364,7 @@ describe("signing out", () => {
     });
   });
 
-  test("is nothing that an access token could do", async () => {
+  test("can't be done with an access token", async () => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("POST", "/api/v1/auth/logout");
     expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
@@ -373,7 +373,7 @@ describe("signing out", () => {
 });
 
 describe("credentials", () => {
-  test("a change under the cookie must come from Weir's own pages", async () => {
+  test("a change with the cookie must come from Weir's own pages", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();
@@ -401,7 +401,7 @@ describe("credentials", () => {
     expect(read.status).toBe(200);
   });
 
-  test("one that is present and not valid is refused, and the next is not tried", async () => {
+  test("a present but invalid one is rejected, and the next isn't tried", async () => {
     await using app = await startApp({ engine: false });
     const ada = browser(app.origin);
     await ada.signIn();

@@ -98,8 +98,8 @@ async function heard(wanted: number) {
   return told;
 }
 
-describe("requests of Slack", () => {
-  test("are taken by Slack's own published signature", async () => {
+describe("requests from Slack", () => {
+  test("are accepted with Slack's own published signature", async () => {
     const { body, ts, header } = vectors.slack;
     const old = await open("POST", "/api/inbound/slack/commands", body, {
       "x-slack-request-timestamp": ts,
@@ -114,7 +114,7 @@ describe("requests of Slack", () => {
     ["with a signature of something else", () => sign("something else")],
     ["signed six minutes ago", (body) => sign(body, Math.floor(weir.clock.now().getTime() / 1000) - 360)],
     ["signed in six minutes", (body) => sign(body, Math.floor(weir.clock.now().getTime() / 1000) + 360)],
-  ])("%s are refused at all three places", async (_, headers) => {
+  ])("%s are rejected at all three endpoints", async (_, headers) => {
     const body = form({ text: "help" });
     for (const place of ["commands", "interactions", "events"]) {
       const reply = await open("POST", `/api/inbound/slack/${place}`, body, headers(body));
@@ -122,7 +122,7 @@ describe("requests of Slack", () => {
     }
   });
 
-  test("are refused with a sentence where no secret is set, and unknown providers are not there", async () => {
+  test("are rejected with a sentence without a secret, and unknown providers don't exist", async () => {
     await using bare = await startApp({ engine: false });
     const at = client(bare.origin);
     const reply = await at("POST", "/api/inbound/slack/commands", "text=help", sign("text=help"));
@@ -133,7 +133,7 @@ describe("requests of Slack", () => {
     expect((await open("POST", "/api/inbound/teams/commands", "")).status).toBe(404);
   });
 
-  test("that check the address get its challenge", async () => {
+  test("that check the URL get its challenge", async () => {
     const body = JSON.stringify({ type: "url_verification", challenge: "abc" });
     const reply = await open("POST", "/api/inbound/slack/events", body, {
       "content-type": "application/json",
@@ -144,7 +144,7 @@ describe("requests of Slack", () => {
 });
 
 describe("a link", () => {
-  test("is shown to someone who is not known, works once, and lets them act as who they are", async () => {
+  test("is shown to an unknown user, works once, and lets them act as their account", async () => {
     const asked = await command("approvals", { user_id: "U-new" });
     expect(asked.body.response_type).toBe("ephemeral");
     const { pathname, search } = new URL(linkIn(asked.body.text));
@@ -168,7 +168,7 @@ describe("a link", () => {
     expect(items[0].data).toEqual({ provider: "slack", teamId: "T1", chatUserId: "U-new" });
   });
 
-  test("is past its time after 15 minutes, and one that was made up never works", async () => {
+  test("expires after 15 minutes, and an invented one never works", async () => {
     const { body } = await command("link", { user_id: "U-late" });
     const { pathname, search } = new URL(linkIn(body.text));
     weir.clock.turn(15 * 60 * 1000 + 1000);
@@ -177,7 +177,7 @@ describe("a link", () => {
     expect((await weir.owner("GET", pathname)).status).toBe(422);
   });
 
-  test("that is opened in a browser asks first, and another site can't press it", async () => {
+  test("that is opened in a browser asks first, and another site can't confirm it", async () => {
     const person = browser(weir.origin);
     await person.signIn();
     const { body } = await command("link", { user_id: "U-browser" });
@@ -209,7 +209,7 @@ describe("commands", () => {
     await tie(weir.owner, "U1");
   });
 
-  test("run an action once, however often Slack asks, and tell how it ended", async () => {
+  test("run an action once, however often Slack asks, and report how it ended", async () => {
     const action = await makeAction(weir.owner, { slug: "nightly", name: "Nightly <load>" });
     const first = await command("run nightly", { trigger_id: "once" });
     expect(first.body.text).toMatch(
@@ -231,7 +231,7 @@ describe("commands", () => {
     });
   });
 
-  test("start an automation with input, and tell why it failed", async () => {
+  test("start an automation with input, and report why it failed", async () => {
     const fails = {
       kind: "conditional_branch",
       definition: { branches: [{ key: "a", when: "input.n > 1" }] },
@@ -250,7 +250,7 @@ describe("commands", () => {
     expect(JSON.stringify(model.heard.at(-1)?.body)).toContain("How many orders?");
   });
 
-  test("an answer that Slack does not take yet is sent again", async () => {
+  test("an answer that Slack doesn't accept yet is sent again", async () => {
     await makeAction(weir.owner, { slug: "patient" });
     replies = [503, 429];
     await command("run patient");
@@ -280,7 +280,7 @@ describe("commands", () => {
     expect(body.text).toContain(answer);
   });
 
-  test("go by the person's role of the moment", async () => {
+  test("use the user's current role", async () => {
     const viewer = await join(weir, "viewer");
     await tie(viewer.call, "U-viewer");
     expect((await command("run nightly", { user_id: "U-viewer" })).body.text).toContain(
@@ -317,7 +317,7 @@ describe("approvals", () => {
     return items[0].id as string;
   }
 
-  test("are listed with buttons, and a pressed one decides, as whoever pressed it", async () => {
+  test("are listed with buttons, and a click decides, as the user who clicked", async () => {
     const id = await waiting();
     const { body } = await command("approvals");
     expect(body.text).toBe("1 pending approval.");
@@ -343,7 +343,7 @@ describe("approvals", () => {
     expect((await press("reject", id)).body.text).toContain("Already approved by Ada");
   });
 
-  test("show what they are about, with all that is unseen in it, or lead to where that can be read", async () => {
+  test("show their content, with invisible characters written out, or a link to read it", async () => {
     const ask = async (context: object, assignedTo?: string) => {
       const definition = {
         title: "Send\u202e it?",
@@ -374,7 +374,7 @@ describe("approvals", () => {
     expect(JSON.stringify(foreign)).not.toContain("a chat");
   });
 
-  test("are rejected by a command with a reason, and not decided by a viewer or by nobody", async () => {
+  test("are rejected by a command with a reason, and can't be decided by a viewer or an unlinked user", async () => {
     const id = await waiting();
     expect((await press("approve", id, "U-viewer")).body.text).toContain("Requires the member role");
     expect((await press("approve", id, "U-unknown")).body.text).toContain("link-callback");
@@ -386,7 +386,7 @@ describe("approvals", () => {
     });
   });
 
-  test("a payload that is none of ours does nothing", async () => {
+  test("an unknown payload does nothing", async () => {
     for (const payload of ["[]", "{", "null"]) {
       const body = form({ payload });
       expect((await open("POST", "/api/inbound/slack/interactions", body, sign(body))).status).toBe(422);
@@ -432,7 +432,7 @@ describe("mentions", () => {
     expect((await weir.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body.total).toBe(1);
   });
 
-  test("never show a link that ties an account where others read it", async () => {
+  test("never show a linking URL where others can read it", async () => {
     await mention("link", "Ev2");
     await mention("approvals", "Ev3", "U-stranger");
     for (const { body } of await heard(2)) {
@@ -442,7 +442,7 @@ describe("mentions", () => {
   });
 });
 
-test("a mention is done without a bot's token too, and told nobody; a repeat without an id starts nothing new", async () => {
+test("a mention works without a bot token too, without an answer; a repeat without an ID starts nothing new", async () => {
   await using other = await startApp({ env: { WEIR_SLACK_SIGNING_SECRET: SECRET } });
   const at = client(other.origin);
   const now = () => Math.floor(other.clock.now().getTime() / 1000);
@@ -459,7 +459,7 @@ test("a mention is done without a bot's token too, and told nobody; a repeat wit
   expect((await other.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body.total).toBe(2);
 });
 
-test("what an answer is sent to is sealed in the store", async () => {
+test("the address of an answer is stored encrypted", async () => {
   await using other = await startApp({ engine: false, env: { WEIR_SLACK_SIGNING_SECRET: SECRET } });
   const at = client(other.origin);
   const send = (text: string) => {

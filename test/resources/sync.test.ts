@@ -133,92 +133,95 @@ async function startSlow() {
 }
 
 describe("a sync", () => {
-  deepTest("copies all tables of a layer, tells what it did, and copies nothing the next time", async () => {
-    const there = await another();
-    await load("shop", "SELECT range AS id FROM range(3)", "orders");
-    await load("shop", "SELECT range + 3 AS id FROM range(2)", "orders");
-    await load("shop", "SELECT 'x' AS sku", "orders__lines");
-    await load("crm", "SELECT 7 AS id");
-    const bytes = await bytesIn(app.ids.organizationId);
-    const correlationId = `sync-${crypto.randomUUID()}`;
-    const reply = await app.owner(
-      "POST",
-      SYNC,
-      { layer, destTenantId: there.id },
-      { "x-correlation-id": correlationId },
-    );
-    expect(reply.status).toBe(200);
-    expect(reply.body).toEqual({
-      status: "completed",
-      plan: {
-        layer,
-        datasetFilter: null,
-        datasets: ["crm", "shop"],
-        dateFrom: null,
-        dateTo: null,
-        sourceBucket: `lake/${app.ids.organizationId}`,
-        destBucket: `lake/${there.id}`,
+  deepTest(
+    "copies all tables of a layer, reports what it did, and copies nothing the next time",
+    async () => {
+      const there = await another();
+      await load("shop", "SELECT range AS id FROM range(3)", "orders");
+      await load("shop", "SELECT range + 3 AS id FROM range(2)", "orders");
+      await load("shop", "SELECT 'x' AS sku", "orders__lines");
+      await load("crm", "SELECT 7 AS id");
+      const bytes = await bytesIn(app.ids.organizationId);
+      const correlationId = `sync-${crypto.randomUUID()}`;
+      const reply = await app.owner(
+        "POST",
+        SYNC,
+        { layer, destTenantId: there.id },
+        { "x-correlation-id": correlationId },
+      );
+      expect(reply.status).toBe(200);
+      expect(reply.body).toEqual({
+        status: "completed",
+        plan: {
+          layer,
+          datasetFilter: null,
+          datasets: ["crm", "shop"],
+          dateFrom: null,
+          dateTo: null,
+          sourceBucket: `lake/${app.ids.organizationId}`,
+          destBucket: `lake/${there.id}`,
+          sourceTenantId: app.ids.organizationId,
+          destTenantId: there.id,
+          totalFiles: 4,
+          totalBytes: bytes,
+          withinLimits: true,
+          limitExceededReason: null,
+        },
+        filesCopied: 4,
+        bytesCopied: bytes,
+        durationSeconds: expect.any(Number),
+        errors: [],
+      });
+      expect(await ids(there.call, "shop__orders")).toEqual([0, 1, 2, 3, 4]);
+      expect(await ids(there.call, "crm")).toEqual([7]);
+      const trail = await app.app.store.db
+        .select()
+        .from(events)
+        .where(eq(events.correlationId, correlationId))
+        .orderBy(events.seq);
+      const seen = trail.map(({ type, organizationId, entityId, actorId }) => [
+        type,
+        organizationId,
+        entityId,
+        actorId,
+      ]);
+      const told = (organization: string, dataset: string) => [
+        "dataset.synced",
+        organization,
+        `${layer}.${dataset}`,
+        app.ids.userId,
+      ];
+      expect(seen.sort()).toEqual(
+        [
+          told(app.ids.organizationId, "crm"),
+          told(there.id, "crm"),
+          told(app.ids.organizationId, "shop"),
+          told(there.id, "shop"),
+        ].sort(),
+      );
+      expect(trail.find(({ entityId }) => entityId === `${layer}.shop`)?.data).toMatchObject({
+        files: 3,
+        tables: ["orders", "orders__lines"],
         sourceTenantId: app.ids.organizationId,
         destTenantId: there.id,
-        totalFiles: 4,
-        totalBytes: bytes,
-        withinLimits: true,
-        limitExceededReason: null,
-      },
-      filesCopied: 4,
-      bytesCopied: bytes,
-      durationSeconds: expect.any(Number),
-      errors: [],
-    });
-    expect(await ids(there.call, "shop__orders")).toEqual([0, 1, 2, 3, 4]);
-    expect(await ids(there.call, "crm")).toEqual([7]);
-    const trail = await app.app.store.db
-      .select()
-      .from(events)
-      .where(eq(events.correlationId, correlationId))
-      .orderBy(events.seq);
-    const seen = trail.map(({ type, organizationId, entityId, actorId }) => [
-      type,
-      organizationId,
-      entityId,
-      actorId,
-    ]);
-    const told = (organization: string, dataset: string) => [
-      "dataset.synced",
-      organization,
-      `${layer}.${dataset}`,
-      app.ids.userId,
-    ];
-    expect(seen.sort()).toEqual(
-      [
-        told(app.ids.organizationId, "crm"),
-        told(there.id, "crm"),
-        told(app.ids.organizationId, "shop"),
-        told(there.id, "shop"),
-      ].sort(),
-    );
-    expect(trail.find(({ entityId }) => entityId === `${layer}.shop`)?.data).toMatchObject({
-      files: 3,
-      tables: ["orders", "orders__lines"],
-      sourceTenantId: app.ids.organizationId,
-      destTenantId: there.id,
-    });
-    for (const call of [app.owner, there.call])
-      expect((await call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
+      });
+      for (const call of [app.owner, there.call])
+        expect((await call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
 
-    expect(await run({ destTenantId: there.id })).toMatchObject({
-      status: "nothing_to_copy",
-      plan: { totalFiles: 0, totalBytes: 0, datasets: ["crm", "shop"], withinLimits: true },
-      filesCopied: 0,
-      bytesCopied: 0,
-      errors: [],
-    });
-    await load("shop", "SELECT 5 AS id", "orders");
-    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
-    expect(await ids(there.call, "shop__orders")).toEqual([0, 1, 2, 3, 4, 5]);
-  });
+      expect(await run({ destTenantId: there.id })).toMatchObject({
+        status: "nothing_to_copy",
+        plan: { totalFiles: 0, totalBytes: 0, datasets: ["crm", "shop"], withinLimits: true },
+        filesCopied: 0,
+        bytesCopied: 0,
+        errors: [],
+      });
+      await load("shop", "SELECT 5 AS id", "orders");
+      expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
+      expect(await ids(there.call, "shop__orders")).toEqual([0, 1, 2, 3, 4, 5]);
+    },
+  );
 
-  test("under one key gives the first reply again, and refuses the key with another request", async () => {
+  test("with one key returns the first response again, and rejects the key with another request", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     const key = { "idempotency-key": crypto.randomUUID() };
@@ -235,7 +238,7 @@ describe("a sync", () => {
     expect([other.status, other.body.code]).toEqual([409, "idempotency_mismatch"]);
   });
 
-  test("takes from another organization into the current one, by id or by slug", async () => {
+  test("copies from another organization to the current one, by ID or slug", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id", "shop", there.id);
     await load("crm", "SELECT 2 AS id", "crm", there.id);
@@ -260,7 +263,7 @@ describe("a sync", () => {
     expect(await ids(third.call, "shop")).toEqual([1]);
   });
 
-  test("does not copy what is there already with the same size and hash, whoever brought it", async () => {
+  test("doesn't copy what already exists with the same size and hash, whoever copied it", async () => {
     const [one, two] = [await another(), await another()];
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: one.id });
@@ -273,7 +276,7 @@ describe("a sync", () => {
     expect(await ids(two.call, "shop")).toEqual([1]);
   });
 
-  test("takes out what it copied and the source has no more, and leaves the destination's own rows", async () => {
+  test("removes what it copied and the source no longer has, and keeps the destination's own rows", async () => {
     const there = await another();
     const first = await load("shop", "SELECT 1 AS id");
     await load("shop", "SELECT 2 AS id");
@@ -285,7 +288,7 @@ describe("a sync", () => {
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "nothing_to_copy" });
   });
 
-  deepTest("continues where files were put together, at either side", async () => {
+  deepTest("continues after compaction on either side", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await load("shop", "SELECT 2 AS id");
@@ -300,7 +303,7 @@ describe("a sync", () => {
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "nothing_to_copy" });
   });
 
-  deepTest("that takes hours keeps its files from the sweeper", async () => {
+  deepTest("that takes hours protects its files from the sweeper", async () => {
     await using slow = await startSlow();
     const { weir, target } = slow;
     const { store, ids } = weir.app;
@@ -326,7 +329,7 @@ describe("a sync", () => {
     expect(await marks()).toEqual([]);
   });
 
-  deepTest("continues where whoever asked for it does not wait", async () => {
+  deepTest("continues if its caller doesn't wait", async () => {
     await using slow = await startSlow();
     const { weir, target } = slow;
     const gone = new AbortController();
@@ -356,7 +359,7 @@ describe("a sync", () => {
     expect(await ids(there.call, "shop")).toEqual([1]);
   });
 
-  deepTest("copies anew into a dataset that was deleted there", async () => {
+  deepTest("copies again into a dataset that was deleted there", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: there.id });
@@ -366,7 +369,7 @@ describe("a sync", () => {
   });
 
   deepTest(
-    "of a dataset that was deleted there and filled by someone else brings its rows beside theirs",
+    "of a dataset that was deleted there and filled by someone else adds its rows to theirs",
     async () => {
       const there = await another();
       const first = await load("shop", "SELECT 1 AS id");
@@ -384,20 +387,17 @@ describe("a sync", () => {
     },
   );
 
-  deepTest(
-    "of a dataset that was deleted at the source and filled anew brings what is there now",
-    async () => {
-      const there = await another();
-      await load("shop", "SELECT 1 AS id");
-      await run({ destTenantId: there.id });
-      expect((await app.owner("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
-      await load("shop", "SELECT 2 AS id");
-      expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
-      expect(await ids(there.call, "shop")).toEqual([2]);
-    },
-  );
+  deepTest("of a dataset that was deleted at the source and refilled copies what is there now", async () => {
+    const there = await another();
+    await load("shop", "SELECT 1 AS id");
+    await run({ destTenantId: there.id });
+    expect((await app.owner("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+    await load("shop", "SELECT 2 AS id");
+    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
+    expect(await ids(there.call, "shop")).toEqual([2]);
+  });
 
-  test("past a limit copies nothing and says which limit; at the limit all", async () => {
+  test("beyond a limit copies nothing and says which limit; at the limit everything", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await load("shop", "SELECT 2 AS id");
@@ -427,7 +427,7 @@ describe("a sync", () => {
     });
   });
 
-  deepTest("takes loads by their day, both ends included", async () => {
+  deepTest("selects loads by day, both ends included", async () => {
     for (const day of [1, 2, 3, 4])
       await backdate(await load("shop", `SELECT ${day} AS id`), `2026-03-0${day}T23:59:59.000Z`);
     const taken = async (dates: object) => {
@@ -448,7 +448,7 @@ describe("a sync", () => {
     expect(await ids(there.call, "shop")).toEqual([1, 2, 3, 4]);
   });
 
-  test("of a layer that is not there does nothing", async () => {
+  test("of a missing layer does nothing", async () => {
     const there = await another();
     expect(await run({ destTenantId: there.id })).toMatchObject({
       status: "nothing_to_copy",
@@ -457,7 +457,7 @@ describe("a sync", () => {
     });
   });
 
-  deepTest("tells the dataset that can't be copied, and copies the others", async () => {
+  deepTest("reports the dataset that can't be copied, and copies the others", async () => {
     const there = await another();
     await load("crm", "SELECT 1 AS id");
     await load("shop", "SELECT DATE '2026-01-01' AS id");
@@ -479,7 +479,7 @@ describe("a sync", () => {
     expect(left).toHaveLength(1);
   });
 
-  test("keeps apart what someone has written over at the destination, and says what to do", async () => {
+  test("keeps what someone has overwritten at the destination, and says what to do", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: there.id });
@@ -498,8 +498,8 @@ describe("a sync", () => {
   });
 });
 
-describe("who may", () => {
-  test("is an admin of both organizations; others hear the same as of one that never was", async () => {
+describe("permissions", () => {
+  test("require an admin of both organizations; others get the same response as for an unknown one", async () => {
     await load("shop", "SELECT 1 AS id");
     const [mine, foreign, low] = [await another("admin"), await another(null), await another("member")];
     for (const id of [foreign.id, low.id, NOBODY]) {
@@ -526,7 +526,7 @@ describe("who may", () => {
     expect((await admin.call("POST", SYNC, { layer, destTenantId: mine.id })).status).toBe(200);
   });
 
-  test("is no API key, which has a role in its own organization alone", async () => {
+  test("exclude API keys, which have a role only in their own organization", async () => {
     const there = await another();
     const { key } = created(await app.owner("POST", "/api/v1/api-keys", { name: "sync", roleSlug: "admin" }));
     const reply = await app.anonymous("POST", SYNC, { layer, destTenantId: there.id }, { "x-api-key": key });
@@ -535,7 +535,7 @@ describe("who may", () => {
   });
 });
 
-test("bad input is reported field by field", async () => {
+test("invalid input is reported field by field", async () => {
   const there = await another();
   const faults = async (body: object) => faultsOf(await app.owner("POST", SYNC, body));
   expect(await faults({})).toEqual(["body.layer missing"]);

@@ -24,7 +24,7 @@ const names = async (path: string) => {
   return (body.automations ?? body.actions).map(({ name }: { name: string }) => name);
 };
 
-test("tags group automations and actions, filter their lists, and are no version of them", async () => {
+test("tags group automations and actions, filter their lists, and don't create versions", async () => {
   const flow = await makeAutomation(app.owner, { steps }, { name: "Invoices", tags: ["finance", "finance"] });
   expect(flow.tags).toEqual(["finance"]);
   await makeAutomation(app.owner, { steps }, { name: "Plain" });
@@ -53,7 +53,7 @@ test("tags group automations and actions, filter their lists, and are no version
   expect((await other.call("GET", "/api/v1/tags")).body.tags).toEqual([]);
 });
 
-test("a tag that begins with a slash is a folder, and a list of one has what lies in it and below", async () => {
+test("a tag that begins with a slash is a folder, and its list includes the folders below it", async () => {
   const make = (name: string, tags: string[]) => makeAutomation(app.owner, { steps }, { name, tags });
   await make("Deep", ["x", "/büro/eu/de"]);
   await make("Flat", ["/büro"]);
@@ -71,7 +71,7 @@ test("a tag that begins with a slash is a folder, and a list of one has what lie
   expect(faultsOf(await app.owner("GET", `${AUTOMATIONS}?folder=eu`))).toHaveLength(1);
 });
 
-test("a thing in two folders counts once in the folder above them", async () => {
+test("a resource in two folders counts once in the folder above them", async () => {
   const { call } = await neighbour(app);
   await makeAutomation(call, { steps }, { name: "Both", tags: ["/shop/ch", "/shop/de/north", "x"] });
   await makeAction(call, { name: "One", tags: ["/shop/ch"] });
@@ -98,7 +98,7 @@ test("a folder has one slash before each name", async () => {
   }
 });
 
-test("automations are sorted as they are asked for, newest first by default", async () => {
+test("automations are sorted as requested, newest first by default", async () => {
   await makeAutomation(app.owner, { steps }, { name: "Aaa" });
   await makeAutomation(app.owner, { steps }, { name: "Zzz", status: "disabled" });
   expect((await names(AUTOMATIONS))[0]).toBe("Zzz");
@@ -109,7 +109,7 @@ test("automations are sorted as they are asked for, newest first by default", as
   expect(faultsOf(await app.owner("GET", `${AUTOMATIONS}?sort_by=colour`))).toEqual(["query.sort_by enum"]);
 });
 
-test("a duplicate is a draft with the same steps, tags and layout, and secrets of its own", async () => {
+test("a duplicate is a draft with the same steps, tags and layout, and its own secrets", async () => {
   const config = { steps, path: "orders" };
   const flow = await makeAutomation(app.owner, config, {
     name: "Hook",

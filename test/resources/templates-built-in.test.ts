@@ -12,8 +12,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 const list = async (query: string) => ok(await app.owner("GET", `${TEMPLATES}?${query}`));
 const slugsOf = ({ templates }: { templates: { slug: string }[] }) => templates.map(({ slug }) => slug);
 
-describe("the templates that ship with Weir", () => {
-  test("are listed by name for an organization that has none, page by page, and after its own where connections are asked for", async () => {
+describe("the built-in templates", () => {
+  test("are listed by name for an organization that has none, page by page, and after its own for connections", async () => {
     expect(await list("")).toEqual({ templates: [], total: 0 });
     const all = await list("built_in=true&template_type=connection&limit=100");
     expect(all.total).toBe(all.templates.length);
@@ -42,7 +42,7 @@ describe("the templates that ship with Weir", () => {
     expect(await list("built_in=true&status=draft")).toEqual({ templates: [], total: 0 });
   });
 
-  test("are found by words of name, slug and description, as one's own are", async () => {
+  test("are found by words in name, slug and description, like custom ones", async () => {
     expect(slugsOf(await list("built_in=true&q=GRAPHQL linear"))).toEqual(["linear"]);
     expect(slugsOf(await list("built_in=true&q=no such service"))).toEqual([]);
     const body = { slug: "ours", displayName: "100% Ours", templateType: "connection", definition: {} };
@@ -51,7 +51,7 @@ describe("the templates that ship with Weir", () => {
     expect(slugsOf(await list("q=_"))).toEqual([]);
   });
 
-  test("come without what is long where a summary is asked for", async () => {
+  test("are returned without long fields if a summary is requested", async () => {
     const [short] = (await list("built_in=true&q=linear&summary=true")).templates;
     const [whole] = (await list("built_in=true&q=linear")).templates;
     const { definition, inputDefaults, inputJsonSchema, ...rest } = whole;
@@ -60,7 +60,7 @@ describe("the templates that ship with Weir", () => {
     expect([inputDefaults, inputJsonSchema.type]).toEqual([{}, "object"]);
   });
 
-  test("are shown by slug and id, and nobody changes, deletes or takes the place of them", async () => {
+  test("are shown by slug and ID, and nobody can change, delete or replace them", async () => {
     const template = ok(await app.owner("GET", `${TEMPLATES}/slug/stripe`));
     expect(ok(await app.owner("GET", `${TEMPLATES}/${template.id}`))).toEqual(template);
     for (const [method, path, body] of [
@@ -76,7 +76,7 @@ describe("the templates that ship with Weir", () => {
     expect((await app.owner("POST", TEMPLATES, taken)).status).toBe(409);
   });
 
-  test("have ids and slugs of their own, and what could be created as it is", async () => {
+  test("have unique IDs and slugs, and could be created as they are", async () => {
     const { templates } = await list("built_in=true&template_type=connection&limit=100");
     for (const key of ["id", "slug", "displayName"])
       expect(new Set(templates.map((each: Record<string, string>) => each[key])).size).toBe(templates.length);
@@ -88,13 +88,13 @@ describe("the templates that ship with Weir", () => {
   });
 });
 
-describe("the lists of shipped connections", () => {
+describe("the lists of built-in connections", () => {
   const listOf = async (slug: string, name: string) =>
     ok(await app.owner("GET", `${TEMPLATES}/slug/${slug}`)).definition.http.resources.find(
       (resource: { name: string }) => resource.name === name,
     );
 
-  test("ask for what a system leaves out unless it is asked for", async () => {
+  test("request what a system omits by default", async () => {
     expect((await listOf("stripe", "subscriptions")).endpoint.params).toEqual({ status: "all" });
     expect((await listOf("linear", "issues")).endpoint.body.query).toContain("includeArchived: true");
     expect((await listOf("odoo", "leads")).endpoint.body.context).toEqual({ active_test: false });
@@ -103,7 +103,7 @@ describe("the lists of shipped connections", () => {
     expect((await listOf("zendesk", "all_tickets")).spec).toBe("/incremental/tickets/cursor.json");
   });
 
-  test("keep what lies right of the columns that have a name", async () => {
+  test("keep what is to the right of the named columns", async () => {
     const { dataPath } = (await listOf("google-sheets", "rows")).endpoint;
     const values = [Array.from({ length: 28 }, (_, at) => at), ["only one"], []];
     const rows = searchJson({ values }, dataPath) as { [column: string]: unknown }[];

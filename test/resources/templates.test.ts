@@ -55,8 +55,8 @@ const connection = (slug: string, definition: object = api) => ({
 let counter = 0;
 const fresh = (name = "template") => `${name}-${++counter}`;
 
-describe("making a template", () => {
-  test("gives the first version, a draft, with all of its fields", async () => {
+describe("creating a template", () => {
+  test("returns the first version, a draft, with all of its fields", async () => {
     const body = {
       ...fetchOrders,
       slug: fresh("orders"),
@@ -85,7 +85,7 @@ describe("making a template", () => {
     });
   });
 
-  test("shows optional fields as null or empty where they are not given", async () => {
+  test("shows omitted optional fields as null or empty", async () => {
     const made = await draft(owner, connection(fresh("api")));
     expect(made).toMatchObject({
       description: null,
@@ -97,7 +97,7 @@ describe("making a template", () => {
     });
   });
 
-  test("keeps to the lengths of slug and name, and tells every fault at once", async () => {
+  test("limits the lengths of slug and name, and reports all faults at once", async () => {
     const refusal = async (more: object) =>
       faultsOf(await owner("POST", TEMPLATES, { ...connection("x"), ...more }));
     for (const slug of ["", "a".repeat(101), "Not-A-Slug", "a_b", "-a", "a--b"])
@@ -119,7 +119,7 @@ describe("making a template", () => {
     expect((await owner("POST", TEMPLATES, { ...connection("x"), ...longest })).status).toBe(201);
   });
 
-  test("takes the four fields that it needs alone; a draft may be without a definition until it is published", async () => {
+  test("accepts just the four required fields; a draft can lack a definition until it is published", async () => {
     const drafts = [];
     for (const templateType of ["action", "connection", "bundle"]) {
       const body = { slug: fresh("bare"), displayName: "Bare", templateType, definition: {} };
@@ -144,7 +144,7 @@ describe("making a template", () => {
     expect(ok(await publish(api.id)).status).toBe("published");
   });
 
-  test("refuses a slug that is taken, also by what is built in", async () => {
+  test("rejects a slug that is taken, also by a built-in one", async () => {
     const slug = fresh("taken");
     await draft(owner, connection(slug));
     for (const each of [slug, "quick-start", "http-api"]) {
@@ -153,7 +153,7 @@ describe("making a template", () => {
     }
   });
 
-  test("takes an Idempotency-Key", async () => {
+  test("accepts an Idempotency-Key", async () => {
     const body = connection(fresh("once"));
     const key = { "idempotency-key": "template-once" };
     const first = await owner("POST", TEMPLATES, body, key);
@@ -163,10 +163,10 @@ describe("making a template", () => {
   });
 });
 
-describe("what is checked when it is saved", () => {
+describe("checks when it is saved", () => {
   const refusal = async (body: object) => faultsOf(await owner("POST", TEMPLATES, body));
 
-  test("of an action: its kind, its definition, and the inputs that it names", async () => {
+  test("an action's kind, its definition, and the inputs that it names", async () => {
     expect(await refusal(action("a", {}, { kind: "teleport" }))).toEqual(["body.kind enum"]);
     expect(
       await refusal(action("a", { url: "ftp://x", method: "FETCH", surprise: 1, body: "{{payload" })),
@@ -206,7 +206,7 @@ describe("what is checked when it is saved", () => {
     ).toMatchObject({ kind: "conditional_branch", status: "draft" });
   });
 
-  test("of a connection: addresses, the way to authorise, schemas, and the fields that they name", async () => {
+  test("a connection's URLs, authorization, schemas, and the fields that they name", async () => {
     const faults = (http: object, more: object = {}) => refusal(connection("c", { http, ...more }));
     expect(await refusal(connection("c", { configSchema: {} }))).toEqual(["body.definition.http missing"]);
     expect(await faults({ baseUrl: "ftp://x", auth: { type: "none" } })).toEqual([
@@ -257,7 +257,7 @@ describe("what is checked when it is saved", () => {
     ]);
   });
 
-  test("of a bundle: keys, dependencies, templates, names, and each component", async () => {
+  test("a bundle's keys, dependencies, templates, names, and each component", async () => {
     const faults = (components: object[], more: object = {}) => refusal(bundle("b", components, more));
     const files = { type: "connection", definition: { provider: "local_files", credentials: {} } };
     expect(await refusal({ ...bundle("b", []), definition: { parts: [] } })).toContain(
@@ -360,7 +360,7 @@ describe("what is checked when it is saved", () => {
     ]);
   });
 
-  test("lets a secret input stand in credentials and nowhere else", async () => {
+  test("allow a secret input only in credentials", async () => {
     const inputJsonSchema = schemaOf({
       token: { type: "string", writeOnly: true },
       pin: { type: "string", format: "password" },
@@ -417,7 +417,7 @@ describe("what is checked when it is saved", () => {
     expect(await refusal(base)).toEqual(["body.definition.components.0.inputs.baseUrl secret_exposed"]);
   });
 
-  test("a schema of inputs that is one, and defaults that fit it", async () => {
+  test("a valid schema of inputs, and defaults that match it", async () => {
     const faults = (inputJsonSchema: object, inputDefaults: object = {}) =>
       refusal({ ...connection("c"), inputJsonSchema, inputDefaults });
     expect(await faults({ type: "sometimes" })).toEqual(["body.inputJsonSchema.type schema_invalid"]);
@@ -446,7 +446,7 @@ describe("what is checked when it is saved", () => {
 });
 
 describe("versions", () => {
-  test("go from draft to published to deprecated, each told in the trail", async () => {
+  test("go from draft to published to deprecated, each recorded in the audit log", async () => {
     const { id, slug } = await draft(owner, connection(fresh("life")));
     const deprecateEarly = await owner("POST", `${TEMPLATES}/${id}/deprecate`);
     expect([deprecateEarly.status, deprecateEarly.body.code]).toEqual([409, "invalid_state"]);
@@ -470,7 +470,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("a PUT changes a draft itself, and only what is given", async () => {
+  test("a PUT changes a draft itself, and only the given fields", async () => {
     const made = await draft(owner, { ...fetchOrders, slug: fresh("put"), description: "first" });
     const at = `${TEMPLATES}/${made.id}`;
     started.clock.turn(1000);
@@ -513,7 +513,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("a PUT on a published one makes the next as a draft, which later ones go into", async () => {
+  test("a PUT on a published one creates the next as a draft, which later ones change", async () => {
     const first = await published(owner, connection(fresh("next")));
     const at = `${TEMPLATES}/${first.id}`;
     expect(ok(await owner("PUT", at, { displayName: first.displayName }))).toEqual(first);
@@ -557,7 +557,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("are created by their number, next to those that are not drafts", async () => {
+  test("are created by number, next to those that aren't drafts", async () => {
     const slug = fresh("numbered");
     const create = (more: object) => owner("POST", TEMPLATES, { ...connection(slug), ...more });
     const refusal = async (more: object) => {
@@ -579,7 +579,7 @@ describe("versions", () => {
     expect([shipped.status, shipped.body.code]).toEqual([409, "slug_taken"]);
   });
 
-  test("fifty changes of a published one at once make one draft", async () => {
+  test("fifty concurrent changes of a published one create one draft", async () => {
     const { id, slug } = await published(owner, connection(fresh("race")));
     const replies = await Promise.all(
       Array.from({ length: 50 }, (_, n) => owner("PUT", `${TEMPLATES}/${id}`, { displayName: `Name ${n}` })),
@@ -618,7 +618,7 @@ describe("versions", () => {
 });
 
 describe("deleting", () => {
-  test("takes a version away that nothing was made of", async () => {
+  test("removes a version that nothing was created from", async () => {
     const { id, slug } = await published(owner, connection(fresh("delete")));
     const { id: second } = ok(await owner("PUT", `${TEMPLATES}/${id}`, { displayName: "Second" }));
     const gone = await owner("DELETE", `${TEMPLATES}/${second}`);
@@ -634,7 +634,7 @@ describe("deleting", () => {
     expect((await owner("POST", TEMPLATES, connection(slug))).status).toBe(201);
   });
 
-  test("is refused while something that was made of it is there, or a bundle names it", async () => {
+  test("is rejected while something created from it exists, or a bundle names it", async () => {
     const { id, slug } = await published(owner, connection(fresh("used")));
     const named = await published(
       owner,
@@ -705,7 +705,7 @@ describe("reading templates", () => {
     expect((await call("GET", `${TEMPLATES}?limit=100`)).status).toBe(200);
   });
 
-  test("shows what is built in by id and slug, and refuses every change of it", async () => {
+  test("shows built-in ones by ID and slug, and rejects every change of them", async () => {
     const shown = ok(await owner("GET", `${TEMPLATES}/slug/quick-start`));
     expect(shown).toMatchObject({ templateType: "bundle", status: "published", version: 2, isActive: true });
     expect(ok(await owner("GET", `${TEMPLATES}/${shown.id}`))).toEqual(shown);
@@ -722,7 +722,7 @@ describe("reading templates", () => {
     }
   });
 
-  test("viewers read, members change; others' templates are as good as none", async () => {
+  test("viewers can read, members can change; others' templates don't exist", async () => {
     const viewer = (await join(started, "viewer")).call;
     const member = (await join(started, "member")).call;
     const stranger = (await neighbour(started)).call;
@@ -754,8 +754,8 @@ describe("reading templates", () => {
   });
 });
 
-describe("an action of a template", () => {
-  test("gets its definition, filled in with the defaults; runs' templates stay", async () => {
+describe("an action from a template", () => {
+  test("gets its definition, filled in with the defaults; templates for runs stay", async () => {
     const template = await published(
       owner,
       action(

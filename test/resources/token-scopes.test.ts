@@ -19,7 +19,7 @@ async function tokenFor(scopes: readonly string[], by: Client = app.owner): Prom
 const anAction = { name: "Noop", kind: "duckdb_transform", definition: { sql: "select 1 as one" } };
 
 describe("an access token with scopes", () => {
-  test("shows them where it is made and listed, and has all that the role allows by default", async () => {
+  test("shows them when it is created and listed, and has all that the role allows by default", async () => {
     const made = await app.owner("POST", place, { name: "CI", scopes: ["read", "run"] });
     expect([made.status, made.body.scopes]).toEqual([201, ["read", "run"]]);
     const viewer = await join(app, "viewer");
@@ -39,7 +39,7 @@ describe("an access token with scopes", () => {
     expect([all[made.body.id], all[own.id]]).toEqual([["read", "run"], own.scopes]);
   });
 
-  test("does what its scope names, and hears the lacking one by name for all else", async () => {
+  test("does what its scope allows, and is told the missing one by name for everything else", async () => {
     const action = (await app.owner("POST", "/api/v1/actions", anAction)).body;
     const steps = [{ key: "one", kind: anAction.kind, definition: anAction.definition }];
     const config = { steps };
@@ -75,7 +75,7 @@ describe("an access token with scopes", () => {
     }
   });
 
-  test("runs an action as it is with run, and otherwise than it is with write too", async () => {
+  test("runs an action unchanged with run, and with overrides only with write too", async () => {
     const action = (await app.owner("POST", "/api/v1/actions", anAction)).body;
     const path = `/api/v1/actions/${action.id}/run`;
     const other = { definitionOverrides: { sql: "select 2 as two" } };
@@ -88,7 +88,7 @@ describe("an access token with scopes", () => {
     expect((await (await tokenFor(["run", "write"]))("POST", path, other)).status).toBe(201);
   });
 
-  test("tests an automation as it is with run, and otherwise than it is with write too", async () => {
+  test("tests an automation unchanged with run, and changed only with write too", async () => {
     const step = { key: "one", kind: anAction.kind, definition: anAction.definition };
     const config = { steps: [step] };
     const flow = { name: "Flow", triggerType: "manual", config };
@@ -103,7 +103,7 @@ describe("an access token with scopes", () => {
     }
   });
 
-  test("makes none with more than itself", async () => {
+  test("creates none with more than its own", async () => {
     const narrow = await tokenFor(["read", "admin"]);
     const wider = await narrow("POST", place, { name: "wider", scopes: ["read", "write"] });
     expect([wider.status, wider.body.code]).toEqual([403, "scope_missing"]);
@@ -126,14 +126,14 @@ describe("an access token with scopes", () => {
     expect((await call("POST", "/api/v1/actions", anAction)).body.code).toBe("forbidden");
   });
 
-  test("is refused with scopes that there are not, or none", async () => {
+  test("is rejected with unknown scopes, or none", async () => {
     for (const scopes of [[], ["reads"]]) {
       const { status, body } = await app.owner("POST", place, { name: "x", scopes });
       expect([status, body.detail[0].loc.slice(0, 2)]).toEqual([422, ["body", "scopes"]]);
     }
   });
 
-  test("has outside agents run nothing without the scope run", async () => {
+  test("lets external agents run nothing without the scope run", async () => {
     await app.owner("POST", "/api/v1/actions", { ...anAction, slug: "for-agents" });
     const ask = (call: Client, method: string, params: object) =>
       call(
@@ -155,7 +155,7 @@ describe("an access token with scopes", () => {
     expect([runOnly.status, runOnly.body.code]).toEqual([403, "scope_missing"]);
   });
 
-  test("is reported in the description of the API", async () => {
+  test("is documented in the API's description", async () => {
     const { paths } = (await app.anonymous("GET", "/openapi.json")).body;
     expect(paths["/api/v1/actions/{action_id}/run"].post["x-scope"]).toBe("run");
     expect(paths["/api/v1/actions"].get["x-scope"]).toBe("read");

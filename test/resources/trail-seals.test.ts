@@ -96,8 +96,8 @@ const cutOff = (file: Database) => {
   file.run("DELETE FROM events WHERE seq > (SELECT max(seq) - 2 FROM events)");
 };
 
-describe("a trail that was changed in the file", () => {
-  test("is truncated where its newest events are gone, also after the server continued", async () => {
+describe("an audit log that was changed in the file", () => {
+  test("is truncated if its newest events are missing, even after the server continued", async () => {
     await using weirs = await startInstallation();
     await filled(weirs, ["a", "b"], "SIGKILL");
     change(weirs.dataFolder, cutOff);
@@ -109,7 +109,7 @@ describe("a trail that was changed in the file", () => {
     expect(body).toMatchObject({ valid: false, reason: "truncated" });
   }, 120_000);
 
-  test("is rewritten where every hash was computed anew without the key, also after the server continued", async () => {
+  test("is rewritten if every hash was recomputed without the key, even after the server continued", async () => {
     await using weirs = await startInstallation();
     await filled(weirs, ["a", "b"]);
     change(weirs.dataFolder, rewrite);
@@ -127,7 +127,7 @@ describe("a trail that was changed in the file", () => {
     expect(body).toMatchObject({ valid: false, reason: "rewritten" });
   }, 120_000);
 
-  test("is found where heads and seals were removed with the events", async () => {
+  test("is detected if heads and seals were removed with the events", async () => {
     await using weirs = await startInstallation();
     await filled(weirs, ["a", "b"]);
     change(weirs.dataFolder, (file) => {
@@ -138,7 +138,7 @@ describe("a trail that was changed in the file", () => {
     expect(await verify(weirs.dataFolder)).toMatchObject({ code: 1, valid: false });
   }, 120_000);
 
-  test("is rewritten where an event was taken out of the middle", async () => {
+  test("is rewritten if an event was removed from the middle", async () => {
     await using weirs = await startInstallation();
     await filled(weirs, ["a", "b"]);
     change(weirs.dataFolder, (file) => {
@@ -149,9 +149,9 @@ describe("a trail that was changed in the file", () => {
   }, 120_000);
 });
 
-describe("an older copy that was put back", () => {
+describe("an older copy that was restored", () => {
   deepTest(
-    "is found by the seals beside the database, and by those kept elsewhere",
+    "is detected by the seals next to the database, and by those stored elsewhere",
     async () => {
       await using weirs = await startInstallation();
       const { dataFolder } = weirs;
@@ -185,7 +185,7 @@ describe("an older copy that was put back", () => {
   );
 
   test.each(["", "{}", "[1]", '{"seq": 1}'])(
-    "a file without seals is refused: %p",
+    "a file without seals is rejected: %p",
     async (text) => {
       await using weirs = await startInstallation();
       const file = join(weirs.dataFolder, "seals.json");
@@ -198,7 +198,7 @@ describe("an older copy that was put back", () => {
   );
 });
 
-test("a trail from before there were heads gets them at the first start", async () => {
+test("an audit log from before there were heads gets them at the first start", async () => {
   await using weirs = await startInstallation();
   const { checked } = await filled(weirs, ["a"]);
   change(weirs.dataFolder, (file) => {
@@ -212,7 +212,7 @@ test("a trail from before there were heads gets them at the first start", async 
   expect(body).toEqual({ valid: true, checked, firstBadId: null });
 }, 120_000);
 
-test("a trail holds after a change of the master key, and after kill -9", async () => {
+test("an audit log stays valid after a master key rotation, and after kill -9", async () => {
   await using weirs = await startInstallation();
   const { dataFolder } = weirs;
   await filled(weirs, ["a"]);
@@ -226,7 +226,7 @@ test("a trail holds after a change of the master key, and after kill -9", async 
 }, 120_000);
 
 deepTest(
-  "a trail whose person was erased holds: against seals from before, in a backup, and after a change of the key",
+  "an audit log stays valid after a user was erased: against earlier seals, in a backup, and after a key rotation",
   async () => {
     await using weirs = await startInstallation();
     const { dataFolder } = weirs;

@@ -43,7 +43,7 @@ describe("a secret that is typed into a definition", () => {
     ],
   ];
 
-  test.each(typed)("is refused: %s", async (_, definition, place) => {
+  test.each(typed)("is rejected: %s", async (_, definition, place) => {
     const fault = `body.definition.${place} use_a_connection`;
     const made = await owner("POST", ACTIONS, asks(definition));
     expect([made.status, faultsOf(made)]).toEqual([422, [fault]]);
@@ -96,11 +96,11 @@ describe("a secret that is typed into a definition", () => {
     ["a field that is empty", { method: "POST", body: { password: "", token: null } }],
     ["an address with harmless parameters", { url: `${url}?page=1&sort=key` }],
     ["a schema of a password", { method: "POST", body: { properties: { password: { type: "string" } } } }],
-  ])("is not: %s", async (_, definition) => {
+  ])("isn't: %s", async (_, definition) => {
     expect((await owner("POST", ACTIONS, asks(definition))).status).toBe(201);
   });
 
-  test("is refused in the sign-in of a connection template", async () => {
+  test("is rejected in the sign-in of a connection template", async () => {
     const http = { baseUrl: "https://x.test", auth: { type: "bearer", token: "abc123456" } };
     const template = { slug: "conn", displayName: "X", templateType: "connection" };
     const made = await owner("POST", "/api/v1/templates", {
@@ -111,10 +111,10 @@ describe("a secret that is typed into a definition", () => {
   });
 });
 
-describe("a secret that was typed in before", () => {
+describe("a secret that was typed in earlier", () => {
   const secret = "Bearer from-before-1234";
 
-  test("of an action is shown to nobody, continues being sent, and outlives a change beside it", async () => {
+  test("in an action is never shown, continues to be sent, and survives a change next to it", async () => {
     await using receiver = startReceiver();
     const action = await makeAction(owner, asks({ url: receiver.url }));
     const definition: JsonObject = {
@@ -149,7 +149,7 @@ describe("a secret that was typed in before", () => {
       expect((await owner("GET", list)).text).not.toContain("from-before");
   });
 
-  test("of an automation's step stays with its key, also where the steps change places", async () => {
+  test("in an automation's step stays with its key, even if the steps are reordered", async () => {
     await using receiver = startReceiver();
     const step = (key: string, more: object = {}) => ({
       key,

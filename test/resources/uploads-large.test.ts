@@ -53,7 +53,7 @@ describe("a large upload", () => {
       ["a file of a connection", 400, (id: string) => `${CONNECTIONS}/${id}/files?path=/large.csv`],
       ["a dataset", 160, () => "/api/v1/datasets/raw/large/upload?format=csv&header=false"],
     ]),
-  )("does not stay in memory: %s", async (_, count, target) => {
+  )("doesn't stay in memory: %s", async (_, count, target) => {
     await using installation = await startInstallation({ WEIR_LOG: "info" });
     const server = await installation.serve();
     const { id } = await connect(server.owner, localFiles("Files"));
@@ -69,7 +69,7 @@ describe("a large upload", () => {
     expect((peak - before) / MIB).toBeLessThan(128);
   });
 
-  deepTest("goes no faster than the connection takes it", async () => {
+  deepTest("is sent no faster than the connection accepts it", async () => {
     await using bucket = await startS3();
     bucket.createBucket("files");
     const released = Promise.withResolvers<null>();

@@ -4,7 +4,7 @@ import { startApp } from "../support/app.ts";
 import { join } from "../support/people.ts";
 
 describe("users/me", () => {
-  test("shows the person behind the credentials, and nothing of the password", async () => {
+  test("shows the user of the credentials, and nothing of the password", async () => {
     await using app = await startApp({ engine: false });
     const me = await app.owner("GET", "/api/v1/users/me");
     expect(me.status).toBe(200);
@@ -23,7 +23,7 @@ describe("users/me", () => {
     expect(me.body.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("lists memberships, the default one first, and marks the one of the request", async () => {
+  test("lists memberships, the default one first, and marks that of the request", async () => {
     await using app = await startApp({ engine: false });
     const made = await app.owner("POST", "/api/v1/organizations", { name: "Second" });
     const list = (headers = {}) => app.owner("GET", "/api/v1/users/me/memberships", undefined, headers);
@@ -52,7 +52,7 @@ describe("users/me", () => {
 describe("preferences", () => {
   const place = "/api/v1/users/me/preferences";
 
-  test("change only what is given; null clears", async () => {
+  test("change only the given fields; null clears", async () => {
     await using app = await startApp({ engine: false });
     const set = await app.owner("PATCH", place, { locale: "de-ch", timezone: "Europe/Zurich" });
     expect([set.status, set.body.locale, set.body.timezone]).toEqual([200, "de-CH", "Europe/Zurich"]);
@@ -75,7 +75,7 @@ describe("preferences", () => {
     ]);
   });
 
-  test("take a name too", async () => {
+  test("include a name", async () => {
     await using app = await startApp({ engine: false });
     const named = await app.owner("PATCH", place, { firstName: "Augusta Ada", lastName: null });
     expect([named.status, named.body.firstName, named.body.lastName]).toEqual([200, "Augusta Ada", null]);
@@ -86,7 +86,7 @@ describe("preferences", () => {
     ]);
   });
 
-  test("that stay as they are leave updatedAt alone and no event behind", async () => {
+  test("without changes leave updatedAt alone and no event behind", async () => {
     await using app = await startApp({ engine: false });
     const before = (await app.owner("PATCH", place, { timezone: "Asia/Kolkata" })).body;
     const count = await app.app.store.db.$count(events);
@@ -97,7 +97,7 @@ describe("preferences", () => {
     expect(await app.app.store.db.$count(events)).toBe(count);
   });
 
-  test("refuse what no clock or language goes by, each field by name", async () => {
+  test("reject unknown time zones and languages, each field by name", async () => {
     await using app = await startApp({ engine: false });
     const refused = await app.owner("PATCH", place, { locale: "xx_YY", timezone: "Mars/Phobos" });
     expect([refused.status, refused.body.detail]).toMatchObject([
@@ -116,7 +116,7 @@ describe("preferences", () => {
     expect(unknown.body.detail).toMatchObject([{ loc: ["body", "timeZone"], type: "extra_forbidden" }]);
   });
 
-  test("are one's own, whatever the role", async () => {
+  test("belong to the user, whatever the role", async () => {
     await using app = await startApp({ engine: false });
     const viewer = await join(app, "viewer");
     expect((await viewer.call("PATCH", place, { locale: "fr" })).body).toMatchObject({

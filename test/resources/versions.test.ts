@@ -14,7 +14,7 @@ import {
 const steps = (when: string) => [{ key: "a", kind: "conditional_branch", definition: branch("a", when) }];
 
 describe("versions", () => {
-  test("of an automation tell who changed what, and an earlier one can be restored", async () => {
+  test("of an automation show who changed what, and an earlier one can be restored", async () => {
     await using app = await startApp();
     const flow = await makeAutomation(app.owner, { steps: steps("true"), expect: { minRows: 1 } });
     const at = `${AUTOMATIONS}/${flow.id}`;
@@ -38,7 +38,7 @@ describe("versions", () => {
     expect((await app.owner("GET", `${at}/versions/x`)).status).toBe(422);
   });
 
-  test("of an action stand in its runs", async () => {
+  test("of an action are in its runs", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);
     const at = `${ACTIONS}/${action.id}`;

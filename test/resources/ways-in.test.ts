@@ -12,7 +12,7 @@ const KEYS = "/api/v1/api-keys";
 const INVITATIONS = "/api/v1/organizations/invitations";
 
 describe("an access token", () => {
-  test("acts in its own organization alone, unless it was made for all", async () => {
+  test("acts only in its own organization, unless it was created for all", async () => {
     await using app = await startApp({ engine: false });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const make = async (body: object) => {
@@ -33,7 +33,7 @@ describe("an access token", () => {
     expect([sync.status, sync.body.code]).toEqual([403, "forbidden"]);
   });
 
-  test("that acts in one organization lets no client into another", async () => {
+  test("limited to one organization approves no client for another", async () => {
     await using app = await startApp({ engine: false });
     const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
     const made = await app.owner("POST", TOKENS, { name: "CI" });
@@ -52,7 +52,7 @@ describe("an access token", () => {
     expect((await cli("GET", HERE, undefined, { "x-organization-id": second.id })).status).toBe(403);
   });
 
-  test("ends for good when its owner is removed from the organization", async () => {
+  test("ends permanently when its owner is removed from the organization", async () => {
     await using app = await startApp({ engine: false });
     const { call, membership, user } = await join(app, "member");
     const removed = `/api/v1/organizations/team/members/${membership.id}`;
@@ -67,7 +67,7 @@ describe("an access token", () => {
   });
 });
 
-test("nothing that gives access is made by requests that outlive their own", async () => {
+test("nothing that gives access is created by requests that outlive their own", async () => {
   await using app = await startApp({ engine: false });
   const { call, membership } = await join(app, "admin");
   const make = (place: string) => call("POST", place, { name: "late" });
@@ -86,7 +86,7 @@ test("nothing that gives access is made by requests that outlive their own", asy
   expect(refused.status).toBe(401);
 });
 
-test("an API key names no other organization", async () => {
+test("an API key can't name another organization", async () => {
   await using app = await startApp({ engine: false });
   const other = await neighbour(app);
   const { key } = (await app.owner("POST", "/api/v1/api-keys", { name: "k" })).body;
@@ -96,7 +96,7 @@ test("an API key names no other organization", async () => {
   expect((await by(app.ids.organizationId)).status).toBe(200);
 });
 
-test("a credential is good in its own carrier alone", async () => {
+test("a credential is only valid in its own header or cookie", async () => {
   await using app = await startApp({ engine: false });
   const ada = browser(app.origin);
   await ada.signIn();
@@ -118,7 +118,7 @@ test("a credential is good in its own carrier alone", async () => {
   expect(await statuses(cookie)).toEqual([401, 401, 200]);
 });
 
-test("a credential in the query is none, whatever it is called there", async () => {
+test("a credential in the query isn't accepted, whatever its name", async () => {
   await using app = await startApp({ engine: false });
   const ada = browser(app.origin);
   await ada.signIn();
@@ -145,7 +145,7 @@ test("a credential in the query is none, whatever it is called there", async () 
   );
 });
 
-test("a reset password ends every way into the account, in every organization", async () => {
+test("a password reset ends all access to the account, in every organization", async () => {
   await using app = await startApp({ engine: false });
   const ceo = await join(app, "viewer");
   const elsewhere = await neighbour(app);
@@ -165,7 +165,7 @@ test("a reset password ends every way into the account, in every organization", 
   expect((await ceo.call("GET", ME)).status).toBe(401);
 });
 
-test("device codes are not given before there is an owner", async () => {
+test("device codes aren't issued before there is an owner", async () => {
   await using app = await startApp({ engine: false, owner: false });
   const refused = await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });
   expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining("isn't set up")]);

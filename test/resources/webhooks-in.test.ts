@@ -64,7 +64,7 @@ describe("a signed webhook", () => {
     ]);
   });
 
-  test("is found by the organization's id, and by its slug in any case", async () => {
+  test("is found by the organization's ID, and by its slug in any case", async () => {
     await using app = await startApp();
     await makeHook(app, { ...quick, path: "a/b.c" });
     for (const organization of [
@@ -77,7 +77,7 @@ describe("a signed webhook", () => {
     }
   });
 
-  test("may be signed in hex or base64, with or without the prefix", async () => {
+  test("can be signed in hex or base64, with or without the prefix", async () => {
     await using app = await startApp();
     await makeHook(app, quick);
     const { hex, base64 } = vectors.inbound;
@@ -86,7 +86,7 @@ describe("a signed webhook", () => {
     }
   });
 
-  test("may be signed with another algorithm, in a header of the sender's", async () => {
+  test("can be signed with another algorithm, in a custom header", async () => {
     await using app = await startApp();
     for (const [index, algorithm] of (["sha1", "sha256", "sha512"] as const).entries()) {
       const path = `p${index}`;
@@ -115,7 +115,7 @@ describe("a signed webhook", () => {
     }
   });
 
-  test("with a timestamp is signed over both, and is good for five minutes", async () => {
+  test("with a timestamp is signed over both, and is valid for five minutes", async () => {
     await using app = await startApp();
     await makeHook(app, quick);
     const now = Math.floor(app.clock.now().getTime() / 1000);
@@ -133,7 +133,7 @@ describe("a signed webhook", () => {
     expect((await send(app, body, { "x-svc-timestamp": String(now) })).status).toBe(401);
   });
 
-  test("brings its query and headers along; credentials among them stay out", async () => {
+  test("passes on its query and headers, without credentials", async () => {
     await using app = await startApp();
     await using receiver = startReceiver();
     const seen = {
@@ -174,17 +174,17 @@ describe("the payload", () => {
     ["<a/>", "application/xml", "<a/>"],
     ["7", "application/json", 7],
     ["", "application/json", null],
-  ])("%j as %s is read as %j", async (text, type, payload) => {
+  ])("%j as %s is parsed as %j", async (text, type, payload) => {
     expect(await sent(text, type)).toEqual(payload);
   });
 
-  test("that says it is JSON and is not, is deeper than 64 levels or says a key twice is refused", async () => {
+  test("with invalid JSON, more than 64 levels or a duplicate key is rejected", async () => {
     for (const text of ["{", '{"a":1,"a":2}', `${"[".repeat(65)}${"]".repeat(65)}`]) {
       expect((await sent(text, "application/json")).status).toBe(422);
     }
   });
 
-  describe("whose bytes are not UTF-8", () => {
+  describe("with bytes that aren't UTF-8", () => {
     const sentBytes = async (bytes: Buffer, type: string) => {
       await using app = await startApp();
       await using receiver = startReceiver();
@@ -206,7 +206,7 @@ describe("the payload", () => {
       ],
       ["name=Zoë", "application/x-www-form-urlencoded; charset=iso-8859-1", { name: "Zoë" }],
       ["name=%83A", "application/x-www-form-urlencoded; charset=shift_jis", { name: "ア" }],
-    ])("is read in the charset that its content type names: %j as %s", async (text, type, payload) => {
+    ])("is decoded with the charset of its content type: %j as %s", async (text, type, payload) => {
       const bytes = Buffer.from([...text].map((sign) => (sign === "€" ? 0x80 : sign.charCodeAt(0))));
       expect(await sentBytes(bytes, type)).toEqual(payload);
     });
@@ -221,12 +221,12 @@ describe("the payload", () => {
         latin('--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nZoë\r\n--x--\r\n'),
         "multipart/form-data; boundary=x",
       ],
-    ])("is refused where nothing says what it is: %s as %s", async (bytes, type) => {
+    ])("is rejected if nothing says what it is: %s as %s", async (bytes, type) => {
       const answer = await sentBytes(bytes, type);
       expect([answer.status, faultsOf(answer)]).toEqual([422, ["body string_unicode"]]);
     });
 
-    test("is refused in the query too", async () => {
+    test("is rejected in the query too", async () => {
       await using app = await startApp({ engine: false });
       await makeHook(app, quick);
       const sentTo = (query: string) => send(app, "{}", {}, `/webhooks/acme/orders?${query}`);
@@ -245,7 +245,7 @@ describe("the payload", () => {
     });
   });
 
-  test("is forgotten once it is processed, and kept where debug is on", async () => {
+  test("is deleted once it is processed, and kept with debug", async () => {
     await using app = await startApp();
     await makeHook(app, quick);
     await makeHook(app, { ...quick, path: "debug", debug: true });
@@ -267,7 +267,7 @@ describe("the payload", () => {
 });
 
 describe("the checks", () => {
-  test("answer the same 404 for every cause, before anything else is looked at", async () => {
+  test("have the same 404 for every cause, before anything else is checked", async () => {
     await using app = await startApp();
     await makeHook(app, { ...quick, path: "off", allowedIps: ["203.0.113.0/24"] });
     const [hook] = (await app.owner("GET", AUTOMATIONS)).body.automations;
@@ -303,7 +303,7 @@ describe("the checks", () => {
     expect(await stored(app)).toBe(0);
   });
 
-  test("an organization whose slug reads like another's id does not get its webhooks", async () => {
+  test("an organization whose slug looks like another's ID doesn't get its webhooks", async () => {
     await using app = await startApp();
     await makeHook(app, quick);
     const other = await neighbour(app);
@@ -342,7 +342,7 @@ describe("the checks", () => {
     expect((await send(app, body, {}, "/webhooks/acme/open")).status).toBe(200);
   });
 
-  test("the address is the forwarded one behind a proxy that is named, and no other", async () => {
+  test("the address is the forwarded one behind a trusted proxy, and no other", async () => {
     await using app = await startApp({ env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8,10.0.0.0/8" } });
     await using plain = await startApp();
     for (const each of [app, plain])
@@ -358,7 +358,7 @@ describe("the checks", () => {
     expect(await from(plain, "203.0.113.9")).toBe(403);
   });
 
-  test("only addresses and ranges are taken for allowedIps", async () => {
+  test("only addresses and ranges are accepted in allowedIps", async () => {
     await using app = await startApp();
     const config = {
       ...quick,
@@ -392,7 +392,7 @@ describe("the rate", () => {
     expect((await burst(app, 5)).statuses).toEqual({ 200: 3, 429: 2 });
   });
 
-  test("is 50 at once for pro, and for enterprise its own", async () => {
+  test("is 50 at once for pro, and configurable for enterprise", async () => {
     await using app = await startApp({ stands: true });
     await makeHook(app, quick);
     await app.owner("PATCH", "/api/v1/organizations/current", { plan: "pro" });
@@ -405,7 +405,7 @@ describe("the rate", () => {
     expect((await burst(app, 5)).statuses).toEqual({ 200: 3, 429: 2 });
   });
 
-  test("can't be used up by a forger, who has a limit of his own", async () => {
+  test("can't be used up by a forger, who has a separate limit", async () => {
     const standing = { ...turnableClock(), monotonic: () => 0 };
     await using app = await startApp({ overrides: { limiter: openLimiter(standing) } });
     await makeHook(app, quick);
@@ -421,8 +421,8 @@ describe("the rate", () => {
   });
 });
 
-describe("the answer", () => {
-  test("is 202 where the run takes longer than waitSeconds, and the delivery is stored by then", async () => {
+describe("the response", () => {
+  test("is 202 if the run takes longer than waitSeconds, and the delivery is stored by then", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -450,7 +450,7 @@ describe("the answer", () => {
     });
   });
 
-  test("is 202 at once where the next attempt comes later than waitSeconds", async () => {
+  test("is 202 immediately if the next attempt comes later than waitSeconds", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
     const retries = { backoffSeconds: [60] };
@@ -463,7 +463,7 @@ describe("the answer", () => {
     });
   });
 
-  test("waits for tries that come within waitSeconds", async () => {
+  test("waits for attempts within waitSeconds", async () => {
     await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver((_, count) =>
       Response.json({ count }, { status: count < 3 ? 503 : 200 }),
@@ -481,7 +481,7 @@ describe("the answer", () => {
     ]);
   });
 
-  test("is 500 with what went wrong where the run fails permanently", async () => {
+  test("is 500 with the reason if the run fails permanently", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 404 }));
     await makeHook(app, forward(receiver.url));
@@ -506,7 +506,7 @@ describe("the answer", () => {
     expect((await app.owner("GET", "/api/v1/dead-letters")).body.items).toEqual([]);
   });
 
-  test("is 500 where someone cancels the run", async () => {
+  test("is 500 if someone cancels the run", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();
     await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
@@ -550,7 +550,7 @@ describe("a repeat", () => {
     expect(receiver.got).toHaveLength(1);
   });
 
-  test("fifty at once with one key make one run", async () => {
+  test("fifty at once with one key start one run", async () => {
     await using app = await startApp({ env: { WEIR_DEFAULT_PLAN: "pro" } });
     await using receiver = startReceiver(async () => {
       await Bun.sleep(50);
@@ -568,7 +568,7 @@ describe("a repeat", () => {
     ]);
   });
 
-  test("with a key that is too long is refused", async () => {
+  test("with a key that is too long is rejected", async () => {
     await using app = await startApp();
     await makeHook(app, quick);
     expect(faultsOf(await send(app, body, { "idempotency-key": "k".repeat(256) }))).toEqual([
@@ -578,7 +578,7 @@ describe("a repeat", () => {
 });
 
 describe("retries", () => {
-  test("come after each pause, give or take a tenth, and end among the dead letters", async () => {
+  test("come after each pause, plus or minus a tenth, and end with a dead letter", async () => {
     await using app = await startApp({ hurry: 20, stands: true });
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
     await makeHook(app, { ...forward(receiver.url), waitSeconds: 0 });
@@ -613,7 +613,7 @@ describe("retries", () => {
     expect(chain).toContain("webhook.dead_lettered");
   });
 
-  test("do again only the steps that have not gone well", async () => {
+  test("repeat only the steps that haven't succeeded", async () => {
     await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(({ path }, count) =>
       Response.json({}, { status: path === "/b" && count < 3 ? 500 : 200 }),
@@ -645,7 +645,7 @@ describe("retries", () => {
     expect((await deliveryOf(app, two.body.deliveryId)).status).toBe("dead_letter");
   });
 
-  test("are left to people where the run ended the process again and again", async () => {
+  test("are left to users if the run crashed the process repeatedly", async () => {
     await using app = await startApp({ engine: false });
     await makeHook(app, { ...forward("http://127.0.0.1:9"), waitSeconds: 0 });
     const { deliveryId } = (await send(app, body)).body;
@@ -688,8 +688,8 @@ describe("retries", () => {
   });
 });
 
-describe("trying the run of a webhook again", () => {
-  test("has its payload as long as that is kept", async () => {
+describe("retrying a webhook's run", () => {
+  test("has its payload as long as that is stored", async () => {
     await using app = await startApp();
     let status = 400;
     await using receiver = startReceiver(() => Response.json({}, { status }));
@@ -758,7 +758,7 @@ describe("the deliveries", () => {
     expect((await other.call("GET", `${DELIVERIES}/${ids[0]}`)).status).toBe(404);
   });
 
-  test("leave nothing of the secret or of the sender's credentials in the trail", async () => {
+  test("leave nothing of the secret or of the sender's credentials in the audit log", async () => {
     await using app = await startApp();
     await makeHook(app, quick);
     await send(app, body, { authorization: "Bearer very-secret-token" });
@@ -776,7 +776,7 @@ describe("alerts", () => {
     ...more,
   });
 
-  test("tell once a window that failures have reached the threshold, signed", async () => {
+  test("report once per window that failures have reached the threshold, signed", async () => {
     await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(() => new Response("", { status: 400 }));
     await using watcher = startReceiver();
@@ -812,7 +812,7 @@ describe("alerts", () => {
     await told(2);
   });
 
-  test("are sent again where the watcher can't take them, a few times", async () => {
+  test("are sent again if the receiver doesn't accept them, a few times", async () => {
     await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(() => new Response("", { status: 400 }));
     await using watcher = startReceiver((_, count) => new Response("", { status: count < 3 ? 503 : 204 }));
@@ -832,7 +832,7 @@ describe("alerts", () => {
   });
 
   deepTest(
-    "of an organization whose watchers never answer delay no other's",
+    "of an organization whose receivers never respond delay no other's",
     async () => {
       await using app = await startApp({ env: { WEIR_WEBHOOK_TIMEOUT: "3" } });
       await using deaf = startReceiver(() => new Promise<Response>(() => {}));
@@ -873,7 +873,7 @@ describe("alerts", () => {
     120_000,
   );
 
-  test("go no further than egress lets them, and need all of their fields", async () => {
+  test("are subject to egress, and need all of their fields", async () => {
     await using app = await startApp({ hurry: 20, env: { WEIR_EGRESS_ALLOW: "" } });
     await using watcher = startReceiver();
     await makeHook(app, {

@@ -40,7 +40,7 @@ const steps = (url: string) => [
 ];
 
 deepTest(
-  "a long payload is what a short one is, in conditions, lists, templates, deliveries, retries and replays",
+  "a long payload is like a short one, in conditions, lists, templates, deliveries, retries and replays",
   async () => {
     expect(body.length).toBeGreaterThan(4 * SHORT_CHARACTERS);
     await using app = await startApp();
@@ -81,7 +81,7 @@ deepTest(
   },
 );
 
-describe("a form of more than 10,000 fields is refused", () => {
+describe("a form with more than 10,000 fields is rejected", () => {
   const part = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n';
   test.each([
     [
@@ -111,7 +111,7 @@ describe("a form of more than 10,000 fields is refused", () => {
   });
 });
 
-test("a request of OAuth of more than 64 KiB is refused before it is taken apart", async () => {
+test("an OAuth request of more than 64 KiB is rejected before it is parsed", async () => {
   await using app = await startApp({ engine: false });
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const refused = await app.anonymous("POST", "/api/v1/auth/device/token", "a=1&".repeat(20_000), headers);

@@ -33,7 +33,7 @@ const trailOf = async ({ app }: Started, entityId: string) =>
   );
 
 describe("a subscription", () => {
-  test("is told whole, with its secret this once", async () => {
+  test("is returned completely, with its secret only once", async () => {
     await using app = await startApp({ engine: false });
     const body = { url: `${URL}?token=abcdef`, events: ["action.*", "decision.requested"] };
     const made = await app.owner("POST", WEBHOOKS, body);
@@ -69,7 +69,7 @@ describe("a subscription", () => {
     expect(await app.app.store.db.$count(webhooks)).toBe(1);
   });
 
-  test("takes only what it can work with, and tells every fault", async () => {
+  test("accepts only valid fields, and reports every fault", async () => {
     await using app = await startApp({ engine: false });
     const post = (more: object) => app.owner("POST", WEBHOOKS, { url: URL, events: ["*"], ...more });
     const bad = {
@@ -117,7 +117,7 @@ describe("a subscription", () => {
       expect((await post(more)).status).toBe(201);
   });
 
-  test("changes only in what is given, and tells what changed", async () => {
+  test("changes only the given fields, and records what changed", async () => {
     await using app = await startApp({ engine: false });
     const { secret: _, ...made } = await subscribe(app, URL);
     const patch = (body: object) => app.owner("PATCH", `${WEBHOOKS}/${made.id}`, body);
@@ -226,7 +226,7 @@ describe("a subscription", () => {
 });
 
 describe("a delivery", () => {
-  test("carries the event as the list of events has it, under both signatures", async () => {
+  test("contains the event as in the list of events, with both signatures", async () => {
     await using receiver = startReceiver(() => Response.json({ ok: true, token: "s3cret" }));
     await using app = await startApp();
     const { id, secret } = await subscribe(app, `${receiver.url}/in?x=1`, { secret: undefined });
@@ -278,7 +278,7 @@ describe("a delivery", () => {
     });
   });
 
-  test("goes to those who asked for its type, in its own organization", async () => {
+  test("goes to those who subscribed to its type, in its own organization", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const other = await neighbour(app);
@@ -303,7 +303,7 @@ describe("a delivery", () => {
     );
   });
 
-  test("is signed by both secrets for a day after a change, each in its place", async () => {
+  test("is signed by both secrets for a day after a rotation, each in its place", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const made = await subscribe(app, receiver.url, { secret: undefined, events: ["action.completed"] });
@@ -350,7 +350,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("after a change reaches a receiver that has the new secret, and one that looks for the old one's", async () => {
+  test("after a rotation reaches a receiver with the new secret, and one that expects the old one's signature", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = await startApp();
     const old = "the-secret-before-the-change";
@@ -372,7 +372,7 @@ describe("a delivery", () => {
     }
   });
 
-  test("is signed by a secret that was given with the change, if it is long enough", async () => {
+  test("is signed by a secret given with the rotation, if it is long enough", async () => {
     await using app = await startApp({ engine: false });
     const { id } = await subscribe(app, URL);
     const path = `${WEBHOOKS}/${id}/rotate-secret`;
@@ -390,7 +390,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("may be asked for again, under the same id", async () => {
+  test("can be requested again, with the same ID", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const { id } = await subscribe(app, receiver.url);
@@ -460,7 +460,7 @@ describe("a delivery", () => {
 });
 
 describe("a test", () => {
-  test("is sent at once, once, whatever the subscription is for, and tells how it went", async () => {
+  test("is sent immediately, once, whatever the subscription's types, and returns the result", async () => {
     let status = 200;
     await using receiver = startReceiver(() => new Response("fine", { status }));
     await using app = await startApp({ engine: false });
@@ -504,7 +504,7 @@ describe("a test", () => {
     expect((await app.owner("GET", LETTERS)).body.items).toEqual([]);
   });
 
-  test("of an address that may not be reached says which setting would allow it", async () => {
+  test("of a blocked address says which setting would allow it", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_EGRESS_ALLOW: "" } });
     const { id } = await subscribe(app, "http://127.0.0.1:9/");
     const { error } = (await app.owner("POST", `${WEBHOOKS}/${id}/test`)).body;
@@ -514,7 +514,7 @@ describe("a test", () => {
     });
   });
 
-  test("comes once, also to a subscription for everything", async () => {
+  test("arrives once, also at a subscription for everything", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const { id } = await subscribe(app, receiver.url, { events: ["*"] });
@@ -536,7 +536,7 @@ describe("a dead letter of a subscription", () => {
   };
   const env = { WEIR_WEBHOOK_SCHEDULE: "0,0" };
 
-  test("tells of a delivery that failed permanently, and is replayed under the event's id", async () => {
+  test("describes a delivery that failed permanently, and is replayed with the event's ID", async () => {
     let status = 500;
     await using receiver = startReceiver(() => new Response("no", { status }));
     await using app = await startApp({ env });
@@ -594,7 +594,7 @@ describe("a dead letter of a subscription", () => {
     expect((await app.owner("POST", `${LETTERS}/${letter.id}/replay`)).body.code).toBe("invalid_state");
   });
 
-  test("is replayed with all others of its webhook, and deleted alone", async () => {
+  test("is replayed with all others of its webhook, and discarded alone", async () => {
     let status = 500;
     await using receiver = startReceiver(() => new Response(null, { status }));
     await using app = await startApp({ env });

@@ -77,7 +77,7 @@ const post = (app: Started, preset: string, body: string, headers: Headers) =>
 describe.each(names)("the preset %s", (preset) => {
   const sign = SENDERS[preset];
 
-  test("takes what its sender signs, and starts nothing for what is sent again", async () => {
+  test("accepts what its sender signs, and starts nothing for a repeat", async () => {
     await using app = await startApp();
     await hookFor(app, preset);
     const first = await post(app, preset, bodyOf("m1"), sign(bodyOf("m1"), now(app), "m1"));
@@ -89,7 +89,7 @@ describe.each(names)("the preset %s", (preset) => {
     expect(await stored(app)).toBe(2);
   });
 
-  deepTest("refuses another secret, an altered body, a signature of another form, and none", async () => {
+  deepTest("rejects another secret, a modified body, a signature of another form, and none", async () => {
     await using app = await startApp();
     const hook = await hookFor(app, preset);
     const body = bodyOf("m1");
@@ -124,7 +124,7 @@ describe.each(names)("the preset %s", (preset) => {
     expect(await stored(app)).toBe(0);
   });
 
-  deepTest("has a header and an algorithm of its own", async () => {
+  deepTest("has its own header and algorithm", async () => {
     await using app = await startApp({ engine: false });
     const body = (config: object) => ({
       name: "x",
@@ -148,7 +148,7 @@ test.each<[SignaturePreset, string]>([
   ["slack", "x-slack-request-timestamp"],
   ["standard", "webhook-timestamp"],
   ["svix", "svix-timestamp"],
-])("a time of sending by %s is good for five minutes", async (preset, header) => {
+])("a send time from %s is valid for five minutes", async (preset, header) => {
   await using app = await startApp({ stands: true });
   await hookFor(app, preset);
   const at = async (time: number) => {
@@ -179,7 +179,7 @@ test.each(UNSIGNED)("the secret that %s sends is in no delivery and no template"
   expect(delivery.body.headers[name]).toBe("***");
 });
 
-test("a webhook of Telegram's makes and takes only secrets that Telegram takes", async () => {
+test("a Telegram webhook generates and accepts only secrets that Telegram accepts", async () => {
   await using app = await startApp({ engine: false });
   const config = { ...quick, signaturePreset: "telegram", path: "bot" };
   const body = (more: object) => ({ name: "Bot", triggerType: "webhook", config: { ...config, ...more } });
@@ -203,7 +203,7 @@ describe("published examples", () => {
     return PRESETS[preset].fault({ headers: given, body: Buffer.from(body), secret, now: Number(ts) });
   };
 
-  test("are those that the presets work out, and so do their libraries", () => {
+  test("match what the presets compute, as do their libraries", () => {
     const { github, slack, standardWebhooks } = vectors;
     expect(`sha256=${hmacOf(github.secret, github.body)}`).toBe(github.header);
     expect(fault("github", github, { "x-hub-signature-256": github.header })).toBeNull();
@@ -224,7 +224,7 @@ describe("published examples", () => {
     expect(fault("standard", standardWebhooks, { ...headers, "webhook-id": "msg_another" })).not.toBeNull();
   });
 
-  test("of an event that Slack sends come through with their fields", async () => {
+  test("of Slack events arrive with their fields", async () => {
     await using app = await startApp();
     const { slack } = vectors;
     await hookFor(app, "slack", { debug: true });
@@ -239,10 +239,10 @@ describe("published examples", () => {
   });
 });
 
-describe("Slack's question for a new address", () => {
+describe("Slack's challenge for a new URL", () => {
   const asked = JSON.stringify({ type: "url_verification", token: "x", challenge: "3eZbrw1aBm2rZgRNFdxV" });
 
-  test("is answered with its challenge, and starts nothing", async () => {
+  test("is echoed, and starts nothing", async () => {
     await using app = await startApp();
     await hookFor(app, "slack");
     const answer = await post(app, "slack", asked, SENDERS.slack(asked, now(app), ""));
@@ -250,7 +250,7 @@ describe("Slack's question for a new address", () => {
     expect(await stored(app)).toBe(0);
   });
 
-  test("has to be signed, and is an event like others for other senders", async () => {
+  test("must be signed, and is an event like any other for other senders", async () => {
     await using app = await startApp();
     await hookFor(app, "slack");
     await hookFor(app, "github");
@@ -260,7 +260,7 @@ describe("Slack's question for a new address", () => {
   });
 });
 
-test("the secret that Weir makes is one that the libraries of Standard Webhooks take", async () => {
+test("the generated secret is accepted by the Standard Webhooks libraries", async () => {
   await using app = await startApp();
   const hook = await makeHook(app, {
     ...quick,
@@ -278,7 +278,7 @@ test("the secret that Weir makes is one that the libraries of Standard Webhooks 
   expect((await post(app, "standard", "{}", headers)).status).toBe(200);
 });
 
-test("an id of a message that is too long to keep is refused, by its place", async () => {
+test("a message ID that is too long is rejected, at its place", async () => {
   await using app = await startApp();
   const long = "m".repeat(256);
   for (const [preset, place] of [
@@ -295,7 +295,7 @@ test("an id of a message that is too long to keep is refused, by its place", asy
   }
 });
 
-test("only the senders that are known have a preset, and only webhooks take one", async () => {
+test("only known senders have a preset, and only webhooks accept one", async () => {
   await using app = await startApp({ engine: false });
   const body = (triggerType: string, config: object) => ({
     name: "x",
@@ -311,7 +311,7 @@ test("only the senders that are known have a preset, and only webhooks take one"
   ).toEqual(["body.config.signaturePreset extra_forbidden"]);
 });
 
-test("a form in parts comes through as its fields, files in base64; one that can't be read is refused", async () => {
+test("a multipart form arrives as its fields, with files in base64; an invalid one is rejected", async () => {
   await using app = await startApp();
   await makeHook(app, { ...quick, debug: true, path: "form", secret: SECRET });
   const part = (head: string, text: string) =>

@@ -15,7 +15,7 @@ const body = JSON.stringify({
 });
 
 describe("the response of a webhook", () => {
-  test("is what the automation makes of payload and steps, also for a repeat", async () => {
+  test("is built by the automation from payload and steps, also for a repeat", async () => {
     await using app = await startApp();
     await makeHook(app, {
       steps,
@@ -40,7 +40,7 @@ describe("the response of a webhook", () => {
     expect((await send(app, body)).body).toEqual({ branch: "a" });
   });
 
-  test("is refused beside steps that are none, with what is wrong with these", async () => {
+  test("is rejected next to invalid steps, with their faults", async () => {
     await using app = await startApp({ engine: false });
     for (const [wrong, fault] of [
       ["abc", "body.config.steps list_type"],
@@ -53,7 +53,7 @@ describe("the response of a webhook", () => {
     }
   });
 
-  test("may be text or a page, which runs nothing", async () => {
+  test("can be text or a page, which runs nothing", async () => {
     await using app = await startApp();
     const answered = async (path: string, response: object) => {
       await makeHook(app, { path, steps, response });
@@ -69,7 +69,7 @@ describe("the response of a webhook", () => {
     expect([empty.status, empty.text]).toEqual([204, ""]);
   });
 
-  test("that can't be made is a 500 that says why, while the run has completed", async () => {
+  test("that can't be built is a 500 that says why, while the run has completed", async () => {
     await using app = await startApp();
     for (const [path, response, why] of [
       ["missing", { body: "{{payload.nothing}}" }, 'has no "nothing"'],
@@ -91,7 +91,7 @@ describe("the response of a webhook", () => {
     }
   });
 
-  test("is not given where the run has failed", async () => {
+  test("isn't sent if the run has failed", async () => {
     await using app = await startApp();
     const failing = [
       { key: "pick", kind: "conditional_branch", definition: branch("a", "payload.lines == 1") },

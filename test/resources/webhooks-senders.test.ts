@@ -23,7 +23,7 @@ const make = (app: Started, config: object) =>
   });
 
 describe("a timestamp", () => {
-  test("is required of a new webhook", async () => {
+  test("is required for a new webhook", async () => {
     await using app = await startApp();
     created(await make(app, { secret: SECRET }));
     const without = await send(app, body, unstamped(body));
@@ -45,7 +45,7 @@ describe("a timestamp", () => {
     expect((await send(app, body, unstamped(body))).status).toBe(isNeeded ? 401 : 200);
   });
 
-  test("is required once one has come, until someone says otherwise", async () => {
+  test("is required after the first one, until configured otherwise", async () => {
     await using app = await startApp();
     const hook = await makeHook(app, quick);
     expect((await send(app, body, unstamped(body))).status).toBe(200);
@@ -72,7 +72,7 @@ describe("a timestamp", () => {
 });
 
 describe("a signature", () => {
-  test("is taken once, however it is written, and a repeat by its key is answered as before", async () => {
+  test("is accepted once, however it is written, and a repeat by its key is answered as before", async () => {
     await using app = await startApp({ stands: true });
     created(await make(app, { secret: SECRET }));
     const headers = stamped(body, SECRET, now(app));
@@ -103,7 +103,7 @@ describe("a signature", () => {
   });
 
   test.each(["the rate limit", "the quota of queued runs"])(
-    "that %s refuses is still good",
+    "that %s refuses is still valid",
     async (limit) => {
       await using app = await startApp({ stands: true, engine: false });
       created(await make(app, { secret: SECRET, waitSeconds: 0, action: http }));
@@ -124,7 +124,7 @@ describe("a signature", () => {
     },
   );
 
-  test("is remembered as long as its time is good, and then forgotten", async () => {
+  test("is remembered as long as its time is valid, and then deleted", async () => {
     await using app = await startApp({ stands: true, engine: false });
     created(await make(app, { secret: SECRET, waitSeconds: 0 }));
     const count = () => app.app.store.db.$count(webhookSignatures);
@@ -162,7 +162,7 @@ describe("a sender that signs nothing", () => {
     ],
   ];
 
-  test.each(cases)("proves itself by %s; the proof is never shown again", async (_, auth, good, bad) => {
+  test.each(cases)("authenticates by %s; the credential is never shown again", async (_, auth, good, bad) => {
     await using app = await startApp();
     await using receiver = startReceiver();
     const seen = { all: "{{headers}}" };
@@ -198,7 +198,7 @@ describe("a sender that signs nothing", () => {
       basic(`shöp:${token}`),
       [basic("no-colon"), basic(""), basic(`shop:${token}`), "Basic !!!"],
     ],
-  ])("by %s is refused where it is empty, long, twice or malformed", async (_, auth, good, bad) => {
+  ])("by %s is rejected if it is empty, long, duplicated or malformed", async (_, auth, good, bad) => {
     await using app = await startApp();
     created(await make(app, { auth }));
     const status = async (authorization: string) =>
@@ -208,7 +208,7 @@ describe("a sender that signs nothing", () => {
     expect(await status(good)).toBe(200);
   });
 
-  test("keeps its proof over a change that does not give it, and needs one for another type", async () => {
+  test("keeps its credential in a change that omits it, and needs one for another type", async () => {
     await using app = await startApp();
     const made = created(await make(app, { auth: { type: "bearer", token } }));
     const patch = (config: object) => app.owner("PATCH", `${AUTOMATIONS}/${made.id}`, { config });
@@ -226,7 +226,7 @@ describe("a sender that signs nothing", () => {
     expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
   });
 
-  test("is copied with its automation without the proof, which the copy needs to be active", async () => {
+  test("is copied with its automation without the credential, which the copy needs to be active", async () => {
     await using app = await startApp();
     const slack = "https://hooks.slack.com/services/T000/B000/xxxxxxxx";
     const alerts = { onFailure: true, notify: [{ slack }] };
@@ -250,7 +250,7 @@ describe("a sender that signs nothing", () => {
     }
   });
 
-  test("is refused with what does not go together", async () => {
+  test("is rejected with conflicting fields", async () => {
     await using app = await startApp({ engine: false });
     const faults = async (config: object) => faultsOf(await make(app, config));
     expect(await faults({ auth: { type: "bearer" } })).toEqual(["body.config.auth.token missing"]);
@@ -309,7 +309,7 @@ test("a sender with an Ed25519 key signs time and body, each signature once", as
   }
 });
 
-test("a public key that is none is refused, a private one too, which would be shown", async () => {
+test("an invalid public key is rejected, as is a private one, which would be shown", async () => {
   await using app = await startApp({ engine: false });
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");

@@ -95,7 +95,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 
-test("every operation that may change something says which events it makes, and none says more", () => {
+test("every operation that may change something declares its events, and no others", () => {
   const unsaid = mutating.map(nameOf).filter((name) => AUDITED[name] === undefined);
   expect(unsaid, `Tell in test/rules/audit-table.ts which events these make: ${unsaid.join(", ")}`).toEqual(
     [],
@@ -112,7 +112,7 @@ function aboutOf(answer: Answer, { path }: Call): string | null {
   return answer.body?.id ?? inPath ?? null;
 }
 
-describe("the trail of", () => {
+describe("the audit log of", () => {
   for (const operation of mutating) {
     const expected = AUDITED[nameOf(operation)];
     if (!expected) continue; // Reported by the test above.
@@ -190,7 +190,7 @@ describe("the trail of", () => {
   }
 });
 
-test("what an API key does is reported by its id and its address", async () => {
+test("what an API key does is recorded with its ID and address", async () => {
   const { weir } = world;
   const made = await weir.owner("POST", "/api/v1/api-keys", { name: "machine" });
   const start = await lastSeq(weir);
@@ -263,7 +263,7 @@ const SEEN_ELSEWHERE = new Set([
   "chat_turn.failed",
 ]);
 
-test("every row of the interface's event table is there, by whom it says", async () => {
+test("every row of the interface's event table exists, with its actors", async () => {
   const { weir, fresh } = world;
   const { body: hook } = await weir.owner("GET", `/api/v1/automations/${world.hookId}`);
   const { user_code: userCode } = await waitingDevice(world);
@@ -305,7 +305,7 @@ test("every row of the interface's event table is there, by whom it says", async
 /** An export of everything is recorded. */
 const TOLD_OF = ["/api/v1/organizations/current/export"];
 
-test("what only looks leaves nothing in the trail", async () => {
+test("reading leaves nothing in the audit log", async () => {
   const { weir } = world;
   const start = await lastSeq(weir);
   for (const { method, path, produces } of operations) {

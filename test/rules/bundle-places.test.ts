@@ -115,7 +115,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 test.each(
   someOf(2, COMPONENTS).map((component) => [`${component.type} ${component.key}`, component] as const),
-)("a template in any place of a bundle is taken or told: %s", async (_, component) => {
+)("a template in any place of a bundle is accepted or reported: %s", async (_, component) => {
   const faults: string[] = [];
   const others = component.key === "hook" ? COMPONENTS.filter(({ key }) => key === "decide") : [];
   let number = 0;
@@ -144,7 +144,7 @@ test.each(
   expect(installs).toBeGreaterThan(0);
 });
 
-test("what a component is has to be written out", async () => {
+test("a component's type must be written out", async () => {
   const refused = async (type: string, definition: object) => {
     const body = bundle("decisive", [{ key: "a", type, name: "A", definition }], {
       inputJsonSchema: schemaOf({ x: {} }),

@@ -69,7 +69,7 @@ function typeErrors(folder: string): string {
   return Bun.spawnSync([process.execPath, compiler, "--noEmit", "-p", folder]).stdout.toString();
 }
 
-test("a client that an independent generator made of the document does the main job, and its types hold", async () => {
+test("a client generated from the document works, and its types are right", async () => {
   const folder = await generate(text);
   expect(typeErrors(folder)).toBe("");
   const { job } = (await import(join(folder, "job.ts"))) as {
@@ -94,7 +94,7 @@ test("a client that an independent generator made of the document does the main 
 }, 120_000);
 
 deepTest(
-  "the job does not compile against a document that is wrong in one name",
+  "the program doesn't compile with a document that is wrong in one name",
   async () => {
     for (const [right, wrong] of [
       ['"triggerType"', '"triggertype"'],

@@ -260,7 +260,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-test("every list with cursors is among those that are tried here", () => {
+test("every list with cursors is tested here", () => {
   const lists = operations.filter(({ query }) => query?.properties.cursor).map(({ path }) => path);
   const missing = lists.filter((path) => LISTS[path] === undefined);
   expect(missing, `Add these to LISTS: ${missing.join(", ")}`).toEqual([]);

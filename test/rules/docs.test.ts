@@ -14,7 +14,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-test("/docs shows every operation in a browser, its fields too, and asks nobody but Weir for anything", async () => {
+test("/docs shows every operation with its fields in a browser, and requests nothing from elsewhere", async () => {
   const { page } = await browser.open(app.origin);
   const asked: string[] = [];
   const complaints: string[] = [];

@@ -50,7 +50,7 @@ const WRONG = [
   AUTOMATION.replace("sql:", "sequel:"),
 ];
 
-test("openapi-typescript makes types of the document that hold, and refuse what is misspelt", async () => {
+test("openapi-typescript generates types from the document that compile, and reject misspelled names", async () => {
   // It prints TypeScript by an interface that the newest compiler no longer has.
   Bun.plugin({
     name: "the compiler that the generator prints with",
@@ -73,7 +73,7 @@ export const connection: components["schemas"]["ConnectionCreate"] = ${CONNECTIO
     expect([wrong, typeErrors(job(wrong))]).toEqual([wrong, expect.stringContaining("TS")]);
 }, 120_000);
 
-test("Orval makes a client of fetch of the document whose types hold", () => {
+test("Orval generates a fetch client from the document whose types compile", () => {
   const config = {
     weir: { input: "./openapi.json", output: { target: "./orval.ts", client: "fetch", mode: "single" } },
   };

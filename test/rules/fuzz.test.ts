@@ -96,7 +96,7 @@ function check({ status, headers, text }: Reply, { responses }: Pick<Described, 
 
 for (const { method, path } of mounted) {
   const name = `${method} ${path}`;
-  test(`${name} answers whatever it is sent as the document says`, async () => {
+  test(`${name} responds to any input as documented`, async () => {
     const operation = described.get(name);
     if (!operation) throw new Error(`${name} is not in the document.`);
     const things: string[][] = [];
@@ -114,7 +114,7 @@ for (const { method, path } of mounted) {
 const leadsTo = (pattern: string, path: string) =>
   new RegExp(`^${pattern.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
 
-test("a path that is known takes no other method, and one that is not takes none", async () => {
+test("a known path accepts no other method, and an unknown one accepts none", async () => {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"];
   // Iceberg's catalog has its own error format: test/resources/iceberg.
   const paths = [...new Set(mounted.map(({ path }) => path))].filter((path) => !path.startsWith("/iceberg/"));
@@ -145,7 +145,7 @@ test("a path that is known takes no other method, and one that is not takes none
   }
 });
 
-test("memory stays bounded, and the server is as well as before", async () => {
+test("memory stays limited, and the server still works as before", async () => {
   Bun.gc(true);
   const grown = process.memoryUsage.rss() - before;
   const told = [...statuses].sort(([a], [b]) => a - b).map(([status, times]) => `${times} × ${status}`);

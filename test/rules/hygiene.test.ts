@@ -23,8 +23,8 @@ const SAFE = {
 };
 const headersOf = ({ headers }: { headers: Headers }) => Object.fromEntries(headers);
 
-describe("what every reply says of itself", () => {
-  test("stands on refusals of every status, on pages, and where nothing is", async () => {
+describe("the headers of every response", () => {
+  test("are on errors of every status, on pages, and on a 404", async () => {
     const { owner, anonymous } = app;
     const json = { "content-type": "application/json" };
     const replies: [number, Answer][] = [
@@ -54,7 +54,7 @@ describe("what every reply says of itself", () => {
     }
   });
 
-  test("stands on a stream", async () => {
+  test("are on a stream", async () => {
     const reply = await fetch(`${app.origin}/api/v1/events/stream`, {
       headers: { authorization: `Bearer ${app.token}` },
     });
@@ -62,7 +62,7 @@ describe("what every reply says of itself", () => {
     expect(headersOf(reply)).toMatchObject({ ...SAFE, "x-accel-buffering": "no" });
   });
 
-  test("asks for https for a year where people come by https, with subdomains where the host is Weir's own", async () => {
+  test("require https for a year if accessed by https, with subdomains if the host is Weir's own", async () => {
     const year = "max-age=31536000";
     for (const [WEIR_BASE_URL, path, asked] of [
       ["https://weir.example.com", "", `${year}; includeSubDomains`],
@@ -93,7 +93,7 @@ describe("methods", () => {
     );
 
   test.each(["OPTIONS", "TRACE", "CONNECT", "PROPFIND"])(
-    "%s is told which ones go, and nothing of other sites",
+    "%s is told the allowed ones, and nothing about other sites",
     async (method) => {
       const reply = await send(`${method} ${ACTIONS}`);
       expect(reply).toStartWith("HTTP/1.1 405 ");
@@ -103,7 +103,7 @@ describe("methods", () => {
     },
   );
 
-  test("HEAD has the status and headers of GET, and no body, also of an error, a page and a stream", async () => {
+  test("HEAD has the status and headers of GET, and no body, also for an error, a page and a stream", async () => {
     const headOf = (text: string) =>
       text
         .slice(0, text.indexOf("\r\n\r\n"))
@@ -121,7 +121,7 @@ describe("methods", () => {
 });
 
 describe("the rate limit of a credential", () => {
-  test("is reported on every reply, at n and n + 1", async () => {
+  test("is reported in every response, at n and n + 1", async () => {
     await using slow = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "60:3" } });
     const seen = [];
     for (const path of [ACTIONS, `${ACTIONS}/${NOBODY}`, `${ACTIONS}?limit=0`, ACTIONS]) {
@@ -143,14 +143,14 @@ describe("the rate limit of a credential", () => {
     expect((await slow.owner("GET", ACTIONS)).status).toBe(200);
   });
 
-  test("is 300 at once where the operator has set none, and not told where it is off", async () => {
+  test("is 300 at once by default, and not reported if it is off", async () => {
     await using usual = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "1200:300" } });
     const { headers } = await usual.owner("GET", ACTIONS);
     expect([headers.get("ratelimit-limit"), headers.get("ratelimit-remaining")]).toEqual(["300", "299"]);
     expect((await app.owner("GET", ACTIONS)).headers.has("ratelimit-limit")).toBe(false);
   });
 
-  deepTest("holds beside the one of the address that signs in, ten a minute", async () => {
+  deepTest("is separate from that of the address that signs in, ten a minute", async () => {
     await using one = await startApp({ engine: false, stands: true });
     const seen = [];
     for (let i = 1; i <= 11; i++) {
@@ -177,7 +177,7 @@ describe("an idempotency key", () => {
       !TRIES.includes(path),
   );
 
-  test("is taken by every operation that creates", () => {
+  test("is accepted by every operation that creates", () => {
     expect(creating.filter(({ idempotent }) => !idempotent).map(({ path }) => path)).toEqual([]);
   });
 
@@ -208,7 +208,7 @@ function exampleOf({ path, body, bodyExample }: (typeof operations)[number]): ob
   return (bodyExample ?? (body ? requestExampleOf(body) : {})) as object;
 }
 
-test("a field that stands twice is refused at any depth", async () => {
+test("a duplicate field is rejected at any depth", async () => {
   for (const text of [
     '{"kind":"conditional_branch","name":"a","name":"b"}',
     '{"kind":"conditional_branch","name":"a","definition":{"x":[{"k":1,"k":1}]}}',

@@ -117,7 +117,7 @@ const somewhere = (path: string) =>
     [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => (name?.endsWith("id") ? NOBODY : "raw")),
   );
 
-describe("the lists have the limits of the interface", () => {
+describe("the lists have the limits in the interface", () => {
   const LISTS: readonly [path: string, maximum: number, fallback: number][] = [
     ["/api/v1/actions", 100, 100],
     ["/api/v1/templates", 100, 100],
@@ -135,7 +135,7 @@ describe("the lists have the limits of the interface", () => {
     ["/api/v1/action-runs/{run_id}/logs", 1000, 200],
     ["/api/v1/datasets/{layer}/{dataset}/preview", 1000, 50],
   ];
-  test.each(LISTS)("%s: 1 to %d, else %d", (path, maximum, fallback) => {
+  test.each(LISTS)("%s: 1 to %d, otherwise %d", (path, maximum, fallback) => {
     const operation = described.find((each) => each.method === "GET" && each.path === path);
     const limit = operation?.parameters.find(({ name }) => name === "limit");
     expect(limit?.schema).toMatchObject({ type: "integer", minimum: 1, maximum, default: fallback });
@@ -149,7 +149,7 @@ describe("the lists have the limits of the interface", () => {
   });
 });
 
-test("every parameter of every query goes up to its bounds and no further", async () => {
+test("every parameter of every query is accepted up to its limits and no further", async () => {
   let count = 0;
   for (const { method, path, parameters, responses } of described) {
     if (responses["200"]?.content?.["text/event-stream"]) continue; // It wouldn't end.
@@ -192,7 +192,7 @@ test("every parameter of every query goes up to its bounds and no further", asyn
 }, 120_000);
 
 for (const { method, path, oauth } of mounted.filter(({ body }) => body !== undefined)) {
-  test(`${method} ${path}: every field of the body goes up to its bounds and no further`, async () => {
+  test(`${method} ${path}: every field of the body is accepted up to its limits and no further`, async () => {
     const operation = described.find((each) => each.method === method && each.path === path);
     const schema = operation?.requestBody?.content["application/json"]?.schema ?? {};
     for (const { way, last, beyond, type } of boundsOf(schema, [], undefined, heldElsewhere(path))) {
@@ -207,7 +207,7 @@ for (const { method, path, oauth } of mounted.filter(({ body }) => body !== unde
 }
 
 deepTest(
-  "every field of every kind's definition goes up to its bounds and no further",
+  "every field of every kind's definition is accepted up to its limits and no further",
   async () => {
     let count = 0;
     const { body } = await app.owner("GET", "/api/v1/action-kinds");
@@ -227,7 +227,7 @@ deepTest(
   120_000,
 );
 
-test("a body may have as many bytes as the operator lets it, and none more, told or not", async () => {
+test("a body can have as many bytes as the operator allows, and no more, announced or not", async () => {
   await using small = await startApp({ engine: false, env: { WEIR_MAX_BODY_BYTES: "2048" } });
   const bodyOf = (bytes: number) => {
     const empty = JSON.stringify({ kind: "conditional_branch", name: "x", definition: { pad: "" } });

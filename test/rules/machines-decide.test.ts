@@ -3,7 +3,7 @@ import { client, startApp } from "../support/app.ts";
 import { APPROVALS, ask, DECISIONS } from "../support/decisions.ts";
 import { created } from "../support/work.ts";
 
-test("an API key of any role that may decide gets 403 at each way to decide, and the decision stays open", async () => {
+test("an API key of any deciding role gets 403 for each way to decide, and the decision stays open", async () => {
   await using app = await startApp();
   const { decision } = await ask(app);
   for (const roleSlug of ["member", "admin"]) {

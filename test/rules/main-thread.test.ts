@@ -9,7 +9,7 @@ setDefaultTimeout(180_000);
  * CPU time is compared with CPU time, whatever the machine. What exceeds the limit is repeated:
  * the first call may load what is needed, and memory is collected sometimes.
  */
-test("nothing that a tenant asks for keeps others waiting longer than the yardstick", async () => {
+test("nothing that a tenant requests blocks others longer than the yardstick", async () => {
   await using monitored = await startMonitored();
   const tooLong: string[] = [];
   let before = await monitored.yardstick();

@@ -203,7 +203,7 @@ const askersOf = (at: number): Principal[] => principals.filter((_, index) => (a
 for (const [at, operation] of operations.entries()) {
   const name = `${operation.method} ${operation.path}`;
 
-  test(`${name} refuses whom it must, and nobody else`, async () => {
+  test(`${name} denies access to those it must, and nobody else`, async () => {
     for (const who of askersOf(at)) {
       const expected = verdict(operation, who);
       const things = expected === "open" && operation.method !== "GET" ? makeThings : keptThings;
@@ -235,7 +235,7 @@ for (const [at, operation] of operations.entries()) {
   // Operators are above organizations: no user is foreign to them.
   if (operation.audience === "operator") continue;
   if (!hasThing(operation) || !isGuarded(operation) || MAKES_WHAT_IT_NAMES.includes(name)) continue;
-  test(`${name} answers of a foreign thing as of one that never was`, async () => {
+  test(`${name} has the same response for a foreign resource as for one that never existed`, async () => {
     for (const who of askersOf(at)) {
       if (verdict(operation, who) !== "open") continue;
       const foreign = await keptThings(foreignSide(who), operation.path);

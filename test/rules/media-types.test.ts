@@ -20,7 +20,7 @@ async function typeOf(path: string, headers: Record<string, string> = {}) {
   return [path, reply.status, reply.headers.get("content-type") ?? ""] as const;
 }
 
-test("every reply with text says that it is UTF-8", async () => {
+test("every text response says that it is UTF-8", async () => {
   const signedIn = { authorization: `Bearer ${app.token}` };
   const action = await makeAction(app.owner);
   const run = await runToEnd(app.owner, action.id);
@@ -48,7 +48,7 @@ test("every reply with text says that it is UTF-8", async () => {
   expect(places.length).toBeGreaterThan(80);
 }, 120_000);
 
-test("a reply in HTML has a charset in its header also where it is a refusal", async () => {
+test("an HTML response has a charset in its header, even if it is an error", async () => {
   const lost = await client(app.origin)("GET", "/api/v1/auth/oidc/callback?state=x", undefined, {
     accept: "text/html",
   });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => weir[Symbol.asyncDispose]());
 
-deepTest("an independent linter has nothing to say against the document", async () => {
+deepTest("an independent linter reports nothing for the document", async () => {
   const config = await createConfig({
     extends: ["recommended"],
     // `/actions/slug/{slug}` next to `/actions/{action_id}/run` is in the interface: an ID is a UUID,
@@ -47,7 +47,7 @@ deepTest("the linter finds what is wrong with a document", async () => {
   expect(found.map(({ ruleId }) => ruleId)).toEqual(expect.arrayContaining(["struct", "no-unresolved-refs"]));
 });
 
-test("If-Match stands where it is taken, and 410 where a cursor may be too old", () => {
+test("If-Match is documented where it is accepted, and 410 where a cursor may have expired", () => {
   const told = (method: string, path: string) => {
     const operation = read.operations.find((each) => each.method === method && each.path === path);
     return ["410", "412"].filter((status) => operation?.responses[status] !== undefined);
@@ -62,7 +62,7 @@ test("If-Match stands where it is taken, and 410 where a cursor may be too old",
   expect(told("GET", "/api/v1/action-runs/{run_id}/logs")).toEqual(["410"]);
 });
 
-test("304 stands where If-None-Match is taken, and downloads have any media type", () => {
+test("304 is documented where If-None-Match is accepted, and downloads have any media type", () => {
   const told = (path: string) => {
     const operation = read.operations.find((each) => each.method === "GET" && each.path === path);
     return operation?.responses["304"] !== undefined;
@@ -78,7 +78,7 @@ test("304 stands where If-None-Match is taken, and downloads have any media type
   expect(Object.keys(content)).toEqual(["*/*"]);
 });
 
-test("every example fits the schema that it stands beside", () => {
+test("every example matches the schema next to it", () => {
   let count = 0;
   for (const { method, path, requestBody, responses } of read.operations) {
     const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)];
@@ -106,7 +106,7 @@ test("every JSON body has an example", () => {
   }
 });
 
-test("the things of the interface are schemas with names, and no reply holds one of them unnamed", () => {
+test("the interface's resources are schemas with names, and no response contains one unnamed", () => {
   const { document, text } = read;
   const names = Object.keys(document.components.schemas ?? {});
   expect(names).toEqual(
@@ -133,7 +133,7 @@ test("the things of the interface are schemas with names, and no reply holds one
   expect(text.length).toBeLessThan(1_120_000);
 });
 
-test("every room of the wire is known to the document", async () => {
+test("every folder with wire shapes is known to the document", async () => {
   const names = await Bun.file("src/resources/openapi/names.ts").text();
   for (const path of new Bun.Glob("src/resources/*/wire.ts").scanSync()) {
     const room = path.split("/")[2];
@@ -144,7 +144,7 @@ test("every room of the wire is known to the document", async () => {
   }
 });
 
-test("every operation is called by a verb and what it is done to", () => {
+test("every operation's name is a verb and its object", () => {
   for (const { operationId, method, path } of read.operations) {
     const isRead = method === "GET" && !/\/(oidc|oauth\/callback|device|link-callback)/.test(path);
     if (isRead) expect(operationId).toMatch(/^(get|list|stream|download|preview|verify|find)[A-Z]?/);

@@ -62,8 +62,8 @@ function written(): { at: string; schema: Schema; field: string | null }[] {
   return found;
 }
 
-describe("what people may write", () => {
-  test("is typed: no object in a request takes just any field without saying what it is", () => {
+describe("input schemas", () => {
+  test("are typed: no object in a request accepts arbitrary fields without saying what it is", () => {
     const open = written().filter(
       ({ schema }) =>
         schema.additionalProperties === true ||
@@ -72,7 +72,7 @@ describe("what people may write", () => {
     expect(open.map(({ at }) => at)).toEqual([]);
   });
 
-  test("has a description and an example for each field", () => {
+  test("have a description and an example for each field", () => {
     const isNamedOnly = (schema: Schema) => Object.keys(schema).length === 0; // Of which one is required.
     const fields = written().filter(({ field, schema }) => field !== null && !isNamedOnly(schema));
     expect(fields.length).toBeGreaterThan(1000);
@@ -84,7 +84,7 @@ describe("what people may write", () => {
     expect(bare.map(({ at }) => at)).toEqual([]);
   });
 
-  deepTest("has examples that fit", () => {
+  deepTest("have matching examples", () => {
     const { components } = document;
     const fields = written().filter(({ schema }) => schema.examples !== undefined);
     const ids = fields.map((_, at) => `field${at}`);
@@ -102,7 +102,7 @@ describe("what people may write", () => {
     expect([...places].map((at) => [fields[at]?.at, fields[at]?.schema.examples])).toEqual([]);
   });
 
-  test("is a union by trigger, kind, provider and type", async () => {
+  test("are unions by trigger, kind, provider and type", async () => {
     const { schemas } = document.components;
     const tags = (name: string, field: string) =>
       [
@@ -134,7 +134,7 @@ const constOf = (schema: Schema | undefined) => (schema as { const?: string } | 
 const withoutExamples = ({ examples: _, ...schema }: Schema): Schema => schema;
 
 describe("the JSON Schemas for editors", () => {
-  test("are served to anyone, each under its $id, and are those of weir schema", async () => {
+  test("are served to anyone, each at its $id, and match those of weir schema", async () => {
     for (const { name } of listSchemas()) {
       const { status, body } = await weir.anonymous("GET", `/api/v1/schemas/${name}`);
       expect([name, status, body.$id]).toEqual([name, 200, `${weir.origin}/api/v1/schemas/${name}`]);
@@ -149,7 +149,7 @@ describe("the JSON Schemas for editors", () => {
     ]);
   });
 
-  test("fit every bundle and template that ships with Weir", () => {
+  test("match every built-in bundle and template", () => {
     const misfits = builtIns.flatMap(({ slug, displayName, templateType, definition, ...rest }) =>
       schemaMisfits("template", {
         slug,
@@ -164,7 +164,7 @@ describe("the JSON Schemas for editors", () => {
       if (templateType === "bundle") expect(schemaMisfits("bundle", definition)).toEqual([]);
   });
 
-  test("fit every example of the documents", () => {
+  test("match every example in the documents", () => {
     const NAMES = {
       kind: "action",
       triggerType: "automation",
@@ -194,7 +194,7 @@ describe("the JSON Schemas for editors", () => {
     expect(count).toBeGreaterThan(20);
   });
 
-  test("fit every example workspace", () => {
+  test("match every example workspace", () => {
     const files = [...new Bun.Glob("examples/**/*.yaml").scanSync()];
     expect(files.length).toBeGreaterThan(5);
     for (const file of files)
@@ -241,13 +241,13 @@ describe("the JSON Schemas for editors", () => {
       webhook({ signaturePreset: "github", requireTimestamp: true }),
       webhook({ requireTimestamp: true }),
     ],
-  ])("say what fields ask of each other, as the server does: %s", async (_, name, wrong, right) => {
+  ])("express dependencies between fields like the server: %s", async (_, name, wrong, right) => {
     expect(schemaMisfits(name, wrong)).not.toEqual([]);
     expect(schemaMisfits(name, right)).toEqual([]);
     expect((await weir.owner("POST", `/api/v1/${name}s`, wrong)).status).toBe(422);
   });
 
-  test("have every section and field that weir apply reads, and no other", () => {
+  test("have every section and field that weir apply reads, and no others", () => {
     const { properties } = schemaDocument("config", schemaUrn("config")) as unknown as {
       properties: Record<string, Schema>;
     };
@@ -268,7 +268,7 @@ describe("the JSON Schemas for editors", () => {
     );
   });
 
-  test("refuse a field that is misspelt, wherever it stands", () => {
+  test("reject a misspelled field, wherever it is", () => {
     const automation = (config: object) => ({ name: "Orders", triggerType: "schedule", config });
     const schedule = { cron: "0 7 * * *" };
     const step = { key: "load", kind: "duckdb_transform", definition: { sql: "SELECT 1" } };

@@ -19,7 +19,7 @@ const placeOf = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) =
 const isList = ({ type, anyOf = [] }: TSchema) =>
   type === "array" || anyOf.some((each: TSchema) => each.type === "array");
 
-test("a parameter that takes one value is refused where it stands twice, also with the same value", async () => {
+test("a duplicate single-value parameter is rejected, even with the same value", async () => {
   await using app = await startApp({ engine: false });
   let count = 0;
   for (const { method, path, query } of operations) {
@@ -65,7 +65,7 @@ const OWN_FIELDS = {
   tokenHash: "x",
 };
 
-test("a field that only Weir sets is refused by every operation that takes a body, and named", async () => {
+test("a field that only Weir sets is rejected by every operation with a body, and named", async () => {
   await using app = await startApp({ engine: false });
   let count = 0;
   for (const operation of operations) {
@@ -88,7 +88,7 @@ test("a field that only Weir sets is refused by every operation that takes a bod
   expect(count).toBeGreaterThan(50);
 }, 120_000);
 
-test("an operation that takes no body refuses the fields of one, and takes an empty one", async () => {
+test("an operation without a body rejects the fields of one, and accepts an empty one", async () => {
   await using app = await startApp({ engine: false });
   let count = 0;
   for (const { method, path, body, consumes, query } of operations) {
@@ -110,7 +110,7 @@ test("an operation that takes no body refuses the fields of one, and takes an em
     expect((await app.owner("POST", `${me}/${NOBODY}/decline`, empty)).status).toBe(404);
 }, 120_000);
 
-test("null at an optional field of a request without a default is taken", () => {
+test("null in an optional request field without a default is accepted", () => {
   const refused = operations.flatMap(({ method, path, body, oauth }) => {
     const { properties = {}, required = [] } = (body ?? {}) as TSchema;
     if (method !== "POST" || oauth) return [];
@@ -122,7 +122,7 @@ test("null at an optional field of a request without a default is taken", () => 
   expect(refused).toEqual([]);
 });
 
-test("null says the same as an absent field in a creation, and clears an optional one in a change", async () => {
+test("null means the same as an omitted field in a creation, and clears an optional one in a change", async () => {
   await using app = await startApp({ engine: false });
   const action = { kind: "conditional_branch", definition: branch() };
   const nothing = { slug: null, tags: null, description: null };

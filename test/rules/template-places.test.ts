@@ -32,8 +32,8 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe("a template in any place of a definition is taken or told", () => {
-  test("of each kind there is an example", () => {
+describe("a template in any place of a definition is accepted or reported", () => {
+  test("each kind has an example", () => {
     expect(examples.length).toBeGreaterThan(12);
   });
 
@@ -49,7 +49,7 @@ describe("a template in any place of a definition is taken or told", () => {
   });
 });
 
-test("conditions are written where they stand, never given by a template", async () => {
+test("conditions are literal, never from a template", async () => {
   for (const [branches, ...path] of [
     ["{{input.branches}}", "branches"],
     [["{{input.branch}}"], "branches", "0"],

@@ -65,7 +65,7 @@ const flowOf = (smtp: string, api: string) => ({
 });
 
 for (const count of someOf(1, [30, 1_200])) {
-  test(`of ${count} rows of a query, one request each, those that failed come by mail as a workbook`, async () => {
+  test(`of ${count} rows of a query, with one request each, failed ones are emailed as a workbook`, async () => {
     await using peer = await startSmtp();
     await using api = startReceiver(({ path }) =>
       Number(path.split("/").at(-1)) % 11 === 3

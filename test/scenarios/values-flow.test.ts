@@ -23,7 +23,7 @@ import {
 setDefaultTimeout(900_000);
 
 deepTest(
-  "a form is filled in, an approval is told by mail and decided from its link, and a row is in PostgreSQL",
+  "a form is submitted, an approval is emailed and decided from its link, and a row is in PostgreSQL",
   async () => {
     await using postgres = await startPostgres();
     await postgres.sql`create table requests (who text not null, days int not null, approved_by text)`;
@@ -79,7 +79,7 @@ deepTest(
   },
 );
 
-test("a webhook answers with what is computed from its payload, and the status that its automation says", async () => {
+test("a webhook responds with a value computed from its payload, and the automation's status", async () => {
   await using app = await startApp();
   const secret = "a-secret-of-the-sender";
   const config = {
@@ -115,7 +115,7 @@ test("a webhook answers with what is computed from its payload, and the status t
 
 const ROWS = scaled(1_000, 100_000);
 
-test(`${ROWS} rows of a table go one by one through a script and out to an API in batches of 500`, async () => {
+test(`${ROWS} rows of a table pass one by one through a script and to an API in batches of 500`, async () => {
   await using app = await startApp();
   const got = new Map<number, number>();
   const sizes: number[] = [];
@@ -164,7 +164,7 @@ test(`${ROWS} rows of a table go one by one through a script and out to an API i
 
 describe.skipIf(!hasMariadb)("MariaDB", () => {
   deepTest(
-    "pages of a JSON API go through a script into a table, each key once however often they come",
+    "pages of a JSON API pass through a script into a table, each key once however often it occurs",
     async () => {
       await using db = await startMariadb();
       await db.run(
@@ -228,7 +228,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   );
 });
 
-deepTest("a run waits until a time in its payload, over a restart, and not longer", async () => {
+deepTest("a run waits until a time in its payload, across a restart, and not longer", async () => {
   await using receiver = startReceiver();
   await using installation = await startInstallation();
   let server = await installation.serve();

@@ -21,7 +21,7 @@ const refusal = async (bytes: Uint8Array, size?: number) => {
   return (error as Error).message;
 };
 
-describe("a file that was cut off fails", () => {
+describe("a truncated file fails", () => {
   test.each([1, 3, 10, 17, 20, bytesOfBlock - 1, bytesOfBlock + 1, bytesOfBlock * 2 - 1])(
     "%i bytes before its end",
     async (less) => {
@@ -29,13 +29,13 @@ describe("a file that was cut off fails", () => {
     },
   );
 
-  test("within its head, and with no bytes at all", async () => {
+  test("within its head, and without any bytes", async () => {
     expect(await refusal(whole.subarray(0, 30))).toBe(isNotWhole);
     expect(await refusal(whole.subarray(0, 3))).toBe("The file isn't an Avro container file (.avro).");
     expect(await refusal(Buffer.alloc(0))).toBe("The file is empty: it has 0 bytes.");
   });
 
-  test("between two blocks where the source tells how long it is", async () => {
+  test("between two blocks if the source reports its length", async () => {
     const cut = whole.subarray(0, whole.length - bytesOfBlock);
     expect(await read(whole, whole.length)).toEqual([["1", "2", "3", "1", "2", "3"]]);
     expect(await refusal(cut, whole.length)).toBe(
@@ -126,6 +126,6 @@ test.each<[string, Uint8Array, string]>([
     ),
     "Couldn't read the file: it takes too much memory. Split it into smaller files.",
   ],
-])("a file that %s is refused with a sentence", async (_, bytes, message) => {
+])("a file that %s is rejected with a sentence", async (_, bytes, message) => {
   expect(await refusal(bytes)).toBe(message);
 });

@@ -190,7 +190,7 @@ describe("values", () => {
     expect(table.odd).toEqual([]);
   });
 
-  test("that the lake can't hold are NULL, and told", async () => {
+  test("that the lake can't hold are NULL, and reported", async () => {
     const schema = record({
       day: { type: "int", logicalType: "date" },
       instant: { type: "long", logicalType: "timestamp-micros" },
@@ -226,7 +226,7 @@ describe("values", () => {
     );
   });
 
-  test("that are made of others are JSON with all of their digits", async () => {
+  test("that are nested are JSON with all of their digits", async () => {
     const schema = record({
       list: { type: "array", items: "long" },
       map: {
@@ -277,7 +277,7 @@ describe("values", () => {
     ]);
   });
 
-  test("of types that name themselves, and files of no record", async () => {
+  test("of recursive types, and files without records", async () => {
     const schema = record({ next: ["null", "row"], value: "int" });
     const body = Buffer.concat([zigzag(1), zigzag(1), zigzag(0), zigzag(3), zigzag(2), zigzag(1)]);
     const chain = await read(avroByHand(schema, [{ rows: 1, body }]));
@@ -290,7 +290,7 @@ describe("values", () => {
     });
   });
 
-  test("of any table by another writer come back", async () => {
+  test("of any table by another writer are returned", async () => {
     const row = fc.record({
       big: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
       wide: fc.double(),

@@ -16,7 +16,7 @@ describe("rows and columns", () => {
   ].join("");
   const workbook = workbookOf({ sheets: { s: data } });
 
-  test("columns without a name are called by their place, and empty rows and columns at the end are left out", async () => {
+  test("columns without a name are named by position, and empty rows and columns at the end are left out", async () => {
     const [table] = await readTables(workbook, { skipRows: 2 });
     expect(table).toMatchObject({ rows: 2, odd: [] });
     expect(table?.columns.map(({ name }) => name)).toEqual([
@@ -28,7 +28,7 @@ describe("rows and columns", () => {
     ]);
   });
 
-  test("without a header each row with a value is one", async () => {
+  test("without a header, each row with a value is one", async () => {
     const [table] = await readTables(workbook, { header: false });
     expect(table?.columns.map(({ name }) => name)).toEqual([1, 2, 3, 4, 5, 6, 7].map((at) => `column_${at}`));
     expect(table?.values.map(([first, second]) => [first, second])).toEqual([
@@ -39,7 +39,7 @@ describe("rows and columns", () => {
     ]);
   });
 
-  test("skipped rows count those that the sheet doesn't write", async () => {
+  test("skipped rows include those that the sheet omits", async () => {
     const [table] = await readTables(workbook, { skipRows: 4 });
     expect(table?.columns.map(({ name }) => name)).toEqual([
       ...[1, 2, 3, 4, 5, 6].map((at) => `column_${at}`),
@@ -55,7 +55,7 @@ describe("rows and columns", () => {
     expect(table).toMatchObject({ rows: 1, values: [[null]], odd: [{ column: "x", count: 1 }] });
   });
 
-  test("places that a sheet leaves out follow each other, and headers may be numbers, days and errors", async () => {
+  test("omitted positions follow each other, and headers can be numbers, days and errors", async () => {
     const cells = '<c><v>2024</v></c><c s="1"><v>45322</v></c><c t="e"><v>#N/A</v></c><c t="b"><v>1</v></c>';
     const sheets = {
       s: `<row>${cells}</row><row><c><v>1</v></c><c r="D2"><v>4</v></c><c><v>5</v></c></row>`,
@@ -79,7 +79,7 @@ describe("sheets", () => {
     Empty: "",
   };
 
-  test("each sheet is a table, also an empty one, or one is by its name", async () => {
+  test("each sheet is a table, even an empty one, or a single one by name", async () => {
     const tables = await readTables(workbookOf({ sheets }));
     expect(tables.map(({ name, rows, columns }) => [name, rows, columns.length])).toEqual([
       ["First", 1, 1],
@@ -94,7 +94,7 @@ describe("sheets", () => {
     });
   });
 
-  test("the workbook says where its sheets are, in any namespace, under any name; charts are none", async () => {
+  test("the workbook says where its sheets are, in any namespace, with any name; charts aren't sheets", async () => {
     const strict = "http://purl.oclc.org/ooxml";
     const workbook = workbookOf({
       sheets: {},

@@ -110,7 +110,7 @@ function expectCell(found: string | null | undefined, sample: Sample | null | un
   expect(found).toBe(isMidnight ? `${sample.text}T00:00:00` : sample.text);
 }
 
-test("any table of texts, numbers, dates and booleans comes back cell by cell", async () => {
+test("any table of texts, numbers, dates and booleans is returned cell by cell", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(table, { minLength: 20, maxLength: 40 }), async (tables) => {
       const shared: string[] = [];

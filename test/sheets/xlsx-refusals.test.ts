@@ -120,14 +120,14 @@ test.each([
     sheet(`<row><c r="XFD1"><v>1</v></c></row>${"<row><c><v>1</v></c></row>".repeat(70_000)}`),
     "Sheet s is too large: 70000 rows of 16384 columns.",
   ],
-])("a workbook that %s is refused with a sentence", async (_, bytes, message) => {
+])("a workbook that %s is rejected with a sentence", async (_, bytes, message) => {
   expect(await readTables(bytes).catch((error: unknown) => error)).toMatchObject({
     code: "upstream",
     message,
   });
 });
 
-test("a file of another size than the source says is not whole", async () => {
+test("a file with another size than the source reports is incomplete", async () => {
   expect((await readTables(whole, { size: whole.length })).length).toBe(1);
   const message = `The file isn't whole: ${whole.length} of ${whole.length + 1} bytes arrived. Try again.`;
   await expect(readTables(whole, { size: whole.length + 1 })).rejects.toMatchObject({
@@ -136,7 +136,7 @@ test("a file of another size than the source says is not whole", async () => {
   });
 });
 
-test("a read that is cancelled ends with the reason of the signal", async () => {
+test("a cancelled read ends with the signal's reason", async () => {
   const cancelled = new AbortController();
   const reading = readTables(sheet("<row><c><v>1</v></c></row>".repeat(500_000)), {
     signal: cancelled.signal,

@@ -30,7 +30,7 @@ async function readColumns(
   );
 }
 
-test("a number has the digits that the sheet has, and no exponent where a decimal holds it", async () => {
+test("a number has the sheet's digits, and no exponent if a decimal holds it", async () => {
   const texts = ["0.1", "1.1000000000000001", "-0", "12345678901234567890", "0.10", "1E-05", "1.25E+3"];
   const { numbers, vast, words } = await readColumns({
     numbers: texts.map((text) => number(text)),
@@ -46,7 +46,7 @@ test("a number has the digits that the sheet has, and no exponent where a decima
   expect(words).toMatchObject({ type: "VARCHAR", values: ["1", "eleven"], odd: [{ count: 1 }] });
 });
 
-deepTest("a column of days is DATE, of days and times TIMESTAMP, of times alone TIME", async () => {
+deepTest("a column of days is DATE, of days and times TIMESTAMP, of only times TIME", async () => {
   const formats = [14, "yyyy-mm-dd hh:mm", 20, 'h"h "mm', "[$-409]d\\-mmm\\-yy;@", 45];
   const found = await readColumns(
     {
@@ -69,7 +69,7 @@ deepTest("a column of days is DATE, of days and times TIMESTAMP, of times alone 
   expect(found.times).toEqual({ type: "TIME", values: ["00:00:00", "12:30:00", "00:00:01"], odd: [] });
 });
 
-test("a time finer than a millisecond is the nearest one, and told unless the number can't be meant otherwise", async () => {
+test("a time finer than a millisecond is rounded, and reported unless the number is unambiguous", async () => {
   const at = ["45322.416668090278", "45322.41666809", "45322.4166680902", "45322.000000004"];
   const { c } = await readColumns(
     { c: at.map((value) => number(value, 1)) },
@@ -88,12 +88,12 @@ test("a time finer than a millisecond is the nearest one, and told unless the nu
   });
 });
 
-test("days count from 1904 where the workbook says so", async () => {
+test("days count from 1904 if the workbook says so", async () => {
   const { c } = await readColumns({ c: [number(0, 1), number(43860, 1)] }, { formats: [14], is1904: true });
   expect(c).toEqual({ type: "DATE", values: ["1904-01-01", "2024-01-31"], odd: [] });
 });
 
-test("a day that only Excel has is NULL, and told", async () => {
+test("a day that only Excel has is NULL, and reported", async () => {
   const { c } = await readColumns({ c: [number(60, 1), number(61, 1), number(0, 1)] }, { formats: [14] });
   expect(c).toEqual({
     type: "DATE",
@@ -108,7 +108,7 @@ test("a day that only Excel has is NULL, and told", async () => {
   });
 });
 
-test("a number is none of a date's for a format that shows something else, or a date that Excel doesn't have", async () => {
+test("a number isn't a date if its format shows something else, or Excel has no such date", async () => {
   const formats = ["[h]:mm", '0.0" days"', "[Red]0.00", "0.00\\d", "General", "#,##0_d", 46, 14];
   const cells = formats.map((_, at) => number(`${at}.5`, at + 1)).slice(0, 7);
   const { others, outside } = await readColumns(
@@ -119,7 +119,7 @@ test("a number is none of a date's for a format that shows something else, or a 
   expect(outside).toEqual({ type: "number", values: ["-1", "2958466"], odd: [] });
 });
 
-test("a column that mixes types is text, and what was none is reported with its cells", async () => {
+test("a column that mixes types is text, and converted values are reported with their cells", async () => {
   const found = await readColumns(
     {
       codes: [inline("01234"), number("1E3"), number("7"), number("8"), number("9")],
@@ -149,7 +149,7 @@ test("a column that mixes types is text, and what was none is reported with its 
   });
 });
 
-test("booleans, dates in ISO 8601 and columns without a value have their types", async () => {
+test("booleans, ISO 8601 dates and columns without a value have their types", async () => {
   const iso = (text: string) => `<c t="d"><v>${text}</v></c>`;
   const found = await readColumns({
     flags: [`<c t="b"><v>1</v></c>`, `<c t="b"><v>0</v></c>`],
@@ -173,7 +173,7 @@ test("booleans, dates in ISO 8601 and columns without a value have their types",
   expect(found.empty).toEqual({ type: "VARCHAR", values: [], odd: [] });
 });
 
-test("texts are read as they are seen: rich, shared, escaped, as results of formulas", async () => {
+test("texts are read as displayed: rich, shared, escaped, as results of formulas", async () => {
   const shared = [
     "<si><t>shared</t></si>",
     '<si><r><t xml:space="preserve">rich </t></r><r><rPr><b/></rPr><t>text</t></r><rPh sb="0" eb="1"><t>spoken</t></rPh></si>',
@@ -201,7 +201,7 @@ test("texts are read as they are seen: rich, shared, escaped, as results of form
   });
 });
 
-test("errors and formulas without a stored value are NULL, and told with their cells", async () => {
+test("errors and formulas without a stored value are NULL, and reported with their cells", async () => {
   const { c } = await readColumns({
     c: [
       '<c t="e"><f>1/0</f><v>#DIV/0!</v></c>',
@@ -225,7 +225,7 @@ test("errors and formulas without a stored value are NULL, and told with their c
   });
 });
 
-deepTest("more shared texts than memory holds come back each for its own cell", async () => {
+deepTest("more shared texts than fit in memory are each returned for their own cell", async () => {
   const texts = Array.from({ length: 3000 }, (_, at) => `${at} `.repeat(4000));
   texts[7] = "long ".repeat(40_000);
   const order = texts.map((_, at) => (at * 1009) % texts.length);
@@ -237,7 +237,7 @@ deepTest("more shared texts than memory holds come back each for its own cell", 
   expect(order.filter((at, row) => c?.values[row] !== texts[at])).toEqual([]);
 });
 
-test("a workbook by another program is read like those by hand", async () => {
+test("another program's workbook is read like those written by hand", async () => {
   // Written by openpyxl 3.1.5.
   const [data, more] = await readTables(readFileSync(join(import.meta.dir, "fixtures/openpyxl.xlsx")));
   expect(data).toMatchObject({

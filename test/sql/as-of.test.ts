@@ -8,7 +8,7 @@ const A = "'01900000-0000-7000-8000-00000000000a'";
 const ID = A.slice(1, -1);
 
 describe("tokensOf", () => {
-  test("knows texts, names, comments and dollars as DuckDB does", () => {
+  test("parses texts, names, comments and dollars like DuckDB", () => {
     const sql = `SELECT 'it''s', E'\\'x', $$a 'b$$, $t$ $$ $t$, "a""b", x1 /* 'a /* b */ c' */ -- 'd\n, $p, $1, 1.5e3, é`;
     expect(tokensOf(sql).map(({ kind, text }) => `${kind} ${text}`)).toEqual([
       "word SELECT",
@@ -34,7 +34,7 @@ describe("tokensOf", () => {
     ]);
   });
 
-  test("takes for spaces beyond ASCII what DuckDB takes for them", () => {
+  test("treats the same characters as whitespace as DuckDB", () => {
     const texts = (sql: string) => tokensOf(sql).map(({ text }) => text);
     expect(texts("CREATE\u00a0SECRET\u200b$a\u2060x\u3000\ufeffé")).toEqual([
       "CREATE",
@@ -46,7 +46,7 @@ describe("tokensOf", () => {
     expect(texts("a\u2028b \u1680c")).toEqual(["a\u2028b", "\u1680c"]);
   });
 
-  test("loses no character, whatever the text is, and is quick", () => {
+  test("loses no character, whatever the text, and is fast", () => {
     for (const sql of ["'open", '"open', "/* open", "$$ open", "$t$ x $t", "\0\u2028'", "--", "''''"]) {
       const tokens = tokensOf(sql);
       for (const { text, start, end } of tokens) expect(sql.slice(start, end)).toBe(text);
@@ -91,7 +91,7 @@ describe("AS OF", () => {
     `SELECT 1 -- FROM raw.orders AS OF ${A}`,
     `SELECT $$ raw.orders AS OF ${A} $$`,
     "SELECT as_of FROM raw.orders AS of",
-  ])("leaves %s as it is", (sql) => {
+  ])("leaves %s unchanged", (sql) => {
     expect(takeAsOf(sql)).toEqual({ sql, past: [] });
   });
 
@@ -99,11 +99,11 @@ describe("AS OF", () => {
     [`FROM orders AS OF ${A}`, "AS OF stands after a table with its layer, such as raw.orders."],
     [`FROM read_csv('x') AS OF ${A}`, "AS OF stands after a table with its layer, such as raw.orders."],
     ["FROM raw.orders AS OF $no", "AS OF asks for $no, which is to be the id of a load, as a text."],
-  ])("refuses %s", (sql, message) => {
+  ])("rejects %s", (sql, message) => {
     expect(() => takeAsOf(sql)).toThrow(message);
   });
 
-  deepTest("what comes back is SQL that DuckDB takes", async () => {
+  deepTest("the result is SQL that DuckDB accepts", async () => {
     await using duck = openTestSql();
     const table = await duck.table("raw", "past 1", "SELECT 7 AS id");
     const { sql } = takeAsOf(`SELECT orders.id FROM raw.orders AS OF ${A} ORDER BY orders.id`);

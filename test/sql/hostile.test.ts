@@ -32,7 +32,7 @@ async function attempt(statements: string[]) {
 const refusal =
   /can't be used here|disabled by configuration|has been locked|does not exist|must be a SELECT|single/;
 
-describe("a tenant's SQL reaches nothing beyond its tables:", () => {
+describe("a tenant's SQL can't access anything beyond its tables:", () => {
   test("no file", async () => {
     const file = join(duck.folder, "plain.csv");
     const other = theirs.files[0] ?? "";
@@ -60,7 +60,7 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
       expect([sql, code, message]).toEqual([sql, "sql_error", expect.stringMatching(refusal)]);
   });
 
-  test("no way to write, attach, load or export", async () => {
+  test("no write, attach, load or export", async () => {
     const to = join(duck.folder, "stolen");
     const outcomes = await attempt([
       `COPY (SELECT 1) TO '${to}.csv'`,
@@ -108,7 +108,7 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
     expect(readdirSync(duck.folder).filter((name) => /log|profile/.test(name))).toEqual([]);
   });
 
-  test("no setting and no server's path to be read", async () => {
+  test("no setting and no path of the server can be read", async () => {
     const outcomes = await attempt([
       "FROM duckdb_settings()",
       'FROM system.main."duckdb_settings" /* */ ()',
@@ -188,7 +188,7 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
   });
 });
 
-describe("a tenant's SQL can't break out of our COPY:", () => {
+describe("a tenant's SQL can't break out of the surrounding COPY:", () => {
   const cases = [
     "SELECT 1 AS a) TO '/tmp/weir-x.parquet'; --",
     "SELECT 1 AS a --",
@@ -211,7 +211,7 @@ describe("a tenant's SQL can't break out of our COPY:", () => {
     expect(outcomes).toEqual(["sql_error", [1], "sql_error", "sql_error", [1], [1], [1], [1]]);
   });
 
-  test("a script that does not end with a SELECT writes nothing", async () => {
+  test("a script that doesn't end with a SELECT writes nothing", async () => {
     const into = join(duck.folder, "no-select");
     for (const sql of ["CREATE TABLE t (i INT)", "SELECT 1; CREATE TABLE t (i INT)", "EXPLAIN SELECT 1"]) {
       const error = await failure(duck.sql.materialize({ tables: [], sql }, into));

@@ -27,7 +27,7 @@ async function read(files: readonly { path: string }[], picked = "*") {
 }
 
 describe("materialize", () => {
-  test("writes the rows and tells columns, counts and sizes", async () => {
+  test("writes the rows and returns columns, counts and sizes", async () => {
     const { columns, files } = await materialize(
       "SELECT id, $label AS label FROM raw.numbers WHERE id > 3",
       {},
@@ -41,12 +41,12 @@ describe("materialize", () => {
     ]);
   });
 
-  test("writes no file for no rows, and still tells the columns", async () => {
+  test("writes no file without rows, and still returns the columns", async () => {
     const { columns, files } = await materialize("SELECT sum(id) AS total FROM raw.numbers HAVING false");
     expect([columns.map((c) => `${c.name} ${c.dataType}`), files]).toEqual([["total BIGINT"], []]);
   });
 
-  test("keeps the sum of integers an integer, however great", async () => {
+  test("keeps the sum of integers an integer, however large", async () => {
     const small = await materialize("SELECT sum(id) AS total FROM raw.numbers");
     expect(small.columns[0]?.dataType).toBe("BIGINT");
     expect(await read(small.files)).toEqual([{ total: 15 }]);
@@ -55,7 +55,7 @@ describe("materialize", () => {
     expect(await read(great.files)).toEqual([{ total: "12345678901234567890123" }]);
   });
 
-  test("stamps rows with columns that the SELECT lacks, and leaves those that it has", async () => {
+  test("adds columns that the SELECT lacks, and keeps those that it has", async () => {
     const stamp = [
       { name: "_dlt_id", sql: "'n' || row_number() OVER ()" },
       { name: "HALF", sql: "'never'" },
@@ -79,7 +79,7 @@ describe("materialize", () => {
     expect(cut.files.map((f) => f.rows)).toEqual([4]);
   });
 
-  test("takes scripts, pivots and columns of one name", async () => {
+  test("accepts scripts, pivots and duplicate column names", async () => {
     const script = await materialize(
       "CREATE TEMP TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (2); SELECT a, a, NULL AS n FROM t; -- x",
     );
@@ -123,7 +123,7 @@ describe("materialize", () => {
     expect(message).toContain('"v"');
   });
 
-  test("tells a fault of the rows without the COPY that we wrote around them", async () => {
+  test("reports an error in the rows without the surrounding COPY", async () => {
     const { code, message } = await failure(
       materialize("SELECT CAST('x' || id AS INTEGER) AS n FROM raw.numbers"),
     );
@@ -134,7 +134,7 @@ describe("materialize", () => {
 });
 
 describe("a session", () => {
-  test("keeps its state between statements, binds by place and continues after a mistake", async () => {
+  test("keeps its state between statements, binds by position and continues after an error", async () => {
     const session = await duck.sql.session({ folders: [] });
     await session.run("CREATE TABLE t (a INTEGER, b VARCHAR)");
     await session.run("INSERT INTO t VALUES (?, ?), (2, NULL)", [1, "x'"]);
@@ -146,7 +146,7 @@ describe("a session", () => {
     await session.close();
   });
 
-  test("reads and writes in its folders alone, and changes no setting", async () => {
+  test("reads and writes only in its folders, and changes no setting", async () => {
     const session = await duck.sql.session({ folders: [join(duck.folder, "open")], files: table.files });
     await Bun.$`mkdir ${join(duck.folder, "open")}`.quiet();
     expect(await session.run(`SELECT count(*) AS n FROM '${table.files[0]}'`)).toEqual([{ n: 6 }]);

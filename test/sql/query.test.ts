@@ -61,7 +61,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("stops at the limit and says that there was more", async () => {
+  test("stops at the limit and says that there were more", async () => {
     const cut = await duck.sql.query({ tables: [], sql: "FROM range(1000000000000)" }, 3);
     expect(cut.rows).toHaveLength(3);
     expect(cut.truncated).toBe(true);
@@ -69,7 +69,7 @@ describe("a query", () => {
     expect(whole.truncated).toBe(false);
   });
 
-  test("gives values as JSON without losing any digit", async () => {
+  test("returns values as JSON without losing any digit", async () => {
     const [row] =
       await duck.rows(`SELECT 9007199254740993 AS big, 9007199254740991 AS safe, 1.50::DECIMAL(10,2) AS money,
       TIMESTAMPTZ '2026-01-02 03:04:05.678+00' AS instant, TIMESTAMP '2026-01-02 03:04:05.000001' AS local,
@@ -94,7 +94,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("gives every value of a record, also where its fields have no names", async () => {
+  test("returns every value of a record, even if its fields have no names", async () => {
     const [row] = await duck.rows(
       "SELECT row(1, 2) AS pair, [(1, 'a'), (2, NULL)] AS pairs, {'__proto__': 1, 'b': (3, 4)} AS record, (NULL::STRUCT(a INT)) AS nothing",
     );
@@ -103,7 +103,7 @@ describe("a query", () => {
     );
   });
 
-  test("gives infinite dates and fractions of nanoseconds as what they are", async () => {
+  test("returns infinite dates and fractions of nanoseconds exactly", async () => {
     const [row] = await duck.rows(`SELECT DATE 'infinity' AS later, DATE '-infinity' AS earlier,
       TIMESTAMP_NS '2024-01-01 00:00:00.123456789' AS nanos, TIMESTAMP_NS '1900-01-01 00:00:00.000000001' AS old,
       TIMESTAMP_NS '2024-01-01 00:00:00.000001' AS micros, TIMESTAMP_NS '2024-01-01 00:00:00' AS whole, [DATE 'infinity'] AS list`);
@@ -118,7 +118,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("runs several statements, of which the last one's rows come back", async () => {
+  test("runs several statements, and returns the last one's rows", async () => {
     const text = `CREATE TEMP TABLE picked AS FROM raw.shop__orders WHERE id < 2; -- one; two
       INSERT INTO picked VALUES (99, 0, ';'::VARCHAR = 'x'); SELECT id FROM picked ORDER BY id; /* the end; */ `;
     expect(await duck.rows(text, tables)).toEqual([{ id: 0 }, { id: 1 }, { id: 99 }]);
@@ -144,7 +144,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("binds an empty list wherever SQL wants a list", async () => {
+  test("binds an empty list wherever SQL expects a list", async () => {
     const empty = { list: [] };
     const [row] = await duck.rows(
       "SELECT count(*) AS n, len($list) AS length FROM range(3) t(i) WHERE i IN (SELECT unnest($list))",
@@ -161,7 +161,7 @@ describe("a query", () => {
     ).toEqual([{ found: false, rows: [] }]);
   });
 
-  test("binds parameters by name and by place, whatever they hold", async () => {
+  test("binds parameters by name and by position, whatever they contain", async () => {
     const hostile = "x'; DROP TABLE t; --";
     const rows = await duck.rows(
       "SELECT $text AS text, $list[2] AS item, $none AS nothing, $flag AS flag",
@@ -183,7 +183,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("names a parameter that is missing", async () => {
+  test("names a missing parameter", async () => {
     const { code, message } = await failure(duck.rows("SELECT $shop", [], {}));
     expect([code, message]).toEqual([
       "sql_error",
@@ -191,7 +191,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("tells a mistake in DuckDB's words, without our paths", async () => {
+  test("reports an error in DuckDB's words, without internal paths", async () => {
     const { code, message } = await failure(duck.rows("SELECT nope FROM raw.shop__orders", tables));
     expect(code).toBe("sql_error");
     expect(message).toContain('"nope" not found');
@@ -200,7 +200,7 @@ describe("a query", () => {
     expect(shown.message).not.toContain(duck.folder);
   });
 
-  test("tells that a file went away meanwhile as something to try again", async () => {
+  test("reports a file that was deleted in the meantime as retryable", async () => {
     const gone = {
       layer: "raw",
       name: "gone",
@@ -211,7 +211,7 @@ describe("a query", () => {
     expect(error).toMatchObject({ code: "dataset_changed", retryable: true });
   });
 
-  test("lists all tables to SQL that asks for them", async () => {
+  test("lists all tables for SQL that queries them", async () => {
     const rows = await duck.rows(
       "SELECT table_name AS name FROM information_schema.tables ORDER BY 1",
       tables,
@@ -236,7 +236,7 @@ describe("the limits", () => {
     expect((await failure(duck.sql.query(recursive, 1))).code).toBe("sql_timeout");
   });
 
-  test("end a statement that is cancelled, also while it waits in the queue", async () => {
+  test("end a cancelled statement, even while it is queued", async () => {
     const stop = new AbortController();
     const endless = {
       tables: [],
@@ -257,7 +257,7 @@ describe("the limits", () => {
   });
 });
 
-test("tells a process that does not start as a fault of ours, with its complaint for the log", async () => {
+test("reports a process that doesn't start as an internal error, with its output for the log", async () => {
   await using broken = openTestSql({ self: [process.execPath, "-e", "throw new Error('no library')"] });
   const error = await broken.rows("SELECT 1").catch((e: unknown) => e);
   expect(error).toMatchObject({ code: "internal", cause: expect.stringContaining("no library") });

@@ -124,7 +124,7 @@ const ALIKE: [expression: string, value: unknown][] = [
 const note = (id: string, someTitle: string) => ({ id, someTitle, count: null, ratio: null, body: null });
 
 describe.each(PLACES)("a store on %s", (name, make) => {
-  test("keeps what a work wrote, and gives back what it returned", async () => {
+  test("keeps what a transaction wrote, and returns its result", async () => {
     await using store = await openAt(make);
     const given = await store.write(async (db) => {
       await db.insert(notes).values({ id: "a", someTitle: "first" });
@@ -137,7 +137,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     ]);
   });
 
-  test("undoes all of a work that throws, and rejects with what it threw", async () => {
+  test("undoes all of a transaction that throws, and rejects with what it threw", async () => {
     await using store = await openAt(make);
     const reason = new AppError("conflict", "Not today.");
     const thrown = await thrownBy(() =>
@@ -152,7 +152,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(notes)).toBe(0);
   });
 
-  test("undoes one work of a group and keeps the others", async () => {
+  test("undoes one transaction of a group and keeps the others", async () => {
     await using store = await openAt(make);
     const settled = await Promise.allSettled(
       Array.from({ length: 9 }, (_, n) =>
@@ -172,7 +172,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(trail)).toBe(6);
   });
 
-  test("keeps the first and the last work when only they succeed, and a group in which none does", async () => {
+  test("keeps the first and the last transaction if only they succeed, and handles a group in which none does", async () => {
     await using store = await openAt(make);
     const fail = (id: string) =>
       store
@@ -188,7 +188,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(kept.map(({ id }) => id)).toEqual(["a", "d"]);
   });
 
-  test("undoes only the work whose insert is refused, also where nobody waited for the insert", async () => {
+  test("undoes only the transaction whose insert is rejected, even if nobody awaited the insert", async () => {
     await using store = await openAt(make);
     const runs: number[] = [];
     const settled = await Promise.allSettled(
@@ -210,7 +210,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(Math.max(...runs)).toBeLessThanOrEqual(2);
   });
 
-  test("has the others share their transactions again where one work fails after a change", async () => {
+  test("lets the others share their transactions again if one fails after a change", async () => {
     await using store = await openAt(make);
     const groups = new Set<object>();
     const runs: number[] = [];
@@ -232,7 +232,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(groups.size).toBeLessThanOrEqual(5);
   });
 
-  test("keeps the order of changes that nobody waits for, within works and from work to work", async () => {
+  test("keeps the order of unawaited changes, within and across transactions", async () => {
     await using store = await openAt(make);
     const row = (n: number) => ({ id: `n${n}`, someTitle: null, count: 0, ratio: null, body: null });
     await Promise.all(
@@ -249,7 +249,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     for (const one of rows) expect(one.count).toBe(5 - Math.floor(number(one) / 20));
   });
 
-  test("leaves what each change would leave by itself, where many change rows and nobody waits for them", async () => {
+  test("leaves what each change would leave by itself, if many unawaited changes change rows", async () => {
     await using store = await openAt(make);
     const property = fc.asyncProperty(
       fc.array(fc.array(CHANGE, { maxLength: 6 }), { minLength: 5, maxLength: 40 }),
@@ -280,7 +280,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     await fc.assert(property, { numRuns: scaled(6, 200) });
   });
 
-  test("continues after a refused insert with works that came while it was being saved", async () => {
+  test("continues after a rejected insert with transactions that arrived while it was being saved", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => insertNote(db, note("first", "taken")));
     const late: Promise<unknown>[] = [];
@@ -303,7 +303,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     ]);
   });
 
-  test("saves the changes of works whose neighbour asks with a value that can't be sent", async () => {
+  test("saves the changes of transactions whose neighbor sends an invalid value", async () => {
     await using store = await openAt(make);
     const ask = (db: ReadDb, ratio: number) => db.select().from(notes).where(eq(notes.ratio, ratio));
     const settled = await Promise.allSettled([
@@ -326,7 +326,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     ]);
   });
 
-  test("numbers the rows of works in the order of the works, however many each adds", async () => {
+  test("numbers the rows of transactions in order, however many each adds", async () => {
     await using store = await openAt(make);
     const add = insertInto(trail, ["seq"]);
     const wanted: string[] = [];
@@ -341,7 +341,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(rows.map(({ what }) => what)).toEqual(wanted);
   });
 
-  test("does not show a write to readers before it is committed", async () => {
+  test("doesn't show a write to readers before it is committed", async () => {
     await using store = await openAt(make);
     const seen = await store.write(async (db) => {
       await db.insert(notes).values({ id: "a" });
@@ -352,7 +352,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(notes)).toBe(1);
   });
 
-  test("shows a work what the works before it in the line did, in the order of their calls", async () => {
+  test("shows a transaction what queued ones before it did, in the order of their calls", async () => {
     await using store = await openAt(make);
     const counts = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
@@ -368,7 +368,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(counts).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
-  test("loses none of 200 writes that come at once and wait inside", async () => {
+  test("loses none of 200 concurrent writes that wait inside", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => db.insert(notes).values({ id: "sum", count: 0 }));
     await Promise.all(
@@ -391,7 +391,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(notes)).toBe(201);
   });
 
-  test("tells a unique violation by its index, and lets the work continue after it", async () => {
+  test("reports a unique violation by its index, and lets the transaction continue after it", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => db.insert(notes).values({ id: "a", someTitle: "taken" }));
     const found = await store.write(async (db) => {
@@ -409,7 +409,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(notes)).toBe(2);
   });
 
-  test("never tells the values of a refused statement", async () => {
+  test("never reveals the values of a rejected statement", async () => {
     await using store = await openAt(make);
     const refuse = async () => {
       await store.write(async (db) => {
@@ -429,7 +429,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect((write as StoreError).message).toBe("UNIQUE constraint failed: notes.some_title");
   });
 
-  test("runs a prepared statement on the reading and the writing handle, again and again", async () => {
+  test("runs a prepared statement on the reading and the writing handle, repeatedly", async () => {
     await using store = await openAt(make);
     for (const id of ["a", "b"]) {
       const inside = await store.write(async (db) => {
@@ -443,7 +443,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(byId(store.db)).toBe(byId(store.db));
   });
 
-  test("gives raw rows as objects, nothing where there is none, and the number of changed rows", async () => {
+  test("returns raw rows as objects, nothing if there is none, and the number of changed rows", async () => {
     await using store = await openAt(make);
     const changed = await store.write(async (db) => {
       await db.insert(notes).values([{ id: "a" }, { id: "b" }]);
@@ -465,7 +465,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     ).toBeUndefined();
   });
 
-  test("does not count rows that a trigger changed", async () => {
+  test("doesn't count rows that a trigger changed", async () => {
     const telling = {
       name: "0003_telling",
       sql: `CREATE TRIGGER notes_told AFTER INSERT ON notes
@@ -478,7 +478,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(trail)).toBe(2);
   });
 
-  test("keeps JSON, texts with every kind of character, nulls and big values as they are", async () => {
+  test("keeps JSON, texts with every kind of character, nulls and large values unchanged", async () => {
     await using store = await openAt(make);
     const body = { list: [1, 2.5, null, true], 'key with "quotes"': { deep: "é😀\u2028" } };
     const big = "x".repeat(3_000_000);
@@ -499,7 +499,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect((await row("text"))?.body).toBeNull();
   });
 
-  test("keeps integers exact up to 2^53 - 1, and numbers of both kinds apart", async () => {
+  test("keeps integers exact up to 2^53 - 1, and distinguishes both kinds of numbers", async () => {
     await using store = await openAt(make);
     const counts = [0, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
     await store.write(async (db) => {
@@ -516,7 +516,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     });
   });
 
-  test("sorts texts by their bytes and nulls first, whatever the language of the database", async () => {
+  test("sorts texts by their bytes and nulls first, whatever the database's locale", async () => {
     await using store = await openAt(make);
     const titles = ["b", "B", "a", "é", "_", "1", "10", "2", null];
     await store.write(async (db) => {
@@ -541,7 +541,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(plain(row.x)).toEqual(plain(expected) as never);
   });
 
-  test("finds rows in and outside of a list of ids, also with odd texts and with nothing in it", async () => {
+  test("finds rows in and outside a list of IDs, with unusual texts and with an empty list", async () => {
     await using store = await openAt(make);
     const ids = ["a", "b\u0000c", "7"];
     await store.write((db) => db.insert(notes).values(ids.map((id) => ({ id }))));
@@ -557,7 +557,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await among({ one: "a", two: "b" })).toEqual(["a"]);
   });
 
-  test("reads JSON that holds what PostgreSQL can't have in a text, and the rest of it as it is", async () => {
+  test("reads JSON that contains what PostgreSQL can't store in text, and the rest of it unchanged", async () => {
     await using store = await openAt(make);
     const body = {
       odd: "a\u0000b",
@@ -581,7 +581,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(n).toBe(6);
   });
 
-  test("keeps an append-only table append-only, also against INSERT OR REPLACE", async () => {
+  test("keeps an append-only table append-only, even with INSERT OR REPLACE", async () => {
     await using store = await openAt(make);
     await store.write(async (db) => db.insert(trail).values({ seq: 1, what: "true" }));
     const forgeries = [
@@ -598,7 +598,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.select().from(trail)).toEqual([{ seq: 1, what: "true" }]);
   });
 
-  test("refuses a statement of a work that is over, and does not let it into another's transaction", async () => {
+  test("rejects a statement of a finished transaction, and doesn't let it into another's", async () => {
     await using store = await openAt(make);
     let late: Promise<unknown> = Promise.resolve();
     let kept: WriteDb | undefined;
@@ -625,7 +625,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(await store.db.$count(notes)).toBe(0);
   });
 
-  test("finishes the writes in line before it closes, and takes none after", async () => {
+  test("finishes queued writes before it closes, and accepts none after", async () => {
     const place = make();
     const store = await place.open();
     const writes = Array.from({ length: 5 }, (_, n) => put1(store, `n${n}`));
@@ -641,7 +641,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
   });
 
   describe("migrations", () => {
-    test("are applied once, in order, and written down", async () => {
+    test("are applied once, in order, and recorded", async () => {
       await using place = make();
       await (await place.open(MIGRATIONS.slice(0, 1))).close();
       await (await place.open()).close();
@@ -656,7 +656,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
       await store.close();
     });
 
-    test("refuse a database that a newer version made", async () => {
+    test("refuse a database that a newer version created", async () => {
       await using place = make();
       await (await place.open()).close();
       const thrown = await thrownBy(() => place.open(MIGRATIONS.slice(0, 1)));
@@ -668,7 +668,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
       });
     });
 
-    test("refuse a database that was made with another text of one of them", async () => {
+    test("refuse a database created with another text of one of them", async () => {
       await using place = make();
       await (await place.open()).close();
       const edited = MIGRATIONS.map((one, n) => (n === 0 ? { ...one, sql: `${one.sql}\n-- edited` } : one));
@@ -678,7 +678,7 @@ describe.each(PLACES)("a store on %s", (name, make) => {
       expect((thrown as Error).message).toContain("0001_notes");
     });
 
-    test("that fail leave nothing behind, and keep the ones before", async () => {
+    test("that fail leave nothing behind, and keep the previous ones", async () => {
       await using place = make();
       const broken = {
         name: "0003_broken",

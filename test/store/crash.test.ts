@@ -4,7 +4,7 @@ import { localPlace, notes } from "./harness.ts";
 
 const WRITER = join(import.meta.dir, "crash-writer.ts");
 
-test("a process that is killed loses nothing that it was told is saved, and halves nothing", async () => {
+test("a killed process loses nothing that was confirmed, and saves nothing in part", async () => {
   await using place = localPlace();
   let told: string[] = [];
   for (let round = 0; round < 3; round++) {

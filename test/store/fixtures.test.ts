@@ -71,13 +71,13 @@ async function chains(store: Store): Promise<object[]> {
   return Promise.all(all.map(({ id }) => verifyChain(store.db, id)));
 }
 
-test("there is a kept database of each version of the schema that has been released", () => {
+test("there is a stored database for each released version of the schema", () => {
   const last = migrations.findIndex(({ name }) => name === "0022_trusted_tools");
   expect(kept.sort()).toEqual(expect.arrayContaining(migrations.slice(0, last + 1).map(({ name }) => name)));
 });
 
 test.each(kept.filter((_, at) => at % scaled(4, 1) === 0))(
-  "a database of the version %s has all of its rows once it is upgraded",
+  "a database of the version %s has all of its rows after the upgrade",
   async (name) => {
     await using fresh = localPlace();
     await (await fresh.open(migrations)).close();
@@ -113,7 +113,7 @@ test.each(kept.filter((_, at) => at % scaled(4, 1) === 0))(
   },
 );
 
-test("runs under way begin the statuses of their stream with what they had come to under the older version", async () => {
+test("running runs begin the statuses of their stream with what they had reached in the older version", async () => {
   await using after = await upgraded("0022_trusted_tools");
   using db = new Database(after.place.path, { readonly: true });
   const rows = db.query("SELECT status, created_at, statuses FROM action_runs ORDER BY status").all() as {
@@ -128,7 +128,7 @@ test("runs under way begin the statuses of their stream with what they had come 
   ]);
 });
 
-test("a program that knows less refuses what a newer one has upgraded", async () => {
+test("an older program refuses what a newer one has upgraded", async () => {
   await using after = await upgraded("0012_runs_by_status");
   const { path, backups } = after.place;
   await after.store.close();

@@ -34,7 +34,7 @@ function commitsIn(wal: string): number {
 }
 
 describe("a local file", () => {
-  test("is readable by its owner alone, and so are its companions and copies", async () => {
+  test("is only readable by its owner, and so are its companions and copies", async () => {
     await using place = localPlace();
     writeFileSync(place.path, "", { mode: 0o644 });
     const store = await place.open();
@@ -47,7 +47,7 @@ describe("a local file", () => {
     await store.close();
   });
 
-  test("syncs each commit, checks foreign keys, and can give free pages back", async () => {
+  test("syncs each commit, checks foreign keys, and can return free pages", async () => {
     await using store = await openAt(localPlace);
     const set = await store.write(async (db) =>
       Promise.all(
@@ -64,7 +64,7 @@ describe("a local file", () => {
     expect(set).toEqual([2, 1, 1, "wal", 2, 0]);
   });
 
-  test("fires the delete triggers of rows that INSERT OR REPLACE pushes out", async () => {
+  test("fires the delete triggers of rows that INSERT OR REPLACE replaces", async () => {
     await using store = await openAt(localPlace);
     await store.write(async (db) => {
       await db.run(sql`DROP TRIGGER trail_no_replace`);
@@ -77,7 +77,7 @@ describe("a local file", () => {
     expect((thrown as Error).message).toBe("the trail is append-only");
   });
 
-  test("commits once for the writes that come in one turn, and once each when that is switched off", async () => {
+  test("commits once for the writes in one turn, and once each if that is switched off", async () => {
     await using place = localPlace();
     const commitsOf20 = async (groupCommit: boolean) => {
       const store = await place.open(MIGRATIONS, { groupCommit, clock: stillClock });
@@ -96,7 +96,7 @@ describe("a local file", () => {
     expect(await commitsOf20(false)).toBe(20);
   });
 
-  test("gives back a work that hangs, and continues with the others", async () => {
+  test("gives up a transaction that hangs, and continues with the others", async () => {
     await using place = localPlace();
     let nowMs = 0;
     const store = await place.open(MIGRATIONS, { clock: { ...stillClock, monotonic: () => nowMs } });
@@ -114,7 +114,7 @@ describe("a local file", () => {
     await store.close();
   });
 
-  test("loses only what was in hand when it is full, says so, and continues when there is room", async () => {
+  test("loses only work in progress when it is full, says so, and continues when there is room", async () => {
     await using store = await openAt(localPlace);
     await fill(store, "before", 10);
     const limit = (pages: number) =>
@@ -144,7 +144,7 @@ describe("a local file", () => {
     ]);
   });
 
-  test("rejects the whole group when its commit fails, and the next group commits", async () => {
+  test("rejects the whole group if its commit fails, and the next group commits", async () => {
     await using store = await openAt(localPlace);
     await store.write(async (db) => {
       await db.run(
@@ -171,7 +171,7 @@ describe("a local file", () => {
     ]);
   });
 
-  deepTest("keeps its WAL short under a load that never rests, and loses nothing of it", async () => {
+  deepTest("keeps its WAL short under constant load, and loses nothing of it", async () => {
     await using place = localPlace();
     // On a slow disk too, the writers wait until the WAL has been checkpointed.
     const sleep = (_: number, signal?: AbortSignal) =>
@@ -201,7 +201,7 @@ describe("a local file", () => {
     file.close();
   });
 
-  test("gives the room of what was deleted back to the disk, bit by bit, when it is quiet", async () => {
+  test("returns the space of deleted rows to the disk, gradually, when it is idle", async () => {
     await using store = await openAt(localPlace);
     for (let n = 0; n < 3; n++) await fill(store, `n${n}`, 2_500_000);
     await store.write(async (db) => void (await db.delete(notes)));
@@ -213,7 +213,7 @@ describe("a local file", () => {
     expect(await store.db.$count(notes)).toBe(1);
   });
 
-  test("that is not a database is refused in one sentence", async () => {
+  test("that isn't a database is rejected in one sentence", async () => {
     await using place = localPlace();
     writeFileSync(place.path, "This is a letter, not a database.".repeat(99));
     const thrown = await thrownBy(() => place.open());
@@ -226,7 +226,7 @@ describe("a local file", () => {
 });
 
 describe("a backup", () => {
-  test("holds the last committed state, also while a write is under way", async () => {
+  test("contains the last committed state, even during a write", async () => {
     await using place = localPlace();
     const store = await place.open();
     await fill(store, "committed", 10);
@@ -243,7 +243,7 @@ describe("a backup", () => {
     await store.close();
   });
 
-  test("does not overwrite a file, and leaves no part of one that failed", async () => {
+  test("doesn't overwrite a file, and leaves no part of a failed one", async () => {
     await using place = localPlace();
     const store = await place.open();
     const taken = join(place.folder, "taken.db");
@@ -256,7 +256,7 @@ describe("a backup", () => {
     await store.close();
   });
 
-  test("is made before a database is migrated, and the last five are kept", async () => {
+  test("is created before a database is migrated, and the last five are kept", async () => {
     await using place = localPlace();
     mkdirSync(place.backups);
     writeFileSync(join(place.backups, "mine.db"), "not made here");
@@ -284,7 +284,7 @@ describe("a backup", () => {
     file.close();
   });
 
-  test("is not made of a new database", async () => {
+  test("isn't created of a new database", async () => {
     await using place = localPlace();
     await (await place.open()).close();
     await (await place.open()).close();

@@ -148,7 +148,7 @@ async function limitPages(store: Store, pagesLeft: number | null): Promise<void>
   });
 }
 
-test("whatever works do and however they fail, the store has what those that succeeded left, in their order", async () => {
+test("whatever transactions do and however they fail, the store has what the successful ones left, in order", async () => {
   const met = new Set<Fate>();
   await using place = localPlace();
   let commits = Number.NEGATIVE_INFINITY;

@@ -131,7 +131,7 @@ function faultsOf(plan: readonly string[], tables: ReadonlySet<string>): string[
   });
 }
 
-test("no read goes through a whole table, or sorts one", async () => {
+test("no read scans a whole table, or sorts one", async () => {
   const tried: string[] = [];
   for (const operation of operations.filter(isRead)) {
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? NOBODY);

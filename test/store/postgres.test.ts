@@ -21,7 +21,7 @@ async function cutWriter(database: string): Promise<void> {
     where datname = ${database} and state like 'idle in transaction%'`;
 }
 
-test("a work whose connection is lost is done again, and its change is saved once", async () => {
+test("a transaction whose connection is lost is repeated, and its change is saved once", async () => {
   await using place = postgresPlace();
   const store = await place.open();
   const { name } = await place.made;
@@ -40,7 +40,7 @@ test("a work whose connection is lost is done again, and its change is saved onc
   await store.close();
 });
 
-test("works of a group whose connection is lost between them are all saved once", async () => {
+test("transactions of a group whose connection is lost between them are all saved once", async () => {
   await using place = postgresPlace();
   const store = await place.open();
   const { name } = await place.made;
@@ -62,7 +62,7 @@ test("works of a group whose connection is lost between them are all saved once"
   await store.close();
 });
 
-test("a commit whose answer is lost is asked after, and not made twice", async () => {
+test("a commit whose response is lost is checked, and not repeated", async () => {
   const { url } = await makeDatabase();
   const server = await sharedPostgres();
   const relay = await startRelay(server.port);
@@ -83,7 +83,7 @@ test("a commit whose answer is lost is asked after, and not made twice", async (
   await relay[Symbol.asyncDispose]();
 });
 
-test("a work begins while the commit before is unanswered, and both are saved once if that is lost", async () => {
+test("a transaction begins while the previous commit is unanswered, and both are saved once if that is lost", async () => {
   const { url, name } = await makeDatabase();
   const server = await sharedPostgres();
   const relay = await startRelay(server.port);
@@ -124,7 +124,7 @@ test("a start whose connection is lost tries again, and migrates once", async ()
   await relay[Symbol.asyncDispose]();
 });
 
-test("a process that stands still in the middle of a statement loses the lock to others, and writes later", async () => {
+test("a process that is paused within a statement loses the lock to others, and writes later", async () => {
   const { url } = await makeDatabase();
   const server = await sharedPostgres();
   const relay = await startRelay(server.port);
@@ -142,7 +142,7 @@ test("a process that stands still in the middle of a statement loses the lock to
   await relay[Symbol.asyncDispose]();
 });
 
-test("keeps nothing of what it has answered", async () => {
+test("keeps no memory of what it has answered", async () => {
   await using store = await openAt(postgresPlace);
   const ask = async () => {
     for (let n = 0; n < 100; n++) await store.db.all(sql`select repeat('x', 100000) as x, ${n} as n`);
@@ -154,7 +154,7 @@ test("keeps nothing of what it has answered", async () => {
   expect(((await ask()) - before) / 1e6).toBeLessThan(5); // 20 MB were requested.
 });
 
-test("what may not be deleted may not be truncated, and a trigger without its counterpart counts as missing", async () => {
+test("what must not be deleted can't be truncated, and a trigger without its counterpart counts as missing", async () => {
   await using store = await openAt(postgresPlace);
   await store.write(async (db) => db.insert(trail).values({ seq: 1, what: "kept" }));
   const truncate = () => store.write((db) => db.run(sql`truncate trail`));
@@ -168,7 +168,7 @@ test("what may not be deleted may not be truncated, and a trigger without its co
   expect(await triggers()).not.toContain("trail_no_delete");
 });
 
-test("the size of the database is told, also by a connection that was just cut", async () => {
+test("the size of the database is reported, even by a connection that was just cut", async () => {
   await using place = postgresPlace();
   const store = await place.open();
   const { name } = await place.made;
@@ -180,7 +180,7 @@ test("the size of the database is told, also by a connection that was just cut",
   await store.close();
 });
 
-test("what one process tells the others hear, also after their connections were cut, and it hears nothing itself", async () => {
+test("a process's signals reach the others, even after their connections were cut, and not itself", async () => {
   const { url, name } = await makeDatabase();
   const server = await sharedPostgres();
   const stores = await Promise.all([1, 2].map(() => openRemoteStore({ url, migrations: MIGRATIONS })));
@@ -203,7 +203,7 @@ test("what one process tells the others hear, also after their connections were 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test("a password that is wrong, and a server that isn't there, are reported without the password", async () => {
+test("a wrong password and an unreachable server are reported without the password", async () => {
   const { url } = await makeDatabase();
   const wrong = await thrownBy(() =>
     openRemoteStore({ url: url.replace("correct%20horse", "sk-canary"), migrations: MIGRATIONS }),
@@ -226,7 +226,7 @@ test("a password that is wrong, and a server that isn't there, are reported with
   await token.close();
 });
 
-test("parameters that the server would take for its settings are refused by name", async () => {
+test("parameters that the server would use as its settings are rejected by name", async () => {
   for (const parameter of ["channel_binding=require", "default_transaction_read_only=off"]) {
     const url = `postgres://weir:sk-canary@127.0.0.1:1/weir?sslmode=require&${parameter}`;
     expect(await thrownBy(() => openRemoteStore({ url, migrations: [] }))).toMatchObject({
@@ -236,7 +236,7 @@ test("parameters that the server would take for its settings are refused by name
   }
 });
 
-test("TLS is as sslmode says: verify-full trusts the certificates given alone", async () => {
+test("TLS follows sslmode: verify-full trusts only the given certificates", async () => {
   await using server = await startPostgres({ tls: true });
   const open = async (mode: string, ca?: string) => {
     const store = await openRemoteStore({

@@ -31,7 +31,7 @@ const put = (store: Store, id: string) =>
     await db.insert(notes).values({ id });
   });
 
-test("writes that come at once share one transaction, and one of a single statement takes two requests", async () => {
+test("concurrent writes share one transaction, and one with a single statement takes two requests", async () => {
   await using place = await heardPlace();
   const store = await place.open(MIGRATIONS, { clock: stillClock });
   place.relay.log.length = 0;
@@ -45,7 +45,7 @@ test("writes that come at once share one transaction, and one of a single statem
   await store.close();
 });
 
-test("whole numbers travel as integers, which the client alone would send as floats", async () => {
+test("whole numbers are sent as integers, which the client by itself would send as floats", async () => {
   await using place = await heardPlace();
   const store = await place.open();
   place.relay.values.length = 0;
@@ -104,7 +104,7 @@ test("a write waits while another program has the server's file locked", async (
   await store.close();
 });
 
-test("works whose transaction a server loses as it dies are done again, and saved once", async () => {
+test("transactions that a crashing server loses are repeated, and saved once", async () => {
   await using place = await heardPlace();
   const store = await place.open();
   let times = 0;
@@ -129,26 +129,23 @@ test("works whose transaction a server loses as it dies are done again, and save
   await store.close();
 });
 
-deepTest(
-  "a work that the server has interrupted for another's sake is done again, and saved once",
-  async () => {
-    await using place = await heardPlace();
-    const store = await place.open();
-    const other = place.server.client();
-    let times = 0;
-    await store.write(async (db) => {
-      await db.insert(notes).values({ id: `ours, time ${++times}` });
-      if (times === 1) await other.batch(["INSERT INTO notes (id) VALUES ('theirs')"], "write"); // After 5 s.
-    });
+deepTest("a transaction that the server interrupted for another is repeated, and saved once", async () => {
+  await using place = await heardPlace();
+  const store = await place.open();
+  const other = place.server.client();
+  let times = 0;
+  await store.write(async (db) => {
+    await db.insert(notes).values({ id: `ours, time ${++times}` });
+    if (times === 1) await other.batch(["INSERT INTO notes (id) VALUES ('theirs')"], "write"); // After 5 s.
+  });
 
-    const rows = await store.db.select({ id: notes.id }).from(notes).orderBy(notes.id);
-    expect(rows.map(({ id }) => id)).toEqual(["ours, time 2", "theirs"]);
-    other.close();
-    await store.close();
-  },
-);
+  const rows = await store.db.select({ id: notes.id }).from(notes).orderBy(notes.id);
+  expect(rows.map(({ id }) => id)).toEqual(["ours, time 2", "theirs"]);
+  other.close();
+  await store.close();
+});
 
-test("works beside one that reads a number too large are saved once, and it alone is rejected", async () => {
+test("transactions next to one that reads a number too large are saved once, and only that one is rejected", async () => {
   await using place = await heardPlace();
   const store = await place.open();
   const insert = (db: WriteDb, id: string) => db.statement("INSERT INTO notes (id) VALUES (?)")([id]);
@@ -167,7 +164,7 @@ test("works beside one that reads a number too large are saved once, and it alon
   await store.close();
 });
 
-deepTest("a commit that is not answered rejects its works, and the next write goes through", async () => {
+deepTest("an unanswered commit rejects its transactions, and the next write succeeds", async () => {
   await using place = await heardPlace();
   const store = await place.open();
   const thrown = await thrownBy(() =>
@@ -183,7 +180,7 @@ deepTest("a commit that is not answered rejects its works, and the next write go
   await store.close();
 });
 
-test("a work that only reads or does nothing leaves no stream open on the server", async () => {
+test("a transaction that only reads or does nothing leaves no stream open on the server", async () => {
   await using place = await heardPlace();
   const store = await place.open();
   await store.write(async () => "nothing");
@@ -195,7 +192,7 @@ test("a work that only reads or does nothing leaves no stream open on the server
   expect(place.relay.streams).toBe(0);
 });
 
-test("a server that is gone, refuses the token or is none is reported in one sentence without the token", async () => {
+test("a server that is unreachable, rejects the token or isn't one is reported in one sentence without the token", async () => {
   const place = await heardPlace();
   const { url } = place.relay;
   const wrong = await thrownBy(() => openRemoteStore({ url, token: "sk-canary", migrations: MIGRATIONS }));
@@ -230,7 +227,7 @@ test("its client loads no native module", async () => {
   expect(maps).not.toContain("libsql");
 });
 
-test("a libSQL server gets the schema that a local file has", async () => {
+test("a libSQL server gets the schema of a local file", async () => {
   const master = sqliteTable("sqlite_master", { name: text(), sql: text() });
   await using local = localPlace();
   await using remote = await heardPlace();

@@ -40,7 +40,7 @@ async function searchesOf(path: string): Promise<string[]> {
   return searches;
 }
 
-test("few runs and deliveries are found and counted without going through all of the organization", async () => {
+test("few runs and deliveries are found and counted without scanning the whole organization", async () => {
   const step = { key: "only", kind: "conditional_branch", definition: branch() };
   const { id } = await makeAutomation(weir.owner, { steps: [step] }, { name: "Closing" });
   await flowToEnd(weir.owner, id);

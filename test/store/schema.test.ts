@@ -41,7 +41,7 @@ const plain = (text: string) =>
     .replaceAll("!=", "<>")
     .toLowerCase();
 
-test("PostgreSQL has the tables, columns, keys, uniqueness and indexes that the local file has", async () => {
+test("PostgreSQL has the tables, columns, keys, uniqueness and indexes of the local file", async () => {
   await using place = localPlace();
   const file = await place.open(migrations);
   const { url } = await makeDatabase();
@@ -79,7 +79,7 @@ test("PostgreSQL has the tables, columns, keys, uniqueness and indexes that the 
   await store.close();
 });
 
-test("the audit log is append-only on PostgreSQL, and triggers that someone removed are created again", async () => {
+test("the audit log is append-only on PostgreSQL, and removed triggers are created again", async () => {
   const { url } = await makeDatabase();
   const store = await openRemoteStore({ url, migrations });
   expect(await missingTriggers(store.db)).toEqual([]);

@@ -6,7 +6,7 @@ import { localPlace, MIGRATIONS, notes, thrownBy } from "./harness.ts";
 
 const SOON = { name: "0003_soon", sql: "ALTER TABLE notes ADD COLUMN soon TEXT;" };
 
-test("where one of several migrations fails, none is kept, and the version before starts", async () => {
+test("if one of several migrations fails, none is kept, and the previous version starts", async () => {
   await using place = localPlace();
   await (await place.open()).close();
   const broken = { name: "0004_broken", sql: "CREATE TABLE notes (id TEXT) STRICT;" };
@@ -28,7 +28,7 @@ test("the copy of a database that is migrated is reported", async () => {
   expect(told[0]).toMatch(/before-0003_soon-.+\.db$/);
 });
 
-test("a process that is killed in the middle of a migration leaves the database as it was", async () => {
+test("a process that is killed during a migration leaves the database unchanged", async () => {
   await using place = localPlace();
   const before = await place.open();
   await before.write(async (db) => {

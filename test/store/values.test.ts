@@ -57,7 +57,7 @@ test.each(PLACES)("any text is kept exactly on %s, in a column and in JSON", asy
   );
 });
 
-test.each(PLACES)("half of a surrogate pair becomes U+FFFD on %s, and JSON keeps it", async (_, make) => {
+test.each(PLACES)("half a surrogate pair becomes U+FFFD on %s, and JSON keeps it", async (_, make) => {
   await using store = await openAt(make);
   await store.write(async (db) => db.insert(notes).values({ id: "x\ud800", body: "\udc00y" }));
   expect(await store.db.select({ id: notes.id, body: notes.body }).from(notes)).toEqual([
@@ -65,7 +65,7 @@ test.each(PLACES)("half of a surrogate pair becomes U+FFFD on %s, and JSON keeps
   ]);
 });
 
-test("a text that is too long for its index on PostgreSQL is refused by a sentence, and the work may continue", async () => {
+test("a text that is too long for its index on PostgreSQL is rejected with a sentence, and the transaction can continue", async () => {
   await using store = await openAt(postgresPlace);
   const long = Array.from({ length: 4_000 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)));
   await store.write(async (db) => {

@@ -71,7 +71,7 @@ const isEqual = (one: Config, other: Config) => isSame(sorted(one), sorted(other
 const keysOf = (config: Config) => stepsIn(config).map(({ key }) => key);
 
 describe("a patch", () => {
-  test("makes the one config of the other, and the other again when it is inverted", () => {
+  test("turns the one config into the other, and back again when it is inverted", () => {
     fc.assert(
       fc.property(withFields, withFields, (before, after) => {
         const patch = diff(before, after, "");
@@ -84,7 +84,7 @@ describe("a patch", () => {
     );
   });
 
-  test("merges changes of different steps in either order, and asks only where both changed the same", () => {
+  test("merges changes of different steps in either order, and asks only if both changed the same", () => {
     const rename = (config: Config, key: string, name: string): Config => ({
       ...config,
       steps: stepsIn(config).map((step) => (step.key === key ? { ...step, name } : step)),
@@ -101,7 +101,7 @@ describe("a patch", () => {
     );
   });
 
-  test("takes edges as a set, and tells of a step that one took out and the other changed", () => {
+  test("treats edges as a set, and reports a step that one removed and the other changed", () => {
     const base = { steps: [{ key: "a" }, { key: "b" }, { key: "c", dependsOn: ["a"] }] };
     const theirs = disconnect(base, "a", "c");
     const { config, conflicts } = merge(base, theirs, connect(base, "b", "c"));
@@ -113,7 +113,7 @@ describe("a patch", () => {
     expect(keysOf(takeTheirs(clash.config, clash.conflicts[0]!))).toEqual(["b", "c"]);
   });
 
-  test("is empty where a form wrote keys in another order", () => {
+  test("is empty if a form wrote keys in another order", () => {
     const config = { schedule: { cron: "0 * * * *", timezone: "UTC" } };
     const other = { schedule: { timezone: "UTC", cron: "0 * * * *" } };
     expect(isEmpty(diff(config, other, ""))).toBe(true);
@@ -137,7 +137,7 @@ describe("the history", () => {
     );
   });
 
-  test("takes what is typed in one field within a second as one entry", () => {
+  test("treats typing in one field within a second as one entry", () => {
     const named = (name: string) => ({ steps: [{ key: "a", name }] });
     let history = openHistory(named("") as Config, NO_LAYOUT);
     for (const [at, name] of ["L", "Lo", "Load"].entries())
@@ -148,7 +148,7 @@ describe("the history", () => {
     expect(stepsIn(history.config)[0]!.name).toBe("");
   });
 
-  test("undoes what one did oneself over what others saved meanwhile, and nothing where that is in the way", () => {
+  test("undoes one's own changes on top of what others saved, and nothing if that conflicts", () => {
     const base = {
       steps: [
         { key: "a", name: "A" },
@@ -182,7 +182,7 @@ describe("the history", () => {
 });
 
 describe("commands", () => {
-  test("leave no circle, no edge to nowhere and no key twice", () => {
+  test("leave no circle, no dangling edge and no duplicate key", () => {
     fc.assert(
       fc.property(
         configs,
@@ -212,7 +212,7 @@ describe("commands", () => {
     );
   });
 
-  test("a step that is taken out leaves its neighbours joined", () => {
+  test("a removed step leaves its neighbors connected", () => {
     fc.assert(
       fc.property(configs, fc.subarray(KEYS), (config, gone) => {
         const keys = new Set(gone);
@@ -224,7 +224,7 @@ describe("commands", () => {
     );
   });
 
-  test("name the steps that ran on one branch of a step that goes", () => {
+  test("name the steps that ran on one branch of a removed step", () => {
     const config = {
       steps: [{ key: "a" }, { key: "b", dependsOn: ["a:big"] }, { key: "c", dependsOn: ["a"] }],
     };
@@ -232,7 +232,7 @@ describe("commands", () => {
     expect(unguarded(config, new Set(["a", "b"]))).toEqual([]);
   });
 
-  test("a copy keeps the edges within it, and templates follow to its keys", () => {
+  test("a copy keeps its internal edges, and templates are adapted to its keys", () => {
     const config = {
       steps: [
         { key: "a" },
@@ -247,7 +247,7 @@ describe("commands", () => {
     ]);
   });
 
-  test("an action alone is the step of that key, and what comes before a step is found", () => {
+  test("a single action is the step with that key, and what precedes a step is found", () => {
     expect(inSteps({ action: { kind: "http_request" } })).toEqual({
       steps: [{ key: "action", kind: "http_request" }],
     });
@@ -266,7 +266,7 @@ describe("commands", () => {
     ]);
   });
 
-  test("two changes that were sound alone are reported where together they make a circle or lose a step", () => {
+  test("two valid changes are reported if together they make a circle or lose a step", () => {
     const steps = [
       { key: "a", dependsOn: ["b"] },
       { key: "b", dependsOn: ["a"] },
@@ -293,7 +293,7 @@ describe("commands", () => {
     );
   });
 
-  test("a group that something lies between is found", () => {
+  test("a group with something in between is found", () => {
     const below = new Map([
       ["a", ["b", "x"]],
       ["b", ["c"]],
@@ -309,7 +309,7 @@ describe("the clipboard", () => {
     { key: "sum", dependsOn: ["load", "elsewhere"], when: "steps.load.result.rows > 0" },
   ];
 
-  test("holds steps as YAML that reads back the same, with connections by slug", () => {
+  test("holds steps as YAML that is read back the same, with connections by slug", () => {
     const text = toYaml(steps, (_, id) => (id === "id-1" ? "shop" : null));
     expect(text).toMatch(/connectionId: \$\{connection:shop\}/);
     expect(text).not.toContain("elsewhere");
@@ -320,14 +320,14 @@ describe("the clipboard", () => {
     expect(fromText(text, () => null)!.unknown).toEqual(["connection shop"]);
   });
 
-  test("takes JSON and whole configs, and leaves other text alone", () => {
+  test("accepts JSON and whole configs, and leaves other text alone", () => {
     expect(fromText(JSON.stringify({ config: { steps } }), () => null)?.steps.length).toBe(2);
     for (const text of ["a key to the city", "key: value", "[1, 2]", "{{{ key", ""])
       expect(fromText(text, () => null)).toBeNull();
   });
 });
 
-describe("the arrangement", () => {
+describe("the layout", () => {
   test("puts steps below what they depend on, never over each other", () => {
     fc.assert(
       fc.property(configs, (config) => {
@@ -348,7 +348,7 @@ describe("the arrangement", () => {
     );
   });
 
-  test("from left to right is the same on its side", () => {
+  test("from left to right is the same, rotated", () => {
     fc.assert(
       fc.property(configs, (config) => {
         const links = linksOf(stepsIn(config));
@@ -364,7 +364,7 @@ describe("the arrangement", () => {
     );
   });
 
-  test("stands a circle, which only a broken config has", () => {
+  test("handles a circle, which only a broken config has", () => {
     const sizes = new Map(["a", "b"].map((key) => [key, { width: WIDTH, height: HEIGHT }]));
     const links = linksOf([
       { key: "a", dependsOn: ["b"] },

@@ -33,7 +33,7 @@ test("rows with the same x are combined, and split into series", () => {
   expect(values({ aggregate: "max", sort: "y" })).toEqual([2, 4]);
 });
 
-test("a number is of the first row, or of all rows if they are combined", () => {
+test("a number is from the first row, or from all rows if they are combined", () => {
   expect(numberOf({ kind: "number" }, COLUMNS, ROWS)).toBe(1.5);
   expect(numberOf({ kind: "number", aggregate: "sum" }, COLUMNS, ROWS)).toBe(7.5);
   expect(numberOf({ kind: "number", y: ["total"] }, COLUMNS, [])).toBeNull();
@@ -49,7 +49,7 @@ test("a chart says when it doesn't show all points or series", () => {
   ]);
 });
 
-test("a chart is suggested only for rows that have numbers", () => {
+test("a chart is suggested only for rows with numbers", () => {
   expect(suggestChart(COLUMNS, 4)).toEqual({ kind: "line", x: "day", y: ["total"] });
   expect(suggestChart(COLUMNS.slice(1), 4)?.kind).toBe("bar");
   expect(suggestChart(COLUMNS.slice(2), 1)).toEqual({ kind: "number", y: ["total"] });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { cronInWords } from "../../web/parts/automations/cron-words.ts";
 
-test("common schedules are said in words, others not at all", () => {
+test("common schedules are described in words, others aren't", () => {
   const words = (cron: string) => cronInWords(cron)?.replace(/\s/g, " ");
   expect(words("*/15 * * * *")).toBe("Every 15 minutes");
   expect(words("* * * * *")).toBe("Every minute");

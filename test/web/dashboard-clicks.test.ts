@@ -20,7 +20,7 @@ const clicked = (dates: readonly string[], clickFilters: Clicked["clickFilters"]
   valuesIn: () => dates,
 });
 
-test("a click sets the filter that is named like the column, or that the panel names, if it takes the value", () => {
+test("a click sets the filter named like the column, or by the panel, if it accepts the value", () => {
   const set = (column: string, value: unknown, clickFilters = {}) =>
     filtersFor([{ column, value }], clicked([], clickFilters));
   expect(set("country", "CH")).toEqual({ country: "CH" });
@@ -34,7 +34,7 @@ test("a click sets the filter that is named like the column, or that the panel n
   expect(set("other", "x")).toEqual({});
 });
 
-test("a date stands for its day, or for the week, month or year that all dates of the panel begin", () => {
+test("a date means its day, or the week, month or year if all dates of the panel begin one", () => {
   const range = (...dates: string[]) =>
     filtersFor([{ column: "period", value: dates[0] }], clicked(dates)).period_to;
   expect(range("2026-01-05", "2026-01-06")).toBe("2026-01-05");

@@ -20,7 +20,7 @@ const STEPS = [
 ];
 
 describe("the steps of a config", () => {
-  test("are followed by what depends on them and names them, when a key changes", () => {
+  test("are updated in what depends on them and names them, when a key changes", () => {
     const steps = renamed(STEPS, "load", "fetch-all");
     expect(steps.map(({ key }) => key)).toEqual(["fetch-all", "route", "tell"]);
     expect(steps[1]).toMatchObject({ dependsOn: ["fetch-all"], when: "steps.fetch-all.result.rows > 0" });
@@ -35,24 +35,24 @@ describe("the steps of a config", () => {
     expect(renamed(STEPS, "route", "way")[2]?.dependsOn).toEqual(["way:big", "load"]);
   });
 
-  test("lose what hung on one that is taken out, and know what comes after it", () => {
+  test("lose what depended on a removed one, and know what follows it", () => {
     expect(without(STEPS, "load").map(({ dependsOn }) => dependsOn)).toEqual([undefined, ["route:big"]]);
     expect([...after(STEPS, "route")]).toEqual(["route", "tell"]);
     expect([...after(STEPS, "load")]).toEqual(["load", "route", "tell"]);
   });
 
-  test("get keys that conditions can write, each once", () => {
+  test("get unique keys that can be used in conditions", () => {
     expect(freshKey([], "load-all orders")).toBe("load_all_orders");
     expect(freshKey([], "2nd")).toBe("_2nd");
     expect(freshKey([{ key: "a" }, { key: "a_2" }], "a")).toBe("a_3");
   });
 
-  test("hold nothing empty, and keep what the form does not know", () => {
+  test("contain nothing empty, and keep unknown fields", () => {
     const step = { key: "a", when: "x", dependsOn: ["b"], later: { any: 1 } };
     expect(putInStep(step, { when: "", dependsOn: [] })).toEqual({ key: "a", later: { any: 1 } });
   });
 
-  test("are drawn where they are steps, and left to JSON where they are not", () => {
+  test("are drawn if they are steps, and left to JSON otherwise", () => {
     expect(stepsIn({ action: { actionId: "x" } })).toEqual([{ key: "action", actionId: "x" }]);
     expect([{ steps: STEPS }, { action: { actionId: "x" } }, {}].map(canDrawSteps)).toEqual([
       true,

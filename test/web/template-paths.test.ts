@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readPieces } from "../../src/base/template-grammar.ts";
 import { fitting, inputPaths, openTemplate, pathsIn } from "../../web/parts/editor/template-paths.ts";
 
-test("every value that a run had is named as templates write it, and as conditions do", () => {
+test("every value of a run is named as in templates, and as in conditions", () => {
   const paths = pathsIn({
     payload: { "odd key": 1, items: [{ sku: "x" }, { sku: "y" }], empty: [] },
     steps: { "load-all": { result: { rows: 3 } } },
@@ -27,7 +27,7 @@ test("every value that a run had is named as templates write it, and as conditio
   for (const { path } of paths) expect(readPieces(`{{${path}}}`)).toHaveLength(1);
 });
 
-test("a script's input holds what its templates named in the last run", () => {
+test("a script's input contains what its templates named in the last run", () => {
   const paths = pathsIn({ steps: { load: { result: { rows: [{ "odd id": 1 }] } } }, stepsTaken: 1 });
   const named = (input: unknown) => inputPaths(input, paths).map(({ path }) => path);
   expect(named("{{ steps.load.result }}")).toEqual([
@@ -47,7 +47,7 @@ test("a script's input holds what its templates named in the last run", () => {
   expect(named("{{nothing.there}}")).toEqual(["input"]);
 });
 
-test("of very much only some is named", () => {
+test("only some of many values are named", () => {
   const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, { a: { b: at } }]));
   expect(pathsIn({ wide, again: wide, more: wide, last: wide, end: wide }).length).toBeLessThanOrEqual(700);
   let deep: object = {};
@@ -55,7 +55,7 @@ test("of very much only some is named", () => {
   expect(pathsIn(deep as Record<string, unknown>).length).toBeLessThan(20);
 });
 
-test("a template is open from its braces to where it closes", () => {
+test("a template is open from its braces to its end", () => {
   const at = (text: string) => openTemplate(text, text.length);
   expect([
     at("a {{pay"),
@@ -68,7 +68,7 @@ test("a template is open from its braces to where it closes", () => {
   ]).toEqual([4, 5, 2, 8, -1, -1, -1]);
 });
 
-test("what begins as written comes before what only holds it", () => {
+test("matches at the beginning come before matches inside", () => {
   const of = ["steps", "steps.load", "payload.steps"].map((name) => ({ name }));
   expect(fitting(of, "STE", 8).map(({ name }) => name)).toEqual(["steps", "steps.load", "payload.steps"]);
   expect(fitting(of, "x", 8)).toEqual([]);

@@ -9,7 +9,7 @@ const name = fc.stringMatching(/^[a-z][A-Za-z0-9]{0,8}$/);
 /** Text without characters that mean something in a key. */
 const plain = fc.string().map((text) => text.replace(/[{}|#<>]/g, ""));
 
-test("each placeholder becomes its value as it is, whatever the value holds, and nothing else changes", () => {
+test("each placeholder becomes its value unchanged, whatever the value contains, and nothing else changes", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(plain, name, fc.string())), plain, (parts, end) => {
       const values = Object.fromEntries(parts.map(([, key, value]) => [key, value]));
@@ -20,7 +20,7 @@ test("each placeholder becomes its value as it is, whatever the value holds, and
   );
 });
 
-test("a count decides the form, and is written out in it", () => {
+test("a count determines the form, and is formatted in it", () => {
   fc.assert(
     fc.property(fc.nat(), (count) => {
       const text = plural(count, { one: "# run of {name}", other: "# runs of {name}" }, { name: "#1" });
@@ -30,7 +30,7 @@ test("a count decides the form, and is written out in it", () => {
   );
 });
 
-test("a note of a text isn't shown, and a value that looks like a placeholder isn't filled in", () => {
+test("a text's note isn't shown, and a value that looks like a placeholder isn't filled in", () => {
   expect(t("Run|verb")).toBe("Run");
   expect(t("{a} and {b}", { a: "{b}", b: "$&" })).toBe("{b} and $&");
 });
@@ -41,7 +41,7 @@ const textOf = (node: ReactNode): string => {
   return typeof node === "string" || typeof node === "number" ? String(node) : "";
 };
 
-test("elements stand in the sentence where it names them", () => {
+test("elements are where the sentence names them", () => {
   const sentence = rich("See <link>the manual</link>, {name}.", {
     link: (text) => text.toUpperCase(),
     name: null,

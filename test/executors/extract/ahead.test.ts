@@ -20,7 +20,7 @@ function source(pages: number, failsAt = Number.POSITIVE_INFINITY) {
   return { asked, pages: given(), isClosed: () => isClosed };
 }
 
-test("the next page is asked for while one is being worked on, and no further one", async () => {
+test("the next page is requested while one is being processed, and no further one", async () => {
   const { asked, pages } = source(3);
   const seen: [number, number[]][] = [];
   for await (const page of ahead(pages)) {
@@ -34,7 +34,7 @@ test("the next page is asked for while one is being worked on, and no further on
   ]);
 });
 
-test("a page that fails is reported after the one before it was worked on", async () => {
+test("a page that fails is reported after the previous one was processed", async () => {
   const { pages, isClosed } = source(3, 2);
   const seen: number[] = [];
   const work = async () => {
@@ -48,7 +48,7 @@ test("a page that fails is reported after the one before it was worked on", asyn
   expect(isClosed()).toBe(true);
 });
 
-test("whoever leaves early leaves nothing under way", async () => {
+test("an early exit leaves nothing in progress", async () => {
   const { asked, pages, isClosed } = source(3);
   for await (const _ of ahead(pages)) break;
   expect(asked).toEqual([1, 2]);

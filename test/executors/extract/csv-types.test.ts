@@ -25,7 +25,7 @@ const valuesOf = async (world: World, name = "v") =>
 const typeOf = (world: World) => world.columns("t").v;
 const csvOf = (values: readonly string[]) => `i,v\n${values.map((v, i) => `${i},${v}\n`).join("")}`;
 
-describe("a column of CSV", () => {
+describe("a CSV column", () => {
   test.each<[string, string[], string]>([
     ["truth values", ["true", "false"], "BOOLEAN"],
     ["whole numbers", ["1", "-9223372036854775808"], "BIGINT"],
@@ -54,7 +54,7 @@ describe("a column of CSV", () => {
     ["seven digits of a second", ["2026-01-31 10:00:00.1234567"], "VARCHAR"],
     ["thousands", ['"1,000"'], "VARCHAR"],
     ["days that there are none of", ["2026-02-30"], "VARCHAR"],
-  ])("of %s is of the type that holds them all", async (_, values, type) => {
+  ])("of %s has the type that holds them all", async (_, values, type) => {
     await using world = openWorld();
     const { result } = await load(world, "a.csv", { "a.csv": csvOf(values) });
     expect([typeOf(world), result.warnings]).toEqual([type, []]);
@@ -80,7 +80,7 @@ describe("a column of CSV", () => {
     },
   );
 
-  test("that is empty at first, or in all of a file, is of the type of the values that come later", async () => {
+  test("that is empty at first, or in a whole file, has the type of later values", async () => {
     const empty = Array.from({ length: 3_000 }, () => "");
     for (const [type, ...later] of [
       ["BIGINT", "1", "2"],
@@ -100,7 +100,7 @@ describe("a column of CSV", () => {
     }
   });
 
-  test("of JSON that has half of a surrogate pair loses it, and tells it", async () => {
+  test("of JSON with half a surrogate pair loses it, and reports it", async () => {
     await using world = openWorld();
     const lines = '{"i":1,"v":"a\\ud800"}\n{"i":2,"v":"\\ud83d\\ude42"}\n';
     const { result } = await load(world, "a.jsonl", { "a.jsonl": lines });
@@ -110,7 +110,7 @@ describe("a column of CSV", () => {
     ]);
   });
 
-  test("has one type over all files, and in any order of rows", async () => {
+  test("has one type across all files, and in any order of rows", async () => {
     const value = fc.constantFrom(
       "1",
       "01",
@@ -155,7 +155,7 @@ describe("a column of CSV", () => {
     );
   }, 120_000);
 
-  test("that the table has already keeps its type, and what does not fit is reported", async () => {
+  test("that the table already has keeps its type, and mismatches are reported", async () => {
     await using world = openWorld();
     await load(world, "a.csv", { "a.csv": "i,v\n1,10\n" });
     const { result } = await load(world, "b.csv", { "b.csv": "i,v\n2,20\n3,2.5\n4,3.5\n" });
@@ -172,7 +172,7 @@ describe("a column of CSV", () => {
     expect(await valuesOf(texts)).toEqual(["x", "1.50", "1.5"]);
   });
 
-  test("of instants without a zone takes those of a zone in UTC, and tells it", async () => {
+  test("of timestamps without a zone accepts those with a zone in UTC, and reports it", async () => {
     await using world = openWorld();
     await load(world, "a.csv", { "a.csv": "i,v\n1,2026-01-02 03:04:05\n" });
     const { result } = await load(world, "b.csv", { "b.csv": "i,v\n2,2026-01-02T03:04:05+05:00\n3,\n" });
@@ -189,7 +189,7 @@ describe("a column of CSV", () => {
     expect(frozen.code).toBe("schema_contract_violation");
   });
 
-  test("is of the type that the definition fixes, and others are reported", async () => {
+  test("has the type that the definition sets, and others are reported", async () => {
     await using world = openWorld();
     const columns = [
       { name: "v", type: "text" },
@@ -206,14 +206,14 @@ describe("a column of CSV", () => {
     expect(Object.keys(world.columns("t"))).not.toContain("v__v_text");
   });
 
-  test("that has the name of another is reported", async () => {
+  test("with the name of another is reported", async () => {
     await using world = openWorld();
     const { result } = await load(world, "*.csv", { "a.csv": "i,v,v\n1,2,3\n", "b.csv": "i,v,v\n2,3,4\n" });
     expect(result.warnings).toEqual(['Several columns of t are called "v"; one is v_2 here.']);
     expect(await valuesOf(world, "v_2")).toEqual(["3", "4"]);
   });
 
-  test("that is gone at the source is reported", async () => {
+  test("that was removed at the source is reported", async () => {
     await using world = openWorld();
     await load(world, "a.csv", { "a.csv": "i,v\n1,10\n" });
     const { result } = await load(world, "b.csv", { "b.csv": "i\n2\n" });
@@ -221,7 +221,7 @@ describe("a column of CSV", () => {
   });
 });
 
-describe("CSV as it comes", () => {
+describe("CSV in practice", () => {
   const world = async (content: string | Uint8Array, file: JsonObject = {}, name = "a.csv") => {
     const made = openWorld();
     const { result } = await load(made, name, { [name]: content }, { file });
@@ -312,7 +312,7 @@ describe("CSV as it comes", () => {
     ["dd.MM.yyyy hh:mm", "Twelve hours (hh or %I) need a or %p"],
     ["%Y-%m-%d %H:%M:%S.%n", "Columns hold microseconds"],
     ["dd.QQ.yyyy", "Unknown date format"],
-  ])("is refused with the date format %s", async (dateFormat, told) => {
+  ])("is rejected with the date format %s", async (dateFormat, told) => {
     await using world = openWorld();
     const refused = await failure(load(world, "a.csv", { "a.csv": "i,v\n1,x\n" }, { file: { dateFormat } }));
     expect([refused.code, refused.message]).toEqual(["definition_invalid", expect.stringContaining(told)]);
@@ -333,7 +333,7 @@ describe("CSV as it comes", () => {
     expect(typeOf(world)).toBe(type);
   });
 
-  test("is refused where it is cut off within Zstandard", async () => {
+  test("is rejected if it is cut off within Zstandard", async () => {
     await using made = openWorld();
     const packed = zstdCompressSync(`i,v\n${"1,abcdefgh\n".repeat(10_000)}`);
     for (const length of [packed.length - 1, Math.floor(packed.length / 2), 6]) {
@@ -352,7 +352,7 @@ describe("CSV as it comes", () => {
     ]);
   });
 
-  test("continues without records that can't be read, which are counted and kept", async () => {
+  test("continues without unreadable records, which are counted and kept", async () => {
     await using made = openWorld();
     const lines = [
       "i,v",
@@ -395,7 +395,7 @@ describe("CSV as it comes", () => {
     );
   });
 
-  test("that has no bytes loads nothing, while Parquet and JSON of no bytes are refused", async () => {
+  test("without bytes loads nothing, whereas empty Parquet and JSON are rejected", async () => {
     await using made = openWorld();
     expect((await load(made, "a.csv", { "a.csv": "" })).result.rows).toBe(0);
     for (const name of ["a.parquet", "a.json"])

@@ -64,7 +64,7 @@ const MODES = {
 };
 
 for (const [mode, { resource, events }] of someOf(3, Object.entries(MODES))) {
-  test(`${mode}: whatever happens to the source and to the loads, the table ends as the source's rows`, async () => {
+  test(`${mode}: whatever happens to the source and to the loads, the table ends up equal to the source's rows`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array<Event>(events, { minLength: 4, maxLength: 16 }),

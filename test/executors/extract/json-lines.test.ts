@@ -171,8 +171,8 @@ const others = fc
   .dictionary(key, kind, { maxKeys: 3 })
   .chain((kinds) => fc.array(object(kinds), { maxLength: 2 }));
 
-describe("lines of JSON", () => {
-  test("become the tables that the same rows become as a list, whatever the rows", async () => {
+describe("JSON lines", () => {
+  test("become the same tables as a list of the same rows, whatever the rows", async () => {
     await fc.assert(
       fc.asyncProperty(alike, others, fc.integer({ min: 0, max: 4 }), async (same, odd, nesting) => {
         const texts = [...same, ...same, ...odd, ...same];
@@ -203,14 +203,14 @@ describe("lines of JSON", () => {
     `{"id":${id},"at":"2026-01-01T00:00:${String(id % 60).padStart(2, "0")}Z","to":{"zip":"${id}"},"lines":[{"n":${id},"tags":["a","b"]}]${more}}`;
   const orders = Array.from({ length: 700 }, (_, id) => order(id));
 
-  test("that look alike for long are cut where the bytes came in", async () => {
+  test("that look alike for long are split where the bytes were received", async () => {
     const got = await ofLines(orders.join("\n"));
     expect(got).toEqual(await ofList(orders));
     expect(got.tables.t__lines__tags?.rows).toHaveLength(1400);
   });
 
   deepTest(
-    "with a key twice, broken text, a mark at the start or escapes in keys are read as JSON has it",
+    "with a duplicate key, broken text, a byte order mark or escapes in keys are parsed as JSON",
     async () => {
       for (const odd of [
         order(5, ',"id":6'),
@@ -232,7 +232,7 @@ describe("lines of JSON", () => {
   );
 
   deepTest(
-    "may be followed by what nobody could know: new columns, other types, numbers past 2^53, lists for objects",
+    "can be followed by surprises: new columns, other types, numbers past 2^53, lists for objects",
     async () => {
       for (const late of [
         ['{"id":5,"new":{"deep":true},"lines":[{"n":1.5,"tags":["c"]},null]}', '{"id":0.5,"to":null}'],
@@ -250,14 +250,14 @@ describe("lines of JSON", () => {
     },
   );
 
-  deepTest("may be one long list, as some programs write them", async () => {
+  deepTest("can be one long list, as some programs write them", async () => {
     await using world = openWorld();
     const bytes = new TextEncoder().encode(`[${"1,".repeat(1_000_000)}1]`);
     const { result } = await world.run({ resources: [{ name: "t" }] }, fileOf("jsonl", bytes));
     expect(result.tables).toMatchObject([{ rowsRead: 1_000_001, rows: 1_000_001 }]);
   });
 
-  test("in Latin-1 are refused by the file's name, as a list is: two texts could become one", async () => {
+  test("in Latin-1 are rejected by the file's name, as a list is: two texts could become one", async () => {
     const latin = (text: string) => Buffer.from(text, "latin1");
     const rows = [...orders, order(5, ',"to2":"M\xfcller"')];
     await using world = openWorld();
@@ -270,7 +270,7 @@ describe("lines of JSON", () => {
     }
   });
 
-  test("are told by their number where one of them is not JSON", async () => {
+  test("are reported by number if one of them isn't JSON", async () => {
     for (const broken of [
       "{",
       '{"id":1,}',

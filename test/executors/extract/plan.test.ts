@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { tableName } from "../../../src/executors/extract/plan.ts";
 
-test("a resource without a name goes into a table called as its own, without schema, folder or ending", () => {
+test("a resource without a name is loaded into a table with its own name, without schema, folder or extension", () => {
   for (const [spec, table] of [
     ["orders", "orders"],
     ["public.orders", "orders"],

@@ -40,7 +40,7 @@ describe("for any JSON", () => {
   }));
   const row = fc.dictionary(key, value, { maxKeys: 4 }) as fc.Arbitrary<JsonObject>;
 
-  test("every row read is written once, and every child has its parent", async () => {
+  test("every row that is read is written once, and every child has its parent", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(row, { maxLength: 4 }), { maxLength: 3 }),
@@ -72,7 +72,7 @@ describe("for any JSON", () => {
     );
   }, 120_000);
 
-  test("scalars come back as they went in, in the column or its variants", async () => {
+  test("scalars are returned as they were loaded, in the column or its variants", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(scalar, { minLength: 1, maxLength: 8 }), async (values) => {
         await using world = openWorld();
@@ -100,7 +100,7 @@ describe("for any JSON", () => {
   }, 120_000);
 });
 
-test("a merge leaves what a map of the keys would hold", async () => {
+test("a merge leaves what a map of the keys would contain", async () => {
   const load = fc.array(
     fc.record({
       id: fc.integer({ min: 1, max: 4 }),
@@ -148,7 +148,7 @@ test("a merge leaves what a map of the keys would hold", async () => {
 }, 120_000);
 
 deepTest(
-  "a source that only grows is copied row for row, in whatever steps",
+  "a source that only grows is copied row by row, in any steps",
   async () => {
     // Each step adds rows at or after the greatest cursor so far, like a source's clock.
     const step = fc.array(
@@ -200,7 +200,7 @@ deepTest(
 );
 
 deepTest(
-  "CSV bytes are cut between records only, however they come in",
+  "CSV bytes are only split between records, however they arrive",
   async () => {
     await using world = openWorld();
     let folders = 0;
@@ -247,7 +247,7 @@ deepTest(
   120_000,
 );
 
-test("names are always names of the lake, and no two columns share one", () => {
+test("names are always valid in the lake, and no two columns share one", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "binary", maxLength: 150 })), (given) => {
       const names = new Names();
