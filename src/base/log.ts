@@ -9,7 +9,7 @@ type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Log {
   write(level: Level, message: string, fields?: LogFields): void;
-  /** Logs an error that nobody else sees, with its cause and stack. */
+  /** Logs an error that isn't reported anywhere else, with its cause and stack. */
   report(error: unknown, fields?: LogFields): void;
 }
 

@@ -1,7 +1,7 @@
 /** Values of a column that changed on the way from the source, and why. */
 export interface OddValue {
   column: string;
-  /** What happened and why, for example `became NULL: no date that Parquet holds`. */
+  /** Change and cause, for example `became NULL: no date that Parquet holds`. */
   what: string;
   count: number;
   /** At most three. */

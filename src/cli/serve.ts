@@ -16,7 +16,7 @@ import { type Listener, openListener } from "./listener.ts";
 import { unknownSettings } from "./unknown-settings.ts";
 import { usage } from "./usage.ts";
 
-/** `weir serve`: runs until it is told to stop. */
+/** `weir serve`: runs until it is stopped. */
 export const serve = (args: readonly string[], host: Host) =>
   carryOut(host, usage.serve.line, async () => {
     const { values: flags } = readArgs({
@@ -31,7 +31,7 @@ export const serve = (args: readonly string[], host: Host) =>
     await serveUntilStopped(host, await host.parts(flags), flags.open === true);
   });
 
-/** Serves until the process is told to stop. */
+/** Serves until the process is asked to stop. */
 export async function serveUntilStopped(host: Host, parts: Parts, isOpened: boolean): Promise<void> {
   const stopped = new Promise<void>((resolve) => host.onStop(resolve));
   for (const sentence of unknownSettings(host.env ?? {})) parts.log.write("warn", sentence);

@@ -90,7 +90,7 @@ async function gather(
       chunks.push(step.value);
     }
   } catch (error) {
-    reader.cancel().catch(() => undefined); // the response tells the sender
+    reader.cancel().catch(() => undefined); // reported in the response
     throw error;
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length);

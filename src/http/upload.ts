@@ -35,7 +35,7 @@ async function nextChunk(app: App, reader: Bytes) {
     const first = await Promise.race([chunk, idle]);
     if (first !== null) return first;
     chunk.catch(() => undefined); // rejects when the reader is cancelled below
-    reader.cancel().catch(() => undefined); // the response tells the sender
+    reader.cancel().catch(() => undefined); // reported in the response
     throw new AppError("request_timeout", "No data arrived for 30 seconds. Nothing was stored.");
   } finally {
     arrived.abort();

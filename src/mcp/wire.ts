@@ -20,7 +20,7 @@ export interface McpServer {
   /** Supplies the credentials before each request. Null for none. */
   authority: Authority | null;
   signal: AbortSignal;
-  /** Returns a person's answer to a form of the server. If absent, the server is told that nobody fills in forms. */
+  /** Returns a person's answer to a form of the server. If absent, Weir doesn't offer to fill in forms. */
   answer?: ((question: Question) => JsonObject | "unanswered" | "declined") | undefined;
 }
 

@@ -19,7 +19,7 @@ const CHUNKS = [128, 16, 4, 1];
 const INTO = "insert into run_logs (run_id, seq, timestamp, level, message)";
 const LAST = "coalesce((select max(seq) from run_logs where run_id = ?), 0)";
 
-/** One line of each of so many runs. */
+/** One line for each of this many runs. */
 const ofEach = (runs: number) =>
   `${INTO} values ${Array.from({ length: runs }, () => `(?, ${LAST} + 1, ?, ?, ?)`).join(", ")}`;
 

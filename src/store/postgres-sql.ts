@@ -1,5 +1,5 @@
 /**
- * Translates SQL as written by drizzle's SQLite builder and our fragments to PostgreSQL. Other differences are
+ * Translates SQL as written by drizzle's SQLite builder and Weir's fragments to PostgreSQL. Other differences are
  * handled by functions and operators in the database (`postgres-functions.sql`).
  */
 

@@ -1,7 +1,7 @@
 import { slot } from "../../base/memory.ts";
 import type { App } from "../../context.ts";
 
-/** So often at most, … */
+/** Minimum time between collections, … */
 const COLLECT_MS = 5_000;
 /** … and the maximum share of time for them in a large process, where each takes longer. */
 const COLLECT_PART = 0.01;

@@ -73,7 +73,7 @@ export function addAt(config: Values, step: StepValue, spot: Spot): Values {
     : addAfter(config, step, spot.after);
 }
 
-/** Removes steps, and focuses the step that follows, else the one before. */
+/** Removes steps, and focuses the step that follows, else the previous one. */
 export function removeSteps(
   { store, choose, show, chosen, nameOf }: Around,
   keys: ReadonlySet<string>,

@@ -7,7 +7,7 @@ import { copyNow } from "./texts.ts";
 
 interface Props {
   title: string;
-  /** What it is for. */
+  /** Its purpose. */
   children: ReactNode;
   copyLabel: string;
   text: string;

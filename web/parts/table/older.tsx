@@ -56,7 +56,7 @@ interface Props<T> {
   children: (items: readonly T[]) => ReactNode;
 }
 
-/** The items loaded so far, and a button for older ones. */
+/** The items loaded so far, and a button to load more. */
 export function Older<T>({ of, rows = 5, children }: Props<T>) {
   if (of.items === null)
     return of.error ? <Failed error={of.error} again={() => void of.refetch()} /> : <Loading rows={rows} />;
