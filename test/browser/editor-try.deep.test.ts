@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
-import { connect } from "../support/connections.ts";
+import { connect, localFiles } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
@@ -113,6 +113,49 @@ test("steps are found among all actions and endpoints, and automations are selec
   await eventually(async () =>
     JSON.stringify((await draftOf(flow.id)).config?.steps ?? "").includes(`"automationId":"${target.id}"`),
   );
+});
+
+test("folders of a connection are picked one within the other, those of the group's own connection first", async () => {
+  const { page, go, weir, troubles } = seen;
+  const files = await connect(weir.owner, localFiles("Files"));
+  const other = await connect(weir.owner, localFiles("Other", { config: { root: "/others" } }));
+  const put = (id: string, path: string) =>
+    weir.owner("PUT", `/api/v1/connections/${id}/files?path=${path}`, "n\n1\n", {
+      "content-type": "text/csv",
+    });
+  for (const path of ["/exports/2026/may.csv", "/exports/2025/may.csv", "/notes.csv"])
+    expect((await put(files.id, path)).status).toBe(201);
+  expect((await put(other.id, "/inbox/a.csv")).status).toBe(201);
+  const flow = await makeAutomation(weir.owner, {
+    steps: [
+      {
+        key: "sync",
+        kind: "file_sync",
+        connectionId: files.id,
+        definition: { source: {}, destination: { connectionId: other.id } },
+      },
+    ],
+  });
+  await go(`/automations/${flow.id}/edit?step=sync`);
+  const [from, to] = [
+    page.getByRole("combobox", { name: "Path" }).first(),
+    page.getByRole("combobox", { name: "Path" }).last(),
+  ];
+  await from.click();
+  await page.getByRole("option", { name: /^exports/ }).click();
+  await page.getByRole("option", { name: /^2026/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await to.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("option", { name: /^inbox/ }).waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await eventually(async () => {
+    const [step] = (await draftOf(flow.id)).config?.steps ?? [];
+    return step?.definition.source.path === "/exports/2025" && step.definition.destination.path === "/inbox";
+  });
 });
 
 test("an extract selects tables and columns of the live schema, suggests key and cursor, and warns of duplicate rows", async () => {

@@ -5,6 +5,7 @@ import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
+import { FilesHere } from "./files-here.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { FormOrJson } from "./or-json.tsx";
 import { propertiesOf } from "./schema.ts";
@@ -58,7 +59,7 @@ interface Props {
   faults: readonly Fault[];
   /** Location in the request. */
   at?: readonly string[];
-  /** The connection of an extract. */
+  /** The connection of an extract, and of the folders that can be picked. */
   connectionId?: string;
 }
 
@@ -92,16 +93,18 @@ export function DefinitionEditor(props: Props) {
           {kind.kind === "dlt_extract" && connectionId !== "" && !connectionId.includes("{{") && (
             <Later of={extractTables} waiting={null} given={{ connectionId, value, onChange }} />
           )}
-          <SchemaForm
-            key={kind.kind}
-            schema={kind.definitionSchema}
-            value={value}
-            onChange={onChange}
-            at={at}
-            faults={faults}
-            minor={MINOR}
-            tables={tables}
-          />
+          <FilesHere value={connectionId}>
+            <SchemaForm
+              key={kind.kind}
+              schema={kind.definitionSchema}
+              value={value}
+              onChange={onChange}
+              at={at}
+              faults={faults}
+              minor={MINOR}
+              tables={tables}
+            />
+          </FilesHere>
         </InputPaths>
       )}
     />

@@ -1,9 +1,10 @@
-import { useState } from "react";
+import { useContext, useState } from "react";
 import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
+import { FilesHere } from "./files-here.ts";
 import { PickerField } from "./picker-field.tsx";
 import { pickerOf } from "./pickers.ts";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
@@ -22,6 +23,7 @@ export function Scalar({
   drawn,
   tables,
 }: FieldProps & { drawn: ScalarDrawn }) {
+  const connectionId = useContext(FilesHere);
   const fallback = schema.default;
   const hint = fallback === undefined || typeof fallback === "object" ? "" : String(fallback);
   const title = titleOf(name, schema);
@@ -110,6 +112,18 @@ export function Scalar({
             />
           );
         }
+        const picker = drawn.as === "text" && !drawn.isSecret ? pickerOf(name, schema, connectionId) : null;
+        if (picker) {
+          return (
+            <PickerField
+              picker={picker}
+              value={text}
+              isId={schema.format === "uuid"}
+              wiring={wiring}
+              onChange={(next) => onChange(next || undefined)}
+            />
+          );
+        }
         if (drawn.as === "text" && drawn.isLong) {
           return (
             <TemplateText
@@ -132,18 +146,6 @@ export function Scalar({
               placeholder={hint}
               value={text}
               onChange={(event) => onChange(event.target.value || undefined)}
-            />
-          );
-        }
-        const picker = drawn.as === "text" ? pickerOf(name, schema) : null;
-        if (picker) {
-          return (
-            <PickerField
-              picker={picker}
-              value={text}
-              isId={schema.format === "uuid"}
-              wiring={wiring}
-              onChange={(next) => onChange(next || undefined)}
             />
           );
         }

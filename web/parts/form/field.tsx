@@ -1,5 +1,5 @@
 import { Plus, Trash2 } from "lucide-react";
-import { useRef, useState } from "react";
+import { useContext, useRef, useState } from "react";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
@@ -7,6 +7,7 @@ import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx"
 import { JsonField } from "./field-json.tsx";
 import { Pairs } from "./field-pairs.tsx";
 import { Scalar } from "./field-scalar.tsx";
+import { FilesHere } from "./files-here.ts";
 import {
   aboutOf,
   type Drawn,
@@ -50,31 +51,35 @@ function Inner({
   without,
 }: Omit<FieldProps, "name" | "schema" | "isRequired"> & { of: Schema; without?: string }) {
   const now = asObject(value);
+  const outer = useContext(FilesHere);
+  const { connectionId } = now;
   return (
-    <div className="grid gap-3 @md:grid-cols-2">
-      {propertiesOf(of)
-        .filter(([name]) => name !== without)
-        .map(([name, schema]) => (
-          <div key={name} className={isShort(name, schema) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
-            <Field
-              name={name}
-              schema={schema}
-              isRequired={requiredOf(of).includes(name)}
-              value={now[name]}
-              faults={faults
-                .filter(({ loc }) => loc[0] === name)
-                .map((fault) => ({ ...fault, loc: fault.loc.slice(1) }))}
-              onChange={(next) => {
-                const after = { ...now };
-                if (next === undefined) delete after[name];
-                else after[name] = next;
-                onChange(after);
-              }}
-              tables={tables}
-            />
-          </div>
-        ))}
-    </div>
+    <FilesHere value={typeof connectionId === "string" && connectionId !== "" ? connectionId : outer}>
+      <div className="grid gap-3 @md:grid-cols-2">
+        {propertiesOf(of)
+          .filter(([name]) => name !== without)
+          .map(([name, schema]) => (
+            <div key={name} className={isShort(name, schema) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
+              <Field
+                name={name}
+                schema={schema}
+                isRequired={requiredOf(of).includes(name)}
+                value={now[name]}
+                faults={faults
+                  .filter(({ loc }) => loc[0] === name)
+                  .map((fault) => ({ ...fault, loc: fault.loc.slice(1) }))}
+                onChange={(next) => {
+                  const after = { ...now };
+                  if (next === undefined) delete after[name];
+                  else after[name] = next;
+                  onChange(after);
+                }}
+                tables={tables}
+              />
+            </div>
+          ))}
+      </div>
+    </FilesHere>
   );
 }
 

@@ -34,11 +34,13 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
   const pick = (chosen: Pick) => {
     rememberName(queries, picker, chosen);
     onChange(chosen.value);
-    setTyped(null);
+    setTyped(chosen.isFolder ? `${chosen.value}/` : null);
+    setAt(0);
   };
   const leave = () => {
     // Typed text without a selection becomes the value if the field accepts more than IDs, or if it can be an ID.
-    if (typed !== null && typed !== "" && (!isId || /\{\{|^[0-9a-f-]{36}$/i.test(typed))) onChange(typed);
+    const text = typed?.replace(/(.)\/$/, "$1") ?? "";
+    if (text !== "" && (!isId || /\{\{|^[0-9a-f-]{36}$/i.test(text))) onChange(text);
     setTyped(null);
   };
   const onKeyDown = (event: KeyboardEvent) => {

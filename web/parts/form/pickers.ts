@@ -4,6 +4,7 @@ import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 
 const MOST = 20;
+const MOST_FILES = 100;
 const FRESH_MS = 60_000;
 
 /** An option of a field: its value, its name, and what distinguishes it from others. */
@@ -11,6 +12,8 @@ export interface Pick {
   value: string;
   name: string;
   about: string;
+  /** Whether one goes on within it, as in a folder. */
+  isFolder?: boolean;
 }
 
 export interface Picker {
@@ -119,6 +122,32 @@ const offsetOf = (timeZone: string) =>
     .formatToParts()
     .find(({ type }) => type === "timeZoneName")?.value ?? "";
 
+/** Folders and files of a connection, a folder at a time. */
+const filesOf = (connectionId: string): Picker => ({
+  of: `files of ${connectionId}`,
+  label: () => t("Browse folders"),
+  async search(q, signal) {
+    const folder = q.slice(0, q.lastIndexOf("/") + 1) || "/";
+    const start = q.slice(q.lastIndexOf("/") + 1).toLowerCase();
+    const { items } = await call(
+      "GET /api/v1/connections/{connection_id}/files",
+      { path: { connection_id: connectionId }, query: { path: folder.replace(/(.)\/$/, "$1") } },
+      { signal },
+    );
+    return items
+      .filter(({ name }) => name.toLowerCase().startsWith(start))
+      .map(({ name, kind }) => ({
+        value: folder + name,
+        name,
+        about: kind === "folder" ? t("Folder") : t("File"),
+        isFolder: kind === "folder",
+      }))
+      .sort((a, b) => Number(b.isFolder) - Number(a.isFolder))
+      .slice(0, MOST_FILES);
+  },
+  nameOf: null,
+});
+
 const BY_NAME: Readonly<Record<string, Picker>> = {
   automationId: automations,
   agent: agents,
@@ -129,9 +158,14 @@ const BY_NAME: Readonly<Record<string, Picker>> = {
   timezone: zones,
 };
 
-/** The picker of a field. Null for a text field. */
-export const pickerOf = (name: string, { type }: Schema): Picker | null =>
-  type === "string" && Object.hasOwn(BY_NAME, name) ? (BY_NAME[name] ?? null) : null;
+const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+
+/** The picker of a field. Null for a text field. A path is picked from the files of a connection. */
+export function pickerOf(name: string, { type }: Schema, connectionId: string): Picker | null {
+  if (type !== "string") return null;
+  if (name === "path" && ID.test(connectionId)) return filesOf(connectionId);
+  return Object.hasOwn(BY_NAME, name) ? (BY_NAME[name] ?? null) : null;
+}
 
 /** Search results. Loaded only while the list is open. */
 export const usePicks = (picker: Picker, q: string, isOpen: boolean) =>
@@ -141,8 +175,6 @@ export const usePicks = (picker: Picker, q: string, isOpen: boolean) =>
     enabled: isOpen,
     staleTime: FRESH_MS,
   });
-
-const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
 
 /** Keeps a field from showing the ID until the name is loaded. */
 export const rememberName = (queries: QueryClient, { of }: Picker, { value, name }: Pick) =>
