@@ -121,9 +121,19 @@ function partsOf(text: string): { digits: string; exponent: number } {
 
 /** Returns the number of digits before and after the decimal point. Null for a number with an exponent. */
 export function digitsOf(text: string): { whole: number; scale: number } | null {
-  const [, whole, fraction = ""] = /^-?(\d+)(?:[.](\d+))?$/.exec(text) ?? [];
-  return whole === undefined ? null : { whole: whole.length, scale: fraction.length };
+  const { length } = text;
+  const from = text.charCodeAt(0) === MINUS ? 1 : 0;
+  let point = length;
+  for (let at = from; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === POINT && point === length) point = at;
+    else if (code < ZERO || code > NINE) return null;
+  }
+  const scale = Math.max(0, length - point - 1);
+  return point === from || point === length - 1 ? null : { whole: point - from, scale };
 }
+
+const [MINUS, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
 
 /** Returns JSON in which all numbers keep their digits. With `sorted`, equal values have equal text. */
 export function exactJson(value: unknown, sorted = false): string {

@@ -27,7 +27,7 @@ export interface Node {
 
 /** A sheet being filled: CSV lines in bytes, each as wide as the sheet was when it was written. */
 export class Lines {
-  #bytes = new Uint8Array(FIRST_BYTES);
+  #bytes = Buffer.alloc(FIRST_BYTES);
   /** Where lines of another width begin. */
   readonly #widths: { from: number; width: number }[] = [];
   readonly cells: string[];
@@ -48,16 +48,16 @@ export class Lines {
     const { cells } = this;
     const line = cells.join(",");
     const into = this.beginRow(3 * line.length + 1); // a character takes up to three bytes
-    this.endBytes(this.size + encoder.encodeInto(line, into.subarray(this.size)).written);
+    this.endBytes(this.size + into.write(line, this.size));
     cells.fill("");
   }
 
   /** Returns the buffer, with room for this many bytes after `size` and for a line with all cells. */
-  beginRow(room: number): Uint8Array {
+  beginRow(room: number): Buffer {
     const width = this.cells.length;
     if (this.#widths.at(-1)?.width !== width) this.#widths.push({ from: this.size, width });
     if (this.size + room > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(2 * this.#bytes.length, this.size + room));
+      const larger = Buffer.alloc(Math.max(2 * this.#bytes.length, this.size + room));
       larger.set(this.#bytes.subarray(0, this.size));
       this.#bytes = larger;
     }
@@ -104,7 +104,6 @@ const FIRST_BYTES = 4096;
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const encoder = new TextEncoder();
 
 /** Returns CSV with this many additional empty cells at the end of each line. */
 function widened(csv: Uint8Array, more: number): Uint8Array {

@@ -48,8 +48,8 @@ export class Normaliser {
 
   add(row: JsonObject): void {
     const { cells, sheet, top } = this.#root;
-    const sequence = ++this.#sequence;
-    cells[0] = String(sequence);
+    const sequence = String(++this.#sequence);
+    cells[0] = sequence;
     const { only } = this.#options;
     const wanted = only ? chosen(row, only) : row;
     if (this.#options.fingerprint) cells[1] = hash(exactJson(wanted, true));

@@ -126,7 +126,7 @@ export const fitsDouble = (type: string): boolean =>
 
 /** A timestamp in ISO 8601, with at most the microseconds that a column can hold. */
 const INSTANT =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.]\d{1,6})?)?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.]\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
 
 /** The type of a text's value: a date, a timestamp with or without a zone, or plain text. */
 export type TextType = "DATE" | "TIMESTAMP" | typeof ZONED | "VARCHAR";
@@ -134,18 +134,20 @@ export type TextType = "DATE" | "TIMESTAMP" | typeof ZONED | "VARCHAR";
 /** The type of a text in ISO 8601. */
 export function textType(text: string): TextType {
   if (text.length < 10 || text.length > 32 || text.charCodeAt(4) !== 45) return "VARCHAR";
-  const match = INSTANT.exec(text);
-  if (!match || !isDay(text)) return "VARCHAR";
+  if (!INSTANT.test(text) || !isDay(text)) return "VARCHAR";
   if (text.length === 10) return "DATE";
-  if (match[1] === undefined) return "TIMESTAMP";
+  if (!text.endsWith("Z") && Math.max(text.lastIndexOf("+"), text.lastIndexOf("-")) < 16) return "TIMESTAMP";
   return text.charCodeAt(16) === 58 ? ZONED : "VARCHAR"; // DuckDB requires the seconds if there is a zone
 }
 
+const ZERO = 0x30;
+
 function isDay(text: string): boolean {
+  if (text.startsWith("0000")) return false;
+  const day = 10 * (text.charCodeAt(8) - ZERO) + text.charCodeAt(9) - ZERO;
+  if (day <= 28) return true;
   const year = Number(text.slice(0, 4));
-  const day = Number(text.slice(8, 10));
-  if (day <= 28) return year > 0;
-  return year > 0 && day <= new Date(Date.UTC(2000 + (year % 400), Number(text.slice(5, 7)), 0)).getUTCDate();
+  return day <= new Date(Date.UTC(2000 + (year % 400), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
 
 /** True for a text that is an ISO 8601 timestamp. */
