@@ -4,7 +4,7 @@ import { plural } from "../../base/plural.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import { quoteList } from "../../sql/text.ts";
-import { beforeLag, type CursorSql, cursorJson, cursorSql, cursorValue } from "./cursor.ts";
+import { beforeLag, type CursorSql, cursorJson, cursorSql, cursorValue, greatestText } from "./cursor.ts";
 import type { Drops } from "./drops.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import type { IncrementalPlan, Plan } from "./plan.ts";
@@ -133,7 +133,7 @@ export async function reached(
   const { stored, start, field, isBackfill, lagSeconds } = incremental;
   const last = stored && (await cursorValue(session, stored.lastValue, cursor.type, "stored value"));
   const [row] = await session.run(
-    `SELECT arg_max(${cursor.text}, ${cursor.sql}) AS value, count(*) FILTER (${cursor.sql} IS NULL) AS nulls, ${last ? `max(${cursor.sql}) < ${last} AS behind, max(${cursor.sql}) = ${last} AS level` : "false AS behind, false AS level"} FROM (${read})`,
+    `SELECT ${greatestText(cursor)} AS value, count(*) FILTER (${cursor.sql} IS NULL) AS nulls, ${last ? `max(${cursor.sql}) < ${last} AS behind, max(${cursor.sql}) = ${last} AS level` : "false AS behind, false AS level"} FROM (${read})`,
   );
   const nulls = Number(row?.nulls ?? 0);
   const value = row?.value;

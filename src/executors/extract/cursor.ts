@@ -18,6 +18,13 @@ export interface CursorSql {
   isText: boolean;
 }
 
+/** Aggregate of the greatest value, as text. */
+export function greatestText({ sql, type, text, isText }: CursorSql): string {
+  // A text for each row takes longer than to find the greatest value.
+  const hasOneText = !isText && (isInteger(type) || isInstant(type) || type === "DATE");
+  return hasOneText ? `CAST(max(${sql}) AS VARCHAR)` : `arg_max(${text}, ${sql})`;
+}
+
 /** The type of a cursor whose values are compared as numbers of any length. */
 const ANY_NUMBER = "number of any length";
 
