@@ -101,9 +101,10 @@ function decimalCast(text: string, precision: number, scale: number, value?: str
   if (scale === 0) return `CAST(CAST(${text} AS HUGEINT) AS ${type})`;
   if (scale >= SHORT_DIGITS) return `CAST(${text} AS ${type})`;
   const short = `CAST(${value ?? shortDecimal(text, precision, scale)} AS ${type})`;
-  const sign = `CASE WHEN ${text}[1] = '-' THEN -1 ELSE 1 END::DECIMAL(1,0)`;
-  const fraction = `CAST(CAST('0.' || split_part(${text}, '.', 2) AS DECIMAL(18,${scale})) AS DECIMAL(${precision - 1},${scale}))`;
-  const wide = `CAST(CAST(split_part(${text}, '.', 1) AS HUGEINT) AS ${type}) + ${sign} * ${fraction}`;
+  const fraction = `CAST('0.' || split_part(${text}, '.', 2) AS DECIMAL(18,${scale}))`;
+  const whole = `CAST(CAST(split_part(${text}, '.', 1) AS HUGEINT) AS ${type})`;
+  // Only a sign is less than the point.
+  const wide = `CASE WHEN ${text} < '.' THEN ${whole} - ${fraction} ELSE ${whole} + ${fraction} END`;
   return `COALESCE(${short}, CAST(${wide} AS ${type}))`;
 }
 
