@@ -1,9 +1,9 @@
-import { AwsV4Signer } from "aws4fetch";
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 import { isChanged, QUIET_MS } from "../files/streams.ts";
 import { faultOf, refusal } from "./failure.ts";
 import { regionOf, type S3Link, urlOf } from "./shape.ts";
+import { Signer } from "./signer.ts";
 import { type Element, readXml } from "./xml.ts";
 
 /** Maximum attempts of a request if the store is busy, failing or unreachable. */
@@ -91,7 +91,7 @@ function hashOf({ body, isUnsigned }: S3Request): string {
 
 async function sign(link: S3Link, url: string, request: S3Request): Promise<Record<string, string>> {
   const { accessKeyId, secretAccessKey, sessionToken } = link.credentials;
-  const signer = new AwsV4Signer({
+  const signer = new Signer({
     method: request.method,
     url,
     headers: {
