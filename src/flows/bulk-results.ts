@@ -124,9 +124,10 @@ interface Group {
 }
 
 /**
- * Yields the results in the order of their items, the last one of each. Only overlapping groups are in memory at once.
+ * Yields the results in the order of their items, the last one of each, as lists. Only overlapping groups are in memory
+ * at once.
  */
-export async function* resultsInOrder(db: ReadDb, step: BulkStep): AsyncGenerator<ItemResult> {
+export async function* resultsInOrder(db: ReadDb, step: BulkStep): AsyncGenerator<ItemResult[]> {
   const groups = await db
     .select({ seq, firstIndex })
     .from(automationRunResults)
@@ -135,28 +136,57 @@ export async function* resultsInOrder(db: ReadDb, step: BulkStep): AsyncGenerato
   let open: Group[] = [];
   let next = 0;
   for (;;) {
-    let least = Math.min(...open.map(headOf));
+    let least = leastOf(open);
     for (let group = groups[next]; group && group.firstIndex <= least; group = groups[++next]) {
       open.push(await readGroup(db, step, group.seq));
-      least = Math.min(...open.map(headOf));
+      least = leastOf(open);
     }
-    const heads = open.filter((group) => headOf(group) === least);
-    const [latest] = heads.toSorted((a, b) => b.seq - a.seq);
-    const result = latest?.results[latest.at];
-    if (!result) return;
-    yield result;
-    for (const group of heads) group.at++;
+    const results = take(open, groups[next]?.firstIndex ?? Number.POSITIVE_INFINITY);
+    if (results.length === 0) return;
+    yield results;
     open = open.filter((group) => group.at < group.results.length);
   }
 }
 
+/** Takes the results of all items before the one at `end` off the groups. */
+function take(open: readonly Group[], end: number): ItemResult[] {
+  const results: ItemResult[] = [];
+  for (;;) {
+    let latest: Group | null = null;
+    let least = end;
+    for (const group of open) {
+      const head = headOf(group);
+      if (head > least || (head === least && (latest === null || latest.seq > group.seq))) continue;
+      least = head;
+      latest = group;
+    }
+    const result = latest?.results[latest.at];
+    if (!result) return results;
+    results.push(result);
+    for (const group of open) if (headOf(group) === least) group.at++;
+  }
+}
+
+const leastOf = (open: readonly Group[]) => Math.min(...open.map(headOf));
+
 const headOf = ({ results, at }: Group): number => results[at]?.index ?? Number.POSITIVE_INFINITY;
 
-async function readGroup(db: ReadDb, step: BulkStep, number: number): Promise<Group> {
-  const [row] = await db
+const groupBySeq = prepared((db: ReadDb) =>
+  db
     .select()
     .from(automationRunResults)
-    .where(and(ofStep(step), eq(seq, number)));
+    .where(
+      and(
+        eq(automationRunResults.automationRunId, sql.placeholder("runId")),
+        eq(automationRunResults.stepKey, sql.placeholder("key")),
+        eq(seq, sql.placeholder("seq")),
+      ),
+    )
+    .prepare(),
+);
+
+async function readGroup(db: ReadDb, step: BulkStep, number: number): Promise<Group> {
+  const [row] = await groupBySeq(db).execute({ ...step, seq: number });
   const counted = new Set(row ? [...indexesIn(row.completed), ...indexesIn(row.failed)] : []);
   const results = (row?.body.split("\n") ?? []).map(readLine).filter(({ index }) => counted.has(index));
   return { seq: number, results, at: 0 };

@@ -76,30 +76,36 @@ function openFailures() {
     get first(): ItemFailure | null {
       return first;
     },
-    async *seen(results: AsyncIterable<ItemResult>): AsyncGenerator<ItemResult> {
-      for await (const result of results) {
-        note(result);
-        yield result;
+    async *seen(lists: AsyncIterable<ItemResult[]>): AsyncGenerator<ItemResult[]> {
+      for await (const results of lists) {
+        for (const result of results) note(result);
+        yield results;
       }
     },
   };
 }
 
-async function* linesOf(results: AsyncIterable<ItemResult>): AsyncGenerator<string> {
-  for await (const { index, isCompleted, json } of results)
-    yield isCompleted
-      ? `{"index":${index},"status":"completed","result":${json}}\n`
-      : `{"index":${index},"status":"failed","error":${json}}\n`;
+async function* linesOf(lists: AsyncIterable<ItemResult[]>): AsyncGenerator<string> {
+  for await (const results of lists) yield results.map(lineOf).join("");
 }
 
+const lineOf = ({ index, isCompleted, json }: ItemResult): string =>
+  isCompleted
+    ? `{"index":${index},"status":"completed","result":${json}}\n`
+    : `{"index":${index},"status":"failed","error":${json}}\n`;
+
 /** A list in the order of the items, with null for those that didn't complete. */
-async function* listOf(results: AsyncIterable<ItemResult>, total: number): AsyncGenerator<string> {
+async function* listOf(lists: AsyncIterable<ItemResult[]>, total: number): AsyncGenerator<string> {
   let next = 0;
   const nullsTo = (index: number) => "null,".repeat(index - next);
   yield "[";
-  for await (const { index, isCompleted, json } of results) {
-    yield `${nullsTo(index)}${isCompleted ? json : "null"}${index < total - 1 ? "," : ""}`;
-    next = index + 1;
+  for await (const results of lists) {
+    let text = "";
+    for (const { index, isCompleted, json } of results) {
+      text += `${nullsTo(index)}${isCompleted ? json : "null"}${index < total - 1 ? "," : ""}`;
+      next = index + 1;
+    }
+    yield text;
   }
   yield `${nullsTo(total).slice(0, -1)}]`;
 }
