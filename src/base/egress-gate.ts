@@ -47,7 +47,7 @@ export interface Gate {
   proxyFor(host: string, port: number): Promise<string | null> | null;
 }
 
-type Addresses = readonly [string, ...string[]];
+export type Addresses = readonly [string, ...string[]];
 
 interface Rule {
   /** A range, or a name in lowercase. */

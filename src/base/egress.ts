@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type EgressOptions, type Gate, hostOf, openGate } from "./egress-gate.ts";
+import { type Addresses, type EgressOptions, type Gate, hostOf, openGate } from "./egress-gate.ts";
 import { Deadline, failureOf, readAtMost, watchBody } from "./egress-limits.ts";
 import { pinned, readTarget, readUrl, type Target, targetOf } from "./egress-target.ts";
 import { AppError } from "./errors.ts";
@@ -192,18 +192,27 @@ function headerValue(name: string, value: string): string {
   }
 }
 
-/** Connects to the checked address, with the name in Host and in SNI (for the certificate). */
-async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
-  const { target, method, body, headers } = hop;
-  const { host, port } = target;
+/** Sends to a checked address. Throws or rejects if there is none. */
+function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
+  const { host, port } = hop.target;
   signal.throwIfAborted();
-  const asked = gate.proxyFor(host, port);
-  const proxy = asked && (await asked);
-  const admitted = proxy === null ? gate.admit(host, port, signal) : [host];
-  const addresses = admitted instanceof Promise ? await admitted : admitted;
+  const byProxy = gate.proxyFor(host, port);
+  const admitted =
+    byProxy === null
+      ? gate.admit(host, port, signal)
+      : byProxy.then((proxy) => (proxy === null ? gate.admit(host, port, signal) : proxy));
+  if (admitted instanceof Promise) return admitted.then((found) => connect(hop, ca, found, signal));
+  return connect(hop, ca, admitted, signal);
+}
+
+/** Connects to one of the addresses or to the proxy, with the name in Host and in SNI (for the certificate). */
+function connect(
+  { target, method, body, headers, isRaw }: Hop,
+  ca: string | undefined,
+  to: Addresses | string,
+  signal: AbortSignal,
+): Promise<Response> {
   headers.host = target.name;
-  // Bun 1.4.5 pools connections by address, port, SNI name and certificates, so names don't share them.
-  const tls = ca === undefined ? target.tls : { ...target.tls, ca };
   // Without `proxy: false`, Bun uses HTTP_PROXY. Without `timeout: false`, it ends a silent stream after five minutes.
   const own = {
     method,
@@ -211,21 +220,28 @@ async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortS
     body,
     redirect: "manual" as const,
     signal,
-    tls,
-    proxy: proxy ?? false,
+    // Bun 1.4.5 pools connections by address, port, SNI name and certificates, so names don't share them.
+    tls: ca === undefined ? target.tls : { ...target.tls, ca },
+    proxy: typeof to === "string" ? to : false,
     timeout: false,
-    decompress: !hop.isRaw,
+    decompress: !isRaw,
   };
-  for (const address of addresses) {
-    try {
-      return await fetch(pinned(target, address), own as RequestInit);
-    } catch (error) {
-      const unreached = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-      if (!unreached || address === addresses.at(-1) || body instanceof ReadableStream) throw error;
-    }
-  }
-  throw new AppError("upstream", `${target.name} has no address.`, { retryable: true });
+  const first = typeof to === "string" ? target.host : to[0];
+  const response = fetch(pinned(target, first), own as RequestInit);
+  if (typeof to === "string" || to.length === 1 || body instanceof ReadableStream) return response;
+  const [, ...others] = to;
+  return others.reduce(
+    (reached, address) =>
+      reached.catch((error: unknown) => {
+        if (!isRefused(error)) throw error;
+        return fetch(pinned(target, address), own as RequestInit);
+      }),
+    response,
+  );
 }
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
 
 function redirected(
   hop: Hop,
