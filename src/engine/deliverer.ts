@@ -102,13 +102,15 @@ export function openDeliverer(app: App): Deliverer {
       const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
       // a stalled process may have lost it to another, and releases it otherwise
       const isLost = app.peers?.isLapsed() ?? false;
-      const attempt =
-        subscription === undefined || isLate || isLost || isDraining
-          ? null
-          : await sendOnce(app, { ...one, subscription }, stopping.signal).catch((error: unknown) => {
-              app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });
-              return null;
-            });
+      let attempt: Attempt | null = null;
+      try {
+        if (subscription !== undefined && !isLate && !isLost && !isDraining) {
+          const current = one.subscription === subscription ? one : { ...one, subscription };
+          attempt = await sendOnce(app, current, stopping.signal);
+        }
+      } catch (error) {
+        app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });
+      }
       ledger.add(attempt ?? one);
       letGo(one);
       return attempt && (attempt.error === null ? "well" : "badly");

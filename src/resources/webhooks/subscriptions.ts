@@ -93,22 +93,21 @@ export const wants = (
 export function secretsOf({ secrets, clock, memory }: App, row: WebhookRow): Secrets {
   const { sealedSecret, sealedPreviousSecret, previousUntil } = row;
   if (sealedSecret === null) throw new AppError("internal", "A deleted webhook has no secret.");
-  const label = webhookLabel(row);
   const known = memory.of(SECRETS);
-  const secret = opened(known, secrets, sealedSecret, label);
+  const secret = opened(known, secrets, sealedSecret, row);
   const isOver = previousUntil === null || previousUntil <= timestamp(clock);
   return isOver || sealedPreviousSecret === null
     ? [secret]
-    : [secret, opened(known, secrets, sealedPreviousSecret, label)];
+    : [secret, opened(known, secrets, sealedPreviousSecret, row)];
 }
 
 /** Cached decrypted secrets, since every delivery needs them. */
 const SECRETS = slot(() => new Map<string, string>());
 
-function opened(all: Map<string, string>, secrets: SecretBox, sealed: string, label: string): string {
+function opened(all: Map<string, string>, secrets: SecretBox, sealed: string, row: WebhookRow): string {
   const known = all.get(sealed);
   if (known !== undefined) return known;
-  const secret = secrets.open(sealed, label);
+  const secret = secrets.open(sealed, webhookLabel(row));
   if (all.size >= MAX_KNOWN) all.clear();
   all.set(sealed, secret);
   return secret;
