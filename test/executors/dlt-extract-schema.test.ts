@@ -320,6 +320,36 @@ describe("the contract", () => {
     expect(result.warnings).toHaveLength(5);
   });
 
+  test.each([
+    ["discard_row", "rejected with the row"],
+    ["discard_value", "discarded"],
+  ])("%s warns with table, column, count and examples", async (contract, what) => {
+    const { world, work } = await load(contract, [{ id: "x" }, { id: 2, extra: "o'k" }, { id: "y" }]);
+    await using _ = world;
+    const { warnings } = (await work).result;
+    expect(warnings).toContain(`o.id: 2 values ${what}: schemaContract allows no other type ("x", "y").`);
+    expect(warnings).toContain(`o.extra: 1 value ${what}: schemaContract allows no new column ("o'k").`);
+  });
+
+  test("keeps the rejected rows as an artifact with the reason", async () => {
+    const { world, work } = await load("discard_row", [
+      { id: 2, extra: "more" },
+      { id: "x", l: [{ a: 2 }] },
+      { id: 3, l: [{ a: "z" }] },
+    ]);
+    await using _ = world;
+    const [artifact] = (await work).done.artifacts ?? [];
+    expect(artifact?.title).toBe("Rejected records of o");
+    const { bytes } = artifact as unknown as { bytes: Uint8Array };
+    const lines = new TextDecoder().decode(bytes).trim().split("\n");
+    const kept = lines.map((line) => JSON.parse(line)).map(({ reason, text }) => [reason, JSON.parse(text)]);
+    expect(kept).toEqual([
+      ["o.id: schemaContract allows no other type", { id: "x", extra: null }],
+      ["o.extra: schemaContract allows no new column", { id: 2, extra: "more" }],
+      ["o__l.a: schemaContract allows no other type", { a: "z" }],
+    ]);
+  });
+
   test("applies to typed sources too", async () => {
     await using world = openWorld();
     await world.run(one, csv({ id: "INTEGER" }, "1\n"));

@@ -1,5 +1,6 @@
 import type { Json } from "../../base/json.ts";
 import type { SqlSession } from "../../sql/contract.ts";
+import type { Reject } from "./rejects.ts";
 import { SEQUENCE, type Sheet } from "./sheet.ts";
 
 /** Why a staged row isn't loaded. */
@@ -13,6 +14,8 @@ const CHILDREN = "weir_dropped_children";
 export class Drops {
   #any = false;
   #anyChildren = false;
+  /** Rows that were rejected, up to the maximum. */
+  readonly rejects: Reject[] = [];
 
   private constructor(
     readonly session: SqlSession,
@@ -60,11 +63,13 @@ export class Drops {
   }
 
   /** Drops rows of a child table. */
-  async dropChildren(sheet: Sheet, condition: string): Promise<void> {
+  async dropChildren(sheet: Sheet, condition: string): Promise<number> {
     const [row] = await this.session.run(
       `INSERT INTO ${CHILDREN} SELECT _dlt_id FROM (${this.alive(sheet)}) WHERE ${condition}`,
     );
-    if (Number(Object.values(row ?? {})[0] ?? 0) > 0) this.#anyChildren = true;
+    const count = Number(Object.values(row ?? {})[0] ?? 0);
+    if (count > 0) this.#anyChildren = true;
+    return count;
   }
 
   /** Drops the child rows of dropped child rows. */

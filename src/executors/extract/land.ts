@@ -11,6 +11,7 @@ import { quoteName, quoteText } from "../../sql/text.ts";
 import { dropSeen, fingerprintSql, type RowIdentity, reached, rowIdentity } from "./boundary.ts";
 import { dropUnmet } from "./condition.ts";
 import { orderKey } from "./cursor.ts";
+import { discard, reject } from "./discards.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
 import { DELETED_COLUMN, HISTORY_COLUMNS, KEY_COLUMN, META_COLUMNS, normaliseName } from "./naming.ts";
@@ -68,7 +69,7 @@ export interface Landed {
   cursor: { start: Json; end: Json } | null;
   state: CursorState | null;
   key: TableKey;
-  /** Records that couldn't be read, up to the maximum. */
+  /** Records that couldn't be read and rows that were rejected, up to the maximum. */
   rejects: readonly Reject[];
   /** Sheets of workbooks that weren't read. */
   furtherSheets: readonly string[];
@@ -184,7 +185,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
       end: end ? end.end : incremental.isBackfill ? null : incremental.start,
     },
     state: end?.state ?? null,
-    rejects: intake.rejects,
+    rejects: [...intake.rejects, ...drops.rejects],
     furtherSheets: intake.furtherSheets ?? [],
     key: keyOf(root, plan),
     dedupeBy: order && field ? `${orderOf(order, field)} DESC NULLS LAST` : undefined,
@@ -215,10 +216,7 @@ const EVOLVE: SchemaContract = { tables: "evolve", columns: "evolve", dataType: 
 async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<void> {
   const slots = site.plan.primaryKey.flatMap((name) => root.find(name)?.slots ?? []);
   const keyless = slots.map((slot) => `${slot.name} IS NULL`).join(" AND ");
-  const count = await drops.drop(
-    "rejected",
-    `SELECT ${SEQUENCE.name} FROM (${drops.alive(root)}) WHERE ${keyless}`,
-  );
+  const count = await reject(drops, root, keyless, "no primary key");
   if (count > 0) site.warn(`${count} rows of ${root.table} have no primary key and were rejected.`);
 }
 
@@ -256,21 +254,9 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
     );
   }
   if (sheet === drops.root && isKeyed(site.plan)) refuseJsonKeys(sheet, site.plan);
-  for (const { change, violates } of refusals) {
-    const what = `${change.column} of ${change.table} (${change.change})`;
-    if (modeFor(site.contract, change) === "discard_row") {
-      if (sheet === drops.root) {
-        const select = `SELECT ${SEQUENCE.name} FROM (${drops.alive(sheet)}) WHERE ${violates}`;
-        const count = await drops.drop("rejected", select);
-        if (count > 0) site.warn(`${count} rows were rejected by the schema contract: ${what}.`);
-      } else await drops.dropChildren(sheet, violates);
-    } else {
-      const [row] = await drops.session.run(
-        `SELECT count(*) AS n FROM (${drops.alive(sheet)}) WHERE ${violates}`,
-      );
-      if (Number(row?.n ?? 0) > 0)
-        site.warn(`${row?.n} values were discarded by the schema contract: ${what}.`);
-    }
+  for (const refusal of refusals) {
+    const wholeRows = modeFor(site.contract, refusal.change) === "discard_row";
+    await discard(drops, sheet, refusal, { wholeRows, warn: site.warn });
   }
   return resolution;
 }
@@ -305,7 +291,7 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
     if (rows > 0 && site.contract.tables === "freeze") throw violation(change);
     if (rows > 0)
       site.warn(
-        `${rows} rows were rejected by the schema contract: it lets no table ${sheet.table} be added.`,
+        `${sheet.table}: ${rows} ${rows === 1 ? "row" : "rows"} rejected: schemaContract allows no new table.`,
       );
     await drops.dropChildren(sheet, "true");
     return null;

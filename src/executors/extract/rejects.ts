@@ -1,17 +1,19 @@
 import type { SqlSession } from "../../sql/contract.ts";
 import type { NewArtifact } from "../contract.ts";
 
-/** A record of a file that couldn't be read. */
+/** A record of a file that couldn't be read, or a row that wasn't loaded. */
 export interface Reject {
-  file: string;
-  line: number;
+  /** Omitted for rows, as is `line`. */
+  file?: string;
+  line?: number;
   reason: string;
+  /** The record itself, or the row as JSON. */
   text: string;
 }
 
 /** Maximum number of records to store per resource. All are counted. */
-const MAX_KEPT_ROWS = 10_000;
-const MAX_TEXT_CHARACTERS = 10_000;
+export const MAX_REJECTS = 10_000;
+export const MAX_REJECT_CHARACTERS = 10_000;
 const [TABLE, SCANS] = ["weir_rejects", "weir_scans"];
 
 /** Makes `read_csv` record unreadable rows instead of failing. */
@@ -36,7 +38,7 @@ export async function takeRejects(
     count === 0
       ? []
       : await session.run(
-          `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_TEXT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1 LIMIT ${MAX_KEPT_ROWS}`,
+          `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_REJECT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1 LIMIT ${MAX_REJECTS}`,
         );
   await forgetRejects(session);
   return {
@@ -55,7 +57,7 @@ export async function forgetRejects(session: SqlSession): Promise<void> {
   await session.run(`DROP TABLE IF EXISTS ${SCANS}`);
 }
 
-/** The artifact with a resource's unreadable records, as JSON Lines. */
+/** The artifact with a resource's rejected records, as JSON Lines. */
 export const rejectsArtifact = (table: string, rejects: readonly Reject[]): NewArtifact => ({
   title: `Rejected records of ${table}`,
   kind: "file",

@@ -47,8 +47,9 @@ export interface SchemaChange {
 }
 
 /** A change that the contract doesn't allow and that staged rows require. */
-interface Refusal {
+export interface Refusal {
   change: SchemaChange;
+  column: SheetColumn;
   violates: string;
 }
 
@@ -150,7 +151,7 @@ async function resolveColumn(
     const evolves = existing === null || modeFor(contract, proposed) === "evolve";
     if (evolves) {
       if (existing !== null) found.changes.push(proposed);
-    } else found.refusals.push({ change: proposed, violates });
+    } else found.refusals.push({ change: proposed, column, violates });
     return evolves;
   };
   const wanted = before ?? given.fixed.get(column.name) ?? null;

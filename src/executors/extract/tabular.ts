@@ -13,7 +13,7 @@ import type { Choice } from "./chosen.ts";
 import { type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import type { CopiedFile } from "./prepared.ts";
-import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
+import { forgetRejects, MAX_REJECTS, REJECTING, type Reject, takeRejects } from "./rejects.ts";
 import { selectOf, type Target } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
@@ -21,9 +21,6 @@ import { refuse } from "./typed.ts";
 
 /** Smaller files are staged, so that they share the table's files. */
 const LARGE_BYTES = 8 * 1024 * 1024;
-
-/** Maximum number of unreadable records to store. All are counted. */
-const MAX_REJECTS = 10_000;
 
 export interface TabularOptions {
   file: FileOptions;
