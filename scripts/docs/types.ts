@@ -26,7 +26,7 @@ function tableOf(lines: readonly Line[], answers: readonly Answer[]): string {
     rows.set(cells.join("\0"), row);
   }
   return table(
-    ["source", "example", "lake", "in replies", "reported in `warnings`"],
+    ["source", "example", "lake", "in responses", "reported in `warnings`"],
     [...rows.values()].map(({ titles, cells }) => [titles.join(", "), ...cells]),
   );
 }

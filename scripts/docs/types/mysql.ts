@@ -50,7 +50,7 @@ export const MYSQL_LINES: readonly MysqlLine[] = [
   line("decimal(12,2)", "1234.50"),
   line("decimal(50,10)", "0.5000000000"),
   line("decimal(50,0)", `1${"0".repeat(40)}`, {
-    title: "`decimal(50,0)`, where a value has more than 38 digits",
+    title: "`decimal(50,0)`, if a value has more than 38 digits",
   }),
   line("float", "0.1", { sent: Buffer.from("0.10000000149011612") }),
   line("double", "0.1"),

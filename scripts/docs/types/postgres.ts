@@ -45,12 +45,12 @@ export const POSTGRES_LINES: readonly PostgresLine[] = [
   line("numeric(10,-2)", "numeric", "12300", { odd: "NaN" }),
   line("numeric", "numeric", "1.5", { values: ["1.5", "0.25"], odd: "NaN" }),
   line("numeric", "numeric", `1${"0".repeat(40)}`, {
-    title: "`numeric`, where a value has more than 38 digits",
+    title: "`numeric`, if a value has more than 38 digits",
     odd: "Infinity",
   }),
   line("numeric(50,10)", "numeric", "0.5000000000", { odd: "NaN" }),
   line("amount", "numeric", "1.250", {
-    title: "a domain, as the type below it: `numeric(12,3)`",
+    title: "a domain, as its base type: `numeric(12,3)`",
     odd: "NaN",
   }),
   same("money", "12.50"),
@@ -95,7 +95,9 @@ export const POSTGRES_LINES: readonly PostgresLine[] = [
   list("timestamptz[]", "timestamptz", '{"2026-01-31 12:00:00+00"}', '["2026-01-31 12:00:00+00"]'),
   list("jsonb[]", "jsonb", '{"{\\"a\\": 1}"}', '[{"a": 1}]'),
   list("integer[]", "int4", "{{1,2},{3,4}}", "[[1,2],[3,4]]", { title: "`integer[]` of two dimensions" }),
-  list("date[]", "date", "{infinity}", '["infinity"]', { title: "`date[]` with a value that no date holds" }),
+  list("date[]", "date", "{infinity}", '["infinity"]', {
+    title: "`date[]` with a value that isn't a finite date",
+  }),
 ];
 
 const modifierOf = (type: string): number => {

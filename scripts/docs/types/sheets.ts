@@ -17,17 +17,17 @@ const cells = (
 
 /** Cells of a workbook. The letter before a value is its cell type. */
 export const XLSX_LINES: readonly Line[] = [
-  cells("numbers", "whole numbers", ["n 7", "n -1"], "f 1+1", "=1+1"),
+  cells("numbers", "integers", ["n 7", "n -1"], "f 1+1", "=1+1"),
   cells("numbers", "decimals", ["n 12.34", "n 5"]),
   cells("numbers", "numbers of more than 38 digits", ["n 1.5E+300"]),
   cells("truths", "`TRUE`, `FALSE`", ["b true", "b false"]),
-  cells("day", "days", ["d 2026-01-31 00:00:00"], "x 60", "1900-02-29"),
-  cells("instant", "days with a time", ["d 2026-01-31 12:00:00"], "r 2026-01-31 12:00:00.123456"),
-  cells("zoned", "days and times in ISO 8601 with a zone", ["i 2026-01-31T12:00:00Z"]),
+  cells("day", "dates", ["d 2026-01-31 00:00:00"], "x 60", "1900-02-29"),
+  cells("instant", "dates with a time", ["d 2026-01-31 12:00:00"], "r 2026-01-31 12:00:00.123456"),
+  cells("zoned", "dates and times in ISO 8601 with a time zone", ["i 2026-01-31T12:00:00Z"]),
   cells("clock", "times of day", ["c 12:00:00"]),
   cells("numbers of hours", "elapsed time (`[h]:mm`), as a number of days", ["n 1.5"]),
-  cells("texts", "texts", ["s Zoë", "s 007"], "e #N/A"),
-  cells("mix of texts and numbers", "cells of several kinds", ["s x"], "n 1.5"),
+  cells("texts", "text", ["s Zoë", "s 007"], "e #N/A"),
+  cells("mix of texts and numbers", "cells of several types", ["s x"], "n 1.5"),
 ];
 
 const line = (type: string, value: string, more: Partial<Line> = {}): Line => ({
@@ -62,7 +62,7 @@ const AVRO: readonly Line[] = [
   line("timestamp-micros", AT, { odd: "0044-03-15 12:00:00 BC" }),
   line("timestamp-nanos", AT),
   line("timestamp-nanos", `${AT}.123456789`, {
-    title: "`long timestamp-nanos`, where a value has nanoseconds",
+    title: "`long timestamp-nanos`, if a value has nanoseconds",
   }),
   line("local-timestamp-millis", AT, { odd: "0044-03-15 12:00:00 BC" }),
   line("local-timestamp-micros", AT, { odd: "0044-03-15 12:00:00 BC" }),
