@@ -114,7 +114,7 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
   }
 }
 
-/** Undefined outside of a repository or without git. */
+/** Undefined outside a repository or without git. */
 export function commitOf(): string | undefined {
   const program = Bun.which("git");
   if (program === null) return undefined;

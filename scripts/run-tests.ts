@@ -3,7 +3,7 @@
  * The last line is `N passed, N failed`, from Bun's report; a failed type check or build counts as one.
  * The files that took longest when last recorded run first; `--record` stores the new times.
  *
- * With `--again`, the failed files run once more, with nothing else running: on a busy machine,
+ * With `--again`, the failed files run a second time, with nothing else running: on a busy machine,
  * a server can be too late for what waits for it. Those that then pass are named as unsteady, never ignored.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";

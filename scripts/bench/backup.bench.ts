@@ -1,7 +1,7 @@
 /**
  * `weir backup` of about 1 GB of lake files, next to a server that keeps writing: `bun scripts/bench/backup.bench.ts
  * [megabytes]`. Measures the seconds, against copying the same files one by one (each synced, as in a backup),
- * and the longest write meanwhile, against the longest without a backup. The command is a separate process,
+ * and the longest write during it, against the longest without a backup. The command is a separate process,
  * as in production, and reads the file again at the end. Then `weir backup verify` alone. The files are Parquet with
  * values that hardly compress. Each figure is from one round: the disk cache would make later ones too good.
  */

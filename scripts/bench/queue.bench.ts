@@ -2,7 +2,7 @@
  * The queue of runs, medians of rounds.
  *
  * Enqueue to start: 50 runs of an `http_request` action are requested per second. The verdict is on the time from the
- * response to our POST, when the run is durably queued, to the arrival of the run's own request at a receiver here:
+ * response to the POST, when the run is durably queued, to the arrival of the run's own request at a receiver here:
  * it includes the claim with its commit, the start of the executor, and a new outbound connection.
  * Also shown are the time from sending the POST, and the time from the creation of the run's row, before its commit,
  * to its claim (`createdAt` to `startedAt`, whole milliseconds of the server's clock).

@@ -119,7 +119,7 @@ export async function libsqlPlace(): Promise<ServerPlace> {
     await server.start();
   };
   const lock = async () => {
-    await using other = besideFile(server.file); // It waits outside of this thread, which the relay needs.
+    await using other = besideFile(server.file); // It waits outside this thread, which the relay needs.
     await other.run("BEGIN IMMEDIATE");
     await Bun.sleep(EXHAUSTED_MS);
   };

@@ -12,7 +12,7 @@ import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
 import { makeInstallation, SOURCE, serve, sharedSettings, type Weir } from "./weir.ts";
 
-/** How long a process is paused at most: longer than the time after which others take over its work. */
+/** How long a process is paused at most: longer than the time after which other processes claim its work. */
 const LONGEST_STILL_MS = 45_000;
 const ROUND_MS = 4_000;
 

@@ -13,7 +13,7 @@ process.on("exit", () => {
 
 export interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape are looked into
+  // biome-ignore lint/suspicious/noExplicitAny: replies can have any shape
   body: any;
 }
 

@@ -98,7 +98,7 @@ function isShown(node: ts.Node): boolean {
   );
 }
 
-/** The text of a literal or template; null of anything else. */
+/** The text of a literal or template; null for anything else. */
 function literalOf(node: ts.Node): string | null {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (!ts.isTemplateExpression(node)) return null;

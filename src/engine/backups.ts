@@ -25,7 +25,7 @@ const PRIORITY = 10;
 const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version };
 
 /**
- * Makes backups at an interval (`WEIR_BACKUP_EVERY`) in a separate process, and keeps the newest ones:
+ * Makes backups at an interval (`WEIR_BACKUP_EVERY`) in a separate process, and keeps the latest:
  * in `backups/`, or in a bucket (`WEIR_BACKUP_URL`).
  * The age of the newest backup there determines when the next is due, also after a restart.
  */

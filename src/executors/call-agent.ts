@@ -30,7 +30,7 @@ const Usage = object({ inputTokens: Type.Integer(), outputTokens: Type.Integer()
 
 /**
  * Has an agent answer one prompt, with its tools. Nobody can approve calls during a run: those that need approval are
- * refused, and the agent is told so.
+ * rejected, which the agent can see.
  *
  * A second attempt asks again, and runs what the tools run again. Don't configure retries for an agent that runs
  * actions.

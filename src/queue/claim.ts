@@ -18,7 +18,7 @@ export const LEASE_MS = 30_000;
  * key is unfinished, and while any is running, since a clock that was set back can give the newer one the smaller ID.
  * Runs that write to the same dataset execute one at a time: a run is held back while another is running, and while an
  * older one could start. An older run that is held back by its own key may be waiting for this very run. The youngest
- * of the older ones is checked first, so that a long queue isn't scanned for each run.
+ * of the older runs is checked first, so that a long queue isn't scanned for each run.
  */
 const isClaimable = sql`
   r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}

@@ -109,7 +109,7 @@ export interface Ended {
   out: string;
   err: string;
   /** Lines of `out`, JSON each. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into lines of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read lines of any shape
   lines(): any[];
 }
 

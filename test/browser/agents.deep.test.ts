@@ -123,7 +123,7 @@ test("agents are found by search, and readable in dark mode and on a phone", asy
   expect(await alsoDarkAndNarrow("/agents", "/agents/new", `/agents/${id}`)).toEqual([]);
 });
 
-test("viewers see agents and APIs, and are told so where they can't ask questions", async () => {
+test("viewers see agents and APIs, and a notice where they can't ask questions", async () => {
   const { weir } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   const { body: api } = await weir.owner("POST", "/api/v1/api-catalog/http", httpApi("Shop"));

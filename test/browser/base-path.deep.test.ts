@@ -93,7 +93,7 @@ test.each(WAYS)(
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       expect(copied).toStartWith(`curl '${weir.site}/api/v1/action-runs/${run.id}'`);
 
-      // Keyboard shortcuts, links outside of the page, and signing out.
+      // Keyboard shortcuts, links outside the page, and signing out.
       await page.keyboard.press("Escape");
       await page.locator("h1").click();
       await pressTogether(page, "g", "s");

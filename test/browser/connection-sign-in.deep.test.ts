@@ -72,7 +72,7 @@ test("an empty organization loads a list of a template's service after a sign-in
   for (const token of service.issued) expect(shown).not.toContain(token);
 }, 120_000);
 
-test("files of Drive are loaded after a sign-in with six clicks, and nobody sees a token", async () => {
+test("files of Drive are loaded after a sign-in with six clicks, without showing a token", async () => {
   await using drive = await startDrive();
   drive.put({ id: "reports", name: "Reports", mimeType: FOLDER, parents: ["my-drive"] });
   drive.put({

@@ -115,7 +115,7 @@ test("steps are found among all actions and endpoints, and automations are selec
   );
 });
 
-test("folders of a connection are picked one within the other, those of the group's own connection first", async () => {
+test("nested folders of a connection can be selected, starting with those of the group's own connection", async () => {
   const { page, go, weir, troubles } = seen;
   const files = await connect(weir.owner, localFiles("Files"));
   const other = await connect(weir.owner, localFiles("Other", { config: { root: "/others" } }));

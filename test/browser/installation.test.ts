@@ -81,7 +81,7 @@ deepTest("a removed organization shows on which day it is erased, and is restore
   );
 });
 
-deepTest("other users are told that the page isn't for them, until an operator makes them one", async () => {
+deepTest("other users see that the page isn't for them, until an operator makes them one", async () => {
   const { page, go, troubles, weir } = seen;
   const email = "grace@example.com";
   const { inviteUrl } = created(await weir.owner("POST", "/api/v1/organizations/invitations", { email }));

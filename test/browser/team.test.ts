@@ -90,7 +90,7 @@ describe("the team", () => {
     },
   );
 
-  test("the last owner stays one, and giving up one's own role asks for confirmation", async () => {
+  test("the last owner stays one, and giving up the own role asks for confirmation", async () => {
     const { page, go } = seen;
     await go("/team");
     await page.getByLabel("Role of Ada Lovelace").selectOption("member");

@@ -100,7 +100,7 @@ deepTest(
 );
 
 deepTest(
-  "viewers are told so in place of editors, and see the data",
+  "viewers see a notice instead of editors, and the data",
   async () => {
     const { weir } = seen;
     const email = "vera@example.com";

@@ -124,7 +124,7 @@ describe("outgoing webhooks", () => {
   });
 });
 
-describe("what failed permanently", () => {
+describe("deliveries that failed permanently", () => {
   test("is listed with the dead letters, incoming and outgoing, and is replayed there", async () => {
     const { page, go, heading, troubles, weir } = seen;
     const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;

@@ -47,7 +47,7 @@ export interface Ended {
   /** Everything on standard output. */
   out: string;
   err: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read replies of any shape
   json: any;
 }
 

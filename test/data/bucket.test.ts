@@ -100,45 +100,48 @@ deepTest("a kill between upload and commit leaves nothing visible, and the lefto
   expect(await left()).toHaveLength(1);
 });
 
-deepTest("while the bucket fails, runs are retried and queries are told to wait", async () => {
-  await using data = await startData({ env: settings("failing"), hurry: 50 });
-  const folder = await connectFolder(data.owner);
-  await data.upload(folder, "/orders.jsonl", rowsOf(0, 10));
-  let refused = 0;
-  s3.interfere((seen) => (isFile(seen) && ++refused <= 4 ? { status: 503, code: "SlowDown" } : null));
-  const definition = {
-    dataset: "shop",
-    resources: [{ name: "orders", spec: "orders.jsonl" }],
-    retry: { maxAttempts: 3 },
-  };
-  const extract = await data.extract(folder, definition);
-  const run = await extract.start();
-  const end = await until(
-    data.owner,
-    `/api/v1/action-runs/${run.id}`,
-    ({ status }) => status === "completed",
-  );
-  expect(end.retryCount).toBe(1);
-  expect(end.result).toMatchObject({ rows: 10 });
+deepTest(
+  "while the bucket fails, runs are retried, and fail with a retryable error after the last attempt",
+  async () => {
+    await using data = await startData({ env: settings("failing"), hurry: 50 });
+    const folder = await connectFolder(data.owner);
+    await data.upload(folder, "/orders.jsonl", rowsOf(0, 10));
+    let refused = 0;
+    s3.interfere((seen) => (isFile(seen) && ++refused <= 4 ? { status: 503, code: "SlowDown" } : null));
+    const definition = {
+      dataset: "shop",
+      resources: [{ name: "orders", spec: "orders.jsonl" }],
+      retry: { maxAttempts: 3 },
+    };
+    const extract = await data.extract(folder, definition);
+    const run = await extract.start();
+    const end = await until(
+      data.owner,
+      `/api/v1/action-runs/${run.id}`,
+      ({ status }) => status === "completed",
+    );
+    expect(end.retryCount).toBe(1);
+    expect(end.result).toMatchObject({ rows: 10 });
 
-  s3.interfere(({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : null));
-  const failing = created(
-    await data.owner("POST", `/api/v1/actions/${extract.id}/run`, {
-      definitionOverrides: { retry: { maxAttempts: 1 } },
-    }),
-  );
-  const failed = await until(
-    data.owner,
-    `/api/v1/action-runs/${failing.id}`,
-    ({ status }) => status === "failed",
-  );
-  expect(failed.error).toMatchObject({
-    code: "unavailable",
-    retryable: true,
-    message: "The lake's bucket lakes can't be used: The object store is busy or failing (SlowDown).",
-  });
-  s3.interfere(() => null);
-});
+    s3.interfere(({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : null));
+    const failing = created(
+      await data.owner("POST", `/api/v1/actions/${extract.id}/run`, {
+        definitionOverrides: { retry: { maxAttempts: 1 } },
+      }),
+    );
+    const failed = await until(
+      data.owner,
+      `/api/v1/action-runs/${failing.id}`,
+      ({ status }) => status === "failed",
+    );
+    expect(failed.error).toMatchObject({
+      code: "unavailable",
+      retryable: true,
+      message: "The lake's bucket lakes can't be used: The object store is busy or failing (SlowDown).",
+    });
+    s3.interfere(() => null);
+  },
+);
 
 /** Returns the error that a server with these settings fails to start with. */
 async function startFailure(env: Record<string, string>): Promise<string> {

@@ -52,7 +52,7 @@ test("handles each event once and in order, across many batches and however many
   expect(await heard(app)).toEqual([...ids, more ?? ""]);
 });
 
-test("reads nothing of the audit log while nobody waits for events, and begins with the first subscriber", async () => {
+test("reads nothing of the audit log without subscribers, and begins with the first one", async () => {
   await using app = await startApp({ engine: false });
   const loop = openLoop(LOOPS.eventFollower, app.app);
   await makeActions(app, 3);

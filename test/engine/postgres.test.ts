@@ -82,7 +82,7 @@ async function sendHook({ origin }: Member, path: string, body: object): Promise
   return ((await reply.json()) as { automationRunId: string }).automationRunId;
 }
 
-test("runs are found by index from the start, when no statistics tell PostgreSQL how large tables will become", async () => {
+test("runs are found by index from the start, when PostgreSQL has no statistics about how large tables will become", async () => {
   await using receiver = startReceiver(async () => Response.json({ ok: true }));
   await using shared = await startShared();
   const one = await shared.serve();

@@ -18,8 +18,8 @@ const UPDATES = 20;
 const DELETES = 10;
 
 /**
- * Changes the tables, one round at a time: new rows, updated ones, deleted ones. The time of change ties with rows of
- * the previous round, and a key may be written differently although it stays equal.
+ * Changes the tables, one round at a time: new rows, updated ones, deleted ones. The time of change equals that of
+ * rows of the previous round, and a key may be written differently although it stays equal.
  */
 export function changesOf(pg: TestPostgres, chance: () => number) {
   const made = new Map<string, number>();

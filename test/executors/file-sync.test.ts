@@ -394,7 +394,7 @@ deepTest("temporary failures are retried; if nothing can be written, the run fai
   expect(JSON.stringify(ended)).not.toContain("s3cret");
 });
 
-test("what it names is checked when it is saved", async () => {
+test("its references are checked when it is saved", async () => {
   const { owner } = data.app;
   const [from, drive] = [
     await folder(data),
@@ -548,7 +548,7 @@ test("a run shows its progress, and a cancelled one leaves no partial file", asy
   expect(Object.keys(await to.all())).toHaveLength(30);
 });
 
-test("what was copied is forgotten with the action", async () => {
+test("its record of copied files is deleted with the action", async () => {
   const [from, to] = [await folder(data), await folder(data)];
   from.put("a", "a");
   const definition = { source: { connectionId: from.id }, destination: { connectionId: to.id } };

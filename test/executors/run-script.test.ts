@@ -117,7 +117,7 @@ export default function (input: { orders: Order[] }): number {
     ]);
   });
 
-  test("can log far more than is kept, and is told where the log is cut", async () => {
+  test("can log far more than is kept, and the log says where it was cut", async () => {
     const { status, result } = await run(
       `export default () => { for (let i = 0; i < 200_000; i++) console.log("line", i); return "done" }`,
     );

@@ -103,7 +103,7 @@ function* casesOf(suite: Suite, path: string[] = []): Generator<{ path: string; 
   for (const test of suite.tests) yield { path: path.join(" "), test: (test.original ?? test) as Case };
 }
 
-/** Converts the case to our values. Null for one that is left out. */
+/** Converts the case to Weir's values. Null if it is skipped. */
 function caseOf({ expr, disableMacros, checkOnly, container, bindings, resultMatcher }: Case) {
   if (disableMacros || checkOnly || container !== "" || OTHER_SYNTAX.test(expr) || OURS.test(expr))
     return null;

@@ -133,7 +133,7 @@ describe("the redirect back", () => {
     expect((await stateOf(weir, id)).state).toBe("needed");
   });
 
-  test("with a denial tells the user so, on a page, and shows nothing that the server wrote", async () => {
+  test("with a denial shows the user a page about it, without any text from the server", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     const { callback, surfer } = await stopBefore(weir, id);

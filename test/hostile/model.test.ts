@@ -208,7 +208,7 @@ describe("a call that needs approval", () => {
   });
 });
 
-test("what was read never leaves by a URL that the model makes up, in a chat or in a run", async () => {
+test("data never leaves through a URL that the model makes up, in a chat or in a run", async () => {
   const leak = `${receiver.url}/leak?x=`;
   const script: Script[] = [
     calls("query", { sql: "SELECT 'canary-of-a-row' AS secret" }),

@@ -15,10 +15,8 @@ const PLACES = [
   "examples/*.md",
   "*.md",
 ];
-/** It quotes the standard, and the titles of tests. */
-const QUOTED = "docs/asvs.md";
 /** Comments of these are limited to the number below. */
-const COMMENTED = ["web/**/*.{ts,tsx}", "src/**/*.ts"];
+const COMMENTED = ["web/**/*.{ts,tsx}", "src/**/*.ts", "test/**/*.{ts,tsx}", "scripts/**/*.ts"];
 
 /** Phrases that a native reader stumbles over, each with what to write instead. */
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
@@ -198,8 +196,23 @@ function commentsIn(source: string): string[] {
   return found;
 }
 
+const TITLE =
+  /^ *(?:describe|test|deepTest|deepDescribe)(?:\.\w+(?:\([^)\n]*\))?)*\(\s*(["`])(.*?)(?<!\\)\1,/gm;
+
+/** Titles of tests that use such a phrase. */
+function titlesIn(path: string, source: string): string[] {
+  return [...source.matchAll(TITLE)]
+    .map(([, , title = ""]) => title)
+    .filter((title) =>
+      [...PHRASES, ...IN_COMMENTS].some(([phrase]) => phrase.test(title.replace(IDIOMATIC, ""))),
+    )
+    .map((title) => `${path}: ${title}`);
+}
+
 /** Room for comments that quote such a phrase or use it rightly, and for a few in work in progress. */
-const MAX_FOREIGN_COMMENTS = 40;
+const MAX_FOREIGN_COMMENTS = 30;
+/** The same for titles of tests. */
+const MAX_FOREIGN_TITLES = 10;
 
 test("comments use the words of the field", () => {
   const paths = COMMENTED.flatMap((place) => [...new Glob(place).scanSync(project)]);
@@ -212,10 +225,17 @@ test("comments use the words of the field", () => {
   expect(commentsIn("/** The key. Null if there is none. */ const c = 3; // read so far")).toEqual([]);
 });
 
+test("titles of tests use the words of the field", () => {
+  const paths = [...new Glob("test/**/*.test.{ts,tsx}").scanSync(project)];
+  const found = paths.flatMap((path) => titlesIn(path, readFileSync(join(project, path), "utf8")));
+  expect(found.length > MAX_FOREIGN_TITLES ? found : []).toEqual([]);
+  expect(titlesIn("a.test.ts", 'test("is told once more", () => {});\nrun("anew", () => {});')).toEqual([
+    "a.test.ts: is told once more",
+  ]);
+});
+
 test("texts for people use the words of the field", () => {
-  const paths = PLACES.flatMap((place) => [...new Glob(place).scanSync(project)])
-    .filter((path) => path !== QUOTED)
-    .sort();
+  const paths = PLACES.flatMap((place) => [...new Glob(place).scanSync(project)]).sort();
   expect(paths.length).toBeGreaterThan(200);
   expect(paths.flatMap((path) => findingsIn(path, readFileSync(join(project, path), "utf8")))).toEqual([]);
 });

@@ -82,7 +82,7 @@ test("a failed download leaves nothing, and the next one is tried again", async 
   expect(readFileSync(await test.get("a"), "utf8")).toBe("a.........");
 });
 
-test("what was fetched is there after a restart, and what was being fetched isn't", async () => {
+test("fetched files are available after a restart, and incomplete ones aren't", async () => {
   using test = openTestCache();
   await test.get("o/a");
   writeFileSync(join(test.folder, ".parts", "half"), "half");

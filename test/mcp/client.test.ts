@@ -423,7 +423,7 @@ test("a result that is too long is truncated, and says so", () => {
   expect(result.text).toContain("[cut:");
 });
 
-test("a result of very many values is cut as its text, beside what is short", () => {
+test("a result of very many values is truncated as text, and short values are kept", () => {
   const many = JSON.parse(LONG_JSON["texts that differ"]?.(3_000_000) ?? "");
   const content = many.list.slice(0, 100_000).map((text: string) => ({ type: "text", text }));
   const results = [{ structuredContent: many, content: [] }, { structuredContent: many.list }, { content }];

@@ -127,7 +127,7 @@ describe("a client of the MCP SDK", () => {
     );
   });
 
-  test("is told that the user has denied it", async () => {
+  test("is notified if the user denies it", async () => {
     const { provider, kept } = openProvider();
     await connect(provider);
     const back = await decide(kept.url as URL, false);

@@ -31,7 +31,7 @@ export type Script =
 export interface Heard {
   path: string;
   headers: Record<string, string | string[] | undefined>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into requests of both protocols
+  // biome-ignore lint/suspicious/noExplicitAny: tests read requests of both protocols
   body: any;
   /** Resolves when the other side has disconnected, before or after the reply was complete. */
   gone: Promise<void>;

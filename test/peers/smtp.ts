@@ -31,7 +31,7 @@ interface Attached {
 interface SmtpOptions extends SMTPServerOptions {
   user?: string;
   password?: string;
-  /** The sender is told that an email was accepted once this resolves. */
+  /** The email is confirmed to the sender once this resolves. */
   answer?: () => Promise<void>;
 }
 

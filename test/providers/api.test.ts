@@ -57,7 +57,7 @@ describe("a walk through pages", () => {
     expect(Math.max(...turns.map(({ after }) => after))).toBeLessThan(30);
   });
 
-  test("continues by the cursor if too many rows tie to start again", async () => {
+  test("continues with the cursor if too many rows share the value from which to restart", async () => {
     const { walk } = listOf(rows(60, 50), 10);
     expect(await read({ ...walk, resumeAfter: 20 })).toEqual(ids(60));
   });
@@ -66,7 +66,7 @@ describe("a walk through pages", () => {
     const { walk, turns } = listOf(rows(70, 3), 10, 30);
     expect(await read(walk)).toEqual(ids(70));
     expect(turns.filter(({ after }) => after >= 30).length).toBeGreaterThan(1);
-    const stuck = listOf(rows(70, 50), 10, 30).walk; // More rows tie than the list returns.
+    const stuck = listOf(rows(70, 50), 10, 30).walk; // More rows share a value than the list returns.
     expect(await failure(read(stuck))).toMatchObject({ code: "upstream", retryable: true });
     expect(await failure(read({ ...listOf(rows(70, 3), 10, 0).walk }))).toMatchObject({ retryable: true });
   });

@@ -575,7 +575,7 @@ describe("streams", () => {
 });
 
 describe("an extractor", () => {
-  /** Weir's idle connections, outside of a transaction. */
+  /** Weir's idle connections, outside a transaction. */
   const IDLE = "from pg_stat_activity where application_name = 'weir' and state = 'idle'";
 
   test("reads one table after the other over one connection, and continues on another if that was closed", async () => {

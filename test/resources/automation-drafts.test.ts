@@ -202,7 +202,7 @@ const config = fc
   .uniqueArray(fc.record({ key: fc.constantFrom(...keys), n: fc.nat(2) }), { selector: ({ key }) => key })
   .map((steps) => ({ steps }));
 
-test("a merge without changes on the other side is one's own, and both sides' changes of different steps are kept", () => {
+test("a merge without changes on the other side is the user's own version, and both sides' changes of different steps are kept", () => {
   fc.assert(
     fc.property(config, config, config, (base, ours, theirs) => {
       expect(mergeConfigs(base, ours, base)).toEqual({ config: ours });

@@ -192,7 +192,7 @@ deepTest(
   },
 );
 
-test("a queue whose limit was raised is no reason to reject a call, even if nothing has advanced in it yet", async () => {
+test("a call is accepted if the queue's limit was raised, even if nothing has advanced in it yet", async () => {
   await using app = await startApp();
   const steps = [hold, { key: "across", ...call("{{input}}"), dependsOn: ["hold"] }];
   const start = async (name: string, input: string) => {

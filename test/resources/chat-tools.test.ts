@@ -253,7 +253,7 @@ describe("the tools of an agent", () => {
     await owner("POST", `${at}/turns/cancel`);
   });
 
-  test("that can't be used are left out, and model and user are told why", async () => {
+  test("that can't be used are omitted, with the reason shown to model and user", async () => {
     const slug = fresh("off");
     const action = await makeAction(chat.app.owner, { slug });
     await owner("PATCH", `${ACTIONS}/${action.id}`, { status: "disabled" });
@@ -372,7 +372,7 @@ describe("a tool that writes", () => {
     expect(chat.heard).toHaveLength(2);
   });
 
-  test("that was rejected isn't called, and the agent is told so", async () => {
+  test("that was rejected isn't called, and the agent is notified", async () => {
     const { got, slug, tool } = await sender();
     chat.play([calls(tool, { amount: 1 }), says("Then not.")]);
     const { at } = await makeThread(chat, [`action:${slug}`]);

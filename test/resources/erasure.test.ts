@@ -181,7 +181,7 @@ test("only an operator erases a user by their address", async () => {
     expect(again.status).toBe(404);
 });
 
-test("the only owner and the only operator are told what to do first", async () => {
+test("for the only owner and the only operator, the error says what to do first", async () => {
   await using weir = await startApp({ engine: false });
   const alone = await weir.owner("DELETE", ME, { confirm: "ada@example.com" });
   expect([alone.status, alone.body.code]).toEqual([409, "last_owner"]);

@@ -81,7 +81,7 @@ describe("what other engines read from the lake", () => {
     expect(found as unknown).toEqual(metadata);
   });
 
-  test("have the specification's types for ours", async () => {
+  test("map Weir's types to those of the specification", async () => {
     const select = `SELECT true AS a, 1::TINYINT AS b, 2::SMALLINT AS c, 3 AS d, 4::BIGINT AS e, 1.5::FLOAT AS f,
       2.5::DOUBLE AS g, DATE '2026-01-02' AS h, TIME '03:04:05' AS i, TIMESTAMP '2026-01-02 03:04:05' AS j,
       TIMESTAMPTZ '2026-01-02 03:04:05Z' AS k, 'x' AS l, '{"a":1}'::JSON AS m, uuid() AS n, 'x'::BLOB AS o,

@@ -97,7 +97,7 @@ describe("a new password", () => {
   });
 });
 
-describe("changing one's own password", () => {
+describe("changing the current user's password", () => {
   const CHANGE = "/api/v1/users/me/password";
   const ME = "/api/v1/users/me";
   const change = { currentPassword: PASSWORD, newPassword: "another good one" };

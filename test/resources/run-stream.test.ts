@@ -23,7 +23,7 @@ import {
 interface Event {
   id: string;
   event: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read data of any shape
   data: any;
 }
 

@@ -278,7 +278,7 @@ describe("signing in", () => {
     expect((await from(2).signIn()).status).toBe(200);
   });
 
-  test("is always possible in a known browser, whoever else fails at the same address", async () => {
+  test("is always possible in a known browser, even if others fail at the same address", async () => {
     await using app = await startApp({ stands: true, engine: false });
     const ada = browser(app.origin);
     const [, known = ""] = (await ada.signIn()).headers.getSetCookie();

@@ -263,7 +263,7 @@ describe("a sync", () => {
     expect(await ids(third.call, "shop")).toEqual([1]);
   });
 
-  test("doesn't copy what already exists with the same size and hash, whoever copied it", async () => {
+  test("doesn't copy files that already exist with the same size and hash, even if others copied them", async () => {
     const [one, two] = [await another(), await another()];
     await load("shop", "SELECT 1 AS id");
     await run({ destTenantId: one.id });

@@ -39,7 +39,7 @@ describe("an access token with scopes", () => {
     expect([all[made.body.id], all[own.id]]).toEqual([["read", "run"], own.scopes]);
   });
 
-  test("does what its scope allows, and is told the missing one by name for everything else", async () => {
+  test("does what its scope allows, and for everything else the error names the missing scope", async () => {
     const action = (await app.owner("POST", "/api/v1/actions", anAction)).body;
     const steps = [{ key: "one", kind: anAction.kind, definition: anAction.definition }];
     const config = { steps };

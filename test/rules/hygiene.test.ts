@@ -93,7 +93,7 @@ describe("methods", () => {
     );
 
   test.each(["OPTIONS", "TRACE", "CONNECT", "PROPFIND"])(
-    "%s is told the allowed ones, and nothing about other sites",
+    "%s gets the allowed ones, and nothing about other sites",
     async (method) => {
       const reply = await send(`${method} ${ACTIONS}`);
       expect(reply).toStartWith("HTTP/1.1 405 ");

@@ -10,7 +10,7 @@ import { deepTest } from "../support/scale.ts";
 import { startSqld } from "../support/sqld.ts";
 import { localPlace, MIGRATIONS, notes, stillClock, thrownBy } from "./harness.ts";
 
-/** A libSQL server that requires a token, and a relay in front that records our client's requests. */
+/** A libSQL server that requires a token, and a relay in front that records the client's requests. */
 async function heardPlace() {
   const server = await startSqld({ isGuarded: true });
   const relay = startHranaRelay(server);

@@ -35,7 +35,7 @@ test("a process that is killed during a migration leaves the database unchanged"
     await db.insert(notes).values({ id: "kept" });
   });
   await before.close();
-  // A million rows, and then forever: nobody waits for it to end.
+  // A million rows, and then forever: its end is never reached.
   const endless = {
     name: "0004_endless",
     sql: `CREATE TABLE many (n INTEGER) STRICT;

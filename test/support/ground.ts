@@ -111,7 +111,7 @@ export function keepLibrary(dataFolder: string): void {
   }
 }
 
-/** What creating an owner depends on, or what is stored outside of the data directory. */
+/** What creating an owner depends on, or what is stored outside the data directory. */
 const OTHERWISE = /^WEIR_(DATABASE|LAKE|SECRET_KEY|DEFAULT_PLAN|ADMIN|OPERATORS|ORGANIZATIONS)/;
 
 /** Returns whether an installation with these settings can start with this copy. */

@@ -4,7 +4,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from "hyparquet";
 import { icebergRead } from "icebird";
 import type { Client } from "./app.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: metadata is looked at field by field
+// biome-ignore lint/suspicious/noExplicitAny: metadata is checked field by field
 export type Metadata = any;
 
 /** The catalog's metadata of a table, by the two levels of its namespace. */

@@ -23,7 +23,7 @@ interface Refusal {
 
 /**
  * An S3 server on a free port, with a gate in front that checks each signature and each body's hash as Amazon describes
- * it, computed independently here, and can be told to interfere. `await using` stops both.
+ * it, computed independently here, and can interfere on request. `await using` stops both.
  */
 export async function startS3(options: { region?: string } = {}) {
   const region = options.region ?? "us-east-1";

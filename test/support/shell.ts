@@ -16,7 +16,7 @@ export interface Ran {
   err: string;
   /** The texts of the status line, in order. */
   told: string[];
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read replies of any shape
   json: any;
 }
 

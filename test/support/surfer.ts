@@ -4,7 +4,7 @@ export interface Landing {
   url: URL;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read replies of any shape
   body: any;
   /** Each request on the way, such as `303 GET /auth`. */
   trail: string[];

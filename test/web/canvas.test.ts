@@ -148,7 +148,7 @@ describe("the history", () => {
     expect(stepsIn(history.config)[0]!.name).toBe("");
   });
 
-  test("undoes one's own changes on top of what others saved, and nothing if that conflicts", () => {
+  test("undoes only the user's own changes, keeping what others saved, and nothing if that conflicts", () => {
     const base = {
       steps: [
         { key: "a", name: "A" },

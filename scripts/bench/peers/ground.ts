@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd, tempFolder } from "../ending.ts";
 
-/** Where peers are installed, once: outside of this project, so that they don't become its packages. */
+/** Where peers are installed, once: outside this project, so that they don't become its packages. */
 const CACHE = join(tmpdir(), "weir-peers");
 const INSTALL_MS = 15 * 60_000;
 const READY_MS = 90_000;

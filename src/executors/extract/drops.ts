@@ -40,7 +40,7 @@ export class Drops {
     return `SELECT s.* FROM (${sheet.scan()}) s${roots}${children}`;
   }
 
-  /** Returns a SELECT of the root rows that the load has read, without those outside of its range. */
+  /** Returns a SELECT of the root rows that the load has read, without those outside its range. */
   read(): string {
     const filtered = this.#any
       ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq AND d.reason = 'filtered'`

@@ -8,7 +8,7 @@ import type { Walked } from "./walk.ts";
 
 /** Maximum number of files of a remembered listing. */
 const MAX_FILES = 50_000;
-/** Maximum number of pages of changes. Beyond it, a new listing is no slower. */
+/** Maximum number of pages of changes. Beyond it, a new listing is as fast. */
 const MAX_PAGES = 20;
 const FOLDER = "application/vnd.google-apps.folder";
 const FIELDS =

@@ -5,7 +5,7 @@ import type { Purpose } from "../connections/approval.ts";
 import { linkOf, type OpenedConnection } from "../connections/link.ts";
 import { findConnection } from "../connections/service.ts";
 
-/** Opens a connection for a call outside of a run. Throws `connection_disabled`, `not_found`. */
+/** Opens a connection for a call outside a run. Throws `connection_disabled`, `not_found`. */
 export async function openConnection(
   ctx: Context,
   id: string,

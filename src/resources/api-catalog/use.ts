@@ -115,7 +115,7 @@ async function verified(
   return item;
 }
 
-/** Opens an item for a call outside of a run. */
+/** Opens an item for a call outside a run. */
 export const openUseFor = (ctx: Context, reference: ApiReference, signal: AbortSignal): Promise<CatalogUse> =>
   openUse(ctx, reference, async (id) =>
     id === null ? null : openConnection(ctx, id, { signal, purpose: "approved" }),
@@ -153,7 +153,7 @@ export async function testEndpoint(
   return { ...result, durationSeconds };
 }
 
-/** Context of a call outside of a run: responses are short, and none is stored as a file. */
+/** Context of a call outside a run: responses are short, and none is stored as a file. */
 export const outboxOf = (ctx: Context, id: string, signal: AbortSignal): Outbox => ({
   egress: ctx.egress,
   compute: ctx.compute,

@@ -19,7 +19,7 @@ const MAX_APPROVED_CHARACTERS = 65_536;
 export const needsApproval = (rule: ApprovalRule, purpose: Purpose): boolean =>
   purpose === "write" ? rule !== "none" : purpose === "read" && rule === "all";
 
-/** For use outside of a run, where approval can't be requested. */
+/** For use outside a run, where approval can't be requested. */
 export const approvalMissing = ({ name }: ConnectionRow): AppError =>
   new AppError(
     "invalid_state",

@@ -34,7 +34,7 @@ interface How {
  * Changes only the given fields. Another config, other credentials or another definition require a new verification. A
  * disabled connection stays disabled. Credentials count as changed even if they equal the stored ones.
  *
- * Throws `InvalidInput`, also if the credentials would go to a new destination and aren't given again; `forbidden` if a
+ * Throws `InvalidInput`, also if the credentials would go to a new destination and aren't provided again; `forbidden` if a
  * non-admin changes `approvalRequired`; `slug_taken`.
  */
 export function updateConnection(

@@ -17,7 +17,7 @@ export interface Hold extends AsyncDisposable {
 }
 
 /**
- * Protects the files of a load outside of a run from deletion while it is in progress, with a row that is renewed.
+ * Protects the files of a load outside a run from deletion while it is in progress, with a row that is renewed.
  * After a crash, the row expires and its files are deleted.
  */
 export function holdLoad({ clock, store, log }: App, loadId: string): Hold {

@@ -16,7 +16,7 @@ const BATCH = 200;
 type Verifier = Pick<SecretBox, "sign" | "verify">;
 type StoredHead = Pick<TrailHeadRow, "count" | "hash" | "mac">;
 
-/** A head stored outside of the database. */
+/** A head stored outside the database. */
 export interface KnownHead {
   seq: number;
   count: number;

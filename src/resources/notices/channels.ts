@@ -28,7 +28,7 @@ const MAIL_MS = 40_000;
 
 /** Rate limit for emails of one organization, … */
 const MAIL_RATE = { perMinute: 30, burst: 100 };
-/** … and for those to recipients outside of it. */
+/** … and for those to recipients outside it. */
 const OUTSIDE_RATE = { perMinute: 1, burst: 20 };
 
 /** Rate limit for approvals of one user. Beyond this, they are grouped. */

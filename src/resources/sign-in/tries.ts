@@ -28,7 +28,7 @@ export interface Trier extends Visitor {
 
 /**
  * Counts an attempt before it is made, so that concurrent attempts can't exceed the limit.
- * Returns a function that takes it off the count. Throws `rate_limited`.
+ * Returns a function that subtracts it again. Throws `rate_limited`.
  */
 function countTry(app: App, email: string, { ip, browser }: Trier): () => void {
   const source = browser ?? sourceOf(ip ?? "");

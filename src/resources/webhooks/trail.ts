@@ -39,7 +39,7 @@ export interface Advance {
 const NOTHING: Advance = { taken: [], left: new Set(), more: false };
 
 /** Follows the audit log: creates deliveries of new events, each in the transaction that moves the position. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share how far the trail was followed
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share how far the events were followed
 export function openTrail(app: App) {
   const { db } = app.store;
   /** Nothing up to this position needs a delivery, although the stored position may be lower. */

@@ -59,7 +59,7 @@ interface Props {
   faults: readonly Fault[];
   /** Location in the request. */
   at?: readonly string[];
-  /** The connection of an extract, and of the folders that can be picked. */
+  /** The connection of an extract and of its folder pickers. */
   connectionId?: string;
 }
 

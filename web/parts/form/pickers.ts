@@ -12,7 +12,7 @@ export interface Pick {
   value: string;
   name: string;
   about: string;
-  /** Whether one goes on within it, as in a folder. */
+  /** Whether it can be opened, as a folder can. */
   isFolder?: boolean;
 }
 
