@@ -90,23 +90,44 @@ test("a failure is emailed once; those of the next hour are summarized in one em
   await mailsTo(app, OPS, 3);
 });
 
-deepTest("the first success after a reported failure is reported, and no other", async () => {
+test("a change is reported at once: the recovery after many failures, and the failure after it", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });
   await complete(app.owner, id);
+  for (let round = 0; round < 2; round++) {
+    await fail(app.owner, id);
+    await mailsTo(app, OPS, 2 * round + 1);
+    await allWrittenDown(app);
+    await fail(app.owner, id);
+    await complete(app.owner, id);
+    await mailsTo(app, OPS, 2 * round + 2);
+    await allWrittenDown(app);
+    await complete(app.owner, id);
+  }
+  const subjects = (await mailsTo(app, OPS, 4)).map(({ headers }) => headers.subject);
+  const [failed, again] = ["Nightly failed", "Nightly completed again"];
+  expect(subjects).toEqual([failed, again, failed, again]);
+});
+
+deepTest("beyond five changes an hour, a failure that is over is reported with the recovery", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });
+  for (let round = 1; round <= 5; round++) {
+    await fail(app.owner, id);
+    await mailsTo(app, OPS, 2 * round - 1);
+    await allWrittenDown(app);
+    await complete(app.owner, id);
+    await mailsTo(app, OPS, 2 * round);
+    await allWrittenDown(app);
+    app.clock.turn(1_000);
+  }
   await fail(app.owner, id);
-  await mailsTo(app, OPS, 1);
   await complete(app.owner, id);
-  const [, recovered] = await mailsTo(app, OPS, 2);
-  expect(recovered?.headers.subject).toBe("Nightly completed again");
-  await complete(app.owner, id);
-  // Failed and completed within the hour: one email reports both.
-  await fail(app.owner, id);
-  await complete(app.owner, id);
+  expect(app.peer.received).toHaveLength(10);
   app.clock.turn(HOUR + 1);
-  const mails = await mailsTo(app, OPS, 3);
-  expect(mails[2]?.headers.subject).toBe("Nightly failed");
-  expect(mails[2]?.text).toContain("A run has completed since");
+  const mails = await mailsTo(app, OPS, 11);
+  expect(mails[10]?.headers.subject).toBe("Nightly failed");
+  expect(mails[10]?.text).toContain("A run has completed since");
   await allWrittenDown(app);
 });
 

@@ -12,7 +12,7 @@ import {
 } from "../automations/table.ts";
 import { isOpen, putGrouped, thingOf } from "./put.ts";
 import { recipientsOf } from "./recipients.ts";
-import { automationTroubles, notices, type Recipient } from "./table.ts";
+import { automationTroubles, type NoticeRow, notices, type Recipient } from "./table.ts";
 
 const MAX_MESSAGE_CHARACTERS = 500;
 
@@ -56,7 +56,7 @@ async function noticeFailure(
   if (!alertsOf(automation)?.onFailure) return;
   const { id: automationId } = automation;
   const since = timestamp(tx.clock);
-  await beginTrouble(tx, automation, since);
+  const isChange = await beginTrouble(tx, automation, since);
   const { code = "failed", message = "" } = run.error ?? {};
   const lastFailure = {
     automationRunId: run.id,
@@ -74,10 +74,18 @@ async function noticeFailure(
   const recovered = recipients.map((to) => thingOf("automation.recovered", automationId, to));
   // A recovery that wasn't reported yet is obsolete.
   await tx.db.delete(notices).where(and(inArray(notices.thing, recovered), isOpen()));
-  await putGrouped(tx, automationId, recipients, { kind: "automation.failed", automationId, facts });
+  await putGrouped(tx, automationId, recipients, {
+    kind: "automation.failed",
+    automationId,
+    facts,
+    isChange,
+  });
 }
 
-/** Reports the recovery to those who were notified of the failure. Those who weren't yet get both at once. */
+/**
+ * Reports the recovery to those who were notified of the failure, in place of further failures that weren't reported
+ * yet. Those who weren't notified get both at once.
+ */
 async function noticeRecovery(
   tx: WriteContext,
   automation: AutomationRow,
@@ -87,35 +95,40 @@ async function noticeRecovery(
   const { id: automationId } = automation;
   const recoveredAt = timestamp(tx.clock);
   for (const to of await recipientsOf(tx.db, automation)) {
-    const last = await lastOf(tx, automationId, to, since);
-    if (!last) continue;
-    const isUntold = last.dueAt !== null && last.attempts === 0 && last.takenBy === null;
-    const facts = isUntold ? last.facts : about(automation);
-    if (isUntold)
-      await tx.db
-        .update(notices)
-        .set({ facts: { ...facts, recoveredAt } })
-        .where(eq(notices.id, last.id));
-    else if (alertsOf(automation)?.onRecovery)
+    const { open, isTold } = await reportOf(tx, automationId, to, since);
+    const [latest] = open;
+    if (!latest && !isTold) continue;
+    const { onRecovery = false } = alertsOf(automation) ?? {};
+    if (latest && !(isTold && onRecovery)) {
+      const facts = { ...latest.facts, recoveredAt };
+      await tx.db.update(notices).set({ facts }).where(eq(notices.id, latest.id));
+      continue;
+    }
+    for (const { id } of open) await tx.db.delete(notices).where(eq(notices.id, id));
+    if (onRecovery)
       await putGrouped(tx, automationId, [to], {
         kind: "automation.recovered",
         automationId,
-        facts: { ...facts, since, recoveredAt, automationRunId: run.id },
+        facts: { ...about(automation), since, recoveredAt, automationRunId: run.id },
+        isChange: true,
       });
   }
 }
 
-async function lastOf(tx: WriteContext, automationId: string, to: Recipient, since: string) {
+/** The failure or lateness that a recipient is yet to hear of, and whether they have heard of it since it began. */
+async function reportOf(tx: WriteContext, automationId: string, to: Recipient, since: string) {
   const things = (["automation.failed", "automation.late"] as const).map((kind) =>
     thingOf(kind, automationId, to),
   );
-  const [last] = await tx.db
+  const found = await tx.db
     .select()
     .from(notices)
     .where(and(inArray(notices.thing, things), or(gte(notices.createdAt, since), isOpen())))
     .orderBy(desc(notices.id))
-    .limit(1);
-  return last;
+    .limit(things.length + 1); // of each kind at most one is open
+  const isUntold = ({ dueAt, attempts, takenBy }: NoticeRow) =>
+    dueAt !== null && attempts === 0 && takenBy === null;
+  return { open: found.filter(isUntold), isTold: !found.every(isUntold) };
 }
 
 /** Queues a notice that an automation is late, in the transaction that records it. */
@@ -127,23 +140,26 @@ export async function noticeLate(
   const [automation] = await tx.db.select().from(automations).where(eq(automations.id, automationId));
   if (!automation) return;
   const since = timestamp(tx.clock);
-  await beginTrouble(tx, automation, since);
+  const isChange = await beginTrouble(tx, automation, since);
   const notice = {
     kind: "automation.late",
     automationId,
     facts: { ...about(automation), since, ...facts },
+    isChange,
   } as const;
   await putGrouped(tx, automationId, await recipientsOf(tx.db, automation), notice);
 }
 
-/** Keeps the start of what is already in progress. */
+/** Keeps the start of what is already in progress. Returns whether it begins now. */
 async function beginTrouble(
   tx: WriteContext,
   { id: automationId, organizationId }: AutomationRow,
   since: string,
-): Promise<void> {
-  await tx.db
+): Promise<boolean> {
+  const begun = await tx.db
     .insert(automationTroubles)
     .values({ automationId, organizationId, since })
-    .onConflictDoNothing();
+    .onConflictDoNothing()
+    .returning({ since: automationTroubles.since });
+  return begun.length > 0;
 }

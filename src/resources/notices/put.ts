@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
@@ -8,6 +8,9 @@ import { NOTICES_TOPIC, type NoticeKind, notices, type Recipient } from "./table
 export const pauseMsOf = (kind: NoticeKind): number =>
   kind === "approval.open" || kind === "dashboard" ? 0 : 3_600_000;
 
+/** Maximum number of notices about the same thing within the pause, if each reports a change. */
+const MAX_CHANGES = 5;
+
 /** Maximum number of decisions that a notice names. The others are counted. */
 export const MAX_DECISIONS = 50;
 
@@ -15,6 +18,8 @@ interface NewNotice {
   kind: NoticeKind;
   automationId: string | null;
   facts: JsonObject;
+  /** True if things weren't like this before. Changes are reported at once, unless there were many. */
+  isChange?: boolean;
 }
 
 /** Subject and recipient, as in `notices.thing`. */
@@ -32,8 +37,8 @@ export async function putNotice(tx: WriteContext, to: Recipient, notice: NewNoti
 }
 
 /**
- * Queues a notice for each recipient, an hour after the last one about the same thing. If one is already queued,
- * its count increases and it gets the new facts, except that `since` stays and `decisions` are added.
+ * Queues a notice for each recipient, an hour after the last one about the same thing, or at once if something has
+ * changed. If one is already queued, its count increases and it gets the new facts, except that `since` stays and `decisions` are added.
  */
 export async function putGrouped(
   tx: WriteContext,
@@ -42,7 +47,7 @@ export async function putGrouped(
   notice: NewNotice,
 ): Promise<void> {
   if (recipients.length === 0) return;
-  const { kind, facts } = notice;
+  const { kind, facts, isChange = false } = notice;
   const things = recipients.map((to) => thingOf(kind, subject, to));
   const among = sql`${notices.thing} in (select value from json_each(${JSON.stringify(things)}))`;
   const grouped = await tx.db
@@ -54,16 +59,16 @@ export async function putGrouped(
   const fresh = recipients.filter((to) => !known.has(thingOf(kind, subject, to)));
   if (fresh.length === 0) return;
   const pauseMs = pauseMsOf(kind);
-  const last = await tx.db
-    .select({ thing: notices.thing, sentAt: sql<string>`max(${notices.sentAt})` })
+  const sent = await tx.db
+    .select({ thing: notices.thing, sentAt: notices.sentAt })
     .from(notices)
-    .where(and(among, isNotNull(notices.sentAt)))
-    .groupBy(notices.thing);
-  const sentAt = new Map(last.map((row) => [row.thing, Date.parse(row.sentAt)]));
+    .where(and(among, gt(notices.sentAt, timestamp(tx.clock, -pauseMs))))
+    .orderBy(desc(notices.sentAt));
   const nowMs = tx.clock.now().getTime();
   const rows = fresh.map((to) => {
     const thing = thingOf(kind, subject, to);
-    const leftMs = (sentAt.get(thing) ?? Number.NEGATIVE_INFINITY) + pauseMs - nowMs;
+    const last = sent.filter((each) => each.thing === thing)[isChange ? MAX_CHANGES - 1 : 0];
+    const leftMs = last?.sentAt ? Date.parse(last.sentAt) + pauseMs - nowMs : 0;
     const dueAt = timestamp(tx.clock, Math.min(Math.max(0, leftMs), pauseMs));
     return { ...rowOf(tx, to, notice), id: tx.ids.uuid(), thing, dueAt };
   });
