@@ -52,6 +52,9 @@ const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 export function Canvas(props: CanvasProps) {
   const ui = useRef<UiStore>(null);
   ui.current ??= createUi(props.chosen ?? TRIGGER);
+  // In a task of its own, which gives way to others: what is around the canvas is drawn in the one before.
+  const isDrawn = useDeferredValue(true, false);
+  if (!isDrawn) return null;
   return (
     <UiContext value={ui.current}>
       <ReactFlowProvider>
