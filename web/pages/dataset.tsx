@@ -13,6 +13,7 @@ import { counted, sized } from "../parts/base/time.tsx";
 import { LineageOf } from "../parts/datasets/lineage.tsx";
 import { Freshness, LoadsOf, Updated } from "../parts/datasets/loads.tsx";
 import { ProfileOf } from "../parts/datasets/profile.tsx";
+import { tableName } from "../parts/datasets/table-name.ts";
 import { UploadArea } from "../parts/datasets/upload.tsx";
 import { Grid } from "../parts/table/grid.tsx";
 import { t } from "../texts/text.ts";
@@ -43,10 +44,6 @@ export default function DatasetPage({ layer, dataset }: { layer: string; dataset
     </Shown>
   );
 }
-
-/** Name of a table in SQL: only the dataset if they have the same name. */
-const sqlName = (layer: string, dataset: string, table: string) =>
-  `${layer}.${table === dataset ? dataset : `${dataset}__${table}`}`;
 
 /** A file dropped on the page is loaded into the table shown. */
 function Uploading({ of }: { of: Dataset }) {
@@ -101,7 +98,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
     done: t("{layer}.{dataset} deleted", { layer, dataset }),
     onDone: () => go("/datasets"),
   });
-  const name = table ? sqlName(layer, dataset, table.name) : "";
+  const name = table ? tableName(layer, dataset, table.name) : "";
   const rows = counted(tables.reduce((all, table) => all + table.rows, 0));
   return (
     <>

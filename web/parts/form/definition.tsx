@@ -4,6 +4,7 @@ import type { ActionKindInfo, Dataset } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
+import { tableName } from "../datasets/table-name.ts";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
 import { FilesHere } from "./files-here.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
@@ -45,10 +46,6 @@ export const tablesOf = (datasets: readonly Dataset[]): Tables =>
       ]),
     ),
   );
-
-/** Name of a table in SQL. */
-export const tableName = (layer: string, dataset: string, table: string): string =>
-  `${layer}.${table === dataset ? dataset : `${dataset}__${table}`}`;
 
 interface Props {
   kind: ActionKindInfo;
