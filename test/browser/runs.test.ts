@@ -52,6 +52,20 @@ test("runs opens with automation runs, and an action's run is found by name or e
   await page.getByText("1–1 of 1").waitFor();
 });
 
+test("a completed run offers to run its action as that is now, without what the run was given", async () => {
+  const { page, go, weir } = seen;
+  const { owner } = weir;
+  const { id } = await makeAction(owner, { name: "Given once" });
+  const given = { definitionOverrides: branch("given") };
+  const { body: once } = await owner("POST", `/api/v1/actions/${id}/run?wait=20`, given);
+  expect(once.definition).toEqual(branch("given"));
+  await go(`/runs/${once.id}`);
+  await page.getByRole("button", { name: "Run action" }).click();
+  await page.waitForURL((url) => /^\/runs\/(?!$)/.test(url.pathname) && !url.pathname.endsWith(once.id));
+  const { body: again } = await owner("GET", `/api/v1/action-runs/${page.url().slice(-36)}`);
+  expect(again.definition).toEqual(branch());
+});
+
 deepTest(
   "a failed run is found among all by its error, filtered by its step, and retried with similar ones",
   async () => {

@@ -43,7 +43,7 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
     done: t("New run started"),
     onDone: ({ id }) => go(`/runs/${id}`),
   });
-  const { actionId, definition } = run;
+  const { actionId } = run;
   const rerun = useChange("POST /api/v1/actions/{action_id}/run", {
     touches: ["/action-runs"],
     done: t("New run started"),
@@ -83,11 +83,9 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
             icon={RotateCcw}
             disabled={!may}
             busy={rerun.isPending}
-            onClick={() =>
-              rerun.mutate({ path: { action_id: actionId }, body: { definitionOverrides: definition } })
-            }
+            onClick={() => rerun.mutate({ path: { action_id: actionId }, body: {} })}
           >
-            {t("Run again")}
+            {t("Run action")}
           </Button>
         )
       ) : isOver ? (
