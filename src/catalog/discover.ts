@@ -155,7 +155,7 @@ class Search {
     const isFirst = this.#attempts.length === 0;
     this.#attempts.push(attempt);
     try {
-      const response = await ask(this.#reach, url);
+      const { response, asked } = await ask(this.#reach, url);
       attempt.status = response.status;
       if (response.status !== 200) {
         await response.body.cancel();
@@ -170,7 +170,7 @@ class Search {
         return null;
       }
       const text = new TextDecoder().decode(bytes);
-      return { status: 200, text, link: response.headers.get("link") ?? "", url: response.url };
+      return { status: 200, text, link: response.headers.get("link") ?? "", url: asked };
     } catch (error) {
       if (!(error instanceof AppError) || (isFirst && error.code === "egress_blocked")) throw error;
       attempt.error = error.message;
@@ -188,13 +188,13 @@ async function ask({ egress, signal, authorize }: Reach, url: string) {
     signal,
     credentialHeaders: Object.keys(grant?.headers ?? {}),
   });
-  // the URL without credentials, which could be in its query
-  return Object.assign(response, { url: response.url === target.href ? url : response.url });
+  // `asked` has no credentials, which could be in the query.
+  return { response, asked: response.url === target.href ? url : response.url };
 }
 
 /** Fetches another document that a description refers to. Throws `upstream`. */
 async function fetchOther(reach: Reach, url: string): Promise<string> {
-  const response = await ask(reach, url);
+  const { response } = await ask(reach, url);
   if (response.status !== 200) {
     await response.body.cancel();
     throw new AppError("upstream", `The server answered with ${response.status}.`);
