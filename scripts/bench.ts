@@ -11,7 +11,7 @@ const files = [...new Bun.Glob("scripts/bench/*.bench.ts").scanSync(root)]
   .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
   .sort();
 if (files.length === 0) {
-  console.error("No benchmark has such a name.");
+  console.error("No benchmark matches this name.");
   process.exit(1);
 }
 

@@ -31,10 +31,10 @@ const FREE = new Set([
 
 /** Packages with another license, and why they may be included. */
 export const REASONS: Readonly<Record<string, string>> = {
-  bun: "The LGPL of JavaScriptCore and tinycc asks that they can be exchanged: the sources of Bun and of Weir are public, and scripts/licenses/bun.txt says how.",
-  "@fontsource-variable/inter": "The OFL is about the font alone, which is carried as it is.",
+  bun: "The LGPL of JavaScriptCore and tinycc requires that they can be replaced: the sources of Bun and of Weir are public, and scripts/licenses/bun.txt says how.",
+  "@fontsource-variable/inter": "The OFL covers only the font, which is included unchanged.",
   "@jmespath-community/jmespath":
-    "The MPL is about its own files alone, which are carried unchanged; they are public.",
+    "The MPL covers only its own files, which are included unchanged and are public.",
 };
 
 /** Whether one of the alternative licenses, or each of the combined ones, is free. */

@@ -106,7 +106,7 @@ const embedFiles = (
 });
 
 function refuse(name: string): never {
-  throw new Error(`There is no file ${name} to carry.`);
+  throw new Error(`There is no file ${name} to include.`);
 }
 
 /** Reports each file of a package that a build reads. Must be the build's first plugin. */

@@ -51,7 +51,7 @@ describe("an account that someone created in another's name", () => {
         await call("POST", `${OWN}/${id}/decline`),
       ]) {
         expect([answer.status, answer.body.code]).toEqual([403, "forbidden"]);
-        expect(answer.body.detail).toContain(`not proven yet that ${CEO} is your address`);
+        expect(answer.body.detail).toContain(`The address ${CEO} isn't verified yet`);
       }
     }
     expect((await app.owner("GET", TEAM)).body.members).toHaveLength(1);

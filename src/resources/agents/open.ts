@@ -57,7 +57,7 @@ export async function openAgent(
 }
 
 const CHANGED =
-  "Someone else changed this agent after this thread began, so each call that reaches out asks. To accept the agent as it is now, start a new thread.";
+  "Someone else changed this agent after this thread began, so each call to another system needs approval. To accept the agent as it is now, start a new thread.";
 
 async function openTools(
   ctx: Context,

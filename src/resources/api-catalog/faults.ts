@@ -55,7 +55,7 @@ function endpointFaults(raw: Json, loc: Loc): Fault[] {
   if (typeof path === "string") {
     if (/[\s\\?#]|^\w+:|^\/\//.test(path))
       add(["path"], "A path begins with / and has no address, parameters or spaces");
-    if (path.includes("{{")) add(["path"], "A path takes {x} for input.x, and no other template");
+    if (path.includes("{{")) add(["path"], "A path accepts {x} for input.x, but no other templates");
   }
   for (const [name, value] of Object.entries(isObject(headers) ? headers : {})) {
     const fault = headerFault(name, value);

@@ -117,4 +117,7 @@ export async function insertItems(tx: WriteContext, items: readonly ItemRow[]): 
 
 /** Only admins can decide what needs approval (docs/decisions/sign-in.md). */
 export const adminOnly = (what: string) =>
-  new AppError("forbidden", `${what} is for an admin to change: it decides what is called without a person.`);
+  new AppError(
+    "forbidden",
+    `${what} can only be changed by an admin: it decides what is called without approval.`,
+  );

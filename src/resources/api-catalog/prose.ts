@@ -175,7 +175,7 @@ function answerIn(text: string): { baseUrl?: string; endpoints: unknown[] } {
   if (!isObject(value) || faults.length > 0)
     throw new AppError(
       "upstream",
-      "The model gave no list of endpoints that can be read; try again, or give OpenAPI.",
+      "The model returned no readable list of endpoints; try again, or provide OpenAPI.",
       {
         retryable: true,
       },

@@ -155,7 +155,7 @@ function itemChanges(
     if (old.approvalRequired && calledBy(item) !== calledBy(old))
       refuse(`What ${item.name} calls, which needs approval,`);
     if (item.status !== old.status || item.definitionHash !== old.definitionHash)
-      refuse("What a tool is held to");
+      refuse("A tool's definition or status");
     for (const { field, from, to } of changesBetween(told(old), told(item))) {
       changes.push({ field: `${list}.${item.name}.${field}`, from: from as Json, to: to as Json });
     }

@@ -167,9 +167,7 @@ export const outboxOf = (ctx: Context, id: string, signal: AbortSignal): Outbox 
 });
 
 const tooLongToHold = () =>
-  Promise.reject(
-    new AppError("internal", "The response is too long to be held for an approval outside a run."),
-  );
+  Promise.reject(new AppError("internal", "The response is too long for an approval outside a run."));
 
 function checkBody(use: CatalogUse, input: JsonObject): void {
   try {

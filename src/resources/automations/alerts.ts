@@ -19,7 +19,7 @@ export function alertFaults(trigger: TriggerType, alerts: Json | undefined, loc:
   if (THRESHOLD.some(has))
     for (const field of THRESHOLD) {
       if (trigger !== "webhook" && has(field))
-        fail([field], "Only a webhook takes this; use onFailure and notify", "extra_forbidden");
+        fail([field], "Only webhooks accept this; use onFailure and notify", "extra_forbidden");
       if (trigger === "webhook" && !has(field)) fail([field], "Field required", "missing");
     }
   for (const [index, entry] of (Array.isArray(notify) ? notify : []).entries())

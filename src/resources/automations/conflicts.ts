@@ -23,11 +23,11 @@ export function conflictFaults(
       fail("signatureAlgorithm", `The preset ${signaturePreset} has sha256; leave this out`);
   }
   if (signaturePreset !== undefined && auth !== undefined && auth.type !== "signature")
-    fail("auth", `The preset ${signaturePreset} says how its sender proves itself; leave this out`);
+    fail("auth", `The preset ${signaturePreset} defines how its sender authenticates; omit this`);
   const { secret: taken } = signaturePreset === undefined ? {} : PRESETS[signaturePreset];
   if (taken && secret !== undefined && !taken.pattern.test(secret)) fail("secret", taken.message);
   if (config.requireTimestamp !== undefined && (signaturePreset !== undefined || !isSigned(config)))
-    fail("requireTimestamp", "Only a webhook with Weir's own signature takes this; leave it out");
+    fail("requireTimestamp", "Only a webhook with Weir's own signature accepts this; omit it");
   if (auth && auth.type !== "signature" && (signatureHeader ?? config.signatureAlgorithm) !== undefined)
     fail("auth", `signatureHeader and signatureAlgorithm are for signatures, not for ${auth.type}`);
   if (auth?.type === "ed25519" && !isPublicKey(auth.publicKey))
@@ -43,7 +43,7 @@ export function conflictFaults(
   if (secret !== undefined && !needsSecret(trigger, config))
     fail(
       "secret",
-      "This signs webhooks and notices; give expect.notifyUrl or alerts too, or leave it out",
+      "This signs webhooks and notices; set expect.notifyUrl or alerts too, or omit it",
       "extra_forbidden",
     );
   return faults;
@@ -58,7 +58,7 @@ function headerFaults(auth: AutomationConfig["auth"]): { field: string; msg: str
   const { name, signatureHeader, timestampHeader } = headers;
   const faults = Object.entries({ name, signatureHeader, timestampHeader }).flatMap(([field, header]) =>
     header !== undefined && TAKEN.test(header)
-      ? [{ field, msg: `The header ${header} says something else; name another` }]
+      ? [{ field, msg: `The header ${header} is used for something else; choose another one` }]
       : [],
   );
   const isOne =

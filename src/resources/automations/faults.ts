@@ -155,7 +155,7 @@ function forEachFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
   const isBare = template !== forEach;
   const [fault] = isBare ? expressionFaults(forEach) : templateFaults(template);
   if (!fault && isWholeTemplate(template)) return [];
-  const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
+  const msg = fault?.message ?? "Give one template that returns a list, such as {{payload.orders}}";
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
 }
 
@@ -171,7 +171,7 @@ function rowFaults({ executors }: App, { kind, definition = {} }: Step, loc: rea
 function tableFaults(rows: TableRows, loc: readonly string[]): Fault[] {
   const faults = templateFaults(rows as unknown as JsonObject, { sql: [["where"], ["orderBy"]] });
   if (isWholeTemplate(rows.orderBy)) {
-    const message = "A template stands for a value, which gives rows no order; write the columns out";
+    const message = "A template is a single value and can't order rows; write out the columns";
     faults.push({ path: ["orderBy"], message });
   }
   return faults.map(({ path, message }) => ({
@@ -197,7 +197,7 @@ function delayFaults({ delay }: Step, loc: readonly string[]): Fault[] {
     return [
       {
         loc: [...at, "seconds"],
-        msg: "Give a number, or one template that stands for it",
+        msg: "Give a number, or one template that returns one",
         type: "value_error",
       },
     ];

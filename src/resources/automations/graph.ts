@@ -30,7 +30,7 @@ export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fau
 
 function branchFaults(target: Step, branch: string, loc: readonly string[]): Fault[] {
   if (target.forEach !== undefined) {
-    const msg = `The step ${target.key} goes over a list, so it takes no branch`;
+    const msg = `The step ${target.key} runs for each item of a list, so no branch of it can be named`;
     return [{ loc, msg, type: "value_error" }];
   }
   if (target.actionId !== undefined) return []; // The branches are defined by the action.

@@ -38,7 +38,7 @@ export function responseFaults(
   const fail = (field: string[], msg: string) =>
     faults.push({ loc: [...loc, ...field], msg, type: "value_error" });
   if (typeof status === "string" && !isWholeTemplate(status))
-    fail(["status"], "Give a status from 200 to 599, or one template that stands for it");
+    fail(["status"], "Give a status from 200 to 599, or one template that returns one");
   for (const name of Object.keys(headers))
     if (OWN_HEADERS.includes(name.toLowerCase()))
       fail(["headers", name], `The server sets ${name} itself; leave it out`);

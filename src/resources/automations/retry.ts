@@ -30,7 +30,7 @@ export async function retryAutomationRun(
   if (isDone && fromFailed)
     throw new AppError(
       "invalid_state",
-      "This run is completed, and nothing of it failed; give fromFailed: false to do all of it again.",
+      "This run has completed without failures; set fromFailed: false to run all of it again.",
     );
   if (run.automationVersion === TEST_VERSION)
     throw new AppError("invalid_state", "This was a test run; test the automation again.");

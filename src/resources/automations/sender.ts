@@ -125,7 +125,7 @@ export function withoutProof(config: JsonObject): { config: JsonObject; proof: s
 export function refuseUnproven(auth: Json | undefined, sealedAuth: string | null): void {
   const field = proofFieldOf(auth);
   if (field === null || sealedAuth !== null) return;
-  const message = `Give the ${field} that the sender proves itself with`;
+  const message = `Give the ${field} that the sender authenticates with`;
   throw invalid(["body", "config", "auth", field], message, "missing");
 }
 

@@ -354,10 +354,10 @@ function secretAfter(
   const isSigned = needsSecret(before.triggerType, config);
   if (given === undefined) {
     if (!isSigned || sealedSecret !== null) return sealedSecret;
-    throw invalid(["body", "config", "secret"], "Give the secret that is signed with", "missing");
+    throw invalid(["body", "config", "secret"], "Give the signing secret", "missing");
   }
   if (!isSigned || typeof given !== "string" || given.length < 16 || given.length > 512) {
-    const msg = "This takes the secret of a webhook or of its notices, 16 to 512 characters";
+    const msg = "Give the secret of a webhook or of its notices, 16 to 512 characters";
     throw invalid(["body", "config", "secret"], msg, "string_too_short");
   }
   if (sealedSecret !== null && tx.secrets.open(sealedSecret, secretLabel(before)) === given)

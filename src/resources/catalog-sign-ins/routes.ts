@@ -162,10 +162,7 @@ async function findServer(ctx: Context, id: string) {
   if (type !== "mcp" || url === null || transport === null)
     throw new AppError("invalid_state", `${name} is an HTTP API; its connection carries the authorization.`);
   if (connectionId !== null)
-    throw new AppError(
-      "invalid_state",
-      `${name} is reached with a connection; take that off to sign in instead.`,
-    );
+    throw new AppError("invalid_state", `${name} uses a connection; remove it to sign in instead.`);
   return { url, transport };
 }
 

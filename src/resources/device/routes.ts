@@ -72,7 +72,7 @@ export const deviceOperations = [
     body: TokenRequest,
     response: AccessTokenReply,
     errors: [429],
-    replies: refusal("There is no token, or not yet.", "authorization_pending", "Authorization pending."),
+    replies: refusal("No token is available, or not yet.", "authorization_pending", "Authorization pending."),
     example: exampleTokenReply,
     bodyExample: { grant_type: DEVICE_GRANT, device_code: "9XcVl7…", client_id: "weir-cli" },
     handle: async ({ app, body, visit }) => {

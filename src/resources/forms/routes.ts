@@ -54,7 +54,10 @@ async function enterForm(app: App, visit: Visit, form: Webhook): Promise<Entered
   const identity = await identify(app, visit.request.headers);
   if (!identity) throw new AppError("unauthenticated", "Sign in to fill in this form.");
   if (identity.carrier === "cookie" && visit.request.method !== "GET" && !isSameOrigin(app, visit))
-    throw new AppError("csrf", "A form is sent under the cookie from Weir's own pages alone.");
+    throw new AppError(
+      "csrf",
+      "With the session cookie, a form can only be submitted from Weir's own pages.",
+    );
   await enter(app, identity, organizationId);
   if (visit.request.method !== "GET") requireScope(identity, "run");
   const { userId, email } = identity;

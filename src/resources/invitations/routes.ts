@@ -150,7 +150,10 @@ async function personOf(app: App, visit: Visit): Promise<string | null> {
     throw new AppError("forbidden", "This operation requires a user. API keys can't use it.");
   }
   if (identity.carrier === "cookie" && !isSameOrigin(app, visit)) {
-    throw new AppError("csrf", "An invitation is accepted under the cookie by Weir's own page alone.");
+    throw new AppError(
+      "csrf",
+      "With the session cookie, an invitation can only be accepted on Weir's own page.",
+    );
   }
   requireScope(identity, "admin");
   return identity.userId;

@@ -34,7 +34,7 @@ export function sealNotify(
     if (!address.endsWith(`/${MASK}`)) return address;
     const found = left.findIndex((one) => masked(one) === address);
     if (found >= 0) return left.splice(found, 1)[0] as string;
-    const msg = `Give the whole Slack address in place of ${address}`;
+    const msg = `Give the complete Slack URL instead of ${address}`;
     throw invalid(["body", "config", "alerts", "notify"], msg, "missing");
   });
   if (JSON.stringify(whole) === JSON.stringify(earlier)) return before;

@@ -31,10 +31,10 @@ const typed = (name: string, title: string, description: string, mode = IN): Nam
 
 /** Schemas of files that people write, by name. */
 const SCHEMAS: Readonly<Record<string, Named>> = {
-  automation: named(AutomationCreate, "Automation", "An automation, as POST /api/v1/automations takes it"),
-  action: named(ActionCreate, "Action", "An action, as POST /api/v1/actions takes it"),
-  connection: named(ConnectionCreate, "Connection", "A connection, as POST /api/v1/connections takes it"),
-  template: named(TemplateCreate, "Template", "A template, as POST /api/v1/templates takes it"),
+  automation: named(AutomationCreate, "Automation", "An automation, as POST /api/v1/automations accepts it"),
+  action: named(ActionCreate, "Action", "An action, as POST /api/v1/actions accepts it"),
+  connection: named(ConnectionCreate, "Connection", "A connection, as POST /api/v1/connections accepts it"),
+  template: named(TemplateCreate, "Template", "A template, as POST /api/v1/templates accepts it"),
   bundle: typed(
     "BundleDefinition",
     "Bundle",

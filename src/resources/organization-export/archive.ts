@@ -57,7 +57,7 @@ async function* archiveOf(ctx: Context): Chunks {
   const at = timestamp(ctx.clock);
   const files: Listed[] = [];
   const leftOut: { what: string; why: string }[] = [
-    { what: "credentials and secrets", why: "Sealed, hashed or masked: no archive holds them." },
+    { what: "credentials and secrets", why: "Encrypted, hashed or masked: not included in archives." },
     { what: "chats of others", why: "Private: each person exports their own." },
     {
       what: "what templates of automation runs saw",

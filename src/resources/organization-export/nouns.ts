@@ -201,7 +201,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "events", table: events },
 ];
 
-const SERVER = "How far this server has come with work of its own; of no use elsewhere.";
+const SERVER = "Progress of this server's own work, not useful elsewhere.";
 
 /** Tables with rows of organizations that are left out, with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -218,7 +218,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   authorization_codes: "Authorization codes belong to people.",
   refresh_tokens: "Refresh tokens belong to people.",
   idempotency_keys: "Replies of the last 24 hours, for clients that ask again.",
-  lake_snapshots: "What the loads say, as other engines number it.",
+  lake_snapshots: "Data of the loads, as numbered for other engines.",
   lake_files: "The live files are in lake/; those of the past are not.",
   memberships: "In members.jsonl, with names and roles.",
   notices: SERVER,
@@ -227,6 +227,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   sync_copies: SERVER,
   trail_erasures: SERVER,
   trail_heads: SERVER,
-  trail_redactions: "Redacted events have redactedAt; what makes them hold is under this server's key.",
+  trail_redactions: "Redacted events have redactedAt; verifying them requires this server's key.",
   webhook_signatures: SERVER,
 };

@@ -10,7 +10,7 @@ export const Password = Type.String({
   maxLength: 1024,
   format: NEW_PASSWORD,
   description:
-    "At least 12 characters. The 10,000 most common passwords are refused, also with simple additions",
+    "At least 12 characters. The 10,000 most common passwords are rejected, also with simple additions",
 });
 
 export const SignInMethods = object({

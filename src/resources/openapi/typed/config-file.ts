@@ -31,7 +31,7 @@ const flag = (description: string): JsonObject => ({
   examples: [true],
 });
 
-const SLUG = text("Name in URLs, files and commands; tells it apart from others", "shop");
+const SLUG = text("Unique name in URLs, files and commands", "shop");
 const DISABLED = flag("Whether it is switched off");
 const CONNECTION = text("Slug of the connection that it works with", "shop");
 const TEMPLATE = text("Slug of the template that it was created from", "orders-api");
