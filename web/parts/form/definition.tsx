@@ -4,7 +4,7 @@ import type { ActionKindInfo, Dataset } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
-import { tableName } from "../datasets/table-name.ts";
+import { tableName } from "../base/table-name.ts";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
 import { FilesHere } from "./files-here.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";

@@ -5,7 +5,7 @@ import { call } from "../../api.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
-import { tableName } from "../datasets/table-name.ts";
+import { tableName } from "../base/table-name.ts";
 import { PickerField } from "../form/picker-field.tsx";
 import type { Picker } from "../form/pickers.ts";
 import {
