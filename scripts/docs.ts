@@ -120,7 +120,7 @@ function functionTables(): string {
         about,
         examples.map(([text, json]) => `\`${text}\` → \`${json}\``).join("<br>"),
       ]);
-      return `### ${group}\n\n${table(["function", "gives", "for example"], rows)}`;
+      return `### ${group}\n\n${table(["function", "result", "for example"], rows)}`;
     })
     .join("\n\n");
 }
