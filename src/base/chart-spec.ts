@@ -41,7 +41,7 @@ export interface Column {
 export type Row = Readonly<Record<string, unknown>>;
 
 export const isNumeric = ({ dataType }: Column): boolean =>
-  /INT|DOUBLE|FLOAT|DECIMAL|REAL|NUMERIC/i.test(dataType) && !/\[\]|STRUCT|MAP/i.test(dataType);
+  /INT|DOUBLE|FLOAT|DECIMAL|REAL|NUMERIC/i.test(dataType) && !/\]$|STRUCT|MAP|INTERVAL/i.test(dataType);
 
 const MAX_SUGGESTED = 6;
 

@@ -4,7 +4,7 @@ import { AppError } from "./errors.ts";
 export interface Limits {
   /** Limit for the whole exchange. */
   timeoutMs: number;
-  /** Limit between two chunks from the other side. */
+  /** Limit for the wait for the headers, and for each chunk after them. */
   idleMs: number;
 }
 

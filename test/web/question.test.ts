@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { askOf, chartOf, type Question, questionOf, sqlOf } from "../../web/parts/sql/question.ts";
+import { askOf, chartOf, kindOf, type Question, questionOf, sqlOf } from "../../web/parts/sql/question.ts";
 
 const QUESTION: Question = {
   table: "raw.shop__orders",
@@ -63,4 +63,29 @@ test("its chart fits: lines over time with a series, ranked bars by text, one nu
 test("a query of a whole table opens as a question, any other as none", () => {
   expect(questionOf("SELECT *\nFROM raw.shop__orders\nLIMIT 100").table).toBe("raw.shop__orders");
   expect(questionOf("SELECT * FROM raw.a WHERE x = 1").table).toBe("");
+});
+
+test("lists and intervals have no tests of their items, and a UUID is compared only with a UUID", () => {
+  const kinds = ["DATE[]", "INTEGER[3]", "INTERVAL", "UUID", "DECIMAL(10,2)", "TIMESTAMP WITH TIME ZONE"];
+  expect(kinds.map((dataType) => kindOf({ name: "a", dataType }))).toEqual([
+    "other",
+    "other",
+    "other",
+    "uuid",
+    "number",
+    "time",
+  ]);
+  const id = "01890a5d-ac96-774b-bcce-b302099a8057";
+  const filters = [id, "x"].map((value) => ({ column: "id", kind: "uuid", test: "=", value }) as const);
+  expect(sqlOf({ ...askOf("raw.a"), filters })).toBe(`SELECT *\nFROM raw.a\nWHERE "id" = '${id}'`);
+});
+
+test("a measure never has the name of a group", () => {
+  const question: Question = {
+    ...askOf("raw.a"),
+    measures: [{ fn: "count", column: "" }],
+    groups: [{ column: "Count", kind: "number", by: null }],
+  };
+  expect(sqlOf(question)).toContain('"Count" AS "Count",\n  count(*) AS "count (total)"');
+  expect(chartOf(question)).toEqual({ kind: "bar", x: "Count", y: ["count (total)"] });
 });

@@ -29,7 +29,7 @@ export const RecoveryCodes = object({
   }),
 });
 
-/** Either a code from the app or a recovery code. */
+/** Either the password or a code. */
 export const Proof = requestObject({
   password: optional(Type.String({ minLength: 1, maxLength: 1024 })),
   code: optional(code()),

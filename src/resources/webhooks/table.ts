@@ -20,7 +20,7 @@ export const webhooks = sqliteTable("webhooks", {
   disabledReason: text(),
   /** The first failure since the last success. Null if there is none. */
   failingSince: text(),
-  /** Only events after this position in the audit log are delivered. */
+  /** Events up to this position in the audit log are not delivered, except those held while it was disabled. */
   afterSeq: integer().notNull(),
   /**
    * While disabled: the position up to which deliveries were created.

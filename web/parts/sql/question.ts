@@ -9,7 +9,7 @@ export interface Question {
   groups: readonly Group[];
 }
 
-export type ColumnKind = "number" | "time" | "string" | "boolean" | "other";
+export type ColumnKind = "number" | "time" | "string" | "uuid" | "boolean" | "other";
 
 export interface Filter {
   column: string;
@@ -51,6 +51,7 @@ export const TESTS: Readonly<Record<ColumnKind, readonly Test[]>> = {
   number: ["=", "!=", ">", ">=", "<", "<=", ...EMPTINESS],
   time: [">=", "<", "=", "last", ...EMPTINESS],
   string: ["=", "!=", "contains", "starts", ...EMPTINESS],
+  uuid: ["=", "!=", ...EMPTINESS],
   boolean: ["true", "false", ...EMPTINESS],
   other: EMPTINESS,
 };
@@ -64,10 +65,12 @@ export const UNITS = ["day", "week", "month", "quarter", "year"] as const;
 export type Unit = (typeof UNITS)[number];
 
 export function kindOf(column: Column): ColumnKind {
+  if (column.dataType.endsWith("]")) return "other";
   if (isNumeric(column)) return "number";
   if (/^(DATE|TIMESTAMP)/.test(column.dataType)) return "time";
   if (column.dataType === "BOOLEAN") return "boolean";
-  return /^(VARCHAR|UUID|ENUM)/.test(column.dataType) && !column.dataType.endsWith("]") ? "string" : "other";
+  if (column.dataType === "UUID") return "uuid";
+  return /^(VARCHAR|ENUM)/.test(column.dataType) ? "string" : "other";
 }
 
 /** The columns that a function accepts. */
@@ -88,6 +91,7 @@ const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Null while its value is missing. */
 function conditionOf({ column, kind, test, value }: Filter): string | null {
@@ -99,13 +103,14 @@ function conditionOf({ column, kind, test, value }: Filter): string | null {
   if (given === "") return null;
   if (kind === "number" && !NUMBER.test(given)) return null;
   if (kind === "time" && !DAY.test(given)) return null;
+  if (kind === "uuid" && !UUID.test(given)) return null;
   if (test === "contains") return `contains(lower(${name}), lower(${text(value)}))`;
   if (test === "starts") return `starts_with(lower(${name}), lower(${text(value)}))`;
   if (kind === "time")
     return test === "="
       ? `CAST(${name} AS DATE) = DATE ${text(given)}`
       : `${name} ${test} DATE ${text(given)}`;
-  const literal = kind === "number" ? given : text(value);
+  const literal = kind === "number" ? given : text(kind === "uuid" ? given : value);
   // NULL differs from any value, but SQL's own comparison excludes it.
   return test === "!=" ? `${name} IS DISTINCT FROM ${literal}` : `${name} ${test} ${literal}`;
 }
@@ -123,14 +128,19 @@ const once = <T>(list: readonly T[], nameOf: (each: T) => string): readonly T[] 
   ...new Map(list.map((each) => [nameOf(each), each])).values(),
 ];
 
-/** Groups and complete measures: those without a required column are left out. */
-const partsOf = ({ measures, groups }: Question) => ({
-  measures: once(
-    measures.filter(({ fn, column }) => column !== "" || fn === "count"),
-    measureName,
-  ),
-  groups: once(groups, groupName),
-});
+/** Groups and complete measures with their names: measures without a required column are left out. */
+function partsOf({ measures, groups }: Question) {
+  const complete = measures.filter(({ fn, column }) => column !== "" || fn === "count");
+  const taken = new Set(groups.map((group) => groupName(group).toLowerCase()));
+  const nameOf = (measure: Measure): string => {
+    const name = measureName(measure);
+    return taken.has(name.toLowerCase()) ? `${name} (total)` : name;
+  };
+  return {
+    measures: once(complete, measureName).map((measure) => ({ measure, name: nameOf(measure) })),
+    groups: once(groups, groupName),
+  };
+}
 
 /** Empty if no table is selected. */
 export function sqlOf(question: Question): string {
@@ -139,7 +149,7 @@ export function sqlOf(question: Question): string {
   const conditions = question.filters.map(conditionOf).filter((each) => each !== null);
   const columns = [
     ...groups.map((group) => `${groupOf(group)} AS ${named(groupName(group))}`),
-    ...measures.map((measure) => `${measureOf(measure)} AS ${named(measureName(measure))}`),
+    ...measures.map(({ measure, name }) => `${measureOf(measure)} AS ${named(name)}`),
   ];
   const [first] = groups;
   const isRanked = first?.kind === "string" && measures.length > 0 && groups.length === 1;
@@ -155,7 +165,7 @@ export function sqlOf(question: Question): string {
 /** A chart for the result. Null for plain rows. */
 export function chartOf(question: Question): ChartSpec | null {
   const { measures, groups } = partsOf(question);
-  const y = measures.map(measureName);
+  const y = measures.map(({ name }) => name);
   const [first, second] = groups;
   if (!first) return y.length === 1 ? { kind: "number", y } : null;
   if (y.length === 0) return null;
