@@ -18,6 +18,8 @@ const BATCH = 50;
  * A schedule that is at most this late counts as on time. Beyond that, the process was suspended or the clock jumped.
  */
 const LATE_MS = 5 * 60_000;
+/** How late a run may be under `catchUp: none`, whether or not this process was running when it was due. */
+const GRACE_MS = 60_000;
 /** Delay after which other processes on the same database would have started a run. */
 const OTHERS_MS = 5_000;
 /** Maximum number of missed runs that are counted. */
@@ -46,7 +48,7 @@ const dueSchedules = prepared((db: ReadDb) =>
 
 /**
  * Starts one run for each due time of each schedule. Returns how many schedules were due. Times before the last `upMs`,
- * during which this process was running, were missed. `catchUp` decides whether a run is started for the last of them.
+ * during which this process was running, were missed. `catchUp` decides which of them is made up for.
  */
 export async function startDueSchedules(
   app: App,
@@ -123,7 +125,8 @@ async function startDue(tx: WriteContext, due: Due, upMs: number): Promise<void>
   const [automation] = await tx.db.select().from(automations).where(stillDue(due));
   const { schedule } = (automation?.config ?? {}) as AutomationConfig;
   if (!automation || !schedule) return;
-  const sinceMs = Math.min(upMs + (tx.store.remote ? OTHERS_MS : 0), LATE_MS);
+  const graceMs = schedule.catchUp === "last" ? 0 : GRACE_MS; // the last one is started anyway, and alone
+  const sinceMs = Math.max(graceMs, Math.min(upMs + (tx.store.remote ? OTHERS_MS : 0), LATE_MS));
   const missedBefore = new Date(tx.clock.now().getTime() - sinceMs);
   const isMissed = nextRunAt < missedBefore.toISOString();
   const instant = isMissed ? await madeUpFor(tx, automation, schedule, missedBefore) : nextRunAt;

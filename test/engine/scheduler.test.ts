@@ -260,13 +260,27 @@ describe("after a time without a server", () => {
     expect(await instantsOf(app, id)).toEqual([...madeUp, "2026-05-01T14:00:00.000Z"]);
   });
 
-  test("even a time of a moment ago was missed, and one that is due later wasn't", async () => {
+  test.each<["none" | "last" | undefined, string, string[]]>([
+    [undefined, "2026-05-01T11:00:01Z", ["2026-05-01T11:00:00.000Z"]],
+    ["none", "2026-05-01T11:00:59Z", ["2026-05-01T11:00:00.000Z"]],
+    ["none", "2026-05-01T11:01:01Z", []],
+    ["last", "2026-05-01T11:00:59Z", ["2026-05-01T11:00:00.000Z"]],
+  ])("catchUp %s at %s makes up for a time of less than 60 s ago", async (catchUp, now, made) => {
     await using app = await start();
-    const id = await scheduleAt(app, "2026-05-01T10:59:59Z", "0 * * * *");
-    setClock(app, "2026-05-01T11:00:01Z");
+    const more = catchUp === undefined ? {} : { catchUp };
+    const id = await scheduleAt(app, "2026-05-01T10:59:59Z", "0 * * * *", more);
+    setClock(app, now);
     await tickAll(openLoop(LOOPS.scheduler, app.app));
-    expect(await instantsOf(app, id)).toEqual([]);
+    expect(await instantsOf(app, id)).toEqual(made);
     expect(await nextOf(app, id)).toBe("2026-05-01T12:00:00.000Z");
+  });
+
+  test("catchUp last starts one run of a job that was due every minute", async () => {
+    await using app = await start();
+    const id = await scheduleAt(app, "2026-05-01T10:30:30Z", "* * * * *", { catchUp: "last" });
+    setClock(app, "2026-05-01T10:40:30Z");
+    await tickAll(openLoop(LOOPS.scheduler, app.app));
+    expect(await instantsOf(app, id)).toEqual(["2026-05-01T10:40:00.000Z"]);
   });
 
   test("a schedule that runs every second is calculated over a year without counting", async () => {
