@@ -7,7 +7,7 @@ export function apiAddressFault(address: string, type: "http" | "mcp"): string |
   const { username, password, search, hash } = new URL(address);
   if (username || password) return "URL must not contain a username or password. Use a connection instead";
   if (hash !== "" || (type === "http" && search !== ""))
-    return "An address of an API ends with its path: no parameters and no # part";
+    return "The URL of an API can't have query parameters or a fragment";
   if (maskSecrets(address) !== address)
     return "URL must not contain a key or token. Use a connection instead";
   return null;

@@ -134,9 +134,9 @@ const NO_LISTS: Gap = {
 const NO_VERIFY: Gap = {
   ...whole,
   field: "http.verify",
-  message: "No GET endpoint can be called without arguments; name a path that only reads.",
+  message: "No GET endpoint can be called without arguments. Enter a path that only reads.",
 };
-const NO_ROOM = `A template has at most ${MAX_RESOURCES} resources; name this endpoint in endpoints to take it.`;
+const NO_ROOM = `A template has at most ${MAX_RESOURCES} resources. To include this endpoint, name it in endpoints.`;
 const leftOut = ({ name }: EndpointDefinition, field: string, message: string): Gap => ({
   ...whole,
   endpoint: name,
@@ -148,7 +148,7 @@ const sentAlways = ({ name }: EndpointDefinition, header: string): Gap => ({
   ...whole,
   endpoint: name,
   field: "http.headers",
-  message: `It requires the header ${header}, so every request of the connection has it, and a connection needs its value.`,
+  message: `It requires the header ${header}, which every request of the connection gets. Each connection needs its value.`,
 });
 
 /** `orders` for `listOrders`, `getOrders` or `get_orders`. */
@@ -263,7 +263,7 @@ function authOf(hints: readonly AuthHint[]): Auth {
     const why =
       named === ""
         ? "The API's authentication isn't described. Choose a method, or none."
-        : `The API asks for ${named}, which a template can't say.`;
+        : `The API requires ${named}, which templates don't support.`;
     return { auth: { type: "none" }, credentials: {}, gaps: [gap(why)] };
   }
   const more = others.map(({ hint }) => `${hint.label} (${hint.type})`);
@@ -305,7 +305,7 @@ function oauthBy({ authorizeUrl, tokenUrl, scopes }: NonNullable<AuthHint["flow"
     clientSecret: secret("Of the app that you register there"),
   };
   const field = authorizeUrl === null ? "http.auth.scope" : "http.auth.scopes";
-  const message = "Nobody is asked for more than is needed: name the scopes of what is read.";
+  const message = "Name only the scopes that reading requires.";
   const gaps = scopes.length === 0 ? [] : [{ ...whole, field, message, candidates: scopes }];
   if (authorizeUrl === null)
     return { auth: { type: "oauth2_client_credentials", tokenUrl }, credentials, gaps };

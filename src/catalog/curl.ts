@@ -16,7 +16,7 @@ export function readCurl(text: string, baseUrl: string | null): ReadApi {
   const commands = commandsIn(text).slice(0, MAX_COMMANDS);
   const requests = commands.flatMap((words) => requestOf(words) ?? []);
   if (requests.length === 0)
-    throw new AppError("bad_request", "There is no curl command with an address in it.");
+    throw new AppError("bad_request", "The text contains no curl command with a URL.");
   return readRecorded(requests, "curl", { baseUrl, title: null });
 }
 

@@ -14,7 +14,7 @@ export const MAX_DEPTH = 200;
 export async function parseDocument(text: string): Promise<Json> {
   const start = text.trimStart().slice(0, 1);
   if (start === "{" || start === "[") {
-    if (isTooDeep(text)) throw unreadable(`it is nested more than ${MAX_DEPTH} deep`);
+    if (isTooDeep(text)) throw unreadable(`it is nested more than ${MAX_DEPTH} levels deep`);
     try {
       return wellFormed(JSON.parse(text), text);
     } catch (error) {
@@ -29,7 +29,7 @@ export async function parseDocument(text: string): Promise<Json> {
 
 async function parseYaml(text: string): Promise<Json> {
   if (text.length > MAX_YAML_CHARACTERS)
-    throw unreadable(`YAML may have at most ${MAX_YAML_CHARACTERS} characters; give it as JSON`);
+    throw unreadable(`YAML can have at most ${MAX_YAML_CHARACTERS} characters. Use JSON instead`);
   try {
     return wellFormed(await readYaml(text), text);
   } catch (error) {

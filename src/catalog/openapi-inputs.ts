@@ -128,7 +128,7 @@ export function resolve(reading: Reading, part: Part): (Part & { value: JsonObje
     if (steps > 10) return null;
     const ref: string = at.value.$ref;
     at = reading.refs.follow(ref, at.base);
-    if (at === null) reading.warn(`${ref} leads nowhere; it is left out.`);
+    if (at === null) reading.warn(`${ref} can't be resolved. It is omitted.`);
   }
   return at !== null && isObject(at.value) ? (at as Part & { value: JsonObject }) : null;
 }
@@ -144,7 +144,7 @@ function readParameter(
   const name = String(parameter.name);
   const isRequired = parameter.required === true || where === "path";
   if (where === "cookie") {
-    if (isRequired) reading.warn(`The cookie ${name} can't be sent; put it into a connection.`);
+    if (isRequired) reading.warn(`The cookie ${name} can't be sent. Put it in a connection.`);
     return;
   }
   if (!["path", "query", "header"].includes(where)) return;
@@ -236,7 +236,7 @@ export function fitted(inputs: Inputs, warn: (text: string) => void): JsonObject
     }));
     const largest = sized.reduce((one, other) => (other.size > one.size ? other : one));
     if (largest.size < 200) return { type: "object" };
-    warn(`The schema of ${largest.name} is too large to be kept; any value passes.`);
+    warn(`The schema of ${largest.name} is too large to store. Any value is accepted.`);
     inputs.properties[largest.name] = {};
   }
   return schema;

@@ -86,7 +86,7 @@ export async function openReferences(
 function faultOf(target: string, root: string, count: number, read: ReadOther | null): string | null {
   if (read === null) return "it is in another document";
   if (new URL(target).origin !== new URL(root).origin) return "it is on another server";
-  return count > MAX_DOCUMENTS ? `a description may have at most ${MAX_DOCUMENTS} other documents` : null;
+  return count > MAX_DOCUMENTS ? `a description can have at most ${MAX_DOCUMENTS} other documents` : null;
 }
 
 function splitRef(ref: string): [file: string, pointer: string] {

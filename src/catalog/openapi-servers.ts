@@ -12,7 +12,7 @@ export function baseOf(
   const text = document.swagger === undefined ? serverOf(document.servers) : hostOf(document, url);
   const full = url === null ? URL.parse(text) : URL.parse(text, url);
   if (!full || !/^https?:$/.test(full.protocol)) {
-    warn("It does not say at which server the API is; give baseUrl.");
+    warn("It doesn't name the API's server. Set baseUrl.");
     return null;
   }
   full.username = "";

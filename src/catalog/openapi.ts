@@ -127,16 +127,16 @@ function readPaths(
       size += measure(endpoint as unknown as JsonObject, MAX_CHARACTERS);
       if (size > MAX_CHARACTERS) {
         reading.warn(
-          `The description unfolds to more than ${MAX_CHARACTERS} characters; the rest is left out.`,
+          `The description expands to more than ${MAX_CHARACTERS} characters. The rest is omitted.`,
         );
         return endpoints;
       }
       endpoints.push(endpoint);
       left -= most - limits.left;
-      if (limits.left <= 0) warn("its schemas unfold to too many, and are cut.");
+      if (limits.left <= 0) warn("its schemas expand to too many, and are truncated.");
       if (limits.looks <= 0)
         reading.warn(
-          `Only the lists up to ${name} are described; the replies are too large to read them all.`,
+          `Only the lists up to ${name} are described, because the responses are too large to read them all.`,
         );
     }
   }
@@ -246,6 +246,6 @@ function prefixOf(
   const own = baseOf({ servers }, url, () => undefined);
   if (own === null || baseUrl === null || own === baseUrl) return "";
   if (own.startsWith(`${baseUrl}/`)) return own.slice(baseUrl.length);
-  warn(`it is served at ${own}, not at ${joinPath(baseUrl, "")}; add it as an API of its own.`);
+  warn(`it is served at ${own}, not at ${joinPath(baseUrl, "")}; add it as a separate API.`);
   return null;
 }

@@ -41,7 +41,7 @@ const READ: Chore = {
   word: "__api",
   timeoutMs: 20_000,
   maxResidentBytes: 1024 * 1024 * 1024,
-  tooMuch: (why) => new AppError("bad_request", `The document takes ${why} to read; give it in parts.`),
+  tooMuch: (why) => new AppError("bad_request", `The document takes ${why} to read. Split it.`),
 };
 
 /** Maximum number of concurrent child processes, because of their memory. */

@@ -54,7 +54,7 @@ export function readRecorded(
   const read = requests.flatMap((request) => {
     const url = URL.parse(request.url);
     if (url && /^https?:$/.test(url.protocol)) return [{ request, url }];
-    warn(`${request.method} ${request.url.slice(0, 200)} has no address that requests can go to.`);
+    warn(`${request.method} ${request.url.slice(0, 200)} has no valid URL.`);
     return [];
   });
   const baseUrl = given.baseUrl ?? mostUsed(read.map(({ url }) => url.origin));
@@ -76,7 +76,7 @@ export function readRecorded(
     const below = path.slice(prefix.length) || "/";
     const method = request.method.toUpperCase();
     if (!HTTP_METHODS.some((each) => each === method)) {
-      warn(`${method} is not a method that can be sent.`);
+      warn(`${method} isn't a supported method.`);
       continue;
     }
     const key = `${method} ${below}`;
@@ -165,7 +165,7 @@ function readBody(
 ): void {
   const isMultipart = /^multipart\/form-data\b/i.test(body.type);
   if ("text" in body && isMultipart)
-    return warn("A form of parts that was recorded as one text is left out; add its fields to bodyTemplate.");
+    return warn("A multipart form recorded as one text is omitted. Add its fields to bodyTemplate.");
   if ("fields" in body) {
     const properties = Object.fromEntries(
       body.fields.map(([name, value]) => [

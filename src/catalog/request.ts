@@ -107,7 +107,10 @@ function pathOf(path: string, input: JsonObject): string {
     return encodeURIComponent(joined(value, ",").toWellFormed());
   });
   if (full.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part)))
-    throw new AppError("definition_invalid", `The arguments make the path ${full} lead out of its place.`);
+    throw new AppError(
+      "definition_invalid",
+      `The arguments make the path ${full} lead outside its base path.`,
+    );
   return full;
 }
 

@@ -24,7 +24,7 @@ export interface CleanTool {
  */
 export function cleanTool(raw: Json): CleanTool | { tool: null; warnings: string[] } {
   if (!isObject(raw) || typeof raw.name !== "string" || raw.name === "")
-    return { tool: null, warnings: ["The server lists a tool without a name; it is left out."] };
+    return { tool: null, warnings: ["The server lists a tool without a name. It is omitted."] };
   const upstreamName = raw.name;
   const warnings: string[] = [];
   const refuse = (reason: string) => ({
@@ -32,14 +32,14 @@ export function cleanTool(raw: Json): CleanTool | { tool: null; warnings: string
     warnings: [`The tool ${shown(upstreamName)} is left out: ${reason}.`],
   });
   if (upstreamName.length > 128 || withoutUnseen(upstreamName) !== upstreamName || /\s/.test(upstreamName))
-    return refuse("its name is longer than 128 characters or has signs that a name can't have");
+    return refuse("its name is longer than 128 characters or has invalid characters");
   if (measure(raw, MAX_TOOL_CHARACTERS) > MAX_TOOL_CHARACTERS)
     return refuse(`its definition is longer than ${MAX_TOOL_CHARACTERS} characters`);
   const text = (value: Json | undefined, what: string): string | null => {
     if (typeof value !== "string" || value.trim() === "") return null;
     const clean = withoutUnseen(value);
     if (clean !== value)
-      warnings.push(`The ${what} of ${shown(upstreamName)} had hidden characters; they are gone.`);
+      warnings.push(`The ${what} of ${shown(upstreamName)} had hidden characters, which were removed.`);
     if (clean.length <= MAX_DESCRIPTION) return clean;
     warnings.push(`The ${what} of ${shown(upstreamName)} is cut to ${MAX_DESCRIPTION} characters.`);
     return clean.slice(0, MAX_DESCRIPTION).toWellFormed();
@@ -71,7 +71,7 @@ class Hidden extends Error {}
 const NOTES = new Set(["description", "title", "$comment"]);
 
 function cleanSchema(value: Json, note: (text: Json) => string | null, depth: number): Json {
-  if (depth > MAX_DEPTH) throw new Hidden(`its schema is nested more than ${MAX_DEPTH} deep`);
+  if (depth > MAX_DEPTH) throw new Hidden(`its schema is nested more than ${MAX_DEPTH} levels deep`);
   if (typeof value === "string") {
     if (withoutUnseen(value) !== value) throw new Hidden("its schema has hidden characters");
     return value;

@@ -23,7 +23,7 @@ export async function readYaml(text: string): Promise<Json> {
     throw new AppError("bad_request", reasonOf(error));
   }
   if (measure(value, MAX_UNFOLDED_CHARACTERS) > MAX_UNFOLDED_CHARACTERS)
-    throw new AppError("bad_request", "its aliases unfold to too much");
+    throw new AppError("bad_request", "its aliases expand to too much");
   return value;
 }
 

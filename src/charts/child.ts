@@ -39,7 +39,7 @@ export async function drawChild(): Promise<number> {
 async function draw({ spec, rows, width }: Chart): Promise<Drawn> {
   const [vega, { compile }] = await Promise.all([import("vega"), import("vega-lite")]);
   const refuse = async (): Promise<never> => {
-    throw new Error("A chart shows nothing from elsewhere.");
+    throw new Error("A chart can't load external data.");
   };
   const complaints: string[] = [];
   const logger = vega.logger(vega.Warn);
@@ -66,7 +66,7 @@ async function draw({ spec, rows, width }: Chart): Promise<Drawn> {
     });
     const svg = await view.data(ROWS, structuredClone(rows) as never[]).toSVG();
     view.finalize();
-    if (HOSTILE.test(svg)) return { fault: "It would draw what is not allowed in a picture." };
+    if (HOSTILE.test(svg)) return { fault: "The drawing contains elements that aren't allowed." };
     if (/<path d="[^"]*NaN/.test(svg)) return { fault: complaints[0] ?? "Its values are not numbers." };
     return { svg };
   } catch (error) {

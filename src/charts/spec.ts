@@ -2,10 +2,10 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
 /** Keys by which a specification could load its own data or contain links. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
-  data: "the panel's SQL gives its data",
-  datasets: "the panel's SQL gives its data",
-  url: "a chart shows nothing from elsewhere",
-  href: "a chart has no links",
+  data: "its data comes from the panel's SQL",
+  datasets: "its data comes from the panel's SQL",
+  url: "a chart can't load external data",
+  href: "a chart can't have links",
 };
 const MAX_SPEC_CHARACTERS = 100_000;
 /** Keys of which every chart has one. */
@@ -28,7 +28,7 @@ export function specFaults(spec: JsonObject): { path: string[]; message: string 
   if (!isSpec(spec)) {
     faults.push({
       path: ["mark"],
-      message: "A chart needs a mark, such as bar, line or point, or views made of some.",
+      message: "A chart needs a mark, such as bar, line or point, or views with marks.",
     });
   }
   return faults;
@@ -44,7 +44,7 @@ function forbidden(value: Json, path: string[]): { path: string[]; message: stri
     if (name === "mark") {
       const mark = isObject(inner) ? inner.type : inner;
       if (typeof mark !== "string" || !MARKS.includes(mark)) {
-        return [{ path: at, message: `A mark is one of ${MARKS.join(", ")}.` }];
+        return [{ path: at, message: `A mark must be one of ${MARKS.join(", ")}.` }];
       }
     }
     return forbidden(inner, at);

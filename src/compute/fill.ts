@@ -51,7 +51,7 @@ export async function fillInChild(
   const work: FillWork = { definition, options, frame };
   const input = work as unknown as JsonObject;
   const tooMuch = (why: string) =>
-    new AppError("template_error", `The templates take ${why} to fill in; pass on less.`);
+    new AppError("template_error", `The templates take ${why} to evaluate. Use less data in them.`);
   const { bytes } = await compute.run({ name: "fill", input, pieces, tooMuch }, by);
   return (await wholeOf(readStored(Buffer.from(bytes).toString()))) as JsonObject;
 }

@@ -47,14 +47,14 @@ export const fetchPage = defineExecutor({
   check: ({ url }) =>
     url.includes("{{") || isWebAddress(url)
       ? []
-      : [{ path: ["url"], message: "An address of the web starts with http:// or https://." }],
+      : [{ path: ["url"], message: "A web URL starts with http:// or https://." }],
 
   async execute(
     ctx,
     { url, format = "markdown", maxBytes = DEFAULT_BYTES, includeLinks = false },
   ): Promise<Done> {
     if (!isWebAddress(url))
-      throw new AppError("definition_invalid", "An address of the web starts with http:// or https://.");
+      throw new AppError("definition_invalid", "A web URL starts with http:// or https://.");
     const page = await read(ctx, url, { format, maxBytes });
     return { result: { ...page, links: includeLinks ? page.links.map((link) => ({ ...link })) : [] } };
   },

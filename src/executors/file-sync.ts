@@ -64,7 +64,7 @@ const named = (
 ): NamedConnection[] => (isPlain(id) && id !== LAKE ? [{ path, id, refusal }] : []);
 
 async function execute(ctx: RunContext, input: Definition): Promise<Done> {
-  ctx.progress({ phase: "list", message: "Looking at both sides" });
+  ctx.progress({ phase: "list", message: "Comparing source and destination" });
   const source = await openSource(ctx, input.source, input.mode);
   const target = await openTarget(ctx, input.destination);
   try {
@@ -128,7 +128,7 @@ async function sync(ctx: RunContext, input: Definition, source: Source, target: 
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
   ctx.log(
     failed.length > 0 ? "warn" : "info",
-    `${entries.length} copied (${bytes} bytes), ${plan.skipped} as they were, ${removed.length} deleted, ${failed.length} failed.`,
+    `${entries.length} copied (${bytes} bytes), ${plan.skipped} unchanged, ${removed.length} deleted, ${failed.length} failed.`,
   );
   if (failed.length > 0)
     ctx.progress({ phase: "done", message: `${failed.length} files failed; the result names them` });
@@ -169,7 +169,7 @@ async function listSource(
         phase: "list",
         current: files.length,
         unit: "files",
-        message: "Looking at both sides",
+        message: "Comparing source and destination",
       });
   }
   return { files, failed };

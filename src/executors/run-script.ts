@@ -94,7 +94,7 @@ export const runScript = defineExecutor({
     const logs: ScriptLine[] = [];
     const given = await bytesOf(input);
     if (given.reduce((sum, { length }) => sum + length, 0) > (memoryMb * MIB) / 2)
-      throw new AppError("script_memory", "The input alone takes more memory than memoryMb allows.");
+      throw new AppError("script_memory", "The input alone needs more memory than memoryMb allows.");
     ctx.progress({ phase: "script" });
     const startedAt = ctx.clock.monotonic();
     const work = {

@@ -59,7 +59,7 @@ export const sendMessage = defineExecutor({
   checkSource: (_, provider) =>
     provider === null || provider.id === "smtp"
       ? []
-      : [{ path: [], message: `A mail is sent by a connection of smtp, not of ${provider.title}.` }],
+      : [{ path: [], message: `Emails are sent through an smtp connection, not ${provider.title}.` }],
 
   connections: ({ attachments }) =>
     (Array.isArray(attachments) ? attachments : []).flatMap((reference, index) =>
@@ -83,7 +83,7 @@ export const sendMessage = defineExecutor({
     const { messageId, accepted, rejected } = await send(letter);
     const warnings = rejected.map(({ address, reason }) => `${address} was refused: ${reason}`);
     for (const warning of warnings) ctx.log("warn", warning);
-    ctx.log("info", `The mail server took the mail for ${accepted.join(", ")}.`);
+    ctx.log("info", `The mail server accepted the email for ${accepted.join(", ")}.`);
     const refused = rejected.map(({ address }) => address);
     return {
       result: { messageId, accepted, rejected: refused, ...(warnings.length > 0 ? { warnings } : {}) },
@@ -99,14 +99,14 @@ async function senderOf(ctx: RunContext): Promise<(letter: Letter) => Promise<Se
     if (!mail)
       throw new AppError(
         "definition_invalid",
-        `A mail is sent by a connection of smtp, not of ${provider.id}.`,
+        `Emails are sent through an smtp connection, not ${provider.id}.`,
       );
     return (letter) => mail.send(link, letter);
   }
   const { mailer } = ctx;
   if (mailer) return (letter) => mailer.send(letter);
   const message =
-    "No mail can be sent: give a connection of the provider smtp, or have the operator set WEIR_SMTP_URL and WEIR_MAIL_FROM.";
+    "No mail server is configured. Choose a connection of the provider smtp, or have the operator set WEIR_SMTP_URL and WEIR_MAIL_FROM.";
   throw new AppError("not_available", message);
 }
 
@@ -123,7 +123,4 @@ async function attachmentsOf(ctx: RunContext, references: readonly FileReference
 }
 
 const tooMuch = () =>
-  new AppError(
-    "limit_exceeded",
-    "The attachments have more than 20 MB together; attach less, or send a link.",
-  );
+  new AppError("limit_exceeded", "The attachments exceed 20 MB in total. Attach less, or send a link.");

@@ -47,7 +47,8 @@ export function openAway(
       translated(async () => {
         const { size } = await stat(path);
         const stored = await upload(link, `${root}${as}`, Bun.file(path).stream(), MAX_BYTES, { size });
-        if (stored.size !== size) throw new AppError("upstream", "The store kept another number of bytes.");
+        if (stored.size !== size)
+          throw new AppError("upstream", "The store saved a different number of bytes.");
       }),
     fetch: (as, into) => translated(() => download(link, `${root}${as}`, into)),
     names: () =>

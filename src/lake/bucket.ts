@@ -211,7 +211,10 @@ export async function download(link: S3Link, key: string, into: string): Promise
     });
     if (broken === undefined && (Number.isNaN(size) || (await stat(into)).size === size)) return;
     if (read === MAX_READS)
-      throw new AppError("upstream", "A file broke off on its way.", { retryable: true, cause: broken });
+      throw new AppError("upstream", "The transfer of a file was interrupted.", {
+        retryable: true,
+        cause: broken,
+      });
   }
 }
 

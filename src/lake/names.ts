@@ -16,7 +16,7 @@ const RESERVED_LAYERS = new Set(["information_schema", "memory", "pg_catalog", "
 /** Describes what is wrong with a name in a sentence. Null if it is valid. */
 export function nameFault(noun: "layer" | "dataset" | "table", name: string): string | null {
   if (!(noun === "table" ? TABLE : NAME).test(name))
-    return `A ${noun} is named with lower-case letters, digits and _, beginning with a letter.`;
+    return `The name of a ${noun} has lowercase letters, digits and _, and starts with a letter.`;
   if (name.length > MAX_LAKE_NAME_CHARACTERS) {
     return `The name of a ${noun} has at most ${MAX_LAKE_NAME_CHARACTERS} characters.`;
   }

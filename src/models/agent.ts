@@ -176,7 +176,7 @@ async function takeStep(task: AgentTask, step: number) {
         toolCallId: id,
         toolName: name,
         input: {},
-        errorText: "The reply ended before the call was whole.",
+        errorText: "The reply ended before the call was complete.",
         dynamic: true,
       });
     throw error;
@@ -279,7 +279,7 @@ function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): 
   if (!asks) return { tool, input, asks };
   if (!task.canAsk) return { refusal: "This tool requires approval, which isn't possible in a run.", input };
   if (JSON.stringify(input).length > MAX_ASKED_CHARACTERS)
-    return { refusal: "The arguments are too long for a person to agree to.", input };
+    return { refusal: "The arguments are too long for a person to approve.", input };
   return { tool, input, asks };
 }
 

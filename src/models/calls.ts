@@ -29,7 +29,7 @@ export function openCalls() {
         if (calls.size >= MAX_CALLS)
           throw new AppError(
             "response_too_large",
-            `The model asked for more than ${MAX_CALLS} calls at once.`,
+            `The model requested more than ${MAX_CALLS} calls at once.`,
           );
         call = { id: id || `call-${calls.size}`, name, arguments: "" };
         calls.set(at, call);
@@ -39,7 +39,10 @@ export function openCalls() {
       if (delta === "") return;
       call.arguments += delta;
       if (call.arguments.length > MAX_ARGUMENT_CHARACTERS)
-        throw new AppError("response_too_large", `The model wrote too long arguments for ${call.name}.`);
+        throw new AppError(
+          "response_too_large",
+          `The model wrote arguments that are too long for ${call.name}.`,
+        );
       yield { type: "call-delta", id: call.id, delta };
     },
     all: (): ModelCall[] => [...calls.values()],

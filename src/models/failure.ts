@@ -71,7 +71,11 @@ function describe(
     return make("llm_model_unknown", `The endpoint ${host} has no model ${model}${tail}`);
   if (status === 429) {
     const wait = retryAfterSeconds === undefined ? "a little later" : `in ${retryAfterSeconds} s`;
-    return make("llm_rate_limited", `The model's endpoint ${host} takes no more for now; try ${wait}.`, true);
+    return make(
+      "llm_rate_limited",
+      `The model's endpoint ${host} has reached its rate limit. Try again ${wait}.`,
+      true,
+    );
   }
   if (status === 503 || status === 529 || OVERLOADED.test(said))
     return make(

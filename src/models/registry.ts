@@ -138,14 +138,14 @@ async function* watched(
   };
   let size = 0;
   try {
-    listen(`did not begin to answer within ${seconds(silenceMs)}`);
+    listen(`didn't start to respond within ${seconds(silenceMs)}`);
     for await (const event of adapter.stream(request, cut.signal)) {
       if (event.type === "text" || event.type === "reasoning") size += event.delta.length;
       if (size > MAX_TEXT_CHARACTERS)
-        throw new AppError("response_too_large", "The model writes without end; its reply was cut off.");
+        throw new AppError("response_too_large", "The model's reply didn't end, so it was cancelled.");
       clearTimeout(quiet);
       yield event;
-      listen(`fell silent for ${seconds(silenceMs)} in the middle of its reply`);
+      listen(`sent nothing for ${seconds(silenceMs)} in the middle of its reply`);
     }
   } catch (error) {
     throw cut.signal.aborted ? cut.signal.reason : error;

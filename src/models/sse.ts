@@ -11,8 +11,5 @@ export const eventsOf = (body: ReadableStream<Uint8Array>): AsyncGenerator<SseEv
     maxEventCharacters: MAX_EVENT_CHARACTERS,
     maxCharacters: MAX_REPLY_CHARACTERS,
     tooLarge: () =>
-      new AppError(
-        "response_too_large",
-        "The model's reply is larger than any reply should be; it was cut off.",
-      ),
+      new AppError("response_too_large", "The model's reply is too large, so it was cancelled."),
   });

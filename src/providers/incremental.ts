@@ -33,7 +33,7 @@ export const incrementalFaults = (
     ? [
         {
           path: ["initialValue"],
-          message: "A backfill, which endValue asks for, needs an initialValue.",
+          message: "A backfill with endValue requires initialValue.",
         },
       ]
     : [];

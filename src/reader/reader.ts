@@ -23,7 +23,7 @@ export function openReader(self: readonly string[]): Reader {
         return (await doChore(self, READ, source, signal)) as unknown as ReadPage;
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "internal") throw error;
-        throw new AppError("upstream", "The page is made in a way that can't be read.", { cause: error });
+        throw new AppError("upstream", "The structure of the page can't be read.", { cause: error });
       } finally {
         leave();
       }

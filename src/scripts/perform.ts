@@ -161,9 +161,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
       const loaded = take(vm.evalCode(job.code, FILE, { type: "module" }));
       const main = keep(vm.getProp(settled(loaded, isLate), "default"));
       if (vm.typeof(main) !== "function")
-        throw refused(
-          "The script has no function as its default export. Begin with export default (input, weir) =>",
-        );
+        throw refused("The default export isn't a function. Start with export default (input, weir) =>");
       const output = settled(call(run, main, keep(vm.newString(job.input))), isLate);
       const json = keep(vm.getProp(output, "json"));
       if (vm.typeof(json) !== "string") throw new Refused(FULL); // out of memory even for this
@@ -255,9 +253,9 @@ function asker(
 ) {
   let calls = 0;
   const faultOf = (args: QuickJSHandle): string | null => {
-    if (++calls > MAX_CALLS) return `A script may make ${MAX_CALLS} calls.`;
+    if (++calls > MAX_CALLS) return `A script can make up to ${MAX_CALLS} calls.`;
     if (waiting.size >= MAX_CALLS_AT_ONCE) return `At most ${MAX_CALLS_AT_ONCE} calls can run at once.`;
-    if (vm.typeof(args) !== "string") return "The arguments are no JSON.";
+    if (vm.typeof(args) !== "string") return "The arguments aren't valid JSON.";
     return lengthOf(args) > MAX_ARGUMENTS_CHARACTERS ? "The arguments are longer than 1 MiB of JSON." : null;
   };
   return (name: QuickJSHandle, args: QuickJSHandle): QuickJSHandle => {

@@ -103,7 +103,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
     .catch((error: unknown) => {
       kill();
       current?.end({
-        error: new AppError("internal", "The process of the script broke off.", { cause: error }),
+        error: new AppError("internal", "The process of the script ended unexpectedly.", { cause: error }),
       });
     })
     .then(async () => {
@@ -241,7 +241,7 @@ const TOO_LARGE: ScriptFault = {
   message: "The output is longer than 64 MiB of JSON. Return less.",
   line: null,
 };
-const BROKEN: ScriptFault = { code: "script_error", message: "The script ended its process.", line: null };
+const BROKEN: ScriptFault = { code: "script_error", message: "The script crashed its process.", line: null };
 
 const errorOf = ({ code, message, line }: ScriptFault): AppError =>
   new AppError(code, line === null ? message : `Line ${line}: ${message}`, { details: { line } });

@@ -37,7 +37,7 @@ const refused = (name: string) => new AppError("sql_error", `${name} can't be us
 function onlyText(tokens: readonly Token[], at: number, called: string): string {
   const [inner, end] = [tokens[at], tokens[at + 1]];
   if (inner?.kind !== "text" || !inner.text.startsWith("'") || end?.text !== ")")
-    throw new AppError("sql_error", `${called}(…) can't be used here with anything but a plain text.`);
+    throw new AppError("sql_error", `${called}(…) can't be used here with anything but a string literal.`);
   return meaningOf(inner);
 }
 

@@ -119,7 +119,7 @@ export function startChild(options: ChildOptions): Child {
     if (used > memoryBytes * 1.25 + BASE_BYTES) {
       kill(new AppError("sql_memory", `The SQL needed more memory than its limit of ${memory}.`));
     } else if (++checks % CHECKS_PER_DISK_CHECK === 0 && folderBytes(folder) > tempBytes + BASE_BYTES) {
-      kill(new AppError("disk_full", "The SQL needed more space on disk than one statement may take."));
+      kill(new AppError("disk_full", "The SQL needed more disk space than one statement may use."));
     }
   };
 
@@ -157,8 +157,8 @@ const environmentOf = ({ folder, cacheDir, mayLayDown, paths }: ChildOptions) =>
   }),
 });
 
-const CRASHED = "The SQL ended its process: it is nested too deeply, or too large for one statement.";
-const NOT_STARTED = "The process that runs SQL did not start.";
+const CRASHED = "The SQL crashed its process: it is nested too deeply, or too large for one statement.";
+const NOT_STARTED = "The SQL process didn't start.";
 
 /** The start of the process's error output, for the log. */
 async function readComplaint(

@@ -78,7 +78,7 @@ function storedType({ name, dataType }: Pick<Column, "name" | "dataType">, whole
     if (found === "UNION")
       throw new AppError(
         "sql_error",
-        `The column "${name}" is ${dataType}, whose UNION would not arrive as it is. Cast it.`,
+        `The column "${name}" is ${dataType}, whose UNION would be changed. Cast it.`,
       );
     return found.endsWith("HUGEINT") ? whole : "VARCHAR";
   });

@@ -8,7 +8,11 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
   const field = "primaryKey";
   const fields = [...(item?.fields() ?? [])].filter(([, view]) => isText(view) || isCount(view));
   if (item === null || item.fields().size === 0)
-    return { field, message: "It does not say what fields a row has; name the key's.", candidates: [] };
+    return {
+      field,
+      message: "It doesn't describe the fields of a row. Name those of the key.",
+      candidates: [],
+    };
   const own = singular(segment);
   const sure = [
     (plain: string) => plain === "id",
@@ -29,7 +33,7 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
     .filter((name) => /(?:id|uuid|key|code|slug|number)$/i.test(name));
   return {
     field,
-    message: "It does not say which fields tell its rows apart; without them rows are appended, not merged.",
+    message: "It doesn't say which fields identify a row. Without them rows are appended, not merged.",
     candidates,
   };
 }

@@ -44,7 +44,7 @@ export function listingOf(given: ListOperation): Listing | null {
   return listing || isCalledList(called) ? unreadable(TOO_LARGE, []) : null;
 }
 
-const TOO_LARGE = "Its description is too large, or its names too long, to be read whole.";
+const TOO_LARGE = "Its description is too large, or its names are too long.";
 
 const isCalledList = ({ isPaged, saysList, endsWithParameter }: Called) =>
   isPaged || (saysList && !endsWithParameter);

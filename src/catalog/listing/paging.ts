@@ -63,10 +63,10 @@ export function findPaging(facts: ListFacts): FoundPaging {
     uses,
   });
 
-  if (isPagedPath(facts.path)) return open("The page is a part of its path, where no paginator reaches.");
+  if (isPagedPath(facts.path)) return open("The page is part of its path, which paginators don't support.");
   if (facts.linkHeader !== null) {
     if (uses.length > 0 || /next|pag/i.test(facts.linkHeader)) return known({ type: "link_header", ...size });
-    return open("It names the header Link, and not what that leads to.", [{ type: "link_header" }]);
+    return open("It mentions the Link header, but not where it links to.", [{ type: "link_header" }]);
   }
   const links = fields.filter(isLink);
   const cursors = fields.filter((field) => isCursor(field) && !links.includes(field));
@@ -109,7 +109,7 @@ export function findPaging(facts: ListFacts): FoundPaging {
     const sure = pick(links.filter(isSureLink)) ?? null;
     if (sure) return known({ type: "json_link", nextPath: pathOf(sure.names), ...ends, ...size });
     return open(
-      "A field may hold the address of the next page; the description does not say that it is one.",
+      "A field may contain the URL of the next page, but the description doesn't say so.",
       links.map(({ names }) => ({ type: "json_link", nextPath: pathOf(names) })),
     );
   }
@@ -144,7 +144,7 @@ export function findPaging(facts: ListFacts): FoundPaging {
     return open(`It takes ${paging.join(", ")}, and does not say how the next page is asked for.`);
   const header = facts.headers.find((each) => speaksOfPages(each) || /^range$/i.test(each.name));
   if (header)
-    return open(`It takes the header ${header.name}, where no paginator reaches.`, [{ type: "none" }]);
+    return open(`It takes the header ${header.name}, which paginators don't support.`, [{ type: "none" }]);
   const told = facts.replyHeaders.find((name) => PAGED_HEADER.test(name) && !/rate/i.test(name));
   if (told !== undefined)
     return open(`The header ${told} of its response mentions pages, and no parameter requests them.`, [
@@ -152,13 +152,13 @@ export function findPaging(facts: ListFacts): FoundPaging {
     ]);
   const answered = fields.find((field) => goesOn(field, facts));
   if (answered)
-    return open(`The field ${pathOf(answered.names)} may be what the next page is asked for with.`, [
+    return open(`The field ${pathOf(answered.names)} may be the cursor of the next page.`, [
       { type: "cursor", cursorPath: pathOf(answered.names), cursorParam: answered.names.at(-1) ?? "" },
       { type: "none" },
     ]);
   const related = fields.find(isRelated);
   if (related)
-    return open("Its links may lead to the next page; the description does not say so.", [
+    return open("Its links may lead to the next page, but the description doesn't say so.", [
       { type: "json_link", nextPath: pathOf(related.names, "[?rel=='next'].href | [0]") },
       { type: "none" },
     ]);

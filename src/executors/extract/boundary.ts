@@ -140,7 +140,7 @@ export async function reached(
   if (nulls > 0 && typeof value !== "string") throw noValue(resource, field);
   if (nulls > 0)
     warn(
-      `${nulls} rows have no value in the cursor ${field}. They were loaded now; later ones like them are not found.`,
+      `${nulls} rows have no value in the cursor ${field}. They were loaded now; later ones won't be found.`,
     );
   if (typeof value !== "string") return { end: isBackfill ? null : start, state: null };
   const end = cursor.isText ? value : cursorJson(value, cursor.type);
@@ -156,7 +156,7 @@ export async function reached(
   const kept = primaryKey.length > 0 ? [...new Set(boundary)] : boundary;
   if (kept.length > MAX_BOUNDARY) {
     warn(
-      `More than ${MAX_BOUNDARY} rows stand at the end of the cursor ${field}; those beyond may be loaded twice. A finer cursor, or merge, avoids it.`,
+      `More than ${MAX_BOUNDARY} rows have the last value of the cursor ${field}. Those beyond may be loaded twice. A finer cursor, or merge, avoids that.`,
     );
   }
   return { end, state: { cursorField: field, lastValue: end, boundary: kept.slice(0, MAX_BOUNDARY) } };
@@ -166,7 +166,7 @@ export async function reached(
 const noValue = (resource: string, field: string): AppError =>
   new AppError(
     "cursor_field_missing",
-    `No row of ${resource} has a value in the cursor field "${field}". Choose another, or load without one.`,
+    `No row of ${resource} has a value in the cursor field "${field}". Choose another cursor, or load without one.`,
     { details: { resource, field } },
   );
 

@@ -24,7 +24,7 @@ function faultOf(sql: string): string | null {
     if (text === ")" && --depth < 0) return "it closes a parenthesis that it does not open";
     const isFirst = at === 0 || tokens[at - 1]?.text === "(";
     const isQuery = QUERY.test(text) || (isFirst && BEGINNINGS.test(text));
-    if (kind === "word" && isQuery) return "it has a query of its own";
+    if (kind === "word" && isQuery) return "it contains a query";
   }
   return depth > 0 ? "it opens a parenthesis that it does not close" : null;
 }

@@ -135,7 +135,7 @@ export function beforeLag(value: Json, lagSeconds: number): Json {
   if (!match)
     throw new AppError(
       "definition_invalid",
-      `lagSeconds needs a cursor of instants or numbers; ${JSON.stringify(value)} is neither.`,
+      `lagSeconds requires a cursor of timestamps or numbers, but ${JSON.stringify(value)} is neither.`,
     );
   const [, day, separator, time = "00:00:00", fraction = "", zone = ""] = match;
   const offset =

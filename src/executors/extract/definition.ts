@@ -287,7 +287,7 @@ export function faultsOf(
         continue;
       faults.push({
         path: [...at, "columns", String(at2), "type"],
-        message: `${column.type} is not a type: a decimal has at most 38 digits, and no more behind the point than in all.`,
+        message: `${column.type} isn't a valid type: a decimal has at most 38 digits, and no more after the point than in total.`,
       });
     }
     if (typeof resource.file === "object") {
@@ -301,7 +301,7 @@ export function faultsOf(
     const other = tables.get(table);
     if (other !== undefined) {
       const path = [...at, name === undefined ? "spec" : "name"];
-      faults.push({ path, message: `This is the table ${table}, which resources.${other} writes already.` });
+      faults.push({ path, message: `The table ${table} is already written by resources.${other}.` });
     }
     tables.set(table, index);
   }
@@ -312,9 +312,9 @@ export function faultsOf(
 function deletesFault(resource: Definition["resources"][number], isMany: boolean): string | null {
   const { deletes = "ignore", primaryKey = [], writeDisposition, incremental, mergeStrategy } = resource;
   if (deletes === "ignore" || isTemplate(deletes)) return null;
-  if (primaryKey.length === 0 && !isMany) return "deletes needs a primaryKey to find the rows that are gone.";
-  if (writeDisposition === "replace") return "A replace leaves no row that the source no longer has.";
-  if (incremental?.endValue != null) return "A backfill, which endValue asks for, deletes nothing.";
+  if (primaryKey.length === 0 && !isMany) return "deletes requires a primaryKey to find missing rows.";
+  if (writeDisposition === "replace") return "A replace already removes rows that the source no longer has.";
+  if (incremental?.endValue != null) return "A backfill with endValue deletes nothing.";
   if (mergeStrategy === "scd2") return "With scd2 rows are never deleted: a version ends, and stays.";
   return null;
 }
@@ -331,7 +331,10 @@ function askedFaults({
   const path = spec === undefined ? specFault("") : typeof spec === "string" ? specFault(spec) : null;
   if (path) faults.push({ path: ["spec"], message: path });
   if (where !== undefined)
-    faults.push({ path: ["where"], message: "An HTTP API takes no condition; filter by endpoint.params." });
+    faults.push({
+      path: ["where"],
+      message: "HTTP APIs don't support conditions. Filter by endpoint.params.",
+    });
   return [
     ...faults,
     ...endpointFaults(endpoint, incremental !== undefined).map(({ path, message }) => ({

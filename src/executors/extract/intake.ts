@@ -362,7 +362,7 @@ function withoutAdvice(message: string): string {
   const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
   const at = line === undefined ? "" : `line ${line}: `;
   if (/unterminated quote|state machine/.test(message))
-    return `${at}a quote is never closed, or something stands between a quote and the end of its field. Set file.quote to another character, or to "" for none.`;
+    return `${at}a quote is never closed, or there is text between a quote and the end of its field. Set file.quote to another character, or to "" for none.`;
   const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
   if (counts)
     return `${at}${counts[2]} fields, where the columns of the first one are ${counts[1]}. Set file.delimiter, or file.onBadRow to "reject" to continue without such lines.`;

@@ -268,7 +268,7 @@ function refuseJsonKeys(sheet: Sheet, { primaryKey }: Plan): void {
   if (key === undefined) return;
   throw new AppError(
     "definition_invalid",
-    `The primary key "${key}" of ${sheet.table} is JSON, which can be equal under other texts. Choose other columns for the key.`,
+    `The primary key "${key}" of ${sheet.table} is JSON, whose equal values can have different text. Choose other columns for the key.`,
   );
 }
 

@@ -71,7 +71,7 @@ async function land(
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
   if (plan.request.endpoint && !provider.http) {
-    const message = `${plan.resource}: an endpoint is for connections of an HTTP connection template; ${provider.title} knows itself how its resources are asked for.`;
+    const message = `${plan.resource}: endpoint is only for connections of an HTTP connection template. ${provider.title} defines the requests of its resources itself.`;
     throw new AppError("definition_invalid", message);
   }
   const counted: Link = {
@@ -120,7 +120,7 @@ async function land(
     try {
       const landed = await landTyped(extraction, site, intake, { isTrusting, reporter });
       if (!extraction.keys) return landed;
-      reporter.phase("extract", `Looking for what is gone from ${plan.resource}`, 0);
+      reporter.phase("extract", `Looking for deleted rows of ${plan.resource}`, 0);
       return { ...landed, keysFile: await takeKeys(await extraction.keys(), landed, staging, intake) };
     } finally {
       await extraction.close?.();

@@ -226,7 +226,7 @@ const DECIMAL_LIMIT = 10n ** 38n;
 const tooWide = (table: string) =>
   new AppError(
     "upstream",
-    `The rows of ${table} have more than ${MAX_COLUMNS} columns or ${MAX_TABLES} child tables: names seem to be data there. Choose columns, or lower maxTableNesting.`,
+    `The rows of ${table} have more than ${MAX_COLUMNS} columns or ${MAX_TABLES} child tables: its field names seem to be data. Choose columns, or lower maxTableNesting.`,
   );
 
 /** A column is created by its first value, so one that is always null is never created. */

@@ -22,7 +22,7 @@ export const REJECTING = `, store_rejects = true, rejects_table = '${TABLE}', re
 const REASONS: Readonly<Record<string, string>> = {
   "MISSING COLUMNS": "fewer fields than columns",
   "TOO MANY COLUMNS": "more fields than columns",
-  "UNQUOTED VALUE": "a quote that never closes, or text behind one",
+  "UNQUOTED VALUE": "a quote that is never closed, or text after one",
   "LINE SIZE OVER MAXIMUM": "too long",
   "INVALID ENCODING": "not utf-8",
 };

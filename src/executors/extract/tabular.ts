@@ -107,7 +107,7 @@ export class Tabular {
     const { comment, header } = this.options.file;
     if (comment === undefined && header !== false && names[0]?.startsWith("#")) {
       this.options.warn(
-        `The first line of ${name} begins with # and was taken for the names of the columns. Set file.comment to "#" to pass over such lines.`,
+        `The first line of ${name} begins with # and was read as the column names. Set file.comment to "#" to skip such lines.`,
       );
     }
   }

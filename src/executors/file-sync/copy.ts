@@ -93,7 +93,7 @@ const isFatal = ({ signal }: RunContext, error: unknown): boolean =>
 const tooMany = (bytes: number, maxBytes: number) =>
   new AppError(
     "limit_exceeded",
-    `The files are larger than they were said to be: ${bytes} bytes were copied, and maxBytes is ${maxBytes}.`,
+    `The files are larger than announced: ${bytes} bytes were copied, and maxBytes is ${maxBytes}.`,
     { details: { bytes, maxBytes } },
   );
 

@@ -111,13 +111,13 @@ const hasSameBytes = (a: TreeFile, b: TreeFile): boolean =>
 export function nameReason(path: string, fault: (path: string) => string | null): string | null {
   const parts = path.split("/");
   const own = parts.some((part) => part === "." || part === "..")
-    ? 'its name has "." or ".." between slashes, and would lead out of the folder'
+    ? 'its name has "." or ".." between slashes, and would lead outside the folder'
     : path === "" || path.startsWith("/")
       ? "its name is an absolute path"
       : path.endsWith("/")
         ? "its name ends like a folder's"
         : path.includes("\0")
-          ? "its name has a NUL character in it"
+          ? "its name contains a NUL character"
           : !path.isWellFormed()
             ? "its name is not valid Unicode"
             : null;

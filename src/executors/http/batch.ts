@@ -65,7 +65,7 @@ export async function sendBatches(ctx: RunContext, definition: Batched): Promise
     ctx.progress({ phase: "requesting", current: from, total: from, unit: "items" });
     refuseFailed(ended);
     if (replies.some(({ truncated }) => truncated))
-      ctx.log("warn", "The replies together are longer than maxBytes, and were cut off.");
+      ctx.log("warn", "The responses together are longer than maxBytes, and were truncated.");
     const last = replies.at(-1);
     const work = {
       status: last?.status ?? 0,

@@ -13,10 +13,7 @@ const isReference = (value: unknown): value is FileReference =>
   readShape(FileReference, value, []).faults.length === 0;
 
 const tooMuch = () =>
-  new AppError(
-    "limit_exceeded",
-    "The files of the request have more than 64 MiB together; send fewer at once.",
-  );
+  new AppError("limit_exceeded", "The files of the request exceed 64 MiB in total. Send fewer at a time.");
 
 type Body = Pick<Definition, "body" | "bodyType">;
 
@@ -47,7 +44,7 @@ export function bodyPartFaults(definition: Body): { path: string[]; message: str
   });
   const isForm = bodyType === "multipart" && body !== undefined && typeof body !== "string";
   if (isForm && !isObject(body))
-    faults.push({ path: ["body"], message: "Give an object of the form's fields." });
+    faults.push({ path: ["body"], message: "Must be an object of the form's fields." });
   return faults;
 }
 

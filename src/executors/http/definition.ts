@@ -167,12 +167,11 @@ export function definitionFaults(definition: Definition): { path: string[]; mess
   if (body) faults.push({ path: ["body"], message: body });
   const { responseExtract, pagination, saveAs, batch } = definition;
   if (batch && (pagination !== undefined || saveAs !== undefined))
-    faults.push({ path: ["batch"], message: "Leave out pagination and saveAs: a batch has one reply." });
+    faults.push({ path: ["batch"], message: "A batch has one response. Remove pagination and saveAs." });
   if (saveAs && (responseExtract !== undefined || pagination !== undefined))
     faults.push({
       path: ["saveAs"],
-      message:
-        "A reply that is kept as a file is not read: leave out responseExtract and pagination, or this.",
+      message: "A response stored as a file isn't read. Remove responseExtract and pagination, or this.",
     });
   const extract = responseExtract && !isOpen(responseExtract) ? jmespathFault(responseExtract) : null;
   if (extract) faults.push({ path: ["responseExtract"], message: extract });
@@ -188,15 +187,15 @@ function apiFaults({ api, ...rest }: Definition): { path: string[]; message: str
   if (api === undefined) return [];
   const faults: { path: string[]; message: string }[] = OF_A_URL.filter(
     (field) => rest[field] !== undefined,
-  ).map((field) => ({ path: [field], message: "The endpoint of the API says this; leave it out" }));
+  ).map((field) => ({ path: [field], message: "The endpoint of the API defines this. Remove it" }));
   if (typeof api === "object" && (api.endpoint === undefined) === (api.tool === undefined))
-    faults.push({ path: ["api"], message: "Name an endpoint or a tool, one of the two" });
+    faults.push({ path: ["api"], message: "Name either an endpoint or a tool" });
   return faults;
 }
 
 export function bodyFault({ method = "GET", body }: Pick<Definition, "method" | "body">): string | null {
   if (body === undefined || !isBodiless(method)) return null;
-  return `A ${method} request has no body; give a method such as POST.`;
+  return `A ${method} request can't have a body. Set a method such as POST.`;
 }
 
 /** Safe methods by RFC 9110. */

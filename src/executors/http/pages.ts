@@ -146,7 +146,7 @@ function byCursor(
   if (cursorParam === undefined) return { ...request, url: linked(String(cursor), request, reply) };
   if (pagination.cursorIn === "body") {
     if (request.body !== undefined && !isObject(request.body)) {
-      throw new AppError("definition_invalid", "A cursor in the body needs a body that is an object.");
+      throw new AppError("definition_invalid", "A cursor in the body requires an object as the body.");
     }
     return { ...request, body: { ...request.body, [cursorParam]: cursor } };
   }

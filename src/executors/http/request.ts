@@ -172,7 +172,8 @@ async function readOne(ctx: RunContext, definition: Request, page: PageRequest, 
   ctx.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${page.url.host}` });
   const maxBytes = definition.maxBytes ?? DEFAULT_MAX_BYTES;
   const reply = await send(page, 1, maxBytes);
-  if (reply.truncated) ctx.log("warn", `The reply is longer than maxBytes (${maxBytes}) and was cut off.`);
+  if (reply.truncated)
+    ctx.log("warn", `The response is longer than maxBytes (${maxBytes}) and was truncated.`);
   return reply;
 }
 

@@ -165,7 +165,7 @@ const tooMuch = (why: string) =>
 export const tooLong = (what: string) =>
   new AppError(
     "response_too_large",
-    `${what} is longer than maxBytes, so it can't be read as JSON; raise maxBytes.`,
+    `${what} is longer than maxBytes, so it can't be read as JSON. Raise maxBytes.`,
   );
 
 export const nextPageJob = (work: NextPageWork, bytes: Buffer) => ({
@@ -189,7 +189,7 @@ function nextPageIn(
   const next = hasNextPath === null ? null : searchJson(body, hasNextPath, limits);
   const isNone = cursor === null || cursor === "" || cursor === false;
   if (!isNone && typeof cursor !== "string" && typeof cursor !== "number") {
-    const message = "The cursor of the next page is neither a text nor a number; see cursorPath.";
+    const message = "The cursor of the next page is neither a string nor a number. Check cursorPath.";
     throw new AppError("upstream", message);
   }
   return {

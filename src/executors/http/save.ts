@@ -30,7 +30,7 @@ export async function savedReply(
   if (truncated)
     throw new AppError(
       "response_too_large",
-      "The reply is longer than maxBytes, so that the file would be cut off.",
+      "The response is longer than maxBytes, so the file would be truncated.",
     );
   const parts = await Promise.all(
     pieces.map((piece) => (piece instanceof Uint8Array ? piece : piece.bytes())),

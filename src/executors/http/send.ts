@@ -84,7 +84,7 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
   if (!URL.canParse(full)) {
     throw new AppError(
       "definition_invalid",
-      "Without a connection the address starts with http:// or https://.",
+      "Without a connection, the URL must start with http:// or https://.",
     );
   }
   const url = withQuery(new URL(full), query ?? {});

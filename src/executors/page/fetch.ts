@@ -46,13 +46,9 @@ export async function readWebPage(
   const type = response.headers.get("content-type") ?? "text/html";
   if (!/^(text\/|application\/([\w.+-]*\+)?(json|xml)|application\/xhtml)/i.test(type)) {
     await response.body.cancel();
-    throw new AppError(
-      "upstream",
-      `The address leads to ${type.split(";")[0]}, which is not a readable page.`,
-      {
-        details: { contentType: type },
-      },
-    );
+    throw new AppError("upstream", `The URL leads to ${type.split(";")[0]}, which is not a readable page.`, {
+      details: { contentType: type },
+    });
   }
   const { bytes, truncated } = await response.bytes(maxBytes);
   const text = decode(bytes, type);

@@ -35,7 +35,7 @@ export interface Weir {
 
 /** Why a connection can't be granted to a script. */
 export const withoutHttp = ({ id }: Provider): string =>
-  `Scripts send HTTP requests, and connections of ${id} can't be used for them.`;
+  `Scripts send HTTP requests, and connections of ${id} don't support them.`;
 
 /** Opens all granted connections first, so that a script fails before it has changed anything. */
 export async function openWeir(ctx: RunContext, { sql, connections }: Grants): Promise<Weir> {
@@ -70,7 +70,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
     if (truncated)
       throw new AppError(
         "limit_exceeded",
-        "The SQL has more rows than a script can take. Add a LIMIT, or sum up.",
+        "The SQL returns too many rows for a script. Add a LIMIT, or aggregate.",
       );
     return mapInSlices(json, (text) => Buffer.from(text));
   };

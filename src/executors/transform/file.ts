@@ -45,14 +45,13 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   const isArtifact = connectionId === "artifact";
   if (!isArtifact && path === undefined)
     return [{ path: ["path"], message: "A file of a connection needs a path." }];
-  if (path?.endsWith("/"))
-    return [{ path: ["path"], message: "The path is that of a folder. Add the name of the file." }];
+  if (path?.endsWith("/")) return [{ path: ["path"], message: "The path names a folder. Add a filename." }];
   const upward = path === undefined ? null : upwardFault(path);
   if (upward) return [{ path: ["path"], message: upward }];
   if (isArtifact && path !== undefined)
-    return [{ path: ["path"], message: "An artifact has a title and no path; leave it out." }];
+    return [{ path: ["path"], message: "An artifact has a title and no path. Remove it." }];
   return !isArtifact && title !== undefined
-    ? [{ path: ["title"], message: "A file of a connection has a path and no title; leave it out." }]
+    ? [{ path: ["title"], message: "A file of a connection has a path and no title. Remove it." }]
     : [];
 }
 

@@ -56,7 +56,7 @@ export function fileTableFaults(files: FileTables): { path: string[]; message: s
     if (!NAME.test(name))
       return [{ path, message: "A name has letters, digits and _, at most 63, and no digit first." }];
     if (names.findIndex((other) => other.toLowerCase() === name.toLowerCase()) < at)
-      return [{ path, message: "SQL does not tell these names apart; take another." }];
+      return [{ path, message: "SQL can't distinguish these names. Use another." }];
     return fileFaults(options).map((fault) => ({ ...fault, path: [...path, ...fault.path] }));
   });
   return names.length > MAX_FILES ? [many] : faults;

@@ -19,7 +19,7 @@ export async function intoResult(work: Work, job: SqlJob): Promise<Done & { item
   if (truncated && rows < maxRows)
     throw new AppError(
       "result_too_large",
-      `The first ${rows} rows are as much as a result takes. Ask for fewer or shorter ones, or give an output.`,
+      `The first ${rows} rows already fill a result. Request fewer or shorter ones, or set output.`,
     );
   const warning = `Only the first ${rows} rows were kept.`;
   if (truncated) ctx.log("warn", warning);

@@ -44,7 +44,7 @@ export const tableFaults = ({ table, writeDisposition, primaryKey = [] }: TableO
     ? [{ path: ["primaryKey"], message: "A merge needs a primaryKey." }]
     : []),
   ...(/(^|[."`])_weir_loads["`]?$/i.test(table)
-    ? [{ path: ["table"], message: "Weir keeps its loads in _weir_loads; take another name." }]
+    ? [{ path: ["table"], message: "Weir records its loads in _weir_loads. Use another name." }]
     : []),
 ];
 

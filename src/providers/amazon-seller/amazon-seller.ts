@@ -49,7 +49,7 @@ export const amazonSeller = defineProvider({
   async extract(link, request) {
     checkMarketplaces(link.config);
     if (request.where) {
-      throw new AppError("definition_invalid", "Amazon takes no condition: leave `where` out.");
+      throw new AppError("definition_invalid", "Amazon doesn't support conditions. Remove `where`.");
     }
     const type = reportType(request.spec);
     if (type !== null) return extractReport(link, type, request);
@@ -71,7 +71,7 @@ export const amazonSeller = defineProvider({
 const noSuchResource = (name: string) =>
   new AppError(
     "not_found",
-    `Amazon Seller has no resource ${JSON.stringify(name)}; it has ${RESOURCES.join(", ")} and reports/TYPE, such as reports/GET_MERCHANT_LISTINGS_ALL_DATA.`,
+    `Unknown resource ${JSON.stringify(name)}. Amazon Seller has ${RESOURCES.join(", ")} and reports/TYPE, such as reports/GET_MERCHANT_LISTINGS_ALL_DATA.`,
   );
 
 /** Throws `upstream` if the seller isn't in a marketplace of the connection. */

@@ -42,7 +42,7 @@ const WRONG_CLIENT =
   "Amazon does not accept this clientId with this clientSecret. Store the right ones, then verify the connection.";
 const FAULTS = {
   invalid_grant:
-    "Amazon does not accept the refresh token: it has expired or the seller revoked the app's access. Authorize the app again and store its refresh token, then verify the connection.",
+    "Amazon rejected the refresh token: it has expired or the seller revoked the app's access. Authorize the app again and store its refresh token, then verify the connection.",
   invalid_client: WRONG_CLIENT,
   unauthorized_client: WRONG_CLIENT,
 };
@@ -54,7 +54,7 @@ export async function sellerToken(
 ): Promise<string> {
   if (link.signIn) return link.signIn.token({ refused: options.refused });
   const { clientId, clientSecret, refreshToken } = link.credentials;
-  if (!refreshToken) throw new AppError("definition_invalid", `Amazon needs one more: ${NEEDED}.`);
+  if (!refreshToken) throw new AppError("definition_invalid", `Amazon Seller also requires ${NEEDED}.`);
   const form = {
     grant_type: "refresh_token",
     refresh_token: refreshToken,
@@ -129,5 +129,5 @@ function learn(rates: Map<string, number>, key: string, headers: Headers): boole
 async function objectOf(response: EgressResponse): Promise<JsonObject> {
   const value = await jsonOf(await textOf(SYSTEM, response));
   if (isObject(value)) return value as JsonObject;
-  throw new AppError("upstream", `${SYSTEM} gave an answer that can't be read: is baseUrl right?`);
+  throw new AppError("upstream", `${SYSTEM} returned an invalid response. Check baseUrl.`);
 }

@@ -34,14 +34,14 @@ export function refusal(operation: string, fault: SellerFault): AppError {
   const make = (text: string, retryable = false) =>
     new AppError("upstream", text, { retryable, cause: fault, details: { operation, status, code } });
   if (status >= 500) return make(`Amazon's Selling Partner API is busy or failing (${status}).`, true);
-  if (isTokenFault) return make("Amazon's Selling Partner API does not accept the access token.");
+  if (isTokenFault) return make("Amazon's Selling Partner API rejected the access token.");
   if (status === 403) {
     return make(
       `These credentials may not call ${operation}: the app lacks a role for it, or the seller has not granted it.`,
     );
   }
   if (status === 404)
-    return make(`Amazon's Selling Partner API has no ${operation} at this address, or not this item.`);
+    return make(`Amazon's Selling Partner API has no ${operation} at this URL, or not this item.`);
   const said = message === "" ? "" : `: ${message}`;
   return make(
     `Amazon refused ${operation} (${status}${code ? `, ${code}` : ""})${said}`.replace(/\.?$/, "."),

@@ -21,7 +21,7 @@ export const extractInventory = (link: SellerLink, request: ExtractRequest): Ext
 async function* inventoryPages(link: SellerLink, request: ExtractRequest): AsyncGenerator<JsonObject[]> {
   const { range } = request;
   if (range && range.field !== INVENTORY_CURSOR) {
-    throw new AppError("definition_invalid", `inventory can be read by ${INVENTORY_CURSOR} alone.`);
+    throw new AppError("definition_invalid", `The cursor of inventory can only be ${INVENTORY_CURSOR}.`);
   }
   const from = instantOf(range?.from ?? null);
   if (!range) yield* walkMarketplaces(link, null, request.maxRows);

@@ -42,7 +42,7 @@ async function* orderPages(link: SellerLink, request: ExtractRequest): AsyncGene
   const { id, updated, created } = VERSIONS[version];
   if (version === "v0") {
     link.warn?.(
-      "Amazon takes version v0 of its Orders API away on 27 March 2027; set apiVersion to 2026-01-01.",
+      "Amazon removes version v0 of its Orders API on 27 March 2027. Set apiVersion to 2026-01-01.",
     );
   }
   const period = readPeriod(link, request, { [updated]: "lastUpdated", [created]: "created" });
@@ -110,7 +110,7 @@ async function readOldPage(link: SellerLink, period: Period, token: string) {
 async function* itemPages(link: SellerLink, request: ExtractRequest): AsyncGenerator<JsonObject[]> {
   const { id, updated } = orderFields(link);
   if (request.range && request.range.field !== updated) {
-    throw new AppError("definition_invalid", `order_items can be read by ${updated} alone.`);
+    throw new AppError("definition_invalid", `The cursor of order_items can only be ${updated}.`);
   }
   for await (const orders of orderPages(link, { ...request, maxRows: null })) {
     const rows: JsonObject[] = [];
@@ -177,7 +177,7 @@ class PersonalData {
 
   #tell(): void {
     this.link.warn?.(
-      "restricted_data_absent: Amazon gives these credentials no buyers and addresses; the app needs a restricted role for them.",
+      "restricted_data_absent: Amazon doesn't return buyers and addresses to these credentials. The app needs a restricted role for them.",
     );
   }
 }
@@ -194,5 +194,5 @@ const textOrNull = (value: Json | undefined): string | null =>
 /** Rows of a response. A response without the expected list is an error. */
 export function rowsOf(value: Json | undefined, what: string): JsonObject[] {
   if (Array.isArray(value)) return value.filter((row) => isObject(row)) as JsonObject[];
-  throw new AppError("upstream", `${SYSTEM} gave a page without its ${what}.`, { retryable: true });
+  throw new AppError("upstream", `${SYSTEM} returned a page without its ${what}.`, { retryable: true });
 }

@@ -101,12 +101,10 @@ export async function extractReport(
       ...(from === null || period === null ? {} : { dataStartTime: period.from, dataEndTime: period.to }),
     },
   });
-  link.note?.(`Amazon makes the report ${type}.`);
+  link.note?.(`Amazon is creating the report ${type}.`);
   const documentId = await awaitReport(link, type, String(made.reportId ?? ""));
   if (documentId === null) {
-    link.warn?.(
-      `Amazon cancelled the report ${type}, which it does where there is no data: no rows were read.`,
-    );
+    link.warn?.(`Amazon cancelled the report ${type}, probably because it has no data. No rows were read.`);
     return { kind: "rows", pages: nothing(), ranged: false };
   }
   const { bytes, charset } = await openDocument(link, type, documentId);
@@ -114,7 +112,7 @@ export async function extractReport(
   const first = new TextDecoder("latin1").decode(start).replace(/^ï»¿/, "").trimStart()[0];
   if (first === "<") {
     await rest.return(undefined);
-    throw new AppError("definition_invalid", `${type} comes as XML, which can't be read as a table.`);
+    throw new AppError("definition_invalid", `${type} is XML, which can't be read as a table.`);
   }
   if (first === "{" || first === "[") {
     const file = { name: `${type}.json`, format: "json" as const, open: async () => toStream(rest) };
@@ -144,7 +142,7 @@ async function awaitReport(link: SellerLink, type: string, reportId: string): Pr
       case "FATAL":
         throw new AppError(
           "upstream",
-          `Amazon could not make the report ${type}; it may in half an hour or more.`,
+          `Amazon couldn't create the report ${type}. Try again in 30 minutes or later.`,
           {
             retryable: true,
             retryAfterSeconds: COOL_DOWN_SECONDS,
@@ -163,7 +161,7 @@ async function openDocument(link: SellerLink, type: string, documentId: string) 
   });
   const { url, compressionAlgorithm } = document;
   if (typeof url !== "string")
-    throw new AppError("upstream", `Amazon gave no address for the report ${type}.`);
+    throw new AppError("upstream", `Amazon returned no URL for the report ${type}.`);
   // The URL is signed. The seller's token must not be sent to the file's host.
   const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0, idleMs: QUIET_MS });
   if (response.status !== 200) {

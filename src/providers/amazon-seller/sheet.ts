@@ -83,7 +83,7 @@ function readerOf(name: string, charset: string): (chunk?: Uint8Array) => string
   try {
     return textReader(`The report ${name}`, label);
   } catch (cause) {
-    throw new AppError("upstream", `The report is in the character set ${charset}, which can't be read.`, {
+    throw new AppError("upstream", `The report has the unsupported charset ${charset}.`, {
       cause,
     });
   }

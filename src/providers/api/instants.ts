@@ -18,6 +18,6 @@ export function rangeEnd(field: string, value: Json): number | null {
   if (!Number.isNaN(ms)) return ms;
   throw new AppError(
     "definition_invalid",
-    `The cursor "${field}" is a date and time, which ${JSON.stringify(value)} is not.`,
+    `The cursor "${field}" is a date and time, but ${JSON.stringify(value)} isn't.`,
   );
 }

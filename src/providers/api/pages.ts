@@ -72,7 +72,7 @@ export async function* walkPages<PageRequest, Row = JsonObject>(
     if (seen.has(key)) {
       throw new AppError(
         "upstream",
-        `${walk.system} named the same next page twice; its list would never end.`,
+        `${walk.system} named the same next page twice, so its list would never end.`,
       );
     }
     seen.add(key);

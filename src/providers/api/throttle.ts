@@ -180,11 +180,10 @@ export async function rest(link: Pick<Waiter, "clock" | "signal" | "rest">, ms: 
 
 export const throttled = (system: string, waitMs: number): AppError => {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return new AppError(
-    "upstream",
-    `${system} takes no more requests of this connection for now; it can be asked again in ${seconds} s.`,
-    { retryable: true, retryAfterSeconds: seconds },
-  );
+  return new AppError("upstream", `The rate limit of ${system} is reached. Try again in ${seconds} s.`, {
+    retryable: true,
+    retryAfterSeconds: seconds,
+  });
 };
 
 /**

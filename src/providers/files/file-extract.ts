@@ -33,7 +33,7 @@ export async function extractFiles(source: FileSource, request: ExtractRequest):
   const isUntold = !glob.wild && (format ?? kindOf(glob.prefix).format) === null;
   const untold = new AppError(
     "definition_invalid",
-    `The name ${JSON.stringify(spec)} does not end in ${ENDINGS}. Set file.format, or for a folder write ${spec}/*.csv or the like.`,
+    `The name ${JSON.stringify(spec)} doesn't end in ${ENDINGS}. Set file.format. For a folder, use a pattern such as ${spec}/*.csv.`,
   );
   if (isUntold && !source.others) throw untold;
   const matching = match(source, glob, format);

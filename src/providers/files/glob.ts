@@ -49,7 +49,7 @@ function expandBraces(pattern: string): string[] {
     if (done.length + todo.length > MAX_ALTERNATIVES) {
       throw new AppError(
         "definition_invalid",
-        `The braces of a file pattern may stand for at most ${MAX_ALTERNATIVES} patterns.`,
+        `The braces of a file pattern can expand to at most ${MAX_ALTERNATIVES} patterns.`,
       );
     }
   }

@@ -33,8 +33,7 @@ const writeToken = ({ folder, name }: Name) =>
   Buffer.from(JSON.stringify([folder, name])).toString("base64url");
 
 function readToken(token: string): Name {
-  const fault = (cause?: unknown) =>
-    new AppError("bad_request", "The page token is not one that was given here.", { cause });
+  const fault = (cause?: unknown) => new AppError("bad_request", "Invalid page token.", { cause });
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));

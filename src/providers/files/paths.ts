@@ -21,14 +21,14 @@ export function fileFault(path: string): string | null {
 const partsOf = (path: string): string[] => path.split("/").filter((part) => part !== "");
 
 function pathFault(path: string, parts: readonly string[]): string | null {
-  if (parts.some((part) => part === "." || part === "..")) return 'may not hold "." or ".." between slashes';
-  if (path.includes("\\")) return "may not hold a backslash";
-  if (/\p{Cc}/u.test(path)) return "may not hold control characters";
+  if (parts.some((part) => part === "." || part === "..")) return `can't contain "." or ".." between slashes`;
+  if (path.includes("\\")) return "can't contain a backslash";
+  if (/\p{Cc}/u.test(path)) return "can't contain control characters";
   if (!path.isWellFormed()) return "is not valid Unicode";
   if (Buffer.byteLength(path) > 1_024) return "is longer than 1,024 bytes";
   if (parts.some((part) => Buffer.byteLength(part) > 255)) return "has a name longer than 255 bytes";
-  return parts.includes(PARTS_FOLDER) ? `may not hold the name ${PARTS_FOLDER}` : null;
+  return parts.includes(PARTS_FOLDER) ? `can't contain the name ${PARTS_FOLDER}` : null;
 }
 
 export const noSuchPath = (path: string): AppError =>
-  new AppError("not_found", `There is no file or folder ${JSON.stringify(path)}.`);
+  new AppError("not_found", `File or folder ${JSON.stringify(path)} not found.`);

@@ -59,7 +59,7 @@ export function textReader(what: string, charset = "utf-8"): (chunk?: Uint8Array
     } catch (cause) {
       const how = chunk
         ? `has bytes that are no ${decoder.encoding.toUpperCase()}`
-        : "breaks off in a character";
+        : "ends within a character";
       throw new AppError("upstream", `${what} ${how}.`, { retryable: chunk === undefined, cause });
     }
   };

@@ -104,5 +104,5 @@ const isMedia = ({ path, query }: DriveRequest): boolean =>
 export async function readDrive(link: DriveLink, request: DriveRequest): Promise<JsonObject> {
   const value = await jsonOf(await textOf(SYSTEM, await getDrive(link, request)));
   if (isObject(value)) return value as JsonObject;
-  throw new AppError("upstream", "Google Drive's answer can't be read: is baseUrl right?");
+  throw new AppError("upstream", "Google Drive returned an invalid response. Check baseUrl.");
 }

@@ -80,7 +80,7 @@ export async function openFile(
   if (mimeType.startsWith(GOOGLE) && !exported) {
     throw new AppError(
       "bad_request",
-      `${what} is a folder or a Google form, site or map, which has no file to read.`,
+      `${what} is a folder or a Google form, site or map, which can't be read as a file.`,
     );
   }
   const { body } = exported

@@ -60,7 +60,7 @@ export function refusal(fault: DriveFault, what: string): AppError {
     case "insufficientPermissions":
     case "ACCESS_TOKEN_SCOPE_INSUFFICIENT":
       return make(
-        "These credentials lack a scope: reading takes https://www.googleapis.com/auth/drive.readonly, writing https://www.googleapis.com/auth/drive. Sign in again, and let Weir have it.",
+        "These credentials lack a scope: reading takes https://www.googleapis.com/auth/drive.readonly, writing https://www.googleapis.com/auth/drive. Sign in again, and grant it.",
       );
     case "accessNotConfigured":
     case "SERVICE_DISABLED":
@@ -68,7 +68,7 @@ export function refusal(fault: DriveFault, what: string): AppError {
     case "dailyLimitExceeded":
     case "quotaExceeded":
     case "downloadQuotaExceeded":
-      return make("Google Drive's quota of the day is used up.", true);
+      return make("Google Drive's daily quota is used up.", true);
     case "exportSizeLimitExceeded":
       return new AppError("upstream", `${what} is larger than the 10 MB that Google exports.`, {
         cause: fault,
@@ -76,9 +76,9 @@ export function refusal(fault: DriveFault, what: string): AppError {
       });
     case "cannotDownloadFile":
     case "fileNotDownloadable":
-      return make(`Google Drive does not let these credentials download ${what}.`);
+      return make(`Google Drive doesn't allow these credentials to download ${what}.`);
     case "cannotDownloadAbusiveFile":
-      return make(`Google holds ${what} for malware or abuse and does not give it out.`);
+      return make(`Google blocks the download of ${what} because of malware or abuse.`);
     case "domainPolicy":
       return make("The administrator of this Google domain does not allow apps to use Drive.");
   }
@@ -95,4 +95,4 @@ export const isTooLarge = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.rule === TOO_LARGE;
 
 export const noSuchItem = (what: string): AppError =>
-  new AppError("not_found", `There is no file or folder ${what}.`);
+  new AppError("not_found", `File or folder ${what} not found.`);

@@ -89,7 +89,7 @@ export async function listFiles(
     isHurried,
   });
   if (reply.incompleteSearch === true || !Array.isArray(reply.files)) {
-    throw new AppError("upstream", "Google Drive gave a list that is not whole.", { retryable: true });
+    throw new AppError("upstream", "Google Drive returned an incomplete list.", { retryable: true });
   }
   const next = reply.nextPageToken;
   return {
@@ -107,7 +107,7 @@ export async function listAll(link: DriveLink, listing: Listing): Promise<DriveF
     for (const file of page.files) files.set(file.id, file);
     pageToken = page.nextPageToken;
     if (pageToken !== null && tokens.has(pageToken))
-      throw new AppError("upstream", "Google Drive's list does not go on.");
+      throw new AppError("upstream", "Google Drive returned the same page of the list twice.");
     if (pageToken !== null) tokens.add(pageToken);
   }
   return [...files.values()];
@@ -119,7 +119,7 @@ export function readFile(value: Json): DriveFile {
   const file: JsonObject = isObject(value) ? (value as JsonObject) : {};
   const { id, name, mimeType, size, parents, shortcutDetails: details } = file;
   if (typeof id !== "string" || typeof name !== "string" || typeof mimeType !== "string") {
-    throw new AppError("upstream", "Google Drive described a file without its id, name or type.");
+    throw new AppError("upstream", "Google Drive returned a file without an ID, name or type.");
   }
   const native = mimeType.startsWith("application/vnd.google-apps.");
   const target = mimeType === SHORTCUT && isObject(details) ? details : null;

@@ -47,7 +47,7 @@ function refreshOf({ clientId, clientSecret, refreshToken }: User) {
     },
     faults: {
       invalid_grant:
-        "Google does not accept the refresh token: it has expired or was revoked. Sign in again and store the new one, then verify the connection.",
+        "Google rejected the refresh token: it has expired or was revoked. Sign in again and store the new one, then verify the connection.",
       invalid_client: wrongClient,
       unauthorized_client: wrongClient,
     },
@@ -56,7 +56,7 @@ function refreshOf({ clientId, clientSecret, refreshToken }: User) {
 
 async function claimOf(link: DriveLink, identity: ServiceAccount) {
   const { email } = identity;
-  const unknown = `Google does not know the service account ${email}. Store the key of one that it knows, then verify the connection.`;
+  const unknown = `Google doesn't know the service account ${email}. Store the key of an existing one, then verify the connection.`;
   return {
     form: {
       grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",

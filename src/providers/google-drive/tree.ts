@@ -72,7 +72,7 @@ async function resolved(
 ): Promise<Omit<Found, "above" | "prefix">> {
   const target = file.target ? await findFile(link, file.target.id, isHurried) : file;
   if (!target || target.target) {
-    throw new AppError("not_found", `The shortcut ${JSON.stringify(file.name)} leads to nothing.`);
+    throw new AppError("not_found", `The shortcut ${JSON.stringify(file.name)} has no target.`);
   }
   return { file, id: target.id, target, driveId: target.driveId };
 }

@@ -44,12 +44,12 @@ export async function uploadFile(
     if (!isLast) continue;
     if (file === null) break;
     if (file.md5 !== null && file.md5 !== hash.digest("hex"))
-      throw new AppError("upstream", `Google Drive stored other bytes of ${upload.what} than it was sent.`, {
+      throw new AppError("upstream", `Google Drive stored ${upload.what} incorrectly.`, {
         retryable: true,
       });
     return file;
   }
-  throw new AppError("upstream", `Google Drive did not end the upload of ${upload.what}.`, {
+  throw new AppError("upstream", `Google Drive didn't complete the upload of ${upload.what}.`, {
     retryable: true,
   });
 }
@@ -79,10 +79,7 @@ async function openSession(
   await response.body.cancel();
   const url = URL.parse(response.headers.get("location") ?? "", base);
   if (url === null || url.origin !== new URL(base).origin)
-    throw new AppError(
-      "upstream",
-      "Google Drive named no address of its own for an upload: is baseUrl right?",
-    );
+    throw new AppError("upstream", "Google Drive returned an invalid upload URL. Check baseUrl.");
   return { url: url.href, what };
 }
 
@@ -136,7 +133,8 @@ async function put(
     return { file: null, received: last === undefined ? 0 : Number(last) + 1 };
   }
   const reply = await jsonOf(await textOf("Google Drive", response));
-  if (!isObject(reply)) throw new AppError("upstream", "Google Drive's answer to an upload can't be read.");
+  if (!isObject(reply))
+    throw new AppError("upstream", "Google Drive returned an invalid response to an upload.");
   return { file: readFile(reply), received: 0 };
 }
 

@@ -20,7 +20,7 @@ const known = new WeakMap<DriveLink, Map<string, Promise<Parent>>>();
 
 const MAX_NAME = 1_024;
 const READ_ONLY =
-  "This connection of Google Drive only reads: set access to write in its config, then sign in again.";
+  "This Google Drive connection is read-only: set access to write in its config, then sign in again.";
 
 /** Writes files by path and creates missing folders. */
 export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
@@ -67,10 +67,7 @@ export async function writeItem(
     transform(chunk, controller) {
       total += chunk.length;
       if (total > maxBytes)
-        throw new AppError(
-          "payload_too_large",
-          `The file is larger than the ${maxBytes} bytes that are allowed.`,
-        );
+        throw new AppError("payload_too_large", `The file is larger than the allowed ${maxBytes} bytes.`);
       controller.enqueue(chunk);
     },
   });

@@ -224,7 +224,7 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
   const cause = { status };
   if (status >= 500 || status === 408 || status === 425) {
     const waitMs = retryAfterMs(headers, link);
-    const error = new AppError("upstream", `${system} is busy or failing: it answered ${status}${reason}`, {
+    const error = new AppError("upstream", `${system} is busy or failing: it returned ${status}${reason}`, {
       retryable: true,
       cause,
       ...(waitMs === null ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) }),

@@ -270,7 +270,7 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
     }
     const type = definition[field]?.type;
     if (type !== undefined && type !== "object")
-      faults.push({ path: [field, "type"], message: "This is the schema of an object." });
+      faults.push({ path: [field, "type"], message: "Must be the schema of an object." });
   }
   const { http, configSchema, credentialsSchema } = definition;
   const known: Record<string, string[] | null> = {
@@ -292,13 +292,13 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
   if (http.verify?.body !== undefined && http.verify.method !== "POST")
     faults.push({
       path: ["http", "verify", "body"],
-      message: "Only a POST has a body; give the method POST.",
+      message: "Only a POST request can have a body. Set method to POST.",
     });
   for (const name of Object.keys(extraParamsOf(definition)))
     if ((RESERVED as readonly string[]).includes(name))
       faults.push({
         path: ["http", "auth", "extraParams", name],
-        message: `Weir writes the parameter ${name} itself; leave it out.`,
+        message: `Weir sets the parameter ${name} itself. Remove it.`,
       });
   const { name } = http.auth as { name?: string };
   if (http.auth.type === "header" && name !== undefined && !token.test(name))
@@ -325,9 +325,7 @@ function headersFaults(definition: HttpTemplate): PathFault[] {
         : "authorization";
   return Object.entries(headers).flatMap(([name, value]) => {
     const isCarrier = name.toLowerCase() === carrier.toLowerCase();
-    const message = isCarrier
-      ? `The header ${name} carries the credentials, as auth says.`
-      : headerFault(name, value);
+    const message = isCarrier ? `The header ${name} is already set by auth.` : headerFault(name, value);
     return message ? [{ path: ["headers", name], message }] : [];
   });
 }
@@ -343,12 +341,12 @@ function templateFault(
       if (!names.includes(root)) {
         return names.length === 0
           ? "Templates aren't allowed here."
-          : `The template ${source} isn't allowed here: ${names.join(" and ")} can.`;
+          : `The template ${source} isn't allowed here. Use ${names.join(" or ")}.`;
       }
       if (key === "" && expression !== undefined)
-        return `The template ${source} has to write out which field of ${root} it reads.`;
+        return `The template ${source} must name a field of ${root}.`;
       if (fallback === undefined && known[root] && !known[root].includes(key))
-        return `The template ${source} names a field that ${root}Schema does not have.`;
+        return `The template ${source} names a field that isn't in ${root}Schema.`;
     }
     return null;
   } catch (error) {
@@ -362,7 +360,7 @@ export function addressFault(address: string): string | null {
   if (!URL.canParse(address)) return "Invalid URL.";
   const { username, password, search, hash } = new URL(address);
   if (username || password) return "URL must not contain a username or password. Put them in credentials.";
-  return search || hash ? "The address can't have parameters; it ends with its path." : null;
+  return search || hash ? "The URL can't have query parameters or a fragment." : null;
 }
 
 /** Adds `default`s of a schema's own properties to the given values. */

@@ -191,10 +191,10 @@ const isOpen = (value: unknown): boolean => typeof value === "string" && value.i
 export function specFault(spec: string): string | null {
   if (isOpen(spec)) return null;
   if (!spec.startsWith("/") || spec.startsWith("//"))
-    return "The spec of a resource of an HTTP API is a path below the connection's base address, such as /orders.";
+    return "The spec of a resource of an HTTP API must be a path relative to the connection's base URL, such as /orders.";
   if (/[?#]/.test(spec)) return "The path must not contain parameters. Put them in endpoint.params.";
   return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)|[\s\\]/i.test(spec)
-    ? "The path can't hold spaces, backslashes, or parts that are . or .."
+    ? "The path can't contain spaces, backslashes, or the segments . and .."
     : null;
 }
 
@@ -209,15 +209,15 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
     if (message) say(["headers", name], message);
   }
   const isGet = method === "GET";
-  if (isGet && body !== undefined) say(["body"], "A GET request has no body; give the method POST.");
-  else if (bodyType !== undefined && body === undefined) say(["bodyType"], "There is no body that is sent.");
+  if (isGet && body !== undefined) say(["body"], "A GET request has no body. Set method to POST.");
+  else if (bodyType !== undefined && body === undefined) say(["bodyType"], "The request has no body.");
   faults.push(...expressionFaults(endpoint, ["dataPath", "totalPath"], []));
   const taken = new Map<string, string>();
   const take = (path: string[], name: string | undefined, where: "query" | "body" = "query") => {
     if (name === undefined || isOpen(name)) return;
-    if (where === "body" && isGet) say(path, "A GET request has no body; give the method POST.");
+    if (where === "body" && isGet) say(path, "A GET request has no body. Set method to POST.");
     const other = taken.get(`${where} ${name}`);
-    if (other !== undefined) say(path, `The parameter ${name} is that of ${other} already.`);
+    if (other !== undefined) say(path, `The parameter ${name} is already used by ${other}.`);
     taken.set(`${where} ${name}`, path.join("."));
   };
   if (isObject(paginator)) {
@@ -232,14 +232,13 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
     )
       say(
         ["dataPath"],
-        "Pages are counted by their items, which this dataPath does not tell: begin it with the list.",
+        "Pages are counted by their items, which this dataPath doesn't show. Start it with the list.",
       );
     for (const field of ["cursorParam", "pageParam", "offsetParam", "sizeParam"])
       take(["paginator", field], counterOf(paginator as Paginator, field), locationOf(paginator));
   }
   if (isObject(incremental)) {
-    if (!isIncremental)
-      say(["incremental"], "There is nothing to ask for without the resource's own incremental.cursorField.");
+    if (!isIncremental) say(["incremental"], "Requires the resource's own incremental.cursorField.");
     for (const field of ["startParam", "endParam"] as const)
       take(["incremental", field], incremental[field], locationOf(incremental));
   }
@@ -262,7 +261,7 @@ const endFaults = (paginator: Paginator): PathFault[] =>
       ? [
           {
             path: ["paginator", "stopOnStatus", String(at)],
-            message: `${status} is not a valid end of a list.`,
+            message: `${status} can't mark the end of a list.`,
           },
         ]
       : [],
@@ -295,12 +294,12 @@ function sizeFaults(paginator: Paginator): PathFault[] {
   if (isShort && pageSize === undefined)
     faults.push({
       path: ["paginator", "pageSize"],
-      message: "What a short page is, which stopOnShortPage asks for, only pageSize tells.",
+      message: "stopOnShortPage requires pageSize.",
     });
   if (pageSize !== undefined && sizeParam === undefined && !isShort)
     faults.push({
       path: ["paginator", "sizeParam"],
-      message: "pageSize goes into the parameter named here.",
+      message: "pageSize requires this parameter.",
     });
   return faults;
 }

@@ -168,7 +168,7 @@ class Reading {
     }
     if (countOf(rows) === 0) return;
     if (isSame(rows, this.#before)) {
-      const message = `${system} gave the same rows of ${spec} for two pages, one after the other: it passes over what the paginator asks with, or has no more pages and does not say so. Check the paginator's parameters, or give hasNextPath.`;
+      const message = `${system} gave the same rows of ${spec} for two pages, one after the other. It ignores the paginator's parameters, or has no more pages without saying so. Check the parameters, or set hasNextPath.`;
       throw new AppError("upstream", message);
     }
     this.#before = rows;
@@ -186,11 +186,11 @@ class Reading {
     if (endpoint.totalPath !== undefined) {
       const total = doubleOf(await searchPage(link, page, endpoint.totalPath));
       if (total !== null) this.total = total;
-      else link.warn?.(`The replies have no number at totalPath, so that nothing is compared.`);
+      else link.warn?.(`The responses have no number at totalPath, so the row count isn't checked.`);
     }
     const error = errorIn(body, endpoint.dataPath ?? "", secrets);
     if (error !== null && rows === 0)
-      throw new AppError("upstream", `${system} answered ${spec} with an error and no rows: ${error}`);
+      throw new AppError("upstream", `${system} returned an error and no rows for ${spec}: ${error}`);
     if (error !== null) link.warn?.(`The API gave rows and an error: ${error}`);
     const hasNextPath = paginator && "hasNextPath" in paginator ? paginator.hasNextPath : undefined;
     if (
@@ -198,11 +198,11 @@ class Reading {
       this.#pages === 1 &&
       (await searchPage(link, page, hasNextPath)) === null
     )
-      link.warn?.("The first reply has nothing at hasNextPath, so that only one page was read.");
+      link.warn?.("The first response has nothing at hasNextPath, so only one page was read.");
     const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
     if (hint !== null) {
       link.warn?.(
-        `The reply for ${spec} seems to name a next page (${hint}), and only one was read: say in endpoint.paginator how pages follow each other, or type none.`,
+        `The response for ${spec} seems to name a next page (${hint}), but only one was read. Set endpoint.paginator, or its type to none.`,
       );
     }
   }

@@ -108,7 +108,7 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
   const expected = expectStatus === undefined ? null : [expectStatus].flat();
   if (expected ? expected.includes(status) : status >= 200 && status < 300) {
     if (said === null || status >= 300) return;
-    throw new AppError("upstream", `${url.host} answered ${method} ${url.pathname} with an error: ${said}`);
+    throw new AppError("upstream", `${url.host} returned an error for ${method} ${url.pathname}: ${said}`);
   }
   const wanted = expected ? expected.join(", ") : "2xx";
   throw new AppError(
@@ -188,7 +188,7 @@ async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean)
     }
     case "oauth2_authorization_code": {
       if (!link.signIn)
-        throw new AppError("definition_invalid", "This needs a stored connection, to sign in with.");
+        throw new AppError("definition_invalid", "Requires a stored connection to sign in with.");
       const token = await link.signIn.token({ isRefused: isFresh });
       const { headers, query, secrets } = bearer(token);
       return {

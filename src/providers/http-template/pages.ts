@@ -126,7 +126,7 @@ async function cursorIn(
   if (isNumeric(found)) return String(found);
   throw new AppError(
     "upstream",
-    `What ${field} finds in the reply is neither a text nor a number, so that no next page can be asked for.`,
+    `What ${field} finds in the response is neither a string nor a number, so the next page can't be requested.`,
   );
 }
 
@@ -138,7 +138,7 @@ export function linked(
   isRedirect = false,
 ): string {
   if (!URL.canParse(link, at)) {
-    const what = isRedirect ? "redirects to something" : "names a next page";
+    const what = isRedirect ? "redirects to a URL" : "names a next page";
     throw new AppError("upstream", `The reply ${what} that is not a valid URL.`);
   }
   const [target, own] = [new URL(link, at), new URL(asked)];

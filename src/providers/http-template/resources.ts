@@ -43,7 +43,7 @@ export function resourcesFaults(resources: readonly TemplateResource[]): PathFau
   return resources.flatMap((resource, index) => {
     const faults = resourceFaults(resource);
     if (names.has(resource.name))
-      faults.push({ path: ["name"], message: `Another resource is called ${resource.name} already.` });
+      faults.push({ path: ["name"], message: `Duplicate resource name ${resource.name}.` });
     names.add(resource.name);
     return faults.map(({ path, message }) => ({ path: [String(index), ...path], message }));
   });

@@ -15,7 +15,7 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
     const isSaid = isObject(error) ? Object.keys(error).length > 0 : Array.isArray(error) && error.length > 0;
     if (new RegExp(`^${name}\\b`).test(dataPath)) continue; // this is the list to read
     if (isSaid || (typeof error === "string" && error !== ""))
-      return errorTextIn(error, secrets) || "it has no words";
+      return errorTextIn(error, secrets) || "no message";
   }
   return body.ok === false ? "it says that it is not ok" : null;
 }

@@ -31,7 +31,7 @@ export async function searchPage(
     if (!(error instanceof SearchTooMuch)) throw error;
   }
   const tooMuch = (why: string) =>
-    new AppError("upstream", `The page takes ${why} to read; ask for less in one.`);
+    new AppError("upstream", `The page takes ${why} to read. Request less at a time.`);
   const pieces = [Buffer.from(text)];
   const { bytes } = await compute({ name: "search", input: { expression }, pieces, tooMuch });
   return ((await jsonOf(Buffer.from(bytes).toString())) ?? null) as Json;

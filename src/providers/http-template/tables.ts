@@ -34,7 +34,10 @@ export function httpTables(definition: HttpTemplate, http: HttpAccess): Tables {
     if (schema !== SCHEMA || !resource) throw notFound("table");
     const { spec, endpoint } = resource;
     if (endpoint.method === "POST")
-      throw new AppError("bad_request", "Rows that a POST asks for are seen once they are loaded.");
+      throw new AppError(
+        "bad_request",
+        "Rows of a POST request can only be shown after they have been loaded.",
+      );
     const extraction = await extractHttp(http, link, {
       spec,
       columns: null,

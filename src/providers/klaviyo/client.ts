@@ -73,10 +73,14 @@ async function readReply(
   if (isObject(body)) return { kind: "value", value: body };
   return {
     kind: "failed",
-    error: new AppError("upstream", "What answers is not Klaviyo's API, or broke off; check baseUrl.", {
-      retryable: true,
-      cause: { text: text.slice(0, 500) },
-    }),
+    error: new AppError(
+      "upstream",
+      "This is not Klaviyo's API, or the response is incomplete. Check baseUrl.",
+      {
+        retryable: true,
+        cause: { text: text.slice(0, 500) },
+      },
+    ),
   };
 }
 

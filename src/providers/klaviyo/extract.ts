@@ -38,7 +38,7 @@ interface Reading {
 export async function extractResource(link: KlaviyoLink, request: ExtractRequest): Promise<Extraction> {
   const resource = findResource(request.spec);
   if (request.where) {
-    throw new AppError("definition_invalid", "Klaviyo takes no condition: leave `where` out.");
+    throw new AppError("definition_invalid", "Klaviyo doesn't support conditions. Remove `where`.");
   }
   const { range, maxRows, batchSize, columns } = request;
   if (range && !Object.hasOwn(columnsOf(resource), range.field)) {
@@ -123,13 +123,13 @@ async function readPage(reading: Reading, page: PageRequest): Promise<ApiPage<Pa
     const isRefused = error instanceof AppError && error.details?.parameter === "filter";
     if (!part?.isOptional || !isRefused) throw error;
     const of = Object.values(part.columns).join(", ");
-    reading.link.warn?.(`Klaviyo has no ${reading.resource.name} of ${of} for this account; none were read.`);
+    reading.link.warn?.(`Klaviyo has no ${reading.resource.name} of ${of} for this account. None were read.`);
     return null;
   });
   if (document === null) return { rows: [], next: following };
   const { data, links } = document;
   if (!Array.isArray(data)) {
-    throw new AppError("upstream", `Klaviyo's answer has no ${reading.resource.name} in it.`, {
+    throw new AppError("upstream", `Klaviyo's response contains no ${reading.resource.name}.`, {
       retryable: true,
     });
   }
@@ -149,7 +149,7 @@ function cursorIn(next: Json | undefined): string | null {
     ? new URL(next, "https://a.klaviyo.com/").searchParams.get("page[cursor]")
     : null;
   if (cursor !== null) return cursor;
-  throw new AppError("upstream", "Klaviyo says that there are more pages, and not where they begin.");
+  throw new AppError("upstream", "Klaviyo reports more pages, but not where they start.");
 }
 
 /** Retries without the fields that the key or revision doesn't allow, with a warning. */

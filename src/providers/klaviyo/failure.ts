@@ -43,7 +43,7 @@ export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number,
   const make = (message: string, details: Record<string, unknown> = {}) =>
     new AppError("upstream", message, { cause, details: { ...details, status } });
   if (status >= 500 || status === 408) {
-    return new AppError("upstream", `Klaviyo is busy or failing: it answered ${status}.`, {
+    return new AppError("upstream", `Klaviyo is busy or failing: it returned ${status}.`, {
       retryable: true,
       cause,
     });
@@ -68,11 +68,11 @@ export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number,
     return make(`Klaviyo does not take revision ${revisionOf(config)} (${status}); set another.`);
   }
   if (status >= 300 && status < 400) {
-    return make(`Klaviyo answered with a redirect (${status}), which is not followed; check baseUrl.`);
+    return make(`Klaviyo returned a redirect (${status}), which isn't followed. Check baseUrl.`);
   }
   if (status === 404) {
     return make(`Nothing answers for ${purpose.what} at this address (404); check baseUrl and revision.`);
   }
   const said = detail === "" ? "" : `: ${detail.slice(0, 300)}`;
-  return make(`Klaviyo refused to give ${purpose.what} (${status})${said}`, { parameter: place });
+  return make(`Klaviyo refused to return ${purpose.what} (${status})${said}`, { parameter: place });
 }

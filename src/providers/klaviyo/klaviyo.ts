@@ -26,14 +26,14 @@ export const klaviyo = defineProvider({
       isHurried: true,
     });
     if (Array.isArray(data) && data.length > 0) return;
-    throw new AppError("upstream", "The response has no account; check baseUrl and apiKey.");
+    throw new AppError("upstream", "The response has no account. Check baseUrl and apiKey.");
   },
 
   tables: {
     tables: async () => RESOURCES.map(({ name }) => ({ schema: SCHEMA, table: name, spec: name })),
     async columns(_link, schema, table) {
       if (schema !== SCHEMA) {
-        throw new AppError("not_found", `There is no schema ${JSON.stringify(schema)}; it is "${SCHEMA}".`);
+        throw new AppError("not_found", `Schema ${JSON.stringify(schema)} not found. Use "${SCHEMA}".`);
       }
       return Object.entries(columnsOf(findResource(table))).map(([name, dataType]) => ({
         name,

@@ -91,7 +91,7 @@ export async function writeFile(
   const parts = splitPath(path);
   const name = parts.at(-1);
   if (name === undefined || path.endsWith("/")) {
-    throw new AppError("bad_request", "The path names a folder: give the file a name.");
+    throw new AppError("bad_request", "The path names a folder. Add a filename.");
   }
   const root = await makeRoot(link);
   const folder = await makeInside(root, parts.slice(0, -1));
@@ -130,10 +130,7 @@ async function writePart(
     for await (const chunk of chunks) {
       total += chunk.length;
       if (total > maxBytes) {
-        throw new AppError(
-          "payload_too_large",
-          `The file is larger than the ${maxBytes} bytes that are allowed.`,
-        );
+        throw new AppError("payload_too_large", `The file is larger than the allowed ${maxBytes} bytes.`);
       }
       room?.take(chunk.length);
       for (let at = 0; at < chunk.length; )

@@ -38,7 +38,7 @@ function checkInside(root: string, real: string, parts: readonly string[]): void
   if (isInside(root, real)) return;
   throw new AppError(
     "forbidden",
-    `${JSON.stringify(`/${parts.join("/")}`)} leads out of the connection's folder.`,
+    `${JSON.stringify(`/${parts.join("/")}`)} leads outside the connection's folder.`,
     {
       details: { rule: "outside_root" },
     },
@@ -57,11 +57,13 @@ function localFailure(error: unknown): unknown {
   switch ((error as { code?: unknown } | null)?.code) {
     case "ENOSPC":
     case "EDQUOT":
-      return new AppError("disk_full", "There is no room left on the disk for this file.", { cause: error });
+      return new AppError("disk_full", "Not enough space on the disk for this file.", { cause: error });
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return new AppError("upstream", "Weir may not read or write in this folder.", { cause: error });
+      return new AppError("upstream", "Weir has no permission to read or write in this folder.", {
+        cause: error,
+      });
     case "ENAMETOOLONG":
       return new AppError("bad_request", "The path is too long for this machine.", { cause: error });
     default:

@@ -26,7 +26,7 @@ const CERTIFICATE_FAULTS: readonly [RegExp, string][] = [
   [/expired/i, "has expired"],
   [/not yet valid/i, "is not valid yet"],
   [/altname|hostname|does not match|not in the cert/i, "is made out for another host"],
-  [/self[- ]signed/i, "is signed by itself, or by an authority that this machine does not trust"],
+  [/self[- ]signed/i, "is self-signed, or issued by an authority that this machine doesn't trust"],
   [/unable to (get|verify)|issuer/i, "comes from an authority that this machine does not trust"],
 ];
 
@@ -70,7 +70,9 @@ export function toFailure(
     case 1251:
     case 1820:
     case 1862:
-      return make(`${addressOf(server)} asks for another way to sign in, or for a new password: ${message}.`);
+      return make(
+        `${addressOf(server)} requires another authentication method, or a new password: ${message}.`,
+      );
     case 3159:
       return about(
         "config.sslMode",
@@ -113,7 +115,7 @@ export function toFailure(
       );
     case "AUTH_SWITCH_PLUGIN_ERROR":
       return make(
-        `${addressOf(server)} asks the user "${who.user}" to sign in in a way that Weir does not know.`,
+        `${addressOf(server)} requires an authentication method for the user "${who.user}" that Weir doesn't support.`,
       );
   }
   return make(`The connection to ${addressOf(server)} broke, or it is not a MySQL server.`, true);

@@ -102,12 +102,12 @@ const day = (value: string) => `'''' || CAST(${value} AS VARCHAR) || ''''`;
 const integer: Into = (kind) => {
   if (kind === "integer") return number;
   if (kind !== "decimal" && kind !== "double") return null;
-  const isBroken = bad("$ IS DISTINCT FROM trunc($) OR NOT isfinite(CAST($ AS DOUBLE))", "no whole number");
+  const isBroken = bad("$ IS DISTINCT FROM trunc($) OR NOT isfinite(CAST($ AS DOUBLE))", "not an integer");
   return where("CAST(CAST($ AS HUGEINT) AS VARCHAR)", isBroken);
 };
 
 const tooFine = (scale: number): Misfit =>
-  bad(`$ IS DISTINCT FROM round($, ${scale})`, `more than ${scale} digits behind the point`);
+  bad(`$ IS DISTINCT FROM round($, ${scale})`, `more than ${scale} digits after the point`);
 
 const decimal: Into = (kind, { scale }) => {
   const digits = scale ?? 0;
@@ -117,10 +117,10 @@ const decimal: Into = (kind, { scale }) => {
   if (kind === "float") return where("CAST(CAST($ AS DOUBLE) AS VARCHAR)", UNBOUNDED, tooFine(digits));
   if (kind !== "text") return null;
   const isOther = `NOT regexp_full_match($, '[+-]?\\d+(\\.\\d{1,${Math.max(digits, 1)}})?')`;
-  return where("$", bad(isOther, `no number of at most ${digits} digits behind the point`));
+  return where("$", bad(isOther, `no number of at most ${digits} digits after the point`));
 };
 
-const UNBOUNDED = bad("NOT isfinite($)", "an infinity, or no number");
+const UNBOUNDED = bad("NOT isfinite($)", "an infinity or NaN");
 
 const real =
   (type: "FLOAT" | "DOUBLE"): Into =>
@@ -163,7 +163,7 @@ const bytesOf: Into = (kind, { base, bytes }) => {
   return where("'X''' || hex($) || ''''", ...(bytes === null ? [] : [wrong]));
 };
 
-const OUTSIDE = "a day that is not of the years 1 to 9999";
+const OUTSIDE = "a date outside the years 1 to 9999";
 const YEARS = bad("NOT isfinite($) OR $ < '0001-01-01' OR $ >= '10000-01-01'", OUTSIDE);
 const NANOS = bad("epoch_ns($) % 1000 <> 0", "more than 6 digits of a second");
 const finer = (micros: string, fraction: number | null): Misfit[] =>
@@ -208,9 +208,7 @@ const INTO: Readonly<Record<string, Into>> = {
   bit: (kind) =>
     kind === "boolean" ? where("CAST(CAST($ AS TINYINT) AS VARCHAR)") : kind === "integer" ? number : null,
   year: (kind) =>
-    kind === "integer"
-      ? where(TEXT_OF, bad("$ < 1901 OR $ > 2155", "a year that is not of 1901 to 2155"))
-      : null,
+    kind === "integer" ? where(TEXT_OF, bad("$ < 1901 OR $ > 2155", "a year outside 1901 to 2155")) : null,
   decimal,
   float: real("FLOAT"),
   double: real("DOUBLE"),
@@ -230,7 +228,7 @@ const INTO: Readonly<Record<string, Into>> = {
   },
   enum: (kind, { type }) =>
     kind === "text"
-      ? where(literal("$"), bad(`$ NOT IN (${members(type).join(", ")})`, "no value of the enum"))
+      ? where(literal("$"), bad(`$ NOT IN (${members(type).join(", ")})`, "not a value of the enum"))
       : null,
   set: (kind, { type }) =>
     kind === "text"
@@ -238,7 +236,7 @@ const INTO: Readonly<Record<string, Into>> = {
           literal("$"),
           bad(
             `$ <> '' AND NOT list_has_all([${members(type).join(", ")}], string_split($, ','))`,
-            "no value of the set",
+            "not a value of the set",
           ),
           // MySQL stores each member once, in the set's order.
           bad(

@@ -4,7 +4,7 @@ import type { SourceColumn } from "./types.ts";
 
 /** Quotes any identifier for SQL. Throws `definition_invalid` for a NUL. */
 export function quoteName(name: string): string {
-  if (name.includes("\0")) throw new AppError("definition_invalid", "A name may not hold a NUL character.");
+  if (name.includes("\0")) throw new AppError("definition_invalid", "A name can't contain a NUL character.");
   return `\`${name.replaceAll("`", "``")}\``;
 }
 
@@ -44,7 +44,7 @@ export function cursorText(value: Exclude<Json, null>, column: SourceColumn): st
   }
   throw new AppError(
     "definition_invalid",
-    `The cursor value ${JSON.stringify(value)} does not fit the column "${column.name}", which is ${column.type}.`,
+    `The cursor value ${JSON.stringify(value)} isn't valid for the column "${column.name}", which is ${column.type}.`,
   );
 }
 
@@ -73,14 +73,14 @@ export function conditionText({ sql, parameters }: { sql: string; parameters: re
   const wrong = (why: string) =>
     new AppError("definition_invalid", `The condition "where" is wrong: ${why}.`);
   if (/--|#|\/\*|\*\//.test(sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`/g, "''")))
-    throw wrong("it has a comment in it");
+    throw wrong("it contains a comment");
   let depth = 0;
   const text = sql.replace(TOKEN, (token) => {
     if (token === "(") depth++;
     else if (token === ")" && --depth < 0) throw wrong("it closes a parenthesis that it does not open");
     else if (token === ";") throw wrong("it is more than one statement");
     else if (token === "'" || token === '"' || token === "`") throw wrong("a quote is not closed");
-    else if (token === "\0") throw wrong("it has a NUL character in it");
+    else if (token === "\0") throw wrong("it contains a NUL character");
     const position = /^\$(\d+)$/.exec(token)?.[1];
     if (position === undefined) return token;
     const value = parameters[Number(position) - 1];

@@ -59,7 +59,7 @@ async function findTarget(session: Session, link: ServerLink, load: TableLoad): 
     if (load.create) return { schema, table: wanted.table, isNew: true, columns: [] };
     throw new AppError(
       "not_found",
-      `There is no table ${schema}.${wanted.table} that this user sees. Create it, or set create to true.`,
+      `There is no table ${schema}.${wanted.table} that this user can see. Create it, or set create to true.`,
     );
   }
   const name = `${found.s}.${found.t}`;
@@ -68,7 +68,7 @@ async function findTarget(session: Session, link: ServerLink, load: TableLoad): 
   if (found.transactions !== "YES")
     throw new AppError(
       "definition_invalid",
-      `${name} has the engine ${found.engine}, which knows no transactions. Give it InnoDB.`,
+      `${name} has the engine ${found.engine}, which doesn't support transactions. Change it to InnoDB.`,
     );
   const target = { schema: found.s ?? "", table: found.t ?? "", isNew: false };
   if (load.writeDisposition === "replace") await refuseCascade(session, target, name);
@@ -137,7 +137,7 @@ async function refuseCascade(
   if (key)
     throw new AppError(
       "definition_invalid",
-      `To replace the rows of ${name} would change ${key.s}.${key.t} too, by its foreign key "${key.k}". Use merge.`,
+      `To replace the rows of ${name} would also change ${key.s}.${key.t} through its foreign key "${key.k}". Use merge.`,
     );
 }
 
@@ -317,7 +317,7 @@ async function makeTable(session: Session, link: ServerLink, { target, load, nam
   }
   const found = { ...target, isNew: false, columns: await columnsOf(session, target) };
   if (Bun.deepEquals(planOf(found, load, name, columns), plan)) return;
-  const message = `${name} was created in the meantime, with other columns than these rows have. Run this again.`;
+  const message = `${name} was created in the meantime, with columns that differ from these rows. Run this again.`;
   throw new AppError("upstream", message, { retryable: true });
 }
 

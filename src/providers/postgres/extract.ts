@@ -247,7 +247,7 @@ function explain(error: unknown, session: Session, request: ExtractRequest): unk
     return session.failure(error);
   }
   const message = error instanceof Error ? error.message : "can't be parsed";
-  return new AppError("definition_invalid", `The source can't take this condition: ${message}.`, {
+  return new AppError("definition_invalid", `The source rejected this condition: ${message}.`, {
     cause: error,
   });
 }

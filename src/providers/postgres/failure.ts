@@ -48,7 +48,7 @@ export function toFailure(
     case "53300":
       return make(`${addressOf(server)} has too many connections already.`, true);
     case "57P03":
-      return make(`${addressOf(server)} is starting or stopping just now.`, true);
+      return make(`${addressOf(server)} is starting or stopping.`, true);
     case "57P01":
     case "57P02":
       return make(
@@ -68,7 +68,7 @@ export function toFailure(
     case "40P01":
       return make(`${addressOf(server)} stopped the query over a conflict: ${message}.`, true);
     case "SASL_SIGNATURE_MISMATCH":
-      return make(`${addressOf(server)} could not prove that it knows the password.`);
+      return make(`${addressOf(server)} couldn't prove that it knows the password.`);
     case "CONNECT_TIMEOUT":
       return new AppError(
         "timeout",

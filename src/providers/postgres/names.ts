@@ -3,7 +3,7 @@ import type { Json } from "../../base/json.ts";
 
 /** Quotes any identifier for SQL. Throws `definition_invalid` for a NUL. */
 export function quoteName(name: string): string {
-  if (name.includes("\0")) throw new AppError("definition_invalid", "A name may not hold a NUL character.");
+  if (name.includes("\0")) throw new AppError("definition_invalid", "A name can't contain a NUL character.");
   return `"${name.replaceAll('"', '""')}"`;
 }
 
@@ -16,7 +16,7 @@ export function valueExpression(value: Json, type: string): string {
   if (value === null) return `NULL::${type}`;
   const text = type.endsWith("[]") && Array.isArray(value) ? arrayText(value) : plainText(value);
   if (text.includes("\0")) {
-    throw new AppError("definition_invalid", "PostgreSQL can't take a value with a NUL character in it.");
+    throw new AppError("definition_invalid", "PostgreSQL can't store a value with a NUL character.");
   }
   return `convert_from(decode('${Buffer.from(text).toString("hex")}', 'hex'), 'UTF8')::${type}`;
 }
@@ -58,7 +58,7 @@ export function parseSpec(spec: string): { schema: string | null; table: string 
   if (parts.length > 2 || parts.some((part) => part === "" || part.includes("\0"))) {
     throw new AppError(
       "definition_invalid",
-      `${JSON.stringify(spec)} is not the name of a table: write schema.table, with odd parts in double quotes.`,
+      `${JSON.stringify(spec)} isn't a table name. Use schema.table, with special characters in double quotes.`,
     );
   }
   return second === undefined ? { schema: null, table: first } : { schema: first, table: second };

@@ -107,7 +107,7 @@ const integer: Into = (kind) => {
   if (kind !== "decimal" && kind !== "double") return null;
   return where(
     "CAST($ AS HUGEINT)",
-    bad("$ IS DISTINCT FROM trunc($) OR NOT isfinite(CAST($ AS DOUBLE))", "no whole numbers"),
+    bad("$ IS DISTINCT FROM trunc($) OR NOT isfinite(CAST($ AS DOUBLE))", "not integers"),
   );
 };
 
@@ -130,7 +130,7 @@ const fraction = (micros: string, modifier: number) =>
     ? []
     : [bad(`${micros} % ${10 ** (6 - modifier)} <> 0`, `more than ${modifier} digits of a second`)];
 
-const BEFORE_CHRIST = bad("isfinite($) AND $ < '0001-01-01'", "a day before the year 1");
+const BEFORE_CHRIST = bad("isfinite($) AND $ < '0001-01-01'", "a date before the year 1");
 const NANOS = bad("epoch_ns($) % 1000 <> 0", "more than 6 digits of a second");
 
 const INTO: Readonly<Record<string, Into>> = {
@@ -152,7 +152,7 @@ const INTO: Readonly<Record<string, Into>> = {
     if (scale === null || (kind === "integer" && scale >= 0)) return where(sql);
     return where(
       sql,
-      bad(`${sql} IS DISTINCT FROM round(${sql}, ${scale})`, `more than ${scale} digits behind the point`),
+      bad(`${sql} IS DISTINCT FROM round(${sql}, ${scale})`, `more than ${scale} digits after the point`),
     );
   },
   float4(kind, _, dataType) {

@@ -178,7 +178,7 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "has expired",
   CERT_NOT_YET_VALID: "is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "is made out for another host",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "is signed by itself, and no authority vouches for it",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "is self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "comes from an authority that this machine does not trust",
   UNABLE_TO_GET_ISSUER_CERT: "comes from an authority that this machine does not trust",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "comes from an authority that this machine does not trust",

@@ -115,7 +115,7 @@ async function newTarget(
   if (!found)
     throw new AppError(
       "not_found",
-      `The database "${link.config.database}" has no schema "${wanted.schema ?? ""}". Create it, or give another.`,
+      `The database "${link.config.database}" has no schema "${wanted.schema ?? ""}". Create it, or choose another.`,
     );
   if (!load.create)
     throw new AppError("not_found", `There is no table ${name}. Create it, or set create to true.`);
@@ -134,7 +134,7 @@ async function refuseCascade(session: Session, oid: number, name: string): Promi
   if (key)
     throw new AppError(
       "definition_invalid",
-      `To replace the rows of ${name} would change ${key.table} too, by its foreign key "${key.name}". Use merge.`,
+      `To replace the rows of ${name} would also change ${key.table} through its foreign key "${key.name}". Use merge.`,
     );
 }
 
@@ -268,7 +268,7 @@ async function makeTable(session: Session, link: ServerLink, work: Work): Promis
     return target;
   }
   if (Bun.deepEquals(planOf(found, load, name, columns), plan)) return found;
-  const message = `${name} was created in the meantime, with other columns than these rows have. Run this again.`;
+  const message = `${name} was created in the meantime, with columns that differ from these rows. Run this again.`;
   throw new AppError("upstream", message, { retryable: true });
 }
 

@@ -116,6 +116,6 @@ async function sign(link: S3Link, url: string, request: S3Request): Promise<Reco
 /** The XML of a response. Throws `upstream` if it isn't valid for S3. */
 export async function readReply(response: EgressResponse): Promise<Element> {
   const { bytes, truncated } = await response.bytes(MAX_XML_BYTES);
-  if (truncated) throw new AppError("upstream", "The object store's answer is too long.");
+  if (truncated) throw new AppError("upstream", "The object store's response is too long.");
   return readXml(new TextDecoder().decode(bytes));
 }

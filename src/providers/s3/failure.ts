@@ -67,7 +67,7 @@ export function refusal(
       "config.region",
       region
         ? `The bucket ${bucket} is in the region ${region}, not in ${regionOf(link.config)}: set region to ${region}.`
-        : `The bucket ${bucket} has to be addressed another way: check region, endpointUrl and forcePathStyle.`,
+        : `The bucket ${bucket} needs another address. Check region, endpointUrl and forcePathStyle.`,
     );
   }
   switch (fault.code) {
@@ -88,9 +88,9 @@ export function refusal(
     case "InvalidToken":
     case "ExpiredToken":
     case "TokenRefreshRequired":
-      return about("credentials.sessionToken", "The sessionToken has expired or is not valid.");
+      return about("credentials.sessionToken", "The sessionToken has expired or is invalid.");
     case "RequestTimeTooSkewed":
-      return make("The clock of this machine is too far from the object store's.");
+      return make("This machine's clock differs too much from the object store's.");
     case "AccessDenied":
     case "AllAccessDisabled":
     case "AccountProblem":
@@ -102,7 +102,7 @@ export function refusal(
       : noSuchFile(request.key);
   if (status === 401 || status === 403) return make(denied(request, bucket));
   if (status === 412) return changedFile(request.key);
-  return make(`The object store answered ${status}${fault.code ? ` (${fault.code})` : ""}.`);
+  return make(`The object store returned ${status}${fault.code ? ` (${fault.code})` : ""}.`);
 }
 
 const denied = (request: S3Request, bucket: string): string => {

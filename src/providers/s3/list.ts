@@ -51,7 +51,7 @@ export async function* listPages(
     if (isTruncated && (!token || token === last))
       throw new AppError(
         "upstream",
-        "The object store's list breaks off: it has more objects, and no way to get them. Does the store support ListObjectsV2?",
+        "The object store's list is incomplete: it has more objects, but no token for the next page. Check whether the store supports ListObjectsV2.",
       );
     const entries = entriesOf(reply).filter(({ key, folder }) => !folder || !yielded.has(key));
     for (const { key, folder } of entries) if (folder) yielded.add(key);
@@ -212,7 +212,7 @@ function readToken(token: string): PageCursor {
       }
     }
   } catch (cause) {
-    throw new AppError("bad_request", "The page token is not one that was given here.", { cause });
+    throw new AppError("bad_request", "Invalid page token.", { cause });
   }
-  throw new AppError("bad_request", "The page token is not one that was given here.");
+  throw new AppError("bad_request", "Invalid page token.");
 }

@@ -32,8 +32,7 @@ export const s3 = defineProvider({
     },
     async write(link, path, bytes, maxBytes) {
       const key = fileKey(link, path);
-      if (key.endsWith("/"))
-        throw new AppError("bad_request", "The path names a folder: give the file a name.");
+      if (key.endsWith("/")) throw new AppError("bad_request", "The path names a folder. Add a filename.");
       await upload(link, key, bytes, maxBytes);
       return findItem(link, path);
     },

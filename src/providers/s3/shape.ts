@@ -127,13 +127,13 @@ const encodeKey = (key: string): string => key.split("/").map(encode).join("/");
 /** URLs resolve `.` and `..`, even if escaped, so that such a key would refer to another object or bucket. */
 export function checkKey(key: string): void {
   const fault = key.split("/").some((part) => part === "." || part === "..")
-    ? 'has "." or ".." between slashes, and would name something else'
+    ? 'has "." or ".." between slashes, and would refer to another object'
     : Buffer.byteLength(key) > 1_024
       ? "is longer than 1,024 bytes"
       : !key.isWellFormed()
         ? "is not valid Unicode"
         : key.includes("\0")
-          ? "has a NUL character in it"
+          ? "contains a NUL character"
           : null;
   if (fault) throw new AppError("bad_request", `The path ${fault}.`, { details: { rule: "outside_root" } });
 }

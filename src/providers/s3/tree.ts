@@ -222,7 +222,7 @@ async function copyInParts(
         const headers = { ...source, "x-amz-copy-source-range": `bytes=${part * COPY_PART_BYTES}-${last}` };
         const query = { partNumber: String(part + 1), uploadId };
         const tag = await copyOnce(to, { method: "PUT", key, query, headers, long: true }, "CopyPartResult");
-        if (!tag) throw new AppError("upstream", "The object store took a part without naming it.");
+        if (!tag) throw new AppError("upstream", "The object store returned no ETag for a part.");
         tags[part] = `"${tag}"`;
       }
     };

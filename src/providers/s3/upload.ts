@@ -120,7 +120,7 @@ async function sendPart(
   const response = await send(link, { method: "PUT", key, query, body, isUnsigned: true });
   const tag = response.headers.get("etag");
   await response.body.cancel();
-  if (!tag) throw new AppError("upstream", "The object store took a part without naming it.");
+  if (!tag) throw new AppError("upstream", "The object store returned no ETag for a part.");
   return tag;
 }
 
@@ -133,7 +133,7 @@ export async function inParts(
 ): Promise<Uploaded> {
   const begun = await readReply(await send(link, { method: "POST", key, query: { uploads: "" }, headers }));
   const uploadId = textOf(begun, "UploadId");
-  if (!uploadId) throw new AppError("upstream", "The object store began an upload without naming it.");
+  if (!uploadId) throw new AppError("upstream", "The object store returned no upload ID.");
   try {
     const { tags, size } = await work(uploadId);
     return { size, etag: await complete(link, key, uploadId, tags) };
@@ -197,10 +197,7 @@ async function* counted(
   for await (const chunk of bytes) {
     total += chunk.length;
     if (total > maxBytes) {
-      throw new AppError(
-        "payload_too_large",
-        `The file is larger than the ${maxBytes} bytes that are allowed.`,
-      );
+      throw new AppError("payload_too_large", `The file is larger than the allowed ${maxBytes} bytes.`);
     }
     if (size !== null && total > size) throw changedFile(key);
     yield chunk;

@@ -64,8 +64,7 @@ const decodeEntities = (text: string): string =>
       })
     : text;
 
-const unreadable = () =>
-  new AppError("upstream", "The object store answered with something that is not S3's XML.");
+const unreadable = () => new AppError("upstream", "The object store's response is not S3's XML.");
 
 /** The text of the first child with this name, or null. */
 export const textOf = (element: Element, name: string): string | null =>

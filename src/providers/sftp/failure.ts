@@ -18,9 +18,9 @@ export function failureOf(error: Error, { host }: Pick<SftpConfig, "host">): App
     case NO_SUCH_FILE:
       return make(`There is no such file or folder at ${host}.`);
     case PERMISSION_DENIED:
-      return make(`${host} lets this user not read or write there (permission denied).`);
+      return make(`${host} doesn't allow this user to read or write there (permission denied).`);
     case UNSUPPORTED:
-      return make(`${host} does not support what was asked of it.`);
+      return make(`${host} doesn't support this request.`);
     case FAILURE:
       return make(`${host} refused a request: ${error.message.slice(0, 200)}.`);
     case NO_CONNECTION:

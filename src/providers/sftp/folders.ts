@@ -27,7 +27,7 @@ export async function findInside(session: Session, parts: readonly string[]): Pr
   if (isInside(session.root, real)) return real;
   throw new AppError(
     "forbidden",
-    `${JSON.stringify(`/${parts.join("/")}`)} leads out of the connection's folder.`,
+    `${JSON.stringify(`/${parts.join("/")}`)} leads outside the connection's folder.`,
     {
       details: { rule: "outside_root" },
     },

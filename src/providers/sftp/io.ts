@@ -80,10 +80,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): As
   for await (const chunk of chunks) {
     total += chunk.length;
     if (total > maxBytes)
-      throw new AppError(
-        "payload_too_large",
-        `The file is larger than the ${maxBytes} bytes that are allowed.`,
-      );
+      throw new AppError("payload_too_large", `The file is larger than the allowed ${maxBytes} bytes.`);
     yield chunk;
   }
 }

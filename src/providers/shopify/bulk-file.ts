@@ -77,13 +77,13 @@ async function* readLines(link: ShopifyLink, file: BulkFile): AsyncGenerator<Jso
       for await (const line of linesOf(readChunks(response.body, link.signal))) {
         if (reached++ < taken) continue;
         const object = jsonOf(line);
-        if (!isObject(object)) throw broken("broke off in a line");
+        if (!isObject(object)) throw broken("ended within a line");
         taken++;
         failures = 0;
         yield object as JsonObject;
       }
       if (taken >= file.objects) break;
-      throw broken("broke off between two lines");
+      throw broken("ended between two lines");
     } catch (error) {
       if (!(error instanceof AppError) || !error.retryable || link.signal.aborted) throw error;
       if (++failures >= MAX_TRIES) {

@@ -33,7 +33,7 @@ interface PageRequest {
 export async function extractResource(link: ShopifyLink, request: ExtractRequest): Promise<Extraction> {
   const resource = findResource(request.spec);
   if (request.where) {
-    throw new AppError("definition_invalid", "Shopify takes no condition: leave `where` out.");
+    throw new AppError("definition_invalid", "Shopify doesn't support conditions. Remove `where`.");
   }
   const range = checkRange(resource, request.range);
   const reading: Reading = {
@@ -170,7 +170,7 @@ async function readPage(
   const cursor = info.endCursor ?? (isObject(lastEdge) ? lastEdge.cursor : null);
   if (info.hasNextPage !== true) return { rows: nodes, next: null };
   if (typeof cursor !== "string") {
-    throw new AppError("upstream", "Shopify says that there are more pages, and not where they begin.");
+    throw new AppError("upstream", "Shopify reports more pages, but not where they start.");
   }
   return { rows: nodes, next: { ...page, after: cursor } };
 }
@@ -182,7 +182,7 @@ async function tellHistory(link: ShopifyLink, from: string | null): Promise<void
   const scopes = await readScopes(link);
   if (scopes === null || scopes.includes("read_all_orders")) return;
   link.warn?.(
-    "This access token lacks the scope read_all_orders: Shopify gives only the orders of the last 60 days.",
+    "This access token lacks the scope read_all_orders: Shopify returns only the orders of the last 60 days.",
   );
 }
 

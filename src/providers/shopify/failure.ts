@@ -55,7 +55,7 @@ export function statusFailure(config: ShopifyConfig, status: number, text: strin
     return make(
       `Shopify: access token rejected by ${shop} (401); check accessToken, or clientId and clientSecret.`,
     );
-  if (status === 402) return make(`The shop ${shop} is frozen: its bill is not paid (402).`);
+  if (status === 402) return make(`The shop ${shop} is frozen because of an unpaid bill (402).`);
   if (status === 403) {
     return make(
       `Shopify: access token rejected by ${shop} (403); the app may not use the Admin API of this shop.`,
@@ -73,7 +73,7 @@ export function statusFailure(config: ShopifyConfig, status: number, text: strin
     );
   }
   if (status >= 500 || status === 408) {
-    return make(`Shopify is busy or failing: it answered ${status}.`, true);
+    return make(`Shopify is busy or failing: it returned ${status}.`, true);
   }
   return make(`Shopify answered ${status} to a query of the shop ${shop}.`);
 }
@@ -83,7 +83,7 @@ export function queryFailure(errors: readonly GraphError[]): AppError {
   const [first] = errors;
   const cause = { errors };
   if (!first || PASSING.test(first.code) || /^internal error|went wrong/i.test(first.message)) {
-    return new AppError("upstream", "Shopify failed while it answered a query; it may work the next time.", {
+    return new AppError("upstream", "Shopify failed to answer a query. Another attempt may succeed.", {
       retryable: true,
       cause,
     });

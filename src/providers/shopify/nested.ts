@@ -49,7 +49,7 @@ async function completeConnection(
     const items = itemsOf(more);
     if (!isObject(more) || items === null) {
       reading.session.link.warn?.(
-        `${node.id} went away while its ${field.name} were read; not all of them came.`,
+        `${node.id} was deleted while its ${field.name} were being read. Some of them are missing.`,
       );
       break;
     }
@@ -76,7 +76,7 @@ async function completeList(
   if (Array.isArray(whole)) node[field.name] = whole;
   if (Array.isArray(whole) && whole.length < WHOLE_LIST) return;
   reading.session.link.warn?.(
-    `${node.id} has more ${field.name} than Shopify gives; the first of them were read.`,
+    `${node.id} has more ${field.name} than Shopify returns. Only the first ones were read.`,
   );
 }
 

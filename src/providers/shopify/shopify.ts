@@ -33,7 +33,7 @@ export const shopify = defineProvider({
     if (!isObject(data.shop)) {
       throw new AppError(
         "upstream",
-        `What answers for ${shopOf(link.config)} has no shop; check shopDomain.`,
+        `What answers for ${shopOf(link.config)} has no shop. Check shopDomain.`,
       );
     }
     const scopes = await readScopes(link, { isHurried: true });
@@ -48,7 +48,7 @@ export const shopify = defineProvider({
     tables: async () => RESOURCES.map(({ name }) => ({ schema: SCHEMA, table: name, spec: name })),
     async columns(_link, schema, table) {
       if (schema !== SCHEMA)
-        throw new AppError("not_found", `There is no schema ${JSON.stringify(schema)}; it is "shopify".`);
+        throw new AppError("not_found", `Schema ${JSON.stringify(schema)} not found. Use "shopify".`);
       const resource = findResource(table);
       const types = new Map(rowFields(resource).map(({ name, type }) => [snakeCase(name), type]));
       return columnNames(resource).map((name) => ({

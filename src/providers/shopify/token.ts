@@ -21,7 +21,7 @@ export async function shopToken(
       form: { grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret },
       faults: {
         ...{ invalid_client: fault, unauthorized_client: fault, application_cannot_be_found: fault },
-        shop_not_permitted: `The app may not get tokens for ${shop}: it has to belong to the same organization as the shop.`,
+        shop_not_permitted: `The app can't get tokens for ${shop}: it must belong to the same organization as the shop.`,
       },
     });
   return accessToken(link, issue, options);

@@ -56,7 +56,7 @@ export function matchColumns(
       throw violation(
         table,
         name,
-        `The columns "${twin}" and "${name}" are one column in ${table}. Rename one of them.`,
+        `The columns "${twin}" and "${name}" are the same column in ${table}. Rename one of them.`,
       );
     seen.set(target.name, name);
     const way = target.way(dataType);
@@ -67,7 +67,7 @@ export function matchColumns(
     const value = quoteName(name);
     const refusesNull = !target.nullable || (load.writeDisposition === "merge" && key.includes(name));
     const checks = [
-      ...(refusesNull ? [{ condition: "$ IS NULL", why: "NULL, which it may not be there" }] : []),
+      ...(refusesNull ? [{ condition: "$ IS NULL", why: "NULL, which the table doesn't allow" }] : []),
       ...way.checks,
     ].map(({ condition, why }) => ({ column: name, condition: forValue(condition, value), why }));
     return { target: target.name, checks, field: { sql: forValue(way.sql, value), isQuoted: way.isQuoted } };

@@ -119,7 +119,7 @@ export function routeOf({
     );
   if (sslRootCert !== undefined && config.sslMode === "disable")
     throw refuse("sslRootCert says what to check, and sslMode is disable: take one of them away.");
-  if (ssh && !sshPrivateKey) throw refuse("An SSH server needs the credential sshPrivateKey.");
+  if (ssh && !sshPrivateKey) throw refuse("An SSH server requires the credential sshPrivateKey.");
   const tls = {
     ...(sslRootCert === undefined ? {} : { ca: sslRootCert }),
     ...(sslCert === undefined || sslKey === undefined ? {} : { cert: sslCert, key: sslKey }),

@@ -42,7 +42,7 @@ export async function openSsh(
   throw new AppError(
     "upstream",
     seen === null
-      ? `${addressOf(server)} has no host key of the kind that is known.`
+      ? `${addressOf(server)} has no host key of the known type.`
       : `${addressOf(server)} has another host key than the one that is known: ${seen}. Nothing was sent. If the server was reinstalled, store its new hostKey.`,
     { details: { rule: "host_key" } },
   );
