@@ -4,6 +4,15 @@ import { deepTest } from "../support/scale.ts";
 import { csv, failure, openWorld, rows } from "./extract/world.ts";
 
 const one = { resources: [{ name: "o" }] };
+
+/** The rejected records in a run's first artifact. */
+function rejectsIn(artifacts: readonly object[] | undefined): { reason: string; text: string }[] {
+  const [{ bytes }] = artifacts as [{ bytes: Uint8Array }];
+  const lines = new TextDecoder().decode(bytes).trim().split("\n");
+  return lines.map((line) => JSON.parse(line));
+}
+const rejectedTexts = (artifacts: readonly object[] | undefined) =>
+  rejectsIn(artifacts).map(({ text }) => text);
 const own = (columns: Record<string, string>) =>
   Object.fromEntries(Object.entries(columns).filter(([name]) => !name.startsWith("_dlt_")));
 
@@ -338,16 +347,38 @@ describe("the contract", () => {
       { id: 3, l: [{ a: "z" }] },
     ]);
     await using _ = world;
-    const [artifact] = (await work).done.artifacts ?? [];
-    expect(artifact?.title).toBe("Rejected records of o");
-    const { bytes } = artifact as unknown as { bytes: Uint8Array };
-    const lines = new TextDecoder().decode(bytes).trim().split("\n");
-    const kept = lines.map((line) => JSON.parse(line)).map(({ reason, text }) => [reason, JSON.parse(text)]);
+    const { artifacts } = (await work).done;
+    expect(artifacts?.[0]?.title).toBe("Rejected records of o");
+    const kept = rejectsIn(artifacts).map(({ reason, text }) => [reason, JSON.parse(text)]);
     expect(kept).toEqual([
       ["o.id: schemaContract allows no other type", { id: "x", extra: null }],
       ["o.extra: schemaContract allows no new column", { id: 2, extra: "more" }],
       ["o__l.a: schemaContract allows no other type", { a: "z" }],
     ]);
+  });
+
+  test("keeps rejected rows with all digits, and rows of tables that it doesn't allow", async () => {
+    await using world = openWorld();
+    const types = { id: "VARCHAR", d: "DECIMAL(38,10)", f: "DOUBLE" };
+    await world.run(one, csv({ id: "INTEGER" }, "1\n"));
+    const long = "1234567890123456789012345678.1234567891";
+    const { done } = await world.run(
+      { ...one, schemaContract: "discard_row" },
+      csv(types, `x,${long},NaN\n`),
+    );
+    expect(rejectedTexts(done.artifacts)).toEqual([`{"id":"x","d":${long},"f":"nan"}`]);
+    const child = await load("discard_row", [{ id: 2, m: [{ a: 1 }] }]);
+    await using _ = child.world;
+    expect(rejectedTexts((await child.work).done.artifacts)).toEqual(['{"a":1}']);
+  });
+
+  test("keeps at most 4 MiB of rejected rows, and counts all", async () => {
+    const big = Array.from({ length: 500 }, (_, id) => ({ id: `x${id}`, text: "z".repeat(20_000) }));
+    const { world, work } = await load("discard_row", big);
+    await using _ = world;
+    const { result, done } = await work;
+    expect(result.tables[0]).toMatchObject({ rowsRead: 500, rows: 0, rejected: 500 });
+    expect(rejectedTexts(done.artifacts)).toHaveLength(419);
   });
 
   test("applies to typed sources too", async () => {

@@ -1,9 +1,11 @@
 import { oddSentence } from "../../base/odd-values.ts";
+import { quoteText } from "../../sql/text.ts";
 import type { Drops } from "./drops.ts";
-import { partsOf } from "./parts.ts";
-import { MAX_REJECT_CHARACTERS, MAX_REJECTS, type Reject } from "./rejects.ts";
+import { type Part, partsOf } from "./parts.ts";
+import { addRejects, firstRejects, MAX_REJECT_CHARACTERS, type Reject } from "./rejects.ts";
 import type { Refusal } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
+import { isFloat } from "./types.ts";
 
 const MAX_EXAMPLES = 3;
 const MAX_EXAMPLE_CHARACTERS = 200;
@@ -31,29 +33,35 @@ export async function discard(
 
 /** Drops the rows of a sheet that `condition` is true for, and keeps them as rejects. Returns their number. */
 export async function reject(drops: Drops, sheet: Sheet, condition: string, reason: string): Promise<number> {
-  const room = MAX_REJECTS - drops.rejects.length;
-  if (room > 0) drops.rejects.push(...(await rowsOf(drops, sheet, condition, { room, reason })));
+  addRejects(drops.rejects, await rowsOf(drops, sheet, condition, reason));
   if (sheet !== drops.root) return drops.dropChildren(sheet, condition);
   return drops.drop("rejected", `SELECT ${SEQUENCE.name} FROM (${drops.alive(sheet)}) WHERE ${condition}`);
 }
 
-async function rowsOf(
-  drops: Drops,
-  sheet: Sheet,
-  condition: string,
-  { room, reason }: { room: number; reason: string },
-): Promise<Reject[]> {
+/** The rows as JSON, put together as text: DuckDB's own JSON functions round long numbers. */
+async function rowsOf(drops: Drops, sheet: Sheet, condition: string, reason: string): Promise<Reject[]> {
   const fields = sheet.columns.flatMap((column) => {
-    const values = partsOf(column).map(({ sql, json }) => json ?? `to_json(${sql})`);
-    if (values.length === 0) return [];
-    const value = values.map((each) => `CAST(${each} AS JSON)`).join(", ");
-    return [`'${column.name.replaceAll("'", "''")}', coalesce(${value})`];
+    const values = partsOf(column).map((part) => `CAST(${jsonOf(part)} AS VARCHAR)`);
+    const name = quoteText(`${JSON.stringify(column.name)}:`);
+    return values.length === 0 ? [] : [`${name} || coalesce(${values.join(", ")}, 'null')`];
   });
+  const row = `'{' || concat_ws(',', ${fields.join(", ")}) || '}'`;
   const rows = await drops.session.run(
-    `SELECT left(CAST(json_object(${fields.join(", ")}) AS VARCHAR), ${MAX_REJECT_CHARACTERS}) AS text
-      FROM (${drops.alive(sheet)}) WHERE ${condition} LIMIT ${room}`,
+    firstRejects(
+      `SELECT left(${row}, ${MAX_REJECT_CHARACTERS}) AS text FROM (${drops.alive(sheet)}) WHERE ${condition}`,
+    ),
   );
   return rows.map(({ text }) => ({ reason, text: String(text) }));
+}
+
+function jsonOf({ type, sql, json }: Part): string {
+  if (json !== undefined) return json;
+  if (/^(DECIMAL\([^)]*\)|U?HUGEINT)$/.test(type)) return sql;
+  // JSON has no other way to write NaN and infinity, or all digits of a number within a list
+  const isExact = !/DECIMAL|HUGEINT|DOUBLE|FLOAT/.test(type);
+  const text = `to_json(CAST(${sql} AS VARCHAR))`;
+  if (isExact) return `to_json(${sql})`;
+  return isFloat(type) ? `CASE WHEN isfinite(${sql}) THEN to_json(${sql}) ELSE ${text} END` : text;
 }
 
 /** A column's value as the source had it. */

@@ -293,7 +293,7 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
       site.warn(
         `${sheet.table}: ${rows} ${rows === 1 ? "row" : "rows"} rejected: schemaContract allows no new table.`,
       );
-    await drops.dropChildren(sheet, "true");
+    await reject(drops, sheet, "true", `${sheet.table}: schemaContract allows no new table`);
     return null;
   }
   const resolution = await resolveSheet(site, drops, sheet);

@@ -11,8 +11,9 @@ export interface Reject {
   text: string;
 }
 
-/** Maximum number of records to store per resource. All are counted. */
-export const MAX_REJECTS = 10_000;
+/** Limits of what is stored for each resource, since the server holds it until the run ends. All records are counted. */
+const MAX_REJECTS = 10_000;
+const MAX_REJECTS_CHARACTERS = 4 * 1024 * 1024;
 export const MAX_REJECT_CHARACTERS = 10_000;
 const [TABLE, SCANS] = ["weir_rejects", "weir_scans"];
 
@@ -27,6 +28,22 @@ const REASONS: Readonly<Record<string, string>> = {
   "INVALID ENCODING": "not utf-8",
 };
 
+/** SQL of as many of the first rows of `select`, which has a column `text`, as can be stored. */
+export const firstRejects = (select: string): string =>
+  `SELECT * EXCLUDE (used) FROM (
+    SELECT *, sum(length(text)) OVER (ROWS UNBOUNDED PRECEDING) AS used FROM (${select} LIMIT ${MAX_REJECTS}))
+  WHERE used <= ${MAX_REJECTS_CHARACTERS}`;
+
+/** Adds `more` to the rejects of a resource as far as they can be stored. */
+export function addRejects(rejects: Reject[], more: readonly Reject[]): void {
+  let used = rejects.reduce((sum, { text }) => sum + text.length, 0);
+  for (const reject of more.slice(0, MAX_REJECTS - rejects.length)) {
+    used += reject.text.length;
+    if (used > MAX_REJECTS_CHARACTERS) return;
+    rejects.push(reject);
+  }
+}
+
 /** Returns the records that the last statement recorded for `file`, and deletes them. */
 export async function takeRejects(
   session: SqlSession,
@@ -38,7 +55,9 @@ export async function takeRejects(
     count === 0
       ? []
       : await session.run(
-          `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_REJECT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1 LIMIT ${MAX_REJECTS}`,
+          firstRejects(
+            `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_REJECT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1`,
+          ),
         );
   await forgetRejects(session);
   return {

@@ -13,7 +13,7 @@ import type { Choice } from "./chosen.ts";
 import { type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import type { CopiedFile } from "./prepared.ts";
-import { forgetRejects, MAX_REJECTS, REJECTING, type Reject, takeRejects } from "./rejects.ts";
+import { addRejects, forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
 import { selectOf, type Target } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
@@ -95,7 +95,7 @@ export class Tabular {
     const { count, kept } = await takeRejects(this.staging.session, name);
     if (count === 0) return;
     this.sheet.rejected += count;
-    this.rejects.push(...kept.slice(0, MAX_REJECTS - this.rejects.length));
+    addRejects(this.rejects, kept);
     const [first] = kept;
     this.options.warn(
       `${count} ${count === 1 ? "record" : "records"} of ${name} could not be read and ${count === 1 ? "was" : "were"} rejected (line ${first?.line}: ${first?.reason}). See the artifact with the rejected records.`,
