@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { rootCertificates, setDefaultCACertificates } from "node:tls";
+import tls from "node:tls"; // by name, all its root certificates would be read at the start
 import { type Config, ConfigError } from "./config.ts";
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
@@ -21,12 +21,12 @@ export function readAuthorities({ caCerts: path }: Pick<Config, "caCerts">): str
       throw new ConfigError(`WEIR_CA_CERTS: certificate ${index + 1} in ${path} is invalid.`, { cause });
     }
   }
-  return [...rootCertificates, ...own].join("\n");
+  return [...tls.rootCertificates, ...own].join("\n");
 }
 
 /** Makes libraries with TLS of their own trust them too: databases and mail. */
 export function trustAuthorities(pem: string | undefined): void {
-  if (pem !== undefined) setDefaultCACertificates(pem.match(CERTIFICATE) ?? []);
+  if (pem !== undefined) tls.setDefaultCACertificates(pem.match(CERTIFICATE) ?? []);
 }
 
 function textOf(path: string): string {

@@ -1,11 +1,9 @@
 import { promisify } from "node:util";
-import { brotliCompress, constants } from "node:zlib";
 import { pageBelow } from "../base/base-path.ts";
 import type { WebFile } from "./web-file.ts";
 
-const compress = promisify(brotliCompress);
 /** The best level takes a second for the largest file, while a client waits. */
-const FAIR = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const FAIR_QUALITY = 9;
 
 /** How the files of the admin page refer to each other. */
 const ADDRESS = /(["'`(=])\/assets\//g;
@@ -33,6 +31,11 @@ async function make(file: WebFile, base: string): Promise<WebFile> {
     ...file,
     etag: `"${Bun.hash(bytes).toString(36)}"`,
     body: new Blob([bytes], { type: file.type }),
-    brotli: file.brotli && new Blob([await compress(bytes, FAIR)]),
+    brotli: file.brotli && new Blob([await compressed(bytes)]),
   };
+}
+
+async function compressed(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const { brotliCompress, constants } = await import("node:zlib");
+  return promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: FAIR_QUALITY } });
 }

@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { AppError } from "../../base/errors.ts";
 import { fileReason } from "../../base/file-error.ts";
 import { AGE_MAGIC, ageDecrypt, ageEncrypt } from "../../crypto/age.ts";
@@ -37,6 +36,7 @@ export interface ArchiveWriter {
  */
 export async function writeArchive(path: string, passphrase: string | null = null): Promise<ArchiveWriter> {
   const { pack: openPack } = await import("tar-stream");
+  const { constants, createZstdCompress } = await import("node:zlib");
   const pack = openPack({ highWaterMark: CHUNK_BYTES });
   const zstd = createZstdCompress({
     params: { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
@@ -140,6 +140,7 @@ export async function readArchive(
   const { extract: openExtract } = await import("tar-stream");
   const extract = openExtract();
   let fault: unknown = null;
+  const { createZstdDecompress } = await import("node:zlib");
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   const unpacked = extract as unknown as NodeJS.WritableStream;
   const read = (

@@ -1,6 +1,5 @@
 import { Readable, type Transform } from "node:stream";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import { createGunzip, createZstdDecompress } from "node:zlib";
 import { AppError } from "../../base/errors.ts";
 import type { Compression } from "./file-kinds.ts";
 import { toStream } from "./streams.ts";
@@ -48,6 +47,7 @@ async function* unpack(
       return;
     }
     source.unshift(start);
+    const { createGunzip, createZstdDecompress } = await import("node:zlib"); // 4 MB, not at the start
     const unpacker = compression === "gz" ? createGunzip() : createZstdDecompress();
     stream = unpacker;
     source.once("error", (error) => unpacker.destroy(error));
