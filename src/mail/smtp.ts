@@ -21,7 +21,7 @@ export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
   const { hostname, port: urlPort, protocol, username, password, searchParams } = new URL(url);
   const isTls = protocol === "smtps:";
   const port = Number(urlPort || (isTls ? 465 : 587));
-  const gate = openEgress(toOwn(egress, `http://${hostname}:${port}`));
+  const own = openEgress(toOwn(egress, `http://${hostname}:${port}`));
   const server: MailServer = {
     host: hostname.replace(/^\[|\]$/g, ""),
     port,
@@ -30,7 +30,7 @@ export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
   };
-  const route = { pin: gate.pin, words: WORDS, ...(ca === undefined ? {} : { ca }) };
+  const route = { egress: own, words: WORDS, ...(ca === undefined ? {} : { ca }) };
   return {
     send: (letter, signal) => sendLetter(server, signal ? { ...route, signal } : route, letter),
   };

@@ -7,7 +7,7 @@ const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
 
 interface Route {
-  pin: Egress["pin"];
+  egress: Pick<Egress, "pin">;
   /** PEM. Replaces the trusted certificate authorities. */
   ca?: string;
   signal?: AbortSignal;
@@ -18,11 +18,11 @@ interface Route {
 /** Connects to a mail server at a checked address, does `work`, and disconnects. Throws `upstream`, `timeout`. */
 async function connected<T>(
   { host, port, security, user, password }: MailServer,
-  { pin, ca, signal, words }: Route,
+  { egress, ca, signal, words }: Route,
   work: (transport: Transporter) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const { address } = await pin(host, port);
+  const { address } = await egress.pin(host, port);
   const { createTransport } = await import("nodemailer"); // 4 MB that few servers need
   const transport = createTransport({
     host: address,

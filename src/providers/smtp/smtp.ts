@@ -53,6 +53,8 @@ const serverOf = ({
   ...(password === undefined ? {} : { password }),
 });
 
+const routeOf = ({ egress, signal }: Link) => ({ egress, signal, words: WORDS });
+
 /** A mail server for outgoing mail. */
 export const smtp = defineProvider({
   id: "smtp",
@@ -63,10 +65,9 @@ export const smtp = defineProvider({
   destination: ["host", "port"],
   guard: { field: "security", levels: ["none", "starttls", "tls"] },
 
-  verify: (link) => checkServer(serverOf(link), { pin: link.egress.pin, signal: link.signal, words: WORDS }),
+  verify: (link) => checkServer(serverOf(link), routeOf(link)),
 
   mail: {
-    send: (link, letter) =>
-      sendLetter(serverOf(link), { pin: link.egress.pin, signal: link.signal, words: WORDS }, letter),
+    send: (link, letter) => sendLetter(serverOf(link), routeOf(link), letter),
   },
 });

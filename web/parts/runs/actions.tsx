@@ -12,7 +12,7 @@ import { notify } from "../base/toast.tsx";
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The equivalent commands for a terminal. */
-function commandsFor({ id, actionId, definition }: Run) {
+function commandsFor({ id, actionId }: Run) {
   const curl = (method: string, path: string, body?: object) =>
     [
       `curl${method === "GET" ? "" : ` -X ${method}`} ${quoted(location.origin + base + path)}`,
@@ -22,7 +22,7 @@ function commandsFor({ id, actionId, definition }: Run) {
   return {
     read: { curl: curl("GET", `/api/v1/action-runs/${id}`), cli: `weir runs get ${id}` },
     again: actionId && {
-      curl: curl("POST", `/api/v1/actions/${actionId}/run`, { definitionOverrides: definition }),
+      curl: curl("POST", `/api/v1/actions/${actionId}/run`),
       cli: `weir actions run ${actionId}`,
     },
     follow: `weir runs logs ${id} --follow`,
