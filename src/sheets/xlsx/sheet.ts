@@ -19,7 +19,7 @@ export interface SheetRules extends CellRules {
 
 /** What is known about a sheet after reading it. */
 export interface SheetHead {
-  /** Values of the first row, by column, if they have any text. */
+  /** Names in the first row, by column; columns without one are absent. */
   names: Map<number, string>;
   columns: Map<number, SheetColumn>;
 }
