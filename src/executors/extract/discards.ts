@@ -5,7 +5,7 @@ import { type Part, partsOf } from "./parts.ts";
 import { addRejects, firstRejects, MAX_REJECT_CHARACTERS, type Reject } from "./rejects.ts";
 import type { Refusal } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
-import { isFloat } from "./types.ts";
+import { isDecimal, isFloat } from "./types.ts";
 
 const MAX_EXAMPLES = 3;
 const MAX_EXAMPLE_CHARACTERS = 200;
@@ -45,7 +45,7 @@ async function rowsOf(drops: Drops, sheet: Sheet, condition: string, reason: str
     const name = quoteText(`${JSON.stringify(column.name)}:`);
     return values.length === 0 ? [] : [`${name} || coalesce(${values.join(", ")}, 'null')`];
   });
-  const row = `'{' || concat_ws(',', ${fields.join(", ")}) || '}'`;
+  const row = `'{' || concat_ws(',', ${["NULL", ...fields].join(", ")}) || '}'`;
   const rows = await drops.session.run(
     firstRejects(
       `SELECT left(${row}, ${MAX_REJECT_CHARACTERS}) AS text FROM (${drops.alive(sheet)}) WHERE ${condition}`,
@@ -56,7 +56,8 @@ async function rowsOf(drops: Drops, sheet: Sheet, condition: string, reason: str
 
 function jsonOf({ type, sql, json }: Part): string {
   if (json !== undefined) return json;
-  if (/^(DECIMAL\([^)]*\)|U?HUGEINT)$/.test(type)) return sql;
+  if (/^U?HUGEINT$/.test(type)) return sql;
+  if (isDecimal(type)) return `regexp_replace(CAST(${sql} AS VARCHAR), '^(-?)[.]', '\\10.')`; // DuckDB writes .5
   // JSON has no other way to write NaN and infinity, or all digits of a number within a list
   const isExact = !/DECIMAL|HUGEINT|DOUBLE|FLOAT/.test(type);
   const text = `to_json(CAST(${sql} AS VARCHAR))`;
