@@ -100,7 +100,7 @@ async function answer(job: Job): Promise<Told> {
         if (other && "text" in other) return parseDocument(other.text);
         if (other) throw new Error(other.fault);
         if (Object.keys(job.others).length + needs.length >= MAX_DOCUMENTS)
-          throw new Error(`a description may have at most ${MAX_DOCUMENTS} other documents`);
+          throw new Error(`a description can have at most ${MAX_DOCUMENTS} other documents`);
         needs.push(url);
         throw new Error("it is not there yet");
       });

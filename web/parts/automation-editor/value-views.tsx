@@ -41,7 +41,10 @@ interface Rows {
 function rowsIn(value: unknown, path: string): Rows | null {
   let level: readonly (readonly [unknown, string])[] = [[value, path]];
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
-    for (const [each, at] of level) if (isRows(each)) return { rows: each, path: at };
+    for (const [each, at] of level) {
+      if (isRows(each)) return { rows: each, path: at };
+      if (Array.isArray(each) && each.length === 0 && ROWS_AT.some((key) => at.endsWith(key))) return null; // there are no rows
+    }
     level = level.flatMap(([each, at]) =>
       typeof each === "object" && each !== null && !Array.isArray(each)
         ? Object.entries(each)

@@ -39,7 +39,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
   };
   const leave = () => {
     // Typed text without a selection becomes the value if the field accepts more than IDs, or if it can be an ID.
-    const text = typed?.replace(/(.)\/$/, "$1") ?? "";
+    const text = typed === `${value}/` ? value : (typed ?? "");
     if (text !== "" && (!isId || /\{\{|^[0-9a-f-]{36}$/i.test(text))) onChange(text);
     setTyped(null);
   };
@@ -70,7 +70,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
         placeholder={picker.label()}
         value={typed ?? name ?? value}
         onFocus={(event) => event.target.select()}
-        onClick={() => typed === null && setTyped("")}
+        onClick={() => typed === null && setTyped(picker.isPath ? value : "")}
         onBlur={leave}
         onKeyDown={onKeyDown}
         onChange={({ target: { value: text } }) => {

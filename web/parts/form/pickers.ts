@@ -24,6 +24,8 @@ export interface Picker {
   search(q: string, signal: AbortSignal): Promise<readonly Pick[]>;
   /** Returns the name of a value. Null if values are names. */
   nameOf: ((value: string, signal: AbortSignal) => Promise<string>) | null;
+  /** Whether values are paths, which are edited where they are. */
+  isPath?: true;
 }
 
 const words = (q: string) => ({ limit: MOST, ...(q === "" ? {} : { q }) });
@@ -146,6 +148,7 @@ const filesOf = (connectionId: string): Picker => ({
       .slice(0, MOST_FILES);
   },
   nameOf: null,
+  isPath: true,
 });
 
 const BY_NAME: Readonly<Record<string, Picker>> = {

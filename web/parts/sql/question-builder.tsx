@@ -72,7 +72,7 @@ const TABLES: Picker = {
     );
     return found.datasets
       .flatMap(({ layer, dataset, tables }) => tables.map(({ name }) => tableName(layer, dataset, name)))
-      .filter((name) => name.includes(q))
+      .filter((name) => name.toLowerCase().includes(q.toLowerCase()))
       .map((name) => ({ value: name, name, about: "" }));
   },
   nameOf: null,
