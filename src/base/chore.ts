@@ -64,8 +64,7 @@ export async function doChoreOnBytes(
   let isTooLarge = false;
   const lower = lowerWhenLong(spawned.pid);
   const startedMs = performance.now();
-  const isReported = processorMs(process.pid) > 0;
-  const isWaiting = () => isReported && processorMs(spawned.pid) < chore.timeoutMs;
+  const isWaiting = () => process.platform === "linux" && processorMs(spawned.pid) < chore.timeoutMs;
   const watch = setInterval(() => {
     lower();
     isTooLarge ||= residentBytes(spawned.pid) > chore.maxResidentBytes;
