@@ -95,6 +95,10 @@ test("a dashboard is listed and shown at one URL with its filters; a failed pane
   await page.emulateMedia({ media: "print" });
   await rows.getByText("299", { exact: true }).waitFor();
   expect(await page.locator("aside").isVisible()).toBe(false);
+  const lefts = await page
+    .locator(".board-panel")
+    .evaluateAll((panels) => panels.map((panel) => panel.getBoundingClientRect().left));
+  expect(new Set(lefts).size).toBe(1);
   await shot("dashboard-print");
   await page.emulateMedia({ media: "screen" });
   await page.getByRole("button", { name: "Clear filters" }).click();
