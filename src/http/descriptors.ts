@@ -1,4 +1,4 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readdirSync } from "node:fs";
 import { devNull } from "node:os";
 
 /** Enough for the files and connections of running work. */
@@ -19,17 +19,25 @@ export interface Door {
 export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): () => void {
   let kept = take(SPARE);
   let isOpen = true;
+  /** Most open descriptors with which twice the reserve is available. */
+  let most = 0;
   const check = () => {
     if (isOpen) {
-      const next = take(1);
+      let isOwnLimit = true;
+      const next = take(1, (code) => {
+        isOwnLimit = code === "EMFILE";
+      });
       release(next);
       if (next.length > 0) return;
       isOpen = false;
       tell(false);
       door.close();
       kept = release(kept);
+      most = isOwnLimit ? countOpen() - SPARE : Number.POSITIVE_INFINITY;
       return;
     }
+    // to take them all, even for a moment, could fail a request of a run
+    if (countOpen() > most) return;
     const found = take(2 * SPARE);
     if (found.length < 2 * SPARE) return void release(found);
     kept = found.splice(0, SPARE);
@@ -45,13 +53,18 @@ export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): ()
   };
 }
 
-/** Opens up to `count` descriptors of the null device, fewer if there are no more. */
-function take(count: number): number[] {
+/** Returns the number of open descriptors of this process. */
+const countOpen = (): number => readdirSync("/dev/fd").length;
+
+/** Opens up to `count` descriptors of the null device, fewer if there are no more. `failed` receives the reason. */
+function take(count: number, failed: (code: string) => void = () => {}): number[] {
   const taken: number[] = [];
   try {
     while (taken.length < count) taken.push(openSync(devNull, "r"));
   } catch (error) {
-    if (!isExhausted(error)) throw error;
+    const code = codeOf(error);
+    if (code !== "EMFILE" && code !== "ENFILE") throw error;
+    failed(code);
   }
   return taken;
 }
@@ -61,5 +74,4 @@ function release(descriptors: readonly number[]): number[] {
   return [];
 }
 
-const isExhausted = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === "EMFILE" || error.code === "ENFILE");
+const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : null);
