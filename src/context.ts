@@ -195,6 +195,8 @@ export interface WriteContext extends Context {
   beforeCommit(last: () => Promise<void>): void;
   /** Runs `effect` once the transaction is durable. Never if it is rolled back. */
   afterCommit(effect: () => void): void;
+  /** Runs `effect` if the transaction is rolled back, also before it is repeated, or if its outcome is unknown. */
+  afterRollback(effect: () => void): void;
 }
 
 /** The newest end of an organization's hash chain. */
@@ -263,33 +265,70 @@ export async function writeFor<T>(app: App, work: Work<T>, mayWait: () => boolea
 type Work<T> = (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<T>;
 
 async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
-  let effects: (() => void)[] = [];
-  const value = await app.store.write(async (db, group) => {
-    const before = headsByGroup.get(group) ?? new Map<string, TrailHead>();
-    headsByGroup.set(group, before);
-    effects = []; // a store that retries the transaction starts over
-    const agenda = new Map<string, () => Promise<unknown>>();
-    const lasts: (() => Promise<void>)[] = [];
-    const inside = {
-      db,
-      writing: true as const,
-      group,
-      trail: { rows: [], heads: new Map<string, TrailHead>(), before },
-      endedEarly: new Set<string>(),
-      afterCommit: (effect: () => void) => void effects.push(effect),
-      afterWork: (key: string, next: () => Promise<unknown>) => {
-        if (!agenda.has(key)) agenda.set(key, next);
-      },
-      beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
-    };
-    const done = await work((ctx) => ({ ...ctx, ...inside }), db);
-    for (const next of agenda.values()) await next(); // works that these add are appended
-    for (const last of lasts) await last();
-    for (const [organizationId, head] of inside.trail.heads) before.set(organizationId, head);
-    return done;
-  });
-  for (const effect of effects) effect();
+  let attempt = openAttempt();
+  const value = await app.store
+    .write(async (db, group) => {
+      attempt.undo(); // a store that retries the transaction starts over
+      attempt = openAttempt();
+      const { afterCommit, afterRollback } = attempt;
+      const before = headsByGroup.get(group) ?? new Map<string, TrailHead>();
+      headsByGroup.set(group, before);
+      const agenda = new Map<string, () => Promise<unknown>>();
+      const lasts: (() => Promise<void>)[] = [];
+      const inside = {
+        db,
+        writing: true as const,
+        group,
+        trail: { rows: [], heads: new Map<string, TrailHead>(), before },
+        endedEarly: new Set<string>(),
+        afterCommit,
+        afterRollback,
+        afterWork: (key: string, next: () => Promise<unknown>) => {
+          if (!agenda.has(key)) agenda.set(key, next);
+        },
+        beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
+      };
+      const done = await work((ctx) => ({ ...ctx, ...inside }), db);
+      for (const next of agenda.values()) await next(); // works that these add are appended
+      for (const last of lasts) await last();
+      for (const [organizationId, head] of inside.trail.heads) before.set(organizationId, head);
+      return done;
+    })
+    .catch((error: unknown) => {
+      attempt.undo();
+      throw error;
+    });
+  attempt.commit(app.log);
   return value;
+}
+
+/** What follows one attempt at a transaction. */
+function openAttempt() {
+  const effects: (() => void)[] = [];
+  const undos: (() => void)[] = [];
+  let isUndone = false;
+  return {
+    afterCommit: (effect: () => void) => void effects.push(effect),
+    /** A work that took too long may continue after it was undone. */
+    afterRollback(effect: () => void) {
+      if (isUndone) effect();
+      else undos.push(effect);
+    },
+    /** The transaction is stored, so an effect that fails must not prevent the others. */
+    commit(log: Log) {
+      for (const effect of effects) {
+        try {
+          effect();
+        } catch (error) {
+          log.report(error, { at: "after a commit" });
+        }
+      }
+    },
+    undo() {
+      isUndone = true;
+      for (const undo of undos.splice(0)) undo();
+    },
+  };
 }
 
 /** A context for `organizationId`, outside any transaction. */

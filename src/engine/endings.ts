@@ -32,8 +32,11 @@ function countTogether(waiting: readonly Waiting[]): number {
   return MAX_TOGETHER;
 }
 
-/** Saves outcomes that have only a result or an error together with those that arrive in the meantime. */
-export function openEndings(app: App): Endings {
+/**
+ * Saves outcomes that have only a result or an error together with those that arrive in the meantime. `queued` is
+ * called with the ID of each such run before it waits.
+ */
+export function openEndings(app: App, queued: (runId: string) => void): Endings {
   const waiting: Waiting[] = [];
 
   const flush = async () => {
@@ -82,6 +85,7 @@ export function openEndings(app: App): Endings {
   return {
     async conclude(run, outcome, left, isItem) {
       if (!isSmall(outcome)) return alone(run, outcome, left, isItem);
+      queued(run.id);
       try {
         await together({ run, outcome, left, isItem });
       } catch {

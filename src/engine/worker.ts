@@ -2,8 +2,9 @@ import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
 import { completeDue } from "../queue/at-once.ts";
-import { claimRuns, isSuspect, mostOfOne, suspectsDue } from "../queue/claim.ts";
+import { type Claimed, claimRuns, isSuspect, mostOfOne, suspectsDue } from "../queue/claim.ts";
 import { cancelTopic, RUNS_TOPIC } from "../queue/enqueue.ts";
+import { HANDOVER } from "../queue/handover.ts";
 import { releaseRun, renewLeases } from "../queue/lease.ts";
 import { tracedContext, traceTry } from "../queue/trace.ts";
 import type { RunRow } from "../resources/runs/table.ts";
@@ -13,6 +14,7 @@ import { execute } from "./execute.ts";
 import { Ended } from "./failure.ts";
 import { type DatasetLocks, openLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";
+import { openPace } from "./pace.ts";
 import { rescue } from "./rescuer.ts";
 import { openSlots, type Slots } from "./slots.ts";
 
@@ -39,10 +41,16 @@ const FULL_MS = 5_000;
  * They share it, so that many of them delay the others no longer than one.
  */
 const ISOLATION_MS = 20_000;
+/** A run that takes longer is slow: no other is claimed before its slot is free. */
+const SLOW_MS = 100;
+/** How long a run waits for a slot at most after it was claimed. */
+const WAIT_MS = 500;
 
 interface Job {
   run: RunRow;
   startedMs: number;
+  /** When it got the slot that it holds. Null while it has none. */
+  enteredMs: number | null;
   /** How long other runs wait for it, if it is suspected. */
   aloneMs?: number;
   control: AbortController;
@@ -52,7 +60,6 @@ interface Job {
 /** Claims due runs, up to the number of free slots, and executes them concurrently. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the slots and the running runs
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
-  const endings = openEndings(app);
   const jobs = new Map<string, Job>();
   /** Runs that ended here but whose outcome couldn't be stored, for example because the disk was full. */
   let stranded: RunRow[] = [];
@@ -64,11 +71,41 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   let isShareFull = false;
   /** Slots reserved for runs being claimed. */
   let claiming = 0;
+  /** Organizations of new runs with room here whose transaction isn't committed, by run. */
+  const reserved = new Map<string, string>();
+  /** Organizations of runs that were claimed in a transaction that isn't committed. */
+  let claimedOf: readonly string[] = [];
+  const { concurrency } = app.config;
+  const pace = openPace();
+  /** How a claim last ended, and whether no run has had to wait for a slot since. */
+  let last: Claimed | null = null;
+  let isClear = false;
+  /** Only for runs that end fast, and if no other organization or process could start them now. */
+  const ahead = () => {
+    if (last === null || last.isShared || (app.peers?.size ?? 1) > 1) return 0;
+    const now = app.clock.monotonic();
+    let slow = 0;
+    for (const { enteredMs } of jobs.values()) if (enteredMs !== null && now - enteredMs > SLOW_MS) slow++;
+    return pace.ahead(Math.max(0, concurrency - slow));
+  };
   const slots = openSlots(
-    app.config.concurrency,
-    () => jobs.size + claiming,
+    concurrency,
+    { underWay: () => jobs.size, claiming: () => claiming + reserved.size, ahead },
     () => freed(),
   );
+  const mayClaim = () => {
+    if (isShareFull) app.signals.notify(RUNS_TOPIC);
+  };
+  const endings = openEndings(app, (runId) => {
+    const job = jobs.get(runId);
+    if (job) ran(job);
+    slots.release(runId);
+    mayClaim();
+  });
+  const ran = (job: Job) => {
+    if (job.enteredMs !== null) pace.ran(app.clock.monotonic() - job.enteredMs);
+    job.enteredMs = null;
+  };
 
   const strand = (error: unknown, run: RunRow) => {
     app.log.report(error, { runId: run.id, correlationId: run.correlationId });
@@ -88,38 +125,92 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
     const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last attempt may still be cleaning up
-    const done = before
-      .then(() => carryOut(app, run, { control, locks, endings, slots }))
+    const job: Job = { run, startedMs: app.clock.monotonic(), enteredMs: null, control, done: before };
+    jobs.set(run.id, job);
+    job.done = before
+      .then(() => enter(job))
       .catch((error) => strand(error, run))
       .finally(() => {
+        ran(job);
         if (jobs.get(run.id)?.run === run) jobs.delete(run.id);
         unlisten();
         slots.left(run.id);
-        if (isShareFull) app.signals.notify(RUNS_TOPIC);
+        mayClaim();
       });
-    jobs.set(run.id, { run, startedMs: app.clock.monotonic(), control, done });
+  };
+
+  /** Executes a run once it has a slot. If that takes too long, it is for whoever has one. */
+  const enter = async (job: Job) => {
+    const { run, control } = job;
+    if (slots.isLate()) {
+      const [entered, late] = [new AbortController(), new AbortController()];
+      void app.clock.limit(WAIT_MS, entered.signal).then(() => late.abort());
+      await slots.enter(run.id, AbortSignal.any([control.signal, late.signal]));
+      if (late.signal.aborted && !control.signal.aborted) return pass(run);
+      entered.abort();
+    }
+    job.enteredMs = app.clock.monotonic();
+    await carryOut(app, run, { control, locks, endings, slots });
+  };
+
+  /** Requeues a run that no slot became free for, in its old place. */
+  const pass = (run: RunRow) => {
+    isClear = false;
+    slots.release(run.id);
+    return releaseRun(app, run, run.dueAt);
   };
 
   const heldSlots = () => {
     const held = new Map<string, number>();
-    for (const { id, organizationId } of underWay())
-      if (!slots.isResting(id)) held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
+    const hold = (organizationId: string) => held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
+    for (const { id, organizationId } of underWay()) if (!slots.isResting(id)) hold(organizationId);
+    for (const organizationId of [...reserved.values(), ...claimedOf]) hold(organizationId);
     return held;
   };
 
-  /** If a run that is decided immediately can't be saved, all are claimed normally, and that one fails by itself. */
-  const claim = (free: number) => {
-    const room = {
-      slots: free,
-      of: app.config.concurrency,
-      held: heldSlots(),
-      isolates: isolationMs() > 0,
-      isQuiet: underWay().every(isSuspect),
+  app.memory.of(HANDOVER).reserve = ({ id, organizationId }) => {
+    if (draining || !isClear || last === null || last.limited.has(organizationId)) return null;
+    if (claiming > 0 && isolationMs() > 0) return null; // it may claim a run that must run alone
+    const isFull = last.isShared && (heldSlots().get(organizationId) ?? 0) >= mostOfOne(concurrency);
+    if (isFull || slots.room() <= 0) {
+      isClear = false;
+      return null;
+    }
+    reserved.set(id, organizationId);
+    return {
+      start(run) {
+        reserved.delete(id);
+        start(run);
+        if (draining) jobs.get(id)?.control.abort(new Ended("stopped"));
+      },
+      release() {
+        reserved.delete(id);
+        slots.admit();
+      },
     };
-    return claimRuns(app, room, completeDue).catch((error: unknown) => {
+  };
+
+  /** Inside the claim's transaction: the slots that it doesn't need are for later ones. */
+  const claimed = (claim: Claimed) => {
+    claimedOf = claim.runs.filter(({ status }) => status === "running").map((run) => run.organizationId);
+    claiming = claimedOf.length;
+    isClear = claim.isAll;
+  };
+
+  /** If a run that is decided immediately can't be saved, all are claimed normally, and that one fails by itself. */
+  const claim = (most: number) => {
+    const room = {
+      slots: most,
+      of: concurrency + ahead(),
+      held: heldSlots,
+      isolates: isolationMs() > 0,
+      isQuiet: reserved.size === 0 && underWay().every(isSuspect),
+    };
+    return claimRuns(app, room, completeDue, claimed).catch((error: unknown) => {
       if (error instanceof AppError && error.retryable) throw error;
       app.log.report(error, { at: "decide runs at once" });
-      return claimRuns(app, room);
+      [claiming, claimedOf, isClear] = [most, [], false];
+      return claimRuns(app, room, null, claimed);
     });
   };
 
@@ -137,15 +228,16 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   return {
     name: "worker",
     async tick(signal) {
-      const free = slots.free();
+      const room = slots.room();
       if (draining || signal.aborted) return "idle";
-      if (free <= 0) {
+      if (room <= 0) {
+        isClear = false;
         const full = new AbortController();
         freed = () => full.abort();
         // the remaining and new runs are left to processes with free slots
-        const pass = () => app.signals.notify(elsewhere(RUNS_TOPIC));
-        pass();
-        const unlisten = app.signals.listen(RUNS_TOPIC, pass);
+        const leave = () => app.signals.notify(elsewhere(RUNS_TOPIC));
+        leave();
+        const unlisten = app.signals.listen(RUNS_TOPIC, leave);
         await app.clock.sleep(FULL_MS, AbortSignal.any([signal, full.signal]));
         unlisten();
         return "more";
@@ -157,28 +249,36 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         await app.clock.sleep(first.leftMs, AbortSignal.any([signal, over.signal]));
         return "more";
       }
-      let runs: RunRow[] = [];
+      let runs: readonly RunRow[] = [];
       try {
-        claiming = free;
-        runs = await claim(free);
+        claiming = isClear ? Math.ceil(room / 2) : room; // the others are for runs that are stored as claimed
+        last = await claim(claiming);
+        ({ runs, isAll: isClear } = last);
         if (!draining) for (const run of runs) if (run.status === "running") start(run);
+      } catch (error) {
+        isClear = false;
+        throw error;
       } finally {
-        claiming = 0;
+        [claiming, claimedOf] = [0, []];
         slots.admit();
-        isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));
+        isShareFull =
+          last?.isShared === true && [...heldSlots().values()].some((held) => held >= mostOfOne(concurrency));
       }
       if (draining) {
         for (const run of runs) if (run.status === "running") await releaseRun(app, run);
         return "idle";
       }
-      return runs.length > 0 ? "more" : "idle";
+      return isClear ? "idle" : "more";
     },
     held: underWay,
     drain() {
       draining = true;
     },
     async idle() {
-      while (jobs.size > 0) await Promise.all([...jobs.values()].map((job) => job.done));
+      while (jobs.size + reserved.size > 0) {
+        await Promise.all([...jobs.values()].map((job) => job.done));
+        if (reserved.size > 0) await yieldNow(); // their transaction is about to end
+      }
     },
     stop() {
       for (const { control } of jobs.values()) control.abort(new Ended("stopped"));
@@ -210,6 +310,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     },
   };
 }
+
+const yieldNow = () => new Promise((resolve) => setImmediate(resolve));
 
 /** How often a commit that conflicts with another on its dataset is recomputed before the run fails. */
 const MAX_RACES = 5;

@@ -8,6 +8,7 @@ import type { Scope } from "../base/template.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { decideRun, isDecider } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
+import { enqueueStep } from "../queue/enqueue-step.ts";
 import {
   type AutomationConfig,
   readDependency,
@@ -198,7 +199,7 @@ async function startStep(
   const executor = tx.executors[work.kind];
   const readsKept = storedSteps(scope.steps, stepsIn(JSON.stringify(input.definition))).length > 0;
   if (!isDecider(executor) || input.concurrencyKey !== null || readsKept || patience.decideMs <= 0)
-    return enqueueRun(tx, input);
+    return isDecider(executor) ? enqueueRun(tx, input) : enqueueStep(tx, input);
   const startedMs = tx.clock.monotonic();
   try {
     return await decideRun(tx, executor, input, scope);

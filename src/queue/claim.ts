@@ -7,6 +7,7 @@ import { roomToRun } from "../resources/usage/quotas.ts";
 import { changing, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 import { runTopic } from "./enqueue.ts";
+import { HANDOVER } from "./handover.ts";
 import { recordStart } from "./run-events.ts";
 import { withStatuses } from "./statuses.ts";
 
@@ -169,6 +170,17 @@ type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 /** The organization that got a slot last, by database. */
 const lastServed = new WeakMap<object, string>();
 
+export interface Claimed {
+  /** Leased to this process, with the time at which they were due, or already completed. */
+  runs: readonly RunRow[];
+  /** True if no other run could start, except of `limited` organizations. */
+  isAll: boolean;
+  /** True if there are several organizations, each of which gets at most half of the slots. */
+  isShared: boolean;
+  /** Organizations with a quota on running runs, and those that hold all the slots they can. */
+  limited: ReadonlySet<string>;
+}
+
 /** Returns how many of these slots one organization can hold while others wait. */
 export const mostOfOne = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
@@ -178,8 +190,8 @@ export interface Room {
   slots: number;
   /** Total number of slots. If several organizations have runs, each gets at most half. */
   of: number;
-  /** Number of slots that each organization holds. */
-  held: ReadonlyMap<string, number>;
+  /** Returns the number of slots that each organization holds. */
+  held: () => ReadonlyMap<string, number>;
   /** True if suspected runs mustn't run next to others. */
   isolates: boolean;
   /** True if no run is running that a suspected run mustn't run next to. */
@@ -191,16 +203,20 @@ export interface Room {
  */
 interface Outlook {
   hasSuspect: boolean;
+  isShared: boolean;
   /** Slots that one organization can hold. */
   most: number;
   /** Free places of organizations with a quota. */
   quotas: ReadonlyMap<string, number>;
+  /** Organizations that hold all the slots they can. */
+  full: readonly string[];
   /** Organizations with claimable runs, in turn. */
   round: readonly string[];
 }
 
 async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
-  const { slots, of, held, isolates, isQuiet } = room;
+  const { slots, of, isolates, isQuiet } = room;
+  const held = room.held();
   const { db } = store;
   const now = timestamp(clock);
   const [suspects, [neighbours], quotas] = await Promise.all([
@@ -208,30 +224,61 @@ async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
     hasNeighbours(db).all(),
     roomToRun(db),
   ]);
-  const most = (neighbours?.n ?? 0) > 1 ? mostOfOne(of) : of;
+  const isShared = (neighbours?.n ?? 0) > 1;
+  const most = isShared ? mostOfOne(of) : of;
   const hasSuspect = suspects.length > 0;
   const last = lastServed.get(store) ?? "";
   const known = [...new Set([...held.keys(), ...quotas.keys()])];
-  const full = JSON.stringify(known.filter((id) => roomOf(id, { most, held, quotas }) <= 0));
+  const full = known.filter((id) => roomOf(id, { most, held, quotas }) <= 0);
   const round = hasSuspect
     ? []
-    : await roundRobin(db).all({ now, limit: slots, last, full, tooManyDeaths: tooManyDeaths(room) });
-  return { hasSuspect, most, quotas, round: round.map(({ id }) => id) };
+    : await roundRobin(db).all({
+        now,
+        limit: slots,
+        last,
+        full: JSON.stringify(full),
+        tooManyDeaths: tooManyDeaths(room),
+      });
+  return { hasSuspect, isShared, most, quotas, full, round: round.map(({ id }) => id) };
 }
 
-const roomOf = (id: string, { most, held, quotas }: Pick<Outlook, "most" | "quotas"> & Pick<Room, "held">) =>
-  Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
+const roomOf = (
+  id: string,
+  { most, held, quotas }: Pick<Outlook, "most" | "quotas"> & { held: ReadonlyMap<string, number> },
+) => Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
 
 /**
  * Leases due runs to this process, as many as there are `slots`. Organizations take turns, so that a long queue of one
  * doesn't block the others. Within an organization, the runs due longest come first. Runs that only compute need no
  * slot: with `complete`, they are returned completed. A suspected run is returned alone, and before all others, if the
- * room isolates such runs.
+ * room isolates such runs. `claimed` is called inside the transaction: later ones can use the other slots.
  */
-export async function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
+export async function claimRuns(
+  app: App,
+  room: Room,
+  complete: Complete | null = null,
+  claimed: (claim: Claimed) => void = () => {},
+): Promise<Claimed> {
   const outlook = await lookAhead(app, room);
-  if (!outlook.hasSuspect && outlook.round.length === 0) return [];
-  const { slots, held } = room;
+  const { hasSuspect, isShared, quotas, full, round } = outlook;
+  const limited = new Set([...quotas.keys(), ...full]);
+  const isNone = !hasSuspect && round.length === 0;
+  if (isNone) return { runs: [], isAll: true, isShared, limited };
+  return claimIn(app, room, outlook, complete, (runs, isAll, left) => {
+    const claim = { runs, isAll, isShared, limited: new Set([...limited, ...left]) };
+    claimed(claim);
+    return claim;
+  });
+}
+
+function claimIn(
+  app: App,
+  room: Room,
+  outlook: Outlook,
+  complete: Complete | null,
+  done: (runs: readonly RunRow[], isAll: boolean, left: readonly string[]) => Claimed,
+): Promise<Claimed> {
+  const { slots } = room;
   return writeFor(app, async (inside, db) => {
     const claim: Claim = {
       app,
@@ -247,15 +294,22 @@ export async function claimRuns(app: App, room: Room, complete: Complete | null 
     const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
     const { most, round } = outlook;
     const quotas = outlook.quotas.size > 0 ? await roomToRun(db) : outlook.quotas; // other processes claim, too
+    const held = room.held(); // transactions before this one have reserved slots
+    const passedOver: string[] = [];
     let left = slots;
+    let isAll = suspect === undefined && round.length < slots;
     for (const [index, organizationId] of round.entries()) {
       if (claim.decideMs <= 0) break;
       const share = Math.min(
         Math.ceil(left / (round.length - index)),
         roomOf(organizationId, { most, held, quotas }),
       );
-      if (share <= 0) continue;
+      if (share <= 0) {
+        passedOver.push(organizationId);
+        continue;
+      }
       const claimed = await claimOf(claim, organizationId, share);
+      isAll &&= claimed.length < share;
       left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
       rows.push(...claimed);
       lastServed.set(app.store, organizationId);
@@ -267,7 +321,7 @@ export async function claimRuns(app: App, room: Room, complete: Complete | null 
       await recordStart(tx, row);
       tx.afterCommit(() => tx.signals.notify(runTopic(row.id)));
     }
-    return rows;
+    return done(rows, isAll && claim.decideMs > 0, passedOver);
   });
 }
 
@@ -301,6 +355,7 @@ async function claimOf(claim: Claim, organizationId: string, slots: number): Pro
       if (isOnTheSpot && claim.decideMs <= 0) continue;
       const startedMs = app.clock.monotonic();
       const completed = isOnTheSpot ? await complete(row) : null;
+      if (completed) app.memory.of(HANDOVER).queued.delete(row.id);
       claim.decideMs -= app.clock.monotonic() - startedMs;
       turnMs += app.clock.monotonic() - startedMs;
       if (completed) rows.push(completed);
@@ -322,10 +377,12 @@ async function leaseAll(claim: Claim, taken: readonly RunRow[]): Promise<RunRow[
   if (taken.length === 0) return [];
   const { bootId } = app;
   const ids = JSON.stringify(taken.map(({ id }) => id));
+  const { queued } = app.memory.of(HANDOVER);
+  for (const { id } of taken) queued.delete(id);
   await lease(db, { now, leaseToken, leaseUntil, bootId, ids });
   return taken.map((row) => {
     const startedAt = row.startedAt ?? now;
-    const leased = { leaseToken, leaseUntil, bootId, startedAt, updatedAt: now, dueAt: null };
+    const leased = { leaseToken, leaseUntil, bootId, startedAt, updatedAt: now };
     return { ...row, ...leased, status: "running" };
   });
 }

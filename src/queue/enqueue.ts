@@ -12,6 +12,7 @@ import {
 } from "../resources/runs/table.ts";
 import { refuseQueue } from "../resources/usage/quotas.ts";
 import { changing, insertInto } from "../store/prepared.ts";
+import { HANDOVER } from "./handover.ts";
 
 /** What starts a run. */
 export interface Trigger {
@@ -64,9 +65,17 @@ const setLatest = changing(actions, (update) =>
  */
 export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow> {
   if (!run.automationRunId) await refuseQueue(tx);
-  const row = newRun(tx, run);
+  return enqueueRow(tx, newRun(tx, run));
+}
+
+export async function enqueueRow(tx: WriteContext, row: RunRow): Promise<RunRow> {
   await insertRunRow(tx, row);
-  tx.afterCommit(() => tx.signals.notify(RUNS_TOPIC));
+  const { queued } = tx.memory.of(HANDOVER);
+  queued.add(row.id);
+  tx.afterCommit(() => {
+    if (queued.delete(row.id)) tx.signals.notify(RUNS_TOPIC);
+  });
+  tx.afterRollback(() => queued.delete(row.id));
   return row;
 }
 

@@ -100,8 +100,8 @@ export const forgetInterrupts = async (tx: WriteContext, { id }: RunRow): Promis
     .set({ interruptCount: 0, processDeaths: 0 })
     .where(eq(actionRuns.id, id)));
 
-/** Queues a run again without counting an attempt, for a process that is stopping. */
-export function releaseRun(app: App, run: RunRow): Promise<void> {
+/** Queues a run again without counting an attempt, for a process that is stopping. Default for `dueAt`: now. */
+export function releaseRun(app: App, run: RunRow, dueAt: string | null = null): Promise<void> {
   return write(contextForRun(app, run), async (tx) => {
     const now = timestamp(tx.clock);
     await tx.db
@@ -109,7 +109,7 @@ export function releaseRun(app: App, run: RunRow): Promise<void> {
       .set({
         status: "pending",
         statuses: withStatuses({ status: "pending", since: now }),
-        dueAt: now,
+        dueAt: dueAt ?? now,
         leaseToken: null,
         leaseUntil: null,
         updatedAt: now,
@@ -121,7 +121,9 @@ export function releaseRun(app: App, run: RunRow): Promise<void> {
           eq(actionRuns.status, "running"),
         ),
       );
-    tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
+    tx.afterCommit(() => {
+      for (const topic of [runTopic(run.id), RUNS_TOPIC]) tx.signals.notify(topic);
+    });
   });
 }
 

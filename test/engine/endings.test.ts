@@ -28,7 +28,7 @@ test("a called run that ends with its caller stays cancelled even if a step of i
   });
   const started = created(await app.owner("POST", `${AUTOMATIONS}/${caller.id}/run`));
   const claimed = async () =>
-    new Map((await claimRuns(app.app, roomFor(10))).map((run) => [run.stepKey, run] as const));
+    new Map((await claimRuns(app.app, roomFor(10))).runs.map((run) => [run.stepKey, run] as const));
   const [calling, side] = await claimed().then((runs) => [runs.get("call"), runs.get("side")]);
   const waits = {
     wait: "automation" as const,

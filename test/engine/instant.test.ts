@@ -99,7 +99,7 @@ describe("runs that are decided immediately", () => {
   test("are written except for those that another worker has", async () => {
     await using app = await startApp({ engine: false });
     const ids = await queue(app, (await makeAction(app.owner)).id, 3);
-    const claimed = await claimRuns(app.app, roomFor(10));
+    const { runs: claimed } = await claimRuns(app.app, roomFor(10));
     expect(claimed.map(({ id }) => id)).toEqual(ids);
     const decided = await Promise.all(claimed.map((run) => decideClaimed(contextForRun(app.app, run), run)));
     const completed = decided.flatMap((each) => (each === null ? [] : { ...each, isItem: false }));
@@ -122,7 +122,7 @@ describe("runs that are decided immediately", () => {
     const later = { ...app.app, bootId: app.app.ids.uuid() };
     const after = await queue(app, id, 3);
     const claimed = async (slots: number) =>
-      (await claimRuns(later, roomFor(slots), completeDue)).map((run) => [run.id, run.status]);
+      (await claimRuns(later, roomFor(slots), completeDue)).runs.map((run) => [run.id, run.status]);
     expect(await claimed(4)).toEqual([
       ...before.map((each) => [each, "running"]),
       [after[0] ?? "", "completed"],
@@ -137,7 +137,8 @@ describe("runs that are decided immediately", () => {
     const clock = { ...app.app.clock, now: app.app.clock.now, monotonic: () => (passedMs += 20) };
     const claimed: string[] = [];
     for (let round = 0; round < 3; round++)
-      for (const { id } of await claimRuns({ ...app.app, clock }, roomFor(8), completeDue)) claimed.push(id);
+      for (const { id } of (await claimRuns({ ...app.app, clock }, roomFor(8), completeDue)).runs)
+        claimed.push(id);
     expect(claimed).toEqual(ids);
   });
 

@@ -19,7 +19,7 @@ describe("a slot", () => {
     let freed = 0;
     const slots = openSlots(
       most,
-      () => underWay.size,
+      { underWay: () => underWay.size, claiming: () => 0, ahead: () => 0 },
       () => void freed++,
     );
     return {
@@ -80,6 +80,38 @@ describe("a slot", () => {
     waits[1].resolve();
     await rests[1];
     expect(slots.free()).toBe(0);
+  });
+
+  test("is free while only the outcome of its run has to be saved, for four runs at most", () => {
+    const { slots, end, freed } = slotsFor(1, ...many(6, (n) => `r${n}`));
+    for (let n = 1; n <= 6; n++) slots.release(`r${n}`);
+    expect([slots.free(), freed()]).toEqual([1 - 2, 0]);
+    end("r6");
+    expect([slots.free(), freed()]).toEqual([0, 0]);
+    end("r5");
+    expect([slots.free(), freed()]).toEqual([1, 1]);
+    end("r1");
+    expect([slots.free(), slots.isResting("r1"), slots.isResting("r2")]).toEqual([1, false, true]);
+  });
+
+  test("goes to the oldest runs of those that were claimed before it was free", async () => {
+    const underWay = new Set(["busy"]);
+    const use = { underWay: () => underWay.size, claiming: () => 0, ahead: () => 6 };
+    const slots = openSlots(3, use, () => {});
+    const entered: string[] = [];
+    for (const run of many(8, (n) => `r${n}`)) {
+      underWay.add(run);
+      void Promise.resolve().then(async () => {
+        if (slots.isLate()) await slots.enter(run, never);
+        entered.push(run);
+      });
+    }
+    await settled();
+    expect([entered, slots.free(), slots.room(), slots.isAwaited()]).toEqual([["r1", "r2"], 0, 0, true]);
+    underWay.delete("busy");
+    slots.left("busy");
+    await settled();
+    expect([entered, slots.room()]).toEqual([["r1", "r2", "r3"], 1]);
   });
 
   test("isn't waited for by a cancelled run, nor given up by more runs than memory allows", async () => {

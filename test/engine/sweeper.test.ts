@@ -42,7 +42,7 @@ async function sweep(weir: Running, loop = sweeper(weir.app)) {
 async function startRun(weir: Running): Promise<string> {
   const trigger = { method: "api", sourceType: "user", sourceId: null } as const;
   await write(contextOf(weir), (tx) => enqueueRun(tx, { kind: "dlt_extract", definition: {}, trigger }));
-  const [run] = await claimRuns(weir.app, roomFor(1));
+  const [run] = (await claimRuns(weir.app, roomFor(1))).runs;
   return run!.id;
 }
 

@@ -9,6 +9,7 @@ import { openSignals } from "../../src/base/signals.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { openWorker } from "../../src/engine/worker.ts";
+import type { Claimed } from "../../src/queue/claim.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { ConnectionLost } from "../../src/store/faults.ts";
 import { client, endLeases, startApp } from "../support/app.ts";
@@ -189,7 +190,7 @@ describe("a worker", () => {
     const lossy: typeof store = Object.assign(Object.create(store), {
       write: async (...given: Parameters<typeof store.write>) => {
         const value = await store.write(...given);
-        const isClaim = Array.isArray(value) && value.some((row) => row?.id === run);
+        const isClaim = (value as Partial<Claimed> | undefined)?.runs?.some(({ id }) => id === run) === true;
         if (isLost || !isClaim) return value;
         isLost = true;
         lost.resolve();

@@ -107,7 +107,7 @@ export const faultsOf = (answer: Answer) => {
 export const roomFor = (slots: number) => ({
   slots,
   of: slots,
-  held: new Map<string, number>(),
+  held: () => new Map<string, number>(),
   isolates: true,
   isQuiet: true,
 });

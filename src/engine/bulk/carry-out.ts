@@ -25,7 +25,7 @@ const PROGRESS_ITEMS = 50;
 interface Setting extends Omit<Bulk, "deadlines"> {
   items: ItemsState;
   control: AbortController;
-  slots: Pick<Slots, "free">;
+  slots: Pick<Slots, "free" | "isAwaited">;
 }
 
 /**
@@ -113,12 +113,12 @@ async function one(way: Way, index: number, item: Json): Promise<void> {
 }
 
 /** Signals when the run must yield its slot to waiting runs of the organization. */
-function openTurn({ db, clock }: Context, run: RunRow, slots: Pick<Slots, "free">) {
+function openTurn({ db, clock }: Context, run: RunRow, slots: Pick<Slots, "free" | "isAwaited">) {
   let until = clock.monotonic() + TURN_MS;
   return async () => {
     if (clock.monotonic() < until) return false;
     until = clock.monotonic() + TURN_MS;
-    return slots.free() <= 0 && (await isAnyDue(db, run, timestamp(clock)));
+    return slots.free() <= 0 && (slots.isAwaited() || (await isAnyDue(db, run, timestamp(clock))));
   };
 }
 
