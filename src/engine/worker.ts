@@ -2,10 +2,11 @@ import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
 import { completeDue } from "../queue/at-once.ts";
-import { type Claimed, claimRuns, isSuspect, mostOfOne, suspectsDue } from "../queue/claim.ts";
+import { claimRuns, isSuspect, suspectsDue } from "../queue/claim.ts";
 import { cancelTopic, RUNS_TOPIC } from "../queue/enqueue.ts";
 import { HANDOVER } from "../queue/handover.ts";
 import { releaseRun, renewLeases } from "../queue/lease.ts";
+import { type Claimed, type ClaimWatch, mostOfOne } from "../queue/room.ts";
 import { tracedContext, traceTry } from "../queue/trace.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { elsewhere } from "../store/shared-signals.ts";
@@ -67,8 +68,6 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   /** When the first tick began. */
   let openedMs: number | null = null;
   let freed = () => {};
-  /** True if an organization is at its limit, so that each run that ends may let another start. */
-  let isShareFull = false;
   /** Slots reserved for runs being claimed. */
   let claiming = 0;
   /** Organizations of new runs with room here whose transaction isn't committed, by run. */
@@ -77,9 +76,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   let claimedOf: readonly string[] = [];
   const { concurrency } = app.config;
   const pace = openPace();
-  /** How a claim last ended, and whether no run has had to wait for a slot since. */
+  let isClaiming = false;
   let last: Claimed | null = null;
+  /** True if the last claim found all runs, and no run has had to wait for a slot since. */
   let isClear = false;
+  /** Number of runs that have had to wait for a slot, now and when the last claim was made. */
+  let waited = 0;
+  let waitedBefore = 0;
   /** Only for runs that end fast, and if no other organization or process could start them now. */
   const ahead = () => {
     if (last === null || last.isShared || (app.peers?.size ?? 1) > 1) return 0;
@@ -93,14 +96,17 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     { underWay: () => jobs.size, claiming: () => claiming + reserved.size, ahead },
     () => freed(),
   );
-  const mayClaim = () => {
-    if (isShareFull) app.signals.notify(RUNS_TOPIC);
+  /** A slot of an organization is free. A claim may have passed over its runs. */
+  const mayClaim = (organizationId: string) => {
+    const isPassing = isClaiming && (last === null || last.isShared || last.limited.size > 0);
+    if (isPassing || last?.limited.has(organizationId)) app.signals.notify(RUNS_TOPIC);
   };
   const endings = openEndings(app, (runId) => {
     const job = jobs.get(runId);
-    if (job) ran(job);
     slots.release(runId);
-    mayClaim();
+    if (!job) return;
+    ran(job);
+    mayClaim(job.run.organizationId);
   });
   const ran = (job: Job) => {
     if (job.enteredMs !== null) pace.ran(app.clock.monotonic() - job.enteredMs);
@@ -135,7 +141,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         if (jobs.get(run.id)?.run === run) jobs.delete(run.id);
         unlisten();
         slots.left(run.id);
-        mayClaim();
+        mayClaim(run.organizationId);
       });
   };
 
@@ -155,62 +161,89 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
 
   /** Requeues a run that no slot became free for, in its old place. */
   const pass = (run: RunRow) => {
-    isClear = false;
+    makeWait();
     slots.release(run.id);
     return releaseRun(app, run, run.dueAt);
   };
 
+  const makeWait = () => {
+    isClear = false;
+    waited++;
+  };
+
+  /** Slots by organization, without those of a claim that isn't committed. */
   const heldSlots = () => {
     const held = new Map<string, number>();
     const hold = (organizationId: string) => held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
     for (const { id, organizationId } of underWay()) if (!slots.isResting(id)) hold(organizationId);
-    for (const organizationId of [...reserved.values(), ...claimedOf]) hold(organizationId);
+    for (const organizationId of reserved.values()) hold(organizationId);
     return held;
   };
 
+  const isAtShare = (organizationId: string) => {
+    const ofClaim = claimedOf.filter((id) => id === organizationId).length;
+    return (heldSlots().get(organizationId) ?? 0) + ofClaim >= mostOfOne(concurrency);
+  };
+
+  /** Starts a run whose transaction is committed. */
+  const begin = (run: RunRow) => {
+    start(run);
+    if (draining) jobs.get(run.id)?.control.abort(new Ended("stopped"));
+  };
+
   app.memory.of(HANDOVER).reserve = ({ id, organizationId }) => {
-    if (draining || !isClear || last === null || last.limited.has(organizationId)) return null;
-    if (claiming > 0 && isolationMs() > 0) return null; // it may claim a run that must run alone
-    const isFull = last.isShared && (heldSlots().get(organizationId) ?? 0) >= mostOfOne(concurrency);
-    if (isFull || slots.room() <= 0) {
-      isClear = false;
+    if (draining || last?.limited.has(organizationId)) return null;
+    if (!isClear || last === null || (last.isShared && isAtShare(organizationId)) || slots.room() <= 0) {
+      makeWait();
       return null;
     }
     reserved.set(id, organizationId);
     return {
       start(run) {
         reserved.delete(id);
-        start(run);
-        if (draining) jobs.get(id)?.control.abort(new Ended("stopped"));
+        begin(run);
       },
       release() {
         reserved.delete(id);
         slots.admit();
+        mayClaim(organizationId);
       },
     };
   };
 
-  /** Inside the claim's transaction: the slots that it doesn't need are for later ones. */
-  const claimed = (claim: Claimed) => {
-    claimedOf = claim.runs.filter(({ status }) => status === "running").map((run) => run.organizationId);
-    claiming = claimedOf.length;
-    isClear = claim.isAll;
-  };
+  const watchOf = (most: number): ClaimWatch => ({
+    begun() {
+      [claiming, claimedOf, isClear] = [most, [], false];
+    },
+    claimed(claim) {
+      last = claim;
+      claimedOf = claim.runs.filter(({ status }) => status === "running").map((run) => run.organizationId);
+      claiming = claimedOf.length;
+      isClear = claim.isAll;
+      waitedBefore = waited;
+    },
+    committed({ runs }) {
+      [claiming, claimedOf] = [0, []];
+      for (const run of runs) if (run.status === "running") begin(run);
+    },
+  });
 
   /** If a run that is decided immediately can't be saved, all are claimed normally, and that one fails by itself. */
   const claim = (most: number) => {
     const room = {
       slots: most,
-      of: concurrency + ahead(),
+      of: concurrency,
+      ahead: ahead(),
       held: heldSlots,
       isolates: isolationMs() > 0,
-      isQuiet: reserved.size === 0 && underWay().every(isSuspect),
+      isQuiet: () => reserved.size === 0 && underWay().every(isSuspect),
     };
-    return claimRuns(app, room, completeDue, claimed).catch((error: unknown) => {
+    const watch = watchOf(most);
+    return claimRuns(app, room, completeDue, watch).catch((error: unknown) => {
       if (error instanceof AppError && error.retryable) throw error;
       app.log.report(error, { at: "decide runs at once" });
-      [claiming, claimedOf, isClear] = [most, [], false];
-      return claimRuns(app, room, null, claimed);
+      watch.begun();
+      return claimRuns(app, room, null, watch);
     });
   };
 
@@ -249,26 +282,20 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         await app.clock.sleep(first.leftMs, AbortSignal.any([signal, over.signal]));
         return "more";
       }
-      let runs: readonly RunRow[] = [];
       try {
+        isClaiming = true;
+        waitedBefore = waited;
         claiming = isClear ? Math.ceil(room / 2) : room; // the others are for runs that are stored as claimed
         last = await claim(claiming);
-        ({ runs, isAll: isClear } = last);
-        if (!draining) for (const run of runs) if (run.status === "running") start(run);
+        isClear = last.isAll && waited === waitedBefore;
       } catch (error) {
         isClear = false;
         throw error;
       } finally {
-        [claiming, claimedOf] = [0, []];
+        [isClaiming, claiming, claimedOf] = [false, 0, []];
         slots.admit();
-        isShareFull =
-          last?.isShared === true && [...heldSlots().values()].some((held) => held >= mostOfOne(concurrency));
       }
-      if (draining) {
-        for (const run of runs) if (run.status === "running") await releaseRun(app, run);
-        return "idle";
-      }
-      return isClear ? "idle" : "more";
+      return last.isAll ? "idle" : "more";
     },
     held: underWay,
     drain() {

@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
-import { type App, contextForRun, type WriteContext, writeFor } from "../context.ts";
+import { type App, type Context, contextForRun, type WriteContext, writeFor } from "../context.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { roomToRun } from "../resources/usage/quotas.ts";
@@ -8,6 +8,7 @@ import { changing, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 import { runTopic } from "./enqueue.ts";
 import { HANDOVER } from "./handover.ts";
+import { type Claimed, type ClaimWatch, mostOfOne, type Room, UNWATCHED } from "./room.ts";
 import { recordStart } from "./run-events.ts";
 import { withStatuses } from "./statuses.ts";
 
@@ -170,34 +171,6 @@ type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 /** The organization that got a slot last, by database. */
 const lastServed = new WeakMap<object, string>();
 
-export interface Claimed {
-  /** Leased to this process, with the time at which they were due, or already completed. */
-  runs: readonly RunRow[];
-  /** True if no other run could start, except of `limited` organizations. */
-  isAll: boolean;
-  /** True if there are several organizations, each of which gets at most half of the slots. */
-  isShared: boolean;
-  /** Organizations with a quota on running runs, and those that hold all the slots they can. */
-  limited: ReadonlySet<string>;
-}
-
-/** Returns how many of these slots one organization can hold while others wait. */
-export const mostOfOne = (slots: number): number => Math.max(1, Math.floor(slots / 2));
-
-/** What a worker can take on. */
-export interface Room {
-  /** Number of free slots. */
-  slots: number;
-  /** Total number of slots. If several organizations have runs, each gets at most half. */
-  of: number;
-  /** Returns the number of slots that each organization holds. */
-  held: () => ReadonlyMap<string, number>;
-  /** True if suspected runs mustn't run next to others. */
-  isolates: boolean;
-  /** True if no run is running that a suspected run mustn't run next to. */
-  isQuiet: boolean;
-}
-
 /**
  * The queue just before a claim, read outside the transaction. It only narrows the search. The transaction decides.
  */
@@ -215,17 +188,17 @@ interface Outlook {
 }
 
 async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
-  const { slots, of, isolates, isQuiet } = room;
+  const { slots, of, ahead, isolates, isQuiet } = room;
   const held = room.held();
   const { db } = store;
   const now = timestamp(clock);
   const [suspects, [neighbours], quotas] = await Promise.all([
-    isolates && isQuiet ? dueSuspect(db).all({ now }) : [],
+    isolates && isQuiet() ? dueSuspect(db).all({ now }) : [],
     hasNeighbours(db).all(),
     roomToRun(db),
   ]);
   const isShared = (neighbours?.n ?? 0) > 1;
-  const most = isShared ? mostOfOne(of) : of;
+  const most = isShared ? mostOfOne(of) : of + ahead;
   const hasSuspect = suspects.length > 0;
   const last = lastServed.get(store) ?? "";
   const known = [...new Set([...held.keys(), ...quotas.keys()])];
@@ -251,78 +224,82 @@ const roomOf = (
  * Leases due runs to this process, as many as there are `slots`. Organizations take turns, so that a long queue of one
  * doesn't block the others. Within an organization, the runs due longest come first. Runs that only compute need no
  * slot: with `complete`, they are returned completed. A suspected run is returned alone, and before all others, if the
- * room isolates such runs. `claimed` is called inside the transaction: later ones can use the other slots.
+ * room isolates such runs.
  */
 export async function claimRuns(
   app: App,
   room: Room,
   complete: Complete | null = null,
-  claimed: (claim: Claimed) => void = () => {},
+  watch: ClaimWatch = UNWATCHED,
 ): Promise<Claimed> {
   const outlook = await lookAhead(app, room);
   const { hasSuspect, isShared, quotas, full, round } = outlook;
   const limited = new Set([...quotas.keys(), ...full]);
   const isNone = !hasSuspect && round.length === 0;
   if (isNone) return { runs: [], isAll: true, isShared, limited };
-  return claimIn(app, room, outlook, complete, (runs, isAll, left) => {
-    const claim = { runs, isAll, isShared, limited: new Set([...limited, ...left]) };
-    claimed(claim);
+  return writeFor(app, async (inside, db) => {
+    watch.begun();
+    const { runs, isAll, passedOver } = await claimIn(app, room, { outlook, complete, inside, db });
+    const claim = { runs, isAll, isShared, limited: new Set([...limited, ...passedOver]) };
+    watch.claimed(claim);
+    const [first] = runs;
+    if (first) inside(contextForRun(app, first)).afterCommit(() => watch.committed(claim));
     return claim;
   });
 }
 
-function claimIn(
-  app: App,
-  room: Room,
-  outlook: Outlook,
-  complete: Complete | null,
-  done: (runs: readonly RunRow[], isAll: boolean, left: readonly string[]) => Claimed,
-): Promise<Claimed> {
+interface ClaimTransaction {
+  outlook: Outlook;
+  complete: Complete | null;
+  inside: (ctx: Context) => WriteContext;
+  db: WriteDb;
+}
+
+async function claimIn(app: App, room: Room, { outlook, complete, inside, db }: ClaimTransaction) {
   const { slots } = room;
-  return writeFor(app, async (inside, db) => {
-    const claim: Claim = {
-      app,
-      db,
-      now: timestamp(app.clock),
-      leaseToken: app.ids.uuid(),
-      leaseUntil: timestamp(app.clock, LEASE_MS),
-      complete: complete && ((run) => complete(inside(contextForRun(app, run)), run)),
-      decideMs: DECIDE_MS,
-      tooManyDeaths: tooManyDeaths(room),
-    };
-    const [suspect] = outlook.hasSuspect ? await dueSuspect(db).all({ now: claim.now }) : [];
-    const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
-    const { most, round } = outlook;
-    const quotas = outlook.quotas.size > 0 ? await roomToRun(db) : outlook.quotas; // other processes claim, too
-    const held = room.held(); // transactions before this one have reserved slots
-    const passedOver: string[] = [];
-    let left = slots;
-    let isAll = suspect === undefined && round.length < slots;
-    for (const [index, organizationId] of round.entries()) {
-      if (claim.decideMs <= 0) break;
-      const share = Math.min(
-        Math.ceil(left / (round.length - index)),
-        roomOf(organizationId, { most, held, quotas }),
-      );
-      if (share <= 0) {
-        passedOver.push(organizationId);
-        continue;
-      }
-      const claimed = await claimOf(claim, organizationId, share);
-      isAll &&= claimed.length < share;
-      left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
-      rows.push(...claimed);
-      lastServed.set(app.store, organizationId);
+  const claim: Claim = {
+    app,
+    db,
+    now: timestamp(app.clock),
+    leaseToken: app.ids.uuid(),
+    leaseUntil: timestamp(app.clock, LEASE_MS),
+    complete: complete && ((run) => complete(inside(contextForRun(app, run)), run)),
+    decideMs: DECIDE_MS,
+    tooManyDeaths: tooManyDeaths(room),
+  };
+  const isForSuspect = outlook.hasSuspect && room.isQuiet(); // transactions before this one have started runs
+  const [suspect] = isForSuspect ? await dueSuspect(db).all({ now: claim.now }) : [];
+  const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
+  const { most, round } = outlook;
+  const quotas = outlook.quotas.size > 0 ? await roomToRun(db) : outlook.quotas; // other processes claim, too
+  const held = room.held(); // transactions before this one have reserved slots
+  const passedOver: string[] = [];
+  let left = slots;
+  let isAll = !outlook.hasSuspect && round.length < slots;
+  for (const [index, organizationId] of round.entries()) {
+    if (claim.decideMs <= 0) break;
+    const share = Math.min(
+      Math.ceil(left / (round.length - index)),
+      roomOf(organizationId, { most, held, quotas }),
+    );
+    if (share <= 0) {
+      passedOver.push(organizationId);
+      continue;
     }
-    rows.sort((a, b) => (a.id < b.id ? -1 : 1));
-    for (const row of rows) {
-      if (row.status !== "running") continue;
-      const tx = inside(contextForRun(app, row));
-      await recordStart(tx, row);
-      tx.afterCommit(() => tx.signals.notify(runTopic(row.id)));
-    }
-    return done(rows, isAll && claim.decideMs > 0, passedOver);
-  });
+    const claimed = await claimOf(claim, organizationId, share);
+    isAll &&= claimed.length < share;
+    left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
+    rows.push(...claimed);
+    lastServed.set(app.store, organizationId);
+  }
+  rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  for (const row of rows) {
+    if (row.status !== "running") continue;
+    const tx = inside(contextForRun(app, row));
+    await recordStart(tx, row);
+    tx.afterCommit(() => tx.signals.notify(runTopic(row.id)));
+  }
+  return { runs: rows, isAll: isAll && claim.decideMs > 0, passedOver };
 }
 
 interface Claim {

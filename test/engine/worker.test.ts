@@ -9,7 +9,7 @@ import { openSignals } from "../../src/base/signals.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { openWorker } from "../../src/engine/worker.ts";
-import type { Claimed } from "../../src/queue/claim.ts";
+import type { Claimed } from "../../src/queue/room.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { ConnectionLost } from "../../src/store/faults.ts";
 import { client, endLeases, startApp } from "../support/app.ts";

@@ -107,7 +107,8 @@ export const faultsOf = (answer: Answer) => {
 export const roomFor = (slots: number) => ({
   slots,
   of: slots,
+  ahead: 0,
   held: () => new Map<string, number>(),
   isolates: true,
-  isQuiet: true,
+  isQuiet: () => true,
 });
