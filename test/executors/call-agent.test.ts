@@ -130,10 +130,11 @@ describe("call_agent", () => {
     await chat.heard[0]?.gone;
   });
 
+  /** Requests of one attempt at a run, if the endpoint rejects them. */
+  const TRIES = 3;
+
   test("retries temporary failures of the model's endpoint, as the action says", async () => {
-    chat.play(({ body }, turn) =>
-      turn === 0 ? { moves: [{ text: body.model }, { pause: 20 }, { cut: true }] } : says("Ok."),
-    );
+    chat.play((_, turn) => (turn < TRIES ? { status: 529 } : says("Ok.")));
     const { slug } = await makeAgent();
     const definition = { agent: slug, prompt: "x", retry: { maxAttempts: 2, backoffSeconds: [0] } };
     expect(await run(definition)).toMatchObject({
