@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { holds, runTests } from "./run-tests.ts";
+import { holds, runTests, tallyOf } from "./run-tests.ts";
 
 /** Most tests don't set their own. */
 const TEST_TIMEOUT_MS = 30 * 60_000;
@@ -59,12 +59,14 @@ const how = {
   testTimeoutMs: TEST_TIMEOUT_MS,
   runTimeoutMs: RUN_TIMEOUT_MS,
 };
-const tally = await runTests(paths.length > 0 ? paths : scaledFiles(), { ...how, env });
+const tally = tallyOf(await runTests(paths.length > 0 ? paths : scaledFiles(), { ...how, env }));
 const onPostgres = { passed: 0, failed: 0 };
 if (paths.length === 0)
   for (const file of ON_POSTGRES) {
     // One by one: a server is stopped after the first file that started it.
-    const { passed, failed } = await runTests([file], { ...how, env: { WEIR_TEST_STORE: "postgres" } });
+    const { passed, failed } = tallyOf(
+      await runTests([file], { ...how, env: { WEIR_TEST_STORE: "postgres" } }),
+    );
     onPostgres.passed += passed;
     onPostgres.failed += failed;
   }

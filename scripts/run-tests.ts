@@ -1,7 +1,10 @@
 /**
- * Type check, executable and tests: `bun scripts/run-tests.ts [--no-types] [--record] [path…]`.
+ * Type check, executable and tests: `bun scripts/run-tests.ts [--no-types] [--again] [--record] [path…]`.
  * The last line is `N passed, N failed`, from Bun's report; a failed type check or build counts as one.
  * The files that took longest when last recorded run first; `--record` stores the new times.
+ *
+ * With `--again`, the failed files run a second time, with nothing else running: on a busy machine,
+ * a server can be too late for what waits for it. Those that then pass are named as unsteady, never ignored.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -28,6 +31,8 @@ const EXECUTABLE = join(root, "dist/weir");
 const TIMES = "test/times.json";
 /** Most tests are too short for the JIT's last tier: compiling for it takes a tenth of a worker's time, and saves less. */
 const WITHOUT_LAST_TIER = { BUN_JSC_useFTLJIT: "0" };
+/** If more files fail, a busy machine isn't the cause. */
+const MOST_AGAIN = 8;
 
 export interface Tally {
   passed: number;
@@ -35,23 +40,40 @@ export interface Tally {
   skipped: number;
 }
 
+/** Result of each file of a run. `""` is a run that failed for a reason that isn't in its report. */
+export type Outcome = ReadonlyMap<string, Tally>;
+
 /**
  * Reads the results of `files` from a JUnit report.
  * Bun omits a file that doesn't load, or whose process died; it counts as one failure.
  */
-export function readTally(report: string, exitCode: number, files: readonly string[]): Tally {
-  const sum = { passed: 0, failed: 0, skipped: 0 };
+export function readOutcome(report: string, exitCode: number, files: readonly string[]): Outcome {
+  const outcome = new Map<string, Tally>();
   for (const file of files) {
     const head = new RegExp(`<testsuite\\b[^>]* file="${RegExp.escape(file)}"[^>]*>`).exec(report)?.[0];
     const count = (name: string) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head ?? "")?.[1] ?? 0);
     const failed = head ? count("failures") + count("errors") : 1;
     const skipped = count("skipped");
-    sum.passed += Math.max(count("tests") - failed - skipped, 0);
+    outcome.set(file, { passed: Math.max(count("tests") - failed - skipped, 0), failed, skipped });
+  }
+  if (exitCode !== 0 && tallyOf(outcome).failed === 0) outcome.set("", { passed: 0, failed: 1, skipped: 0 });
+  return outcome;
+}
+
+export function tallyOf(outcome: Outcome): Tally {
+  const sum = { passed: 0, failed: 0, skipped: 0 };
+  for (const { passed, failed, skipped } of outcome.values()) {
+    sum.passed += passed;
     sum.failed += failed;
     sum.skipped += skipped;
   }
-  // a run can fail for a reason that isn't in its report
-  return exitCode !== 0 && sum.failed === 0 ? { ...sum, failed: 1 } : sum;
+  return sum;
+}
+
+/** Returns the failed files, if running them again can show anything. */
+export function worthAnother(outcome: Outcome): string[] {
+  const failed = [...outcome].filter(([, tally]) => tally.failed > 0).map(([file]) => file);
+  return failed.length > MOST_AGAIN || failed.includes("") ? [] : failed;
 }
 
 /** Files that run only with `bun run test:deep`. */
@@ -85,7 +107,7 @@ interface Way {
   env?: Readonly<Record<string, string>>;
 }
 
-export async function runTests(paths: readonly string[], way: Way): Promise<Tally> {
+export async function runTests(paths: readonly string[], way: Way): Promise<Outcome> {
   const { workers, isRecorded, testTimeoutMs = TEST_TIMEOUT_MS, runTimeoutMs = RUN_TIMEOUT_MS, env } = way;
   const isDeep = { ...process.env, ...env }.TEST_DEEP === "1";
   const folder = mkdtempSync(join(tmpdir(), "weir-report-"));
@@ -130,11 +152,23 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Tall
     );
     const exitCode = await tests.exited;
     const text = (await Bun.file(report).exists()) ? await Bun.file(report).text() : "";
-    return readTally(text, exitCode, testFiles(paths, isDeep));
+    return readOutcome(text, exitCode, testFiles(paths, isDeep));
   } finally {
     rmSync(folder, { recursive: true });
     rmSync(temporary, { recursive: true });
   }
+}
+
+/** Merges the results of a second run into those of the first. Reports each file that passed then. */
+async function runAgain(first: Outcome): Promise<Outcome> {
+  const files = worthAnother(first);
+  if (files.length === 0) return first;
+  console.log(`\nOnce more, with nothing beside them: ${files.join(", ")}\n`);
+  const second = await runTests(files, { workers: 1, env: WITHOUT_LAST_TIER });
+  for (const file of files) {
+    if (second.get(file)?.failed === 0) console.log(`unsteady: ${file} failed and then held`);
+  }
+  return new Map([...first, ...second]);
 }
 
 /** Returns whether a script of the project succeeded. Its errors are printed before this sentence. */
@@ -153,11 +187,12 @@ if (import.meta.main) {
   const types = given.includes("--no-types") ? true : holds("The type check failed.", "scripts/types.ts");
   const isBuilt = await holds("The executable could not be built.", "scripts/build.ts");
   const paths = given.filter((word) => !word.startsWith("--"));
-  const tally = await runTests(paths, {
+  const first = await runTests(paths, {
     workers: WORKERS,
     isRecorded: given.includes("--record"),
     env: WITHOUT_LAST_TIER,
   });
+  const tally = tallyOf(given.includes("--again") ? await runAgain(first) : first);
   const failed = tally.failed + [isBuilt, await types].filter((isGood) => !isGood).length;
   if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
   console.log(`${tally.passed} passed, ${failed} failed`);
