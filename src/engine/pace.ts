@@ -3,16 +3,18 @@ export interface Pace {
   /** Records that a run has held a slot for this long. */
   ran(ms: number): void;
   /**
-   * Number of runs that `slots` slots will have started within a moment: to claim them before a slot is free spares
-   * the slot the wait for that commit.
+   * Number of runs that `slots` slots will have started soon. If they are claimed before a slot is free, no slot waits
+   * for that commit.
    */
   ahead(slots: number): number;
 }
 
-const MOMENT_MS = 50;
+/** A run that would wait longer for its slot isn't claimed early. */
+const SOON_MS = 50;
 const MOST_PER_SLOT = 2;
-/** Of each run, in the average. Until some have ended, runs are assumed to be slow. */
+/** Weight of each run in the average. */
 const WEIGHT = 0.1;
+/** Until some have ended, runs are assumed to be slow. */
 const FIRST_MS = 1_000;
 
 export function openPace(): Pace {
@@ -21,6 +23,6 @@ export function openPace(): Pace {
     ran(ms) {
       averageMs += (ms - averageMs) * WEIGHT;
     },
-    ahead: (slots) => Math.floor(slots * Math.min(MOST_PER_SLOT, MOMENT_MS / averageMs)),
+    ahead: (slots) => Math.floor(slots * Math.min(MOST_PER_SLOT, SOON_MS / averageMs)),
   };
 }

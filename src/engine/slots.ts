@@ -51,7 +51,7 @@ const ENDING_PER_SLOT = 4;
 export function openSlots(most: number, { underWay, claiming, ahead }: SlotUse, freed: () => void): Slots {
   /** Number of waiting parts of a run. 0 while the run waits for a slot. */
   const resting = new Map<string, number>();
-  /** Runs that have claimed a slot before it was free. */
+  /** Runs that were claimed before a slot was free, and wait for one. */
   const early = new Set<string>();
   const ending = new Set<string>();
   const waiting: { runId: string; enter: () => void }[] = [];

@@ -44,7 +44,7 @@ const FULL_MS = 5_000;
 const ISOLATION_MS = 20_000;
 /** A run that takes longer is slow: no other is claimed before its slot is free. */
 const SLOW_MS = 100;
-/** How long a run waits for a slot at most after it was claimed. */
+/** Longest time that a claimed run waits for a slot. */
 const WAIT_MS = 500;
 
 interface Job {
@@ -76,6 +76,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   let claimedOf: readonly string[] = [];
   const { concurrency } = app.config;
   const pace = openPace();
+  /** True during a claim, from its first read to its commit. */
   let isClaiming = false;
   let last: Claimed | null = null;
   /** True if the last claim found all runs, and no run has had to wait for a slot since. */
@@ -145,7 +146,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       });
   };
 
-  /** Executes a run once it has a slot. If that takes too long, it is for whoever has one. */
+  /** Executes a run once it has a slot. If that takes too long, the run returns to the queue. */
   const enter = async (job: Job) => {
     const { run, control } = job;
     if (slots.isLate()) {

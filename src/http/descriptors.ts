@@ -33,11 +33,12 @@ export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): ()
       tell(false);
       door.close();
       kept = release(kept);
-      most = isOwnLimit ? countOpen() - SPARE : Number.POSITIVE_INFINITY;
+      const open = isOwnLimit ? countOpen() : null;
+      most = open === null ? Number.POSITIVE_INFINITY : open - SPARE;
       return;
     }
     // to take them all, even for a moment, could fail a request of a run
-    if (countOpen() > most) return;
+    if ((countOpen() ?? 0) > most) return;
     const found = take(2 * SPARE);
     if (found.length < 2 * SPARE) return void release(found);
     kept = found.splice(0, SPARE);
@@ -53,8 +54,17 @@ export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): ()
   };
 }
 
-/** Returns the number of open descriptors of this process. */
-const countOpen = (): number => readdirSync("/dev/fd").length;
+/**
+ * Returns the number of open descriptors of this process. Infinity if none is left to count with, null on a system
+ * that doesn't list them.
+ */
+function countOpen(): number | null {
+  try {
+    return readdirSync("/dev/fd").length;
+  } catch (error) {
+    return isExhausted(error) ? Number.POSITIVE_INFINITY : null;
+  }
+}
 
 /** Opens up to `count` descriptors of the null device, fewer if there are no more. `failed` receives the reason. */
 function take(count: number, failed: (code: string) => void = () => {}): number[] {
@@ -62,9 +72,8 @@ function take(count: number, failed: (code: string) => void = () => {}): number[
   try {
     while (taken.length < count) taken.push(openSync(devNull, "r"));
   } catch (error) {
-    const code = codeOf(error);
-    if (code !== "EMFILE" && code !== "ENFILE") throw error;
-    failed(code);
+    if (!isExhausted(error)) throw error;
+    failed(error.code);
   }
   return taken;
 }
@@ -74,4 +83,5 @@ function release(descriptors: readonly number[]): number[] {
   return [];
 }
 
-const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : null);
+const isExhausted = (error: unknown): error is Error & { code: string } =>
+  error instanceof Error && "code" in error && (error.code === "EMFILE" || error.code === "ENFILE");

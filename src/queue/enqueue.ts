@@ -68,6 +68,7 @@ export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow>
   return enqueueRow(tx, newRun(tx, run));
 }
 
+/** Stores a pending run, and wakes the worker once it is committed, unless a claim has taken it by then. */
 export async function enqueueRow(tx: WriteContext, row: RunRow): Promise<RunRow> {
   await insertRunRow(tx, row);
   const { queued } = tx.memory.of(HANDOVER);

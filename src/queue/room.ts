@@ -5,7 +5,7 @@ export const mostOfOne = (slots: number): number => Math.max(1, Math.floor(slots
 
 /** What a worker can take on. */
 export interface Room {
-  /** Number of free slots. */
+  /** Maximum number of runs to claim. */
   slots: number;
   /** Total number of slots. If there are several organizations, each gets at most half. */
   of: number;

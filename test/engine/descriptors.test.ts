@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 import { eventually } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -83,3 +84,36 @@ test("without file descriptors, connections are refused, and runs continue with 
   ]).toEqual([true, 1, [["completed", null]]]);
   expect(await runToEnd(server.owner, id)).toMatchObject({ status: "completed" });
 }, 120_000);
+
+/** Uses up all descriptors, also those of the reserve, and then closes them. Prints what the door does. */
+const EXHAUST = `
+  import { closeSync, openSync } from "node:fs";
+  import { keepDescriptors } from "${join(import.meta.dir, "../../src/http/descriptors.ts")}";
+  const taken = [];
+  const exhaust = () => {
+    try {
+      for (;;) taken.push(openSync("/dev/null", "r"));
+    } catch (error) {
+      if (error.code !== "EMFILE") throw error;
+    }
+  };
+  const until = async (done) => { while (!done()) { exhaust(); await Bun.sleep(5); } };
+  const said = [];
+  const stop = keepDescriptors({ open() {}, close() {} }, (isOpen) => said.push(isOpen));
+  await until(() => said.length === 1);
+  for (let n = 0; n < 40; n++) { exhaust(); await Bun.sleep(5); }
+  for (const each of taken) closeSync(each);
+  while (said.length < 2) await Bun.sleep(5);
+  stop();
+  console.log(JSON.stringify(said));
+`;
+
+test("a server that has used up its reserve of descriptors too waits, and accepts connections again", async () => {
+  const command = ["bash", "-c", 'ulimit -n 300; exec "$0" -e "$1"', process.execPath, EXHAUST];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe" });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect([out.trim(), err, await child.exited]).toEqual(["[false,true]", "", 0]);
+});
