@@ -91,6 +91,12 @@ const WORDS: readonly Rule[] = [
     where: WEB,
     instead: "elements",
   },
+  // A bare participle doesn't say what the value is.
+  {
+    word: /\b(?:const|let|function)\s+(?:asked|given|held|said|told)\b/,
+    where: /^(src|web)\/.*\.tsx?$/,
+    instead: "a noun such as request, input or message",
+  },
   { word: /@ts-(?:ig[n]ore|no[c]heck)/, where: CODE, instead: "a type that is right" },
   { word: /@ts-exp[e]ct-error/, where: SOURCE, instead: "a type that is right" },
   {

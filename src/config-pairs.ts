@@ -37,7 +37,7 @@ export function refuseHalfSettings(config: Config, secrets: Secrets): void {
 /** The three settings of the identity provider must be set together. */
 function refusePartOfProvider(config: Config, { oidcClientSecret }: Secrets): void {
   const { oidcIssuer, oidcClientId } = config;
-  const given = {
+  const settings = {
     WEIR_OIDC_ISSUER: oidcIssuer,
     WEIR_OIDC_CLIENT_ID: oidcClientId,
     WEIR_OIDC_CLIENT_SECRET: oidcClientSecret,
@@ -48,7 +48,7 @@ function refusePartOfProvider(config: Config, { oidcClientSecret }: Secrets): vo
       `Set both WEIR_OIDC_GROUPS_CLAIM and WEIR_OIDC_GROUP_ROLES, or neither. ${lacking} is missing.`,
     );
   }
-  const missing = Object.entries(given).filter(([, value]) => value === null);
+  const missing = Object.entries(settings).filter(([, value]) => value === null);
   if (missing.length === 0 || missing.length === 3) return;
   const names = missing.map(([name]) => name).join(" and ");
   throw new ConfigError(

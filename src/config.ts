@@ -290,13 +290,13 @@ export function readConfig(
   for (const key of filed.keys()) {
     if (!known.has(key)) throw new ConfigError(`Unknown setting in weir.toml: ${key}.`);
   }
-  const given = (name: string, flag?: string) =>
+  const setting = (name: string, flag?: string) =>
     (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
   const amazons = (name: string) =>
-    given("WEIR_LAKE_URL") || name.startsWith("WEIR_BACKUP_")
+    setting("WEIR_LAKE_URL") || name.startsWith("WEIR_BACKUP_")
       ? AMAZON_NAMES[name.replace("_BACKUP_", "_LAKE_")]?.map((each) => env[each]).find(Boolean)
       : undefined;
-  const get = (name: string, flag?: string) => given(name, flag) ?? amazons(name);
+  const get = (name: string, flag?: string) => setting(name, flag) ?? amazons(name);
   const config = Object.fromEntries(
     Object.entries(SETTINGS).map(([key, { env: name, read }]) => [key, read(get(name, FLAGS[key]), name)]),
   ) as unknown as Config;

@@ -44,8 +44,8 @@ export interface DataFolder {
  * or for several if the database is elsewhere. The lock ends with the process, even if it is killed.
  * Throws `ConfigError` if another process has it or it isn't writable.
  */
-export function openDataFolder(given: string, { isShared = false, ids = systemIds } = {}): DataFolder {
-  const path = resolve(given);
+export function openDataFolder(directory: string, { isShared = false, ids = systemIds } = {}): DataFolder {
+  const path = resolve(directory);
   const below = (name: string) => join(path, name);
   let id: string;
   try {

@@ -140,9 +140,9 @@ async function main(): Promise<number | null> {
     const sources = isCompiled ? [] : SOURCES.map((name) => join(import.meta.dir, "..", name));
     return child(standBehindWalls([...self, name, ...rest], sources, process.env));
   }
-  const asked = ALIASES[name] ?? name;
+  const commandName = ALIASES[name] ?? name;
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
-  const load = Object.hasOwn(commands, asked) ? commands[wantsHelp ? "help" : asked] : undefined;
+  const load = Object.hasOwn(commands, commandName) ? commands[wantsHelp ? "help" : commandName] : undefined;
   if (!load) {
     const { unknownCommand } = await import("./cli/help.ts");
     process.stderr.write(`weir: ${unknownCommand(name)}\n`);
@@ -151,7 +151,7 @@ async function main(): Promise<number | null> {
   // A pending wait alone doesn't keep the process alive: without a timer, it would end midway with code 0.
   setInterval(() => undefined, LONG_MS);
   const command = await load();
-  return command(wantsHelp ? [asked] : rest, await openHost());
+  return command(wantsHelp ? [commandName] : rest, await openHost());
 }
 
 /** Runs `weir` without a command. */

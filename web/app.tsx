@@ -30,11 +30,11 @@ const sharedDashboard = part(() => import("./parts/dashboards/shared-page.tsx"))
 
 export function App() {
   const [, token] = SHARED.exec(location.pathname.slice(base.length)) ?? [];
-  if (token) return <Later of={sharedDashboard} given={{ token }} />;
+  if (token) return <Later of={sharedDashboard} props={{ token }} />;
   const [, organization, path] = FORM.exec(location.pathname.slice(base.length)) ?? [];
   if (!organization || !path) return <Signed />;
-  const given = { organization: decodeURIComponent(organization), path: decodeURIComponent(path) };
-  return <Later of={formPage} given={given} />;
+  const props = { organization: decodeURIComponent(organization), path: decodeURIComponent(path) };
+  return <Later of={formPage} props={props} />;
 }
 
 function Signed() {
@@ -65,17 +65,17 @@ function Signed() {
           <Switch>
             {ROUTES.map((route) => (
               <Route key={route.path} path={route.path}>
-                {(given) => (
+                {(params) => (
                   <PageOf
-                    key={Object.values(given).join("/")}
+                    key={Object.values(params).join("/")}
                     route={route}
-                    given={given as Record<string, string>}
+                    params={params as Record<string, string>}
                   />
                 )}
               </Route>
             ))}
             <Route>
-              <PageOf route={NOWHERE} given={{}} />
+              <PageOf route={NOWHERE} params={{}} />
             </Route>
           </Switch>
         </Boundary>

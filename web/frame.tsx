@@ -147,7 +147,7 @@ export function Frame({ children }: { children: ReactNode }) {
         {children}
       </main>
       {opened === "palette" && <Palette onClose={() => setOpened(null)} />}
-      {opened === "keys" && <Later of={keysHelp} given={{ onClose: () => setOpened(null) }} waiting={null} />}
+      {opened === "keys" && <Later of={keysHelp} props={{ onClose: () => setOpened(null) }} waiting={null} />}
     </div>
   );
 }

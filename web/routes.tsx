@@ -16,8 +16,8 @@ const route = (path: string, load: Load): PageRoute => ({
   page: part(load as unknown as () => Promise<{ default: ComponentType<PathParams> }>),
 });
 
-export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: PathParams }) => (
-  <Later of={page} given={given} lost={<LostPage />} />
+export const PageOf = ({ route: { page }, params }: { route: PageRoute; params: PathParams }) => (
+  <Later of={page} props={params} lost={<LostPage />} />
 );
 
 /** All pages. The code of each is in a separate file. */
@@ -78,9 +78,9 @@ export const ROUTES: readonly PageRoute[] = [
 export const NOWHERE = route("", () => import("./pages/nowhere.tsx"));
 
 const isAt = (pattern: string, path: string) => {
-  const [wanted, given] = [pattern.split("/"), path.split("/")];
+  const [wanted, parts] = [pattern.split("/"), path.split("/")];
   return (
-    wanted.length === given.length && wanted.every((part, at) => part.startsWith(":") || part === given[at])
+    wanted.length === parts.length && wanted.every((part, at) => part.startsWith(":") || part === parts[at])
   );
 };
 

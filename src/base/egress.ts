@@ -157,12 +157,12 @@ function firstHop(address: string, request: EgressRequest): Hop {
 }
 
 /** Drops headers that the caller can't set. A length is kept only for streams, such as uploads to S3. */
-function headersOf(given: HeaderRecord, isStream: boolean): HeaderRecord {
+function headersOf(callerHeaders: HeaderRecord, isStream: boolean): HeaderRecord {
   const headers: HeaderRecord = Object.create(null);
-  for (const name in given) {
+  for (const name in callerHeaders) {
     const { lower, isOfConnection, isPlain } = readName(name);
     if (isOfConnection || (lower === "content-length" && !isStream)) continue;
-    const value = given[name] ?? "";
+    const value = callerHeaders[name] ?? "";
     headers[lower] = isPlain && PLAIN_VALUE.test(value) ? value : headerValue(name, value);
   }
   return headers;

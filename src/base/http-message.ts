@@ -27,9 +27,9 @@ const valueFault = (name: string, value: string): string | null =>
     : null;
 
 /** Returns headers with lowercase names. Null values are dropped. */
-export function headersOf(given: Readonly<Record<string, Scalar>>): Record<string, string> {
+export function headersOf(values: Readonly<Record<string, Scalar>>): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(values)) {
     if (value === null) continue;
     const text = String(value).trim();
     const fault = headerFault(name) ?? valueFault(name, text);
@@ -196,7 +196,7 @@ async function readPieces(
   { maxBytes, most, spill }: { maxBytes: number; most: number; spill: Spill },
 ): Promise<Pick<Reply, "pieces" | "bytes" | "truncated" | "isGarbled">> {
   const check = textCheck(response.headers.get("content-type") ?? "");
-  const held: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let file: { path: string; sink: Bun.FileSink } | null = null;
   let bytes = 0;
   let truncated = false;
@@ -208,7 +208,7 @@ async function readPieces(
       if (file) {
         file.sink.write(piece);
         await file.sink.flush();
-      } else held.push(piece);
+      } else chunks.push(piece);
       truncated = piece.length < value.length;
       if (truncated) break;
       if (bytes <= HELD_BYTES || file) continue;
@@ -219,7 +219,7 @@ async function readPieces(
   } finally {
     await file?.sink.end();
   }
-  const pieces = [...held, ...(file ? [Bun.file(file.path)] : [])];
+  const pieces = [...chunks, ...(file ? [Bun.file(file.path)] : [])];
   return { pieces, bytes, truncated, isGarbled: check.end(truncated) };
 }
 

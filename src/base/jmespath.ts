@@ -207,18 +207,21 @@ class BoundedInterpreter extends Interpreter {
   }
 
   private numbers(name: string, child: Node, compute: (child: Node) => Found): Found {
-    const given = valueIn(child);
-    if (name === "to_string") return typeof given === "string" ? given : exactJson(given);
-    const whole = longWhole(Array.isArray(given) ? given : [given]);
+    const argument = valueIn(child);
+    if (name === "to_string") return typeof argument === "string" ? argument : exactJson(argument);
+    const whole = longWhole(Array.isArray(argument) ? argument : [argument]);
     if (whole && name === "sum") return numberFrom(whole.reduce((sum, each) => sum + each, 0n));
-    if (whole && WITHIN_WHOLE.has(name) && !Array.isArray(given)) {
+    if (whole && WITHIN_WHOLE.has(name) && !Array.isArray(argument)) {
       const [number = 0n] = whole;
       return numberFrom(name === "abs" && number < 0n ? -number : number);
     }
     if (name !== "max" && name !== "min") return compute(rounded(child));
-    if (!Array.isArray(given) || given.length === 0 || !given.every(isNumeric)) return compute(child);
+    if (!Array.isArray(argument) || argument.length === 0 || !argument.every(isNumeric))
+      return compute(child);
     const isBetter = COMPARISONS[name === "max" ? "GT" : "LT"];
-    const best = given.reduce((most: Numeric, each) => (isBetter(compareNumbers(each, most)) ? each : most));
+    const best = argument.reduce((most: Numeric, each) =>
+      isBetter(compareNumbers(each, most)) ? each : most,
+    );
     return best as number;
   }
 

@@ -38,11 +38,11 @@ const TOO_LONG = new Map([
  * Numbers beyond doubles arrive as text, and have a message of their own.
  */
 function wrongType(type: string, value: Json): readonly [message: string, code: string] {
-  const told = WRONG_TYPE[type as keyof typeof WRONG_TYPE] ?? NO_TYPE;
+  const fault = WRONG_TYPE[type as keyof typeof WRONG_TYPE] ?? NO_TYPE;
   const tooLong = TOO_LONG.get(type);
   return tooLong !== undefined && typeof value === "string" && isBeyondDoubles(value)
-    ? [tooLong, told[1]]
-    : told;
+    ? [tooLong, fault[1]]
+    : fault;
 }
 
 /** A path as a linked list. Most are never reported, so they aren't copied at each level. */

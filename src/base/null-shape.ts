@@ -26,12 +26,12 @@ export function clearable<T extends TSchema>(empty: unknown, field: T) {
   return Type.Optional(Object.assign(either, { [NULL_IS]: empty }));
 }
 
-const takesNull = ({ type, const: held, enum: values, anyOf }: TSchema): boolean =>
+const takesNull = ({ type, const: constant, enum: values, anyOf }: TSchema): boolean =>
   anyOf
     ? anyOf.some((member: TSchema) => takesNull(member))
     : type === "null" ||
-      held === null ||
-      (values?.includes(null) ?? (type === undefined && held === undefined));
+      constant === null ||
+      (values?.includes(null) ?? (type === undefined && constant === undefined));
 
 function noneOr(field: TSchema): TSchema {
   const { description, examples } = field;

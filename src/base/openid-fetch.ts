@@ -19,7 +19,7 @@ export function libraryFetch(egress: Egress): Client.CustomFetch {
     const { bytes, truncated } = await reply.bytes(MAX_BYTES);
     if (truncated)
       throw new AppError("upstream", `The identity provider's response is larger than ${MAX_BYTES} bytes.`);
-    const { status, headers: given } = reply;
-    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers: given });
+    const { status, headers: replyHeaders } = reply;
+    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers: replyHeaders });
   };
 }

@@ -270,8 +270,8 @@ const text = (claim: unknown, maxLength = 255): string | null =>
 /** An email address is verified if one of the sources with that address says so. */
 function together(profile: OpenIdProfile, more: OpenIdProfile, lacksGroups: boolean): OpenIdProfile {
   const { email } = more.email === null ? profile : more;
-  const said = more.email === null ? null : more.isEmailVerified;
-  const isEmailVerified = said ?? (email === profile.email ? profile.isEmailVerified : null);
+  const claim = more.email === null ? null : more.isEmailVerified;
+  const isEmailVerified = claim ?? (email === profile.email ? profile.isEmailVerified : null);
   return {
     subject: profile.subject,
     email,

@@ -50,18 +50,18 @@ export const openFairSemaphore = (
 export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Semaphore {
   const { mostOfOne = slots, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;
   let free = slots;
-  const held = new Map<string, number>();
+  const heldSlots = new Map<string, number>();
   /** The organization whose turn it is comes first. */
   const queues = new Map<string, Waiting[]>();
 
   const hasShare = (organizationId: string, amount: number) => {
-    const own = held.get(organizationId) ?? 0;
+    const own = heldSlots.get(organizationId) ?? 0;
     return own === 0 || own + amount <= mostOfOne;
   };
 
   const take = (organizationId: string, amount: number) => {
     free -= amount;
-    held.set(organizationId, (held.get(organizationId) ?? 0) + amount);
+    heldSlots.set(organizationId, (heldSlots.get(organizationId) ?? 0) + amount);
   };
 
   /** An entrant too large for the free slots waits for them, and isn't overtaken. */
@@ -81,9 +81,9 @@ export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Se
 
   const leave = (organizationId: string, amount: number) => {
     free += amount;
-    const left = (held.get(organizationId) ?? 0) - amount;
-    if (left > 0) held.set(organizationId, left);
-    else held.delete(organizationId);
+    const left = (heldSlots.get(organizationId) ?? 0) - amount;
+    if (left > 0) heldSlots.set(organizationId, left);
+    else heldSlots.delete(organizationId);
     letIn();
   };
 

@@ -34,7 +34,7 @@ export async function* readEvents(
 ): AsyncGenerator<SseEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let held: string[] = []; // chunks of an unfinished line, joined only once
+  let pieces: string[] = []; // chunks of an unfinished line, joined only once
   let heldSize = 0;
   let total = 0;
   let endsInCr = false;
@@ -54,15 +54,15 @@ export async function* readEvents(
       if (total > maxCharacters) throw tooLarge();
       if (endsInCr && text.startsWith("\n")) text = text.slice(1); // the line has already ended
       endsInCr = text.endsWith("\r");
-      held.push(text);
+      pieces.push(text);
       heldSize += text.length;
       if (!/[\r\n]/.test(text)) {
         if (heldSize + size > maxEventCharacters) throw tooLarge();
         continue;
       }
-      const lines = held.join("").split(/\r\n|\n|\r/);
+      const lines = pieces.join("").split(/\r\n|\n|\r/);
       const rest = lines.pop() ?? "";
-      held = [rest];
+      pieces = [rest];
       heldSize = rest.length;
       for (const line of lines) {
         if (line === "") {

@@ -117,13 +117,13 @@ function fillObject(value: JsonObject, walk: Walk): JsonObject {
   });
   const filled = Object.fromEntries(entries);
   if (Object.keys(added).length === 0) return filled;
-  const given = filled.parameters ?? {};
-  if (!isObject(given)) {
+  const parameters = filled.parameters ?? {};
+  if (!isObject(parameters)) {
     throw new AppError("template_error", "SQL with templates requires parameters to be an object.", {
       details: { path: [...walk.path, "parameters"] },
     });
   }
-  return { ...filled, parameters: { ...given, ...added } };
+  return { ...filled, parameters: { ...parameters, ...added } };
 }
 
 function fillField(text: string, walk: Walk): Json | undefined {
@@ -168,8 +168,8 @@ function evaluated(walk: Walk, template: Template): Json | undefined {
 /** Returns the object with a value at a path. */
 function withValue(object: JsonObject, [name = "", ...rest]: readonly string[], value: Json): JsonObject {
   const known = Object.hasOwn(object, name) ? object[name] : undefined;
-  const held = rest.length === 0 ? value : withValue(isObject(known) ? known : {}, rest, value);
-  return Object.fromEntries([...Object.entries(object), [name, held]]);
+  const nested = rest.length === 0 ? value : withValue(isObject(known) ? known : {}, rest, value);
+  return Object.fromEntries([...Object.entries(object), [name, nested]]);
 }
 
 function look(walk: Walk, template: Template): Json | undefined {

@@ -205,12 +205,12 @@ function bindSql(object: JsonObject, walk: Walk): JsonObject {
     });
   });
   if (Object.keys(added).length === 0) return Object.fromEntries(bound);
-  const given = object.parameters ?? {};
-  if (!isObject(given)) {
+  const ownParameters = object.parameters ?? {};
+  if (!isObject(ownParameters)) {
     const message = "SQL with templates requires parameters to be an object.";
     throw placedAt(new AppError("template_error", message), [...walk.path, "parameters"]);
   }
-  return { ...Object.fromEntries(bound), parameters: { ...given, ...added } };
+  return { ...Object.fromEntries(bound), parameters: { ...ownParameters, ...added } };
 }
 
 function spend<T extends Json>(budget: Walk["budget"], value: T): T {

@@ -14,8 +14,8 @@ export function checkEndpointArguments(endpoint: EndpointDefinition, input: Json
   const { inputSchema, name } = endpoint;
   const faults = inputSchema === null ? [] : valueFaults(inputSchema, input);
   const known = namesOf(endpoint);
-  const told = new Set(faults.map(({ path }) => path[0]));
-  const unknown = Object.keys(input).filter((each) => known && !known.has(each) && !told.has(each));
+  const reported = new Set(faults.map(({ path }) => path[0]));
+  const unknown = Object.keys(input).filter((each) => known && !known.has(each) && !reported.has(each));
   const message = known?.size
     ? `Unknown argument. Known arguments: ${[...known].join(", ")}`
     : "Unknown argument";

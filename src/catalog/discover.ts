@@ -55,18 +55,18 @@ export async function discoverHttp(
   { baseUrl, specUrl }: { baseUrl: string | null; specUrl: string | null },
 ): Promise<Discovery> {
   const search = new Search(reach);
-  if (specUrl !== null && (await search.read(specUrl))) return search.told();
-  if (baseUrl === null || search.isDead(baseUrl)) return search.told();
+  if (specUrl !== null && (await search.read(specUrl))) return search.discovery();
+  if (baseUrl === null || search.isDead(baseUrl)) return search.discovery();
   for (const path of WELL_KNOWN_PATHS) {
-    if (await search.read(joinPath(baseUrl, path))) return search.told();
-    if (search.isDead(baseUrl)) return search.told();
+    if (await search.read(joinPath(baseUrl, path))) return search.discovery();
+    if (search.isDead(baseUrl)) return search.discovery();
   }
   const linked = await search.links(baseUrl);
-  for (const url of linked) if (await search.read(url)) return search.told();
+  for (const url of linked) if (await search.read(url)) return search.discovery();
   for (const url of await search.catalog(new URL("/.well-known/api-catalog", baseUrl).href)) {
     if (await search.read(url)) break;
   }
-  return search.told();
+  return search.discovery();
 }
 
 interface Fetched {
@@ -89,7 +89,7 @@ class Search {
     this.#reach = reach;
   }
 
-  told = (): Discovery => ({
+  discovery = (): Discovery => ({
     specUrl: this.#specUrl,
     api: this.#api,
     attempts: this.#attempts,
@@ -155,7 +155,7 @@ class Search {
     const isFirst = this.#attempts.length === 0;
     this.#attempts.push(attempt);
     try {
-      const { response, asked } = await ask(this.#reach, url);
+      const { response, requestedUrl } = await ask(this.#reach, url);
       attempt.status = response.status;
       if (response.status !== 200) {
         await response.body.cancel();
@@ -170,7 +170,7 @@ class Search {
         return null;
       }
       const text = new TextDecoder().decode(bytes);
-      return { status: 200, text, link: response.headers.get("link") ?? "", url: asked };
+      return { status: 200, text, link: response.headers.get("link") ?? "", url: requestedUrl };
     } catch (error) {
       if (!(error instanceof AppError) || (isFirst && error.code === "egress_blocked")) throw error;
       attempt.error = error.message;
@@ -189,7 +189,7 @@ async function ask({ egress, signal, authorize }: Reach, url: string) {
     credentialHeaders: Object.keys(grant?.headers ?? {}),
   });
   // `asked` has no credentials, which could be in the query.
-  return { response, asked: response.url === target.href ? url : response.url };
+  return { response, requestedUrl: response.url === target.href ? url : response.url };
 }
 
 /** Fetches another document that a description refers to. Throws `upstream`. */

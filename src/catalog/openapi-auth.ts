@@ -16,9 +16,9 @@ export function readAuth(
     const hint = isObject(scheme) ? hintOf(key, scheme) : null;
     if (hint) hints.set(key, hint);
   }
-  const asked = requirementsIn(document);
-  const used = asked.flatMap((list) => list.flatMap((one) => Object.keys(one)));
-  const authRequired = asked.some(
+  const requirements = requirementsIn(document);
+  const used = requirements.flatMap((list) => list.flatMap((one) => Object.keys(one)));
+  const authRequired = requirements.some(
     (list) => list.length > 0 && list.every((one) => Object.keys(one).length > 0),
   );
   const named = [...new Set(used)].filter((key) => hints.has(key));

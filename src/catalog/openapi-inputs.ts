@@ -32,10 +32,10 @@ const FILE: JsonObject = {
 
 /** Schema of a file argument; `isList` for several files in one field. */
 export function fileInput(description: Json | undefined, isList = false): JsonObject {
-  const said = "A file: its text, or {filename, contentType} with its content as text or as base64";
+  const hint = "A file: its text, or {filename, contentType} with its content as text or as base64";
   const own = typeof description === "string" && description !== "" ? `${description}. ` : "";
   const schema = isList ? { type: "array", items: FILE } : FILE;
-  return { ...schema, description: `${own.replace(/\.\. $/, ". ")}${said}`, [STYLE]: FILE_STYLE };
+  return { ...schema, description: `${own.replace(/\.\. $/, ". ")}${hint}`, [STYLE]: FILE_STYLE };
 }
 
 /** Collects the inputs of one operation. */

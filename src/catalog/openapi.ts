@@ -118,9 +118,9 @@ function readPaths(
       const most = Math.min(OPERATION_SCHEMAS, left);
       limits.left = most;
       limits.isShort = size > MAX_CHARACTERS / 2;
-      const given = { name, method, path: (prefix ?? "") + bare(path), operation, item, consumes };
+      const source = { name, method, path: (prefix ?? "") + bare(path), operation, item, consumes };
       const endpoint = readOperation(own, {
-        ...given,
+        ...source,
         elsewhere: prefix === null ? ELSEWHERE : null,
         rawPath: path,
       });
@@ -156,17 +156,17 @@ interface Given {
   consumes: Json | undefined;
 }
 
-function readOperation(reading: Reading, given: Given): EndpointDefinition {
-  const { name, method, operation, item } = given;
+function readOperation(reading: Reading, source: Given): EndpointDefinition {
+  const { name, method, operation, item } = source;
   const inputs = noInputs();
   const part = (value: Json | undefined): Part => ({ value: value ?? null, base: item.base, key: item.key });
   const bodies = readParameters(reading, inputs, [part(item.value.parameters), part(operation.parameters)]);
-  const path = withArguments(given.path, inputs);
+  const path = withArguments(source.path, inputs);
   const mayHaveBody = method !== "GET" && method !== "HEAD";
   if (operation.requestBody !== undefined && mayHaveBody)
     readRequestBody(reading, inputs, part(operation.requestBody));
   if (bodies.length > 0 && mayHaveBody) {
-    const types = [operation.consumes ?? given.consumes ?? []].flat();
+    const types = [operation.consumes ?? source.consumes ?? []].flat();
     readOldBody(
       reading,
       inputs,
@@ -174,11 +174,11 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
       types.filter((type) => typeof type === "string"),
     );
   }
-  const elsewhere = given.elsewhere ?? unnamedIn(given.rawPath, inputs);
-  readPathQuery(inputs, queryOf(given.rawPath));
+  const elsewhere = source.elsewhere ?? unnamedIn(source.rawPath, inputs);
+  readPathQuery(inputs, queryOf(source.rawPath));
   const listing =
     method === "GET"
-      ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs, elsewhere })
+      ? listingOf({ refs: reading.refs, operation, at: item, path: source.path, inputs, elsewhere })
       : null;
   return {
     name,
@@ -227,9 +227,9 @@ function withArguments(path: string, inputs: Inputs): string {
 
 function describe({ summary, description, deprecated }: JsonObject): string | null {
   const [short, long] = [textOf(summary), textOf(description)];
-  const said =
+  const summaryText =
     short !== null && long !== null && !long.startsWith(short) ? `${short}\n\n${long}` : (long ?? short);
-  const text = deprecated === true ? ["Deprecated.", said ?? ""].join(" ").trim() : said;
+  const text = deprecated === true ? ["Deprecated.", summaryText ?? ""].join(" ").trim() : summaryText;
   return text === null ? null : text.slice(0, MAX_DESCRIPTION).toWellFormed();
 }
 

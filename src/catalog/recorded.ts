@@ -45,7 +45,7 @@ const PASSED_OVER =
 export function readRecorded(
   requests: readonly RecordedRequest[],
   source: EndpointSource,
-  given: { baseUrl: string | null; title: string | null },
+  defaults: { baseUrl: string | null; title: string | null },
 ): ReadApi {
   const warnings = new Set<string>();
   const warn = (text: string) => {
@@ -57,7 +57,7 @@ export function readRecorded(
     warn(`${request.method} ${request.url.slice(0, 200)} has no valid URL.`);
     return [];
   });
-  const baseUrl = given.baseUrl ?? mostUsed(read.map(({ url }) => url.origin));
+  const baseUrl = defaults.baseUrl ?? mostUsed(read.map(({ url }) => url.origin));
   const base = baseUrl === null ? null : URL.parse(baseUrl);
   const hints = new Map<string, AuthHint>();
   const endpoints = new Map<string, EndpointDefinition>();
@@ -90,7 +90,7 @@ export function readRecorded(
     );
   }
   return {
-    title: given.title,
+    title: defaults.title,
     baseUrl: baseUrl === null ? null : baseUrl.replace(/\/+$/, ""),
     endpoints: [...endpoints.values()],
     authRequired: hints.size > 0,

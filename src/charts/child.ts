@@ -70,7 +70,7 @@ async function draw({ spec, rows, width }: Chart): Promise<Drawn> {
     if (/<path d="[^"]*NaN/.test(svg)) return { fault: complaints[0] ?? "Its values are not numbers." };
     return { svg };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    return { fault: said.slice(0, 500) };
+    const message = error instanceof Error ? error.message : String(error);
+    return { fault: message.slice(0, 500) };
   }
 }

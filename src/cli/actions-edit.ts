@@ -21,13 +21,13 @@ export const edit = verb({
   words: "ACTION",
   options: { definition: { type: "string" } },
   async run({ flags, words, host }) {
-    const given = await jsonInput(host, "--definition", flags.definition);
-    if (given === undefined && host.ask === null)
+    const input = await jsonInput(host, "--definition", flags.definition);
+    if (input === undefined && host.ask === null)
       throw new UsageError("Missing flag: --definition. It is required without a terminal.");
     const api = apiOf({ flags, host });
     const action = await readAction(api, await actionId(api, words[0] ?? ""));
     const sent =
-      given === undefined ? await editUntilSent(host, api, action) : await send(api, action, given);
+      input === undefined ? await editUntilSent(host, api, action) : await send(api, action, input);
     if (flags.json) return printJson(host, (sent ?? action).text);
     report(host, action.body, (sent ?? action).body);
   },

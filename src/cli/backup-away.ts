@@ -77,10 +77,10 @@ function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): {
 export async function passphraseFor(
   host: Host,
   parts: Parts,
-  given: string | undefined,
+  passphraseFile: string | undefined,
   path: string | null,
 ): Promise<string | null> {
-  const file = given ?? parts.config.backupPassphraseFile;
+  const file = passphraseFile ?? parts.config.backupPassphraseFile;
   if (file !== null) return readPassphrase(file);
   if (path === null || host.ask === null || !(await isEncryptedBackup(path))) return null;
   return host.ask(`Passphrase of ${path}: `, true);

@@ -166,9 +166,11 @@ export function reasonOf({ status, headers, body }: Answer, textOf = faultText):
   const target = status >= 300 && status < 400 ? headers.get("location") : null;
   if (target !== null) return `The server redirects to ${plain(target)}. Use that URL instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : null;
-  const said = Array.isArray(detail) ? detail.map(textOf).join("; ") : detail;
+  const reason = Array.isArray(detail) ? detail.map(textOf).join("; ") : detail;
   const text =
-    typeof said === "string" ? said.replace(/\bGET (\/api\/\S+) lists/g, '"weir api GET $1" lists') : said;
+    typeof reason === "string"
+      ? reason.replace(/\bGET (\/api\/\S+) lists/g, '"weir api GET $1" lists')
+      : reason;
   if (typeof text !== "string") return statusText(status, body);
   const id = isObject(body) && status === 500 ? body.correlationId : null;
   return (

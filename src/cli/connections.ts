@@ -64,11 +64,11 @@ export const connections = commandOf("connections", {
         throw new UsageError("Only one of --config and --credentials can be read from standard input.");
       const templateVersion = numberInput("--template-version", flags["template-version"]);
       const config = await jsonInput(host, "--config", flags.config);
-      const given = await jsonInput(host, "--credentials", flags.credentials);
+      const credentialInput = await jsonInput(host, "--credentials", flags.credentials);
       if (flags.credentials !== undefined && !/^(-$|@)/.test(flags.credentials)) host.err(IN_THE_OPEN);
       const api = apiOf({ flags, host });
       const credentials =
-        given ?? (provider && host.ask ? await askCredentials(api, host.ask, provider) : {});
+        credentialInput ?? (provider && host.ask ? await askCredentials(api, host.ask, provider) : {});
       const { body, text } = await api.call("POST /api/v1/connections", {
         body: {
           name,

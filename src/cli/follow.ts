@@ -88,11 +88,11 @@ export async function awaitAutomationRun(
 ): Promise<TextReply<AutomationRun>> {
   try {
     for (let pollMs = POLL_MS; ; pollMs = Math.min(pollMs * 1.2, LONGEST_POLL_MS)) {
-      const said = await tenaciously(host, () =>
+      const reply = await tenaciously(host, () =>
         api.call("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } }),
       );
-      if (FINAL.has(said.body.status)) return said;
-      host.status(stepsText(said.body));
+      if (FINAL.has(reply.body.status)) return reply;
+      host.status(stepsText(reply.body));
       await systemClock.sleep(pollMs);
     }
   } finally {

@@ -103,9 +103,9 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
     }
     const isMissing = error instanceof NotSignedIn;
     const isOurs = isMissing || error instanceof AppError || error instanceof ConfigError;
-    const said = isOurs ? error.message : refusalIn(error);
-    if (said === null) throw error;
-    printError(host, said);
+    const message = isOurs ? error.message : refusalIn(error);
+    if (message === null) throw error;
+    printError(host, message);
     return isMissing ? 3 : 1;
   }
 }

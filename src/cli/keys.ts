@@ -44,30 +44,30 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
   if (keyInFile(dataFolder) === null) {
     throw new ConfigError(`No secret.key in ${dataFolder}. Set --data to the data directory.`);
   }
-  let asked: string | null = null;
+  let requestedId: string | null = null;
   for (;;) {
     try {
       const keyId = await withApp(parts, (app) => {
-        if (asked === null) askForNextKey(dataFolder, systemIds);
+        if (requestedId === null) askForNextKey(dataFolder, systemIds);
         return changeKeyNow(app);
       });
-      return asked === null ? keyId : replyTo(dataFolder, asked);
+      return requestedId === null ? keyId : replyTo(dataFolder, requestedId);
     } catch (error) {
       if (!(error instanceof FolderLocked)) throw error; // a server has it, and checks for the new key once a second
     }
-    asked ??= keyIdOf(askForNextKey(dataFolder, systemIds));
+    requestedId ??= keyIdOf(askForNextKey(dataFolder, systemIds));
     for (let poll = 0; poll < POLLS_A_ROUND && nextMasterKey(dataFolder) !== null; poll++) {
       host.status("Re-encrypting secrets…");
       await systemClock.sleep(POLL_MS);
     }
     host.status("");
-    if (nextMasterKey(dataFolder) === null) return replyTo(dataFolder, asked);
+    if (nextMasterKey(dataFolder) === null) return replyTo(dataFolder, requestedId);
   }
 }
 
 /** Returns the key once it is the current one. Throws `ConfigError` if the server didn't accept it. */
-function replyTo(dataFolder: string, asked: string): string {
+function replyTo(dataFolder: string, requestedId: string): string {
   const key = keyInFile(dataFolder);
-  if (key !== null && keyIdOf(key) === asked) return asked;
+  if (key !== null && keyIdOf(key) === requestedId) return requestedId;
   throw new ConfigError("The server didn't accept the new master key. See the server log.");
 }

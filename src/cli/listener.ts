@@ -24,7 +24,7 @@ export function openListener(app: App): Listener {
       reusePort: false, // otherwise, two servers on one port would split their requests
       ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
     });
-  const sockets = new Set([told(host, wanted, () => listen(wanted))]);
+  const sockets = new Set([explainFailure(host, wanted, () => listen(wanted))]);
   const [first] = sockets;
   const port = first?.port ?? wanted;
   const letGo = keepDescriptors(
@@ -63,7 +63,7 @@ const LISTEN_FAULTS: Readonly<Record<string, { why: string; other: string }>> = 
   ENOTFOUND: { why: "the host is unknown", other: HOST },
 };
 
-function told<T>(host: string, port: number, listen: () => T): T {
+function explainFailure<T>(host: string, port: number, listen: () => T): T {
   try {
     return listen();
   } catch (error) {

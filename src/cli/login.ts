@@ -44,11 +44,11 @@ async function givenToken(host: Host, word: string | undefined): Promise<string>
 
 /** Shows a code, and waits until the user has entered it in a browser. Throws `AppError` if the user denies access. */
 async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promise<string> {
-  const asked = await client.form("/api/v1/auth/device/code", { client_id: CLIENT_ID });
-  const codes = isObject(asked.body) ? asked.body : {};
+  const reply = await client.form("/api/v1/auth/device/code", { client_id: CLIENT_ID });
+  const codes = isObject(reply.body) ? reply.body : {};
   const deviceCode = codes.device_code;
-  if (asked.status !== 200 || typeof deviceCode !== "string") {
-    throw new AppError("unexpected_status", `Couldn't start the sign-in: ${reasonOf(asked)}`);
+  if (reply.status !== 200 || typeof deviceCode !== "string") {
+    throw new AppError("unexpected_status", `Couldn't start the sign-in: ${reasonOf(reply)}`);
   }
   const shown = {
     verificationUri: plain(codes.verification_uri),

@@ -60,14 +60,14 @@ export const query = singleCommand(
 
 /** The command has no other field than the SQL, so errors don't name it. */
 function aboutSql(api: Api): Api {
-  const told = (error: unknown): never => {
+  const rethrow = (error: unknown): never => {
     if (!(error instanceof AppError)) throw error;
     throw new AppError(error.code, error.message.replace(/^sql: /, "").trimEnd(), { cause: error });
   };
   return {
     ...api,
-    call: (address, input) => api.call(address, input).catch(told),
-    open: (...request) => api.open(...request).catch(told),
+    call: (address, input) => api.call(address, input).catch(rethrow),
+    open: (...request) => api.open(...request).catch(rethrow),
   };
 }
 

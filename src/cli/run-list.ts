@@ -34,8 +34,8 @@ export const runList = <const O extends Verb["options"], Run>(list: {
 }): Verb =>
   verb({
     options: { ...list.options, ...FILTERS },
-    async run({ flags: given, host }) {
-      const flags = given as CommandInput<typeof FILTERS>["flags"];
+    async run({ flags: allFlags, host }) {
+      const flags = allFlags as CommandInput<typeof FILTERS>["flags"];
       const isWide = wideInput(flags.output);
       const filters = {
         statuses: flags.status,
@@ -45,8 +45,8 @@ export const runList = <const O extends Verb["options"], Run>(list: {
         limit: numberInput("--limit", flags.limit),
         offset: numberInput("--offset", flags.offset),
       };
-      const asked = given as CommandInput<O>["flags"];
-      const { body, text } = await list.ask(apiOf({ flags, host }), filters as Filters, asked);
+      const listFlags = allFlags as CommandInput<O>["flags"];
+      const { body, text } = await list.ask(apiOf({ flags, host }), filters as Filters, listFlags);
       if (flags.json) return printJson(host, text);
       printTable(host, body.runs, list.columns, { isWide });
       reportMore(host, body, body.runs.length);

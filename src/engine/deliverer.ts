@@ -199,16 +199,16 @@ export function openDeliverer(app: App): Deliverer {
       hasMore ||= more;
     };
     for await (const step of trail.follow(subscriptionsNow, hasRoom)) takeUp(step);
-    const held = [...subscriptions.values()].filter(({ row }) => row.heldFrom !== null);
-    const some = roundRobin(held);
+    const heldSubscriptions = [...subscriptions.values()].filter(({ row }) => row.heldFrom !== null);
+    const some = roundRobin(heldSubscriptions);
     for (const subscription of some) takeUp(await trail.catchUp(subscription, hasRoom));
     recount();
-    return hasMore || some.length < held.length;
+    return hasMore || some.length < heldSubscriptions.length;
   }
 
   /** One subscription for each of several organizations. */
-  function roundRobin(held: readonly Subscription[]): Subscription[] {
-    const groups = [...Map.groupBy(held, ({ organizationId }) => organizationId).values()];
+  function roundRobin(receivers: readonly Subscription[]): Subscription[] {
+    const groups = [...Map.groupBy(receivers, ({ organizationId }) => organizationId).values()];
     const round = rounds++;
     return Array.from({ length: Math.min(groups.length, CAUGHT_UP) }, (_, index) => {
       const group = groups[(round * CAUGHT_UP + index) % groups.length] ?? [];

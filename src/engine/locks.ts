@@ -13,10 +13,10 @@ export function openLocks(): DatasetLocks {
     async take(name) {
       const before = last.get(name) ?? Promise.resolve();
       let release = () => {};
-      const held = new Promise<void>((resolve) => {
+      const holding = new Promise<void>((resolve) => {
         release = resolve;
       });
-      const mine = before.then(() => held);
+      const mine = before.then(() => holding);
       last.set(name, mine);
       await before;
       return () => {

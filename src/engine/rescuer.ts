@@ -14,7 +14,7 @@ import { aheadMs, CLOCK_JUMP_MS } from "./timekeeper.ts";
  * expired, also of this process, except its running work, `held`. After the clock was set forward, leases don't
  * count as expired until living processes have had time to renew them.
  */
-export function rescuer(app: App, held: () => readonly Leased[]): Loop {
+export function rescuer(app: App, leasedRuns: () => readonly Leased[]): Loop {
   let lost: Lost = "at boot";
   let left: RunRow[] = [];
   let known = Number.POSITIVE_INFINITY;
@@ -28,7 +28,7 @@ export function rescuer(app: App, held: () => readonly Leased[]): Loop {
       if (left.length > 0) left = await rescue(app, left);
       if (app.clock.monotonic() >= patientUntilMs) {
         left.push(...(await rescue(app, lost)));
-        const unknown = await unknownLeases(app, held());
+        const unknown = await unknownLeases(app, leasedRuns());
         if (unknown.length > 0) left.push(...(await rescue(app, unknown)));
       }
       lost = "later";

@@ -52,7 +52,7 @@ export async function startEngine(app: App): Promise<Engine> {
   const locks = openLocks();
   const worker = openWorker(app, locks);
   const deliverer = openDeliverer(app);
-  const rescue = rescuer(app, worker.held);
+  const rescue = rescuer(app, worker.leasedRuns);
   const sealer = openSealer(app);
   const { chatContinuer, ...later } = LOOPS;
   const chat = openLoop(chatContinuer, app);

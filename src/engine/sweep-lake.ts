@@ -93,8 +93,8 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
   for await (const paths of batches(app.lake.list(before(app)))) {
     // Checks loads first: one that ends after this check will have committed by the next.
     const ids = [...new Set(paths.map(loadOf))];
-    const [running, held] = await Promise.all([runningAmong(app, ids), heldLoads(app, ids)]);
-    const busy = running.union(held);
+    const [running, loadsInUse] = await Promise.all([runningAmong(app, ids), heldLoads(app, ids)]);
+    const busy = running.union(loadsInUse);
     const idle = paths.filter((path) => !busy.has(loadOf(path)));
     const named = await app.store.db
       .select({ path: lakeFiles.path })

@@ -101,12 +101,12 @@ async function mendDeliveries(db: WriteDb, now: string, ahead: string): Promise<
       ),
     )
     .returning({ id: outboundDeliveries.id });
-  const told = await db
+  const movedNotices = await db
     .update(notices)
     .set({ dueAt: now })
     .where(sql`${notices.dueAt} > ${now} and ${notices.createdAt} > ${ahead}`)
     .returning({ id: notices.id });
-  return deliveries.length + told.length;
+  return deliveries.length + movedNotices.length;
 }
 
 /** `now` plus the time between `since` and `due`. */

@@ -22,7 +22,7 @@ import { openSlots, type Slots } from "./slots.ts";
 /** Runs that this process is executing. */
 export interface Worker extends Loop {
   /** Its running runs. */
-  held(): readonly RunRow[];
+  leasedRuns(): readonly RunRow[];
   /** Stops claiming runs. */
   drain(): void;
   /** Resolves when no run is executing. */
@@ -174,11 +174,12 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
 
   /** Slots by organization, without those of a claim that isn't committed. */
   const heldSlots = () => {
-    const held = new Map<string, number>();
-    const hold = (organizationId: string) => held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
+    const counts = new Map<string, number>();
+    const hold = (organizationId: string) =>
+      counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1);
     for (const { id, organizationId } of underWay()) if (!slots.isResting(id)) hold(organizationId);
     for (const organizationId of reserved.values()) hold(organizationId);
-    return held;
+    return counts;
   };
 
   const isAtShare = (organizationId: string) => {
@@ -235,7 +236,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       slots: most,
       of: concurrency,
       ahead: ahead(),
-      held: heldSlots,
+      heldSlots,
       isolates: isolationMs() > 0,
       isQuiet: () => reserved.size === 0 && underWay().every(isSuspect),
     };
@@ -298,7 +299,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       }
       return last.isAll ? "idle" : "more";
     },
-    held: underWay,
+    leasedRuns: underWay,
     drain() {
       draining = true;
     },

@@ -106,7 +106,7 @@ export const agentSearch = defineExecutor({
     const material = pages.map(
       (page, at) => `Page ${at + 1}: ${page.finalUrl}\n${asPage(page.content.slice(0, PAGE_CHARACTERS))}`,
     );
-    const said = await answerOf<Answer>(
+    const result = await answerOf<Answer>(
       ctx,
       {
         system: `You answer questions from pages of the web. ${UNTRUSTED} Use only what they say. Each citation names its page by number and quotes it word for word.`,
@@ -118,7 +118,7 @@ export const agentSearch = defineExecutor({
         return wrong ? `Page ${wrong.page} does not say "${wrong.quote.slice(0, 200)}" word for word.` : null;
       },
     );
-    const { answer, citations } = said.value;
+    const { answer, citations } = result.value;
     return {
       result: {
         answer,
@@ -128,8 +128,8 @@ export const agentSearch = defineExecutor({
         }),
         queries,
         usage: {
-          inputTokens: plan.usage.inputTokens + said.usage.inputTokens,
-          outputTokens: plan.usage.outputTokens + said.usage.outputTokens,
+          inputTokens: plan.usage.inputTokens + result.usage.inputTokens,
+          outputTokens: plan.usage.outputTokens + result.usage.outputTokens,
         },
         warnings,
       },

@@ -70,8 +70,8 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   const first = await ctx.connection(mayChange(input.resources) ? "write" : "read");
   const [fault] = sourceFaultsOf(input, first.provider);
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
-  const asked = withNamed(input.resources, first.provider.resources?.(first.link.config) ?? []);
-  const purpose = mayChange(asked) ? "write" : "read";
+  const namedResources = withNamed(input.resources, first.provider.resources?.(first.link.config) ?? []);
+  const purpose = mayChange(namedResources) ? "write" : "read";
   const source = purpose === "write" ? await ctx.connection(purpose) : first;
   const began = ctx.clock.monotonic();
   const options: Options = {
@@ -96,7 +96,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   reporter.phase("extract", "Waiting for the dataset");
   if (!options.dryRun) await ctx.lake.lock(options.layer, options.dataset);
   const log = (message: string) => ctx.log("info", message);
-  const resources = await expand(asked, source, { warn, log });
+  const resources = await expand(namedResources, source, { warn, log });
   const tables = (await ctx.lake.tables()).filter(
     (t) => t.layer === options.layer && t.dataset === options.dataset,
   );

@@ -195,10 +195,10 @@ async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Prom
   const { made, rows, table, warnings } = await madeRows(work, job);
   const done = await intoFile(ctx, { tables: [table], sql: "FROM output", signal: ctx.signal }, output);
   const columns = made.columns.map(asJson);
-  const { warnings: told = [], ...result } = done.result ?? {};
+  const { warnings: moreWarnings = [], ...result } = done.result ?? {};
   const all: JsonObject = { rows, columns, ...result };
-  const said = [...warnings, ...[told].flat()];
-  return { ...done, result: said.length > 0 ? { ...all, warnings: said } : all };
+  const allWarnings = [...warnings, ...[moreWarnings].flat()];
+  return { ...done, result: allWarnings.length > 0 ? { ...all, warnings: allWarnings } : all };
 }
 
 /** What an earlier attempt of the run committed is returned unchanged. */

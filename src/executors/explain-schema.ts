@@ -113,18 +113,20 @@ export const explainSchema = defineExecutor({
           `${schemaText(schema)}\n\nSamples: ${JSON.stringify([...samples])}`.slice(0, 100_000),
         )
       : null;
-    const said = new Map(words?.tables.map((table) => [table.name, table]));
-    const unknown = [...said.keys()].filter((name) => !schema.tables.some((table) => table.name === name));
+    const descriptions = new Map(words?.tables.map((table) => [table.name, table]));
+    const unknown = [...descriptions.keys()].filter(
+      (name) => !schema.tables.some((table) => table.name === name),
+    );
     return {
       result: {
         tables: schema.tables.map(({ name, columns, rows }) => ({
           name,
-          description: said.get(name)?.description ?? null,
+          description: descriptions.get(name)?.description ?? null,
           rows,
           columns: columns.map((each) => ({
             ...each,
             description:
-              said.get(name)?.columns?.find((other) => other.name === each.name)?.description ?? null,
+              descriptions.get(name)?.columns?.find((other) => other.name === each.name)?.description ?? null,
           })),
           ...(includeSamples ? { samples: samples.get(name) ?? [] } : {}),
         })),

@@ -92,18 +92,18 @@ export const runScript = defineExecutor({
     const { sql = false, connections = [] } = grants ?? {};
     const weir = await openWeir(ctx, { sql, connections });
     const logs: ScriptLine[] = [];
-    const given = await bytesOf(input);
-    if (given.reduce((sum, { length }) => sum + length, 0) > (memoryMb * MIB) / 2)
+    const inputBytes = await bytesOf(input);
+    if (inputBytes.reduce((sum, { length }) => sum + length, 0) > (memoryMb * MIB) / 2)
       throw new AppError("script_memory", "The input alone needs more memory than memoryMb allows.");
     ctx.progress({ phase: "script" });
     const startedAt = ctx.clock.monotonic();
     const work = {
       source,
-      input: given,
+      input: inputBytes,
       memoryMb,
       timeoutMs: timeoutSeconds * 1000,
       now: Date.parse(ctx.run.startedAt),
-      seed: given.reduce((seed, piece) => Bun.hash.crc32(piece, seed), Bun.hash.crc32(source)),
+      seed: inputBytes.reduce((seed, piece) => Bun.hash.crc32(piece, seed), Bun.hash.crc32(source)),
     };
     const host = {
       organizationId: ctx.run.organizationId,

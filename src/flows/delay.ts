@@ -47,9 +47,9 @@ async function valuesOf(
 ): Promise<JsonObject> {
   const values: JsonObject = {};
   for (const [name, value] of Object.entries(delay)) {
-    const asked = { decision, value: { delay: { [name]: value } } };
+    const request = { decision, value: { delay: { [name]: value } } };
     const seen =
-      typeof value === "string" ? ((await stepValue(tx, asked, scope)) as JsonObject) : asked.value;
+      typeof value === "string" ? ((await stepValue(tx, request, scope)) as JsonObject) : request.value;
     values[name] = (seen.delay as JsonObject)[name] ?? null;
   }
   return values;

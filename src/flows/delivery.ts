@@ -55,12 +55,12 @@ const insertDelivery = insertInto(webhookDeliveries);
 /** Stores a delivery in its current state. */
 export async function storeUnstored(
   tx: WriteContext,
-  held: UnstoredDelivery,
+  delivery: UnstoredDelivery,
   automationRunId: string,
 ): Promise<void> {
-  if (held.isStored) return;
-  held.isStored = true;
-  await insertDelivery(tx.db, { ...held.row, automationRunId });
+  if (delivery.isStored) return;
+  delivery.isStored = true;
+  await insertDelivery(tx.db, { ...delivery.row, automationRunId });
 }
 
 /**
@@ -70,19 +70,19 @@ export async function storeUnstored(
 export async function deliveryEnded(
   tx: WriteContext,
   run: AutomationRunRow,
-  held: UnstoredDelivery | null,
+  unstored: UnstoredDelivery | null,
   known: OpenRun["delivery"] = null,
 ): Promise<string | null> {
-  if (held !== null && run.status === "completed" && held.row.replayOf === null) {
-    const forgotten = held.row.isKept ? {} : { headers: null, query: null, payload: null };
-    held.row = { ...held.row, ...forgotten, status: "processed", replyCode: 200 };
+  if (unstored !== null && run.status === "completed" && unstored.row.replayOf === null) {
+    const forgotten = unstored.row.isKept ? {} : { headers: null, query: null, payload: null };
+    unstored.row = { ...unstored.row, ...forgotten, status: "processed", replyCode: 200 };
     return null;
   }
   if (known !== null && run.status === "completed" && known.attempts === 1 && known.replayOf === null) {
     await save(tx, known, PROCESSED);
     return null;
   }
-  if (held !== null) await storeUnstored(tx, held, run.id);
+  if (unstored !== null) await storeUnstored(tx, unstored, run.id);
   const [delivery] = await deliveryById(tx.db).all({ id: run.deliveryId });
   if (!delivery) return null;
   if (run.status !== "failed" || run.error === null) {

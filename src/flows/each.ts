@@ -66,8 +66,8 @@ export async function beginItems(
 
 /** Evaluates the list. Errors of its template name the field. */
 async function listOf(tx: WriteContext, run: SlimRun, forEach: string, scope: Scope): Promise<Json> {
-  const asked = { decision: decisionOf(tx, run), value: { forEach: forEachTemplate(forEach) } };
-  const { forEach: list = null } = (await stepValue(tx, asked, scope)) as JsonObject;
+  const request = { decision: decisionOf(tx, run), value: { forEach: forEachTemplate(forEach) } };
+  const { forEach: list = null } = (await stepValue(tx, request, scope)) as JsonObject;
   return list;
 }
 
@@ -101,12 +101,12 @@ async function beginTable(
     const message = `Step ${step.key} can't iterate over a table: its kind, its concurrencyKey or an approval needs a run per row. Read the rows with a duckdb_transform, and pass them to forEach.`;
     throw new AppError("definition_invalid", message);
   }
-  const asked = {
+  const request = {
     decision: decisionOf(tx, run),
     value: step.forEach as unknown as Json,
     options: TABLE_FIELDS,
   };
-  const rows = (await stepValue(tx, asked, scope)) as unknown as RowsOfTable;
+  const rows = (await stepValue(tx, request, scope)) as unknown as RowsOfTable;
   const bulk: BulkItems = { of: "table", ...rows };
   const items = { runId: run.id, total: 0, running: 0, completed: 0, failed: 0, bulk };
   return bulkOf(tx, run, step, { state, scope, items });

@@ -310,8 +310,8 @@ export function seenBulk(seen: JsonObject, { of }: BulkItems): JsonObject {
   if (of === "table" || !isObject(result)) return seen;
   const { results, failures, ...kept } = result;
   const named = (Array.isArray(failures) ? failures : []) as unknown as ItemFailure[];
-  const told = named.map(({ index, error }) => ({ index, error: seenError(error) }));
-  return { ...seen, actionRunId: null, result: results ?? kept, failures: told };
+  const visibleFailures = named.map(({ index, error }) => ({ index, error: seenError(error) }));
+  return { ...seen, actionRunId: null, result: results ?? kept, failures: visibleFailures };
 }
 
 function seenResult(result: RunRow["result"]): Json {

@@ -41,10 +41,10 @@ interface Ways<T extends Json> {
  * Returns whether a step's condition is true. One that takes long is evaluated before the transaction, which is then
  * repeated. Throws `condition_error`, and `DoFirst`.
  */
-export function stepHolds(tx: WriteContext, asked: Asked, scope: Scope, budget: Budget): Promise<boolean> {
+export function stepHolds(tx: WriteContext, request: Asked, scope: Scope, budget: Budget): Promise<boolean> {
   const { compute, closing: signal, organizationId } = tx;
-  const { decision, text } = asked;
-  return evaluateFirst(tx, asked, scope, {
+  const { decision, text } = request;
+  return evaluateFirst(tx, request, scope, {
     here: () => holds(text, scope, budget),
     async inChild(scope, kept) {
       const decided = decidedOf(tx, decision);

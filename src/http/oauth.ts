@@ -21,9 +21,9 @@ export async function readOAuth<T extends TSchema>(app: App, visit: Visit, shape
   const bytes = await readBytes(app, visit);
   if (bytes.length > MAX_BYTES) throw refused("Request body too large.");
   const isForm = FORM.test(request.headers.get("content-type") ?? "");
-  const given = isForm ? fieldsOf(decodeText(bytes), names) : await parseBody(request, bytes);
-  if (given !== undefined && !isObject(given)) throw refused("The body must be a form or a JSON object.");
-  const known = Object.entries(given ?? {}).filter(
+  const fields = isForm ? fieldsOf(decodeText(bytes), names) : await parseBody(request, bytes);
+  if (fields !== undefined && !isObject(fields)) throw refused("The body must be a form or a JSON object.");
+  const known = Object.entries(fields ?? {}).filter(
     ([name, value]) => names.includes(name) && value !== "" && value !== null,
   );
   const { value, faults } = read(shape, Object.fromEntries(known), []);

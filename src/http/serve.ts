@@ -82,16 +82,18 @@ async function answer(
     own && identity && reader && wanted !== null
       ? await guarded(app, own, wanted, { reader, visit, identity, params: input.params })
       : own;
-  const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
+  const handle = operation.handle as unknown as (args: object) => Promise<unknown>;
   if (!ctx) return handle({ app, visit, ...input });
 
   if (identity) visit.isStillAdmitted = admissionOf(app, operation, visit, identity);
-  const given = { app, visit, identity, ...input };
-  if (!operation.idempotent) return handle({ ...given, ctx });
+  const handlerInput = { app, visit, identity, ...input };
+  if (!operation.idempotent) return handle({ ...handlerInput, ctx });
   const key = visit.request.headers.get("idempotency-key");
   const isBatched = operation.idempotent === "batched" || operation.idempotent === "batched-sealed";
   if (key === null)
-    return isBatched ? handle({ ...given, ctx }) : write(ctx, (tx) => handle({ ...given, ctx: tx }));
+    return isBatched
+      ? handle({ ...handlerInput, ctx })
+      : write(ctx, (tx) => handle({ ...handlerInput, ctx: tx }));
   const request = {
     method: operation.method,
     path: visit.url.pathname + visit.url.search,
@@ -100,8 +102,8 @@ async function answer(
     ...(identity?.scopes ? { scopes: identity.scopes } : {}),
   };
   const kind = { status: operation.status ?? 200, isSealed: /sealed$/.test(String(operation.idempotent)) };
-  if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...given, ctx }));
-  return once(ctx, key, request, kind, (tx) => handle({ ...given, ctx: tx }));
+  if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...handlerInput, ctx }));
+  return once(ctx, key, request, kind, (tx) => handle({ ...handlerInput, ctx: tx }));
 }
 
 /** For changes to credentials and access: checks in the same transaction that the caller still has access. */
@@ -249,10 +251,10 @@ async function readInput(
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
     } else {
-      const given = raw ?? (operation.bodyOptional ? {} : null);
-      body = take(read(operation.body, given, ["body"]));
+      const bodyValue = raw ?? (operation.bodyOptional ? {} : null);
+      body = take(read(operation.body, bodyValue, ["body"]));
       const reported = new Set(faults.map(({ loc }) => loc.join()));
-      for (const fault of (isObject(given) && (await operation.faults?.(app, given, ctx))) || []) {
+      for (const fault of (isObject(bodyValue) && (await operation.faults?.(app, bodyValue, ctx))) || []) {
         if (!reported.has(fault.loc.join())) faults.push(fault);
         reported.add(fault.loc.join());
       }

@@ -51,7 +51,7 @@ export async function webReply(app: App, visit: Visit): Promise<Response | null>
 }
 
 function send(app: App, visit: Visit, file: WebFile): Response {
-  const { headers: asked } = visit.request;
+  const { headers: requestHeaders } = visit.request;
   const headers: Record<string, string> = {
     ...headersFor(app, visit),
     "cache-control": file.isHashed ? "public, max-age=31536000, immutable" : "no-cache",
@@ -61,8 +61,9 @@ function send(app: App, visit: Visit, file: WebFile): Response {
     etag: file.etag,
     vary: "accept-encoding",
   };
-  if (asked.get("if-none-match")?.includes(file.etag)) return new Response(null, { status: 304, headers });
-  if (file.brotli && /\bbr\b/.test(asked.get("accept-encoding") ?? "")) {
+  if (requestHeaders.get("if-none-match")?.includes(file.etag))
+    return new Response(null, { status: 304, headers });
+  if (file.brotli && /\bbr\b/.test(requestHeaders.get("accept-encoding") ?? "")) {
     return new Response(file.brotli, { headers: { ...headers, "content-encoding": "br" } });
   }
   return new Response(file.body, { headers });

@@ -113,10 +113,10 @@ export function openCache({ folder, maxBytes, graceMs, clock, ids }: CacheOption
         await fetchOnce(path, fetch);
         entry = use(path);
       }
-      const held = entry;
+      const heldEntry = entry;
       if (hold) {
-        held.holders++;
-        hold(() => void held.holders--);
+        heldEntry.holders++;
+        hold(() => void heldEntry.holders--);
       }
       makeRoom();
       return join(folder, path);

@@ -60,10 +60,10 @@ async function sizeFor(path: string, quote: string): Promise<string> {
  */
 export async function withCsv<T>(
   path: string,
-  given: CsvStyle,
+  declaredStyle: CsvStyle,
   work: (source: CsvSource) => Promise<T>,
 ): Promise<T | null> {
-  const style = await withOwnComments(path, await withSeparator(path, given));
+  const style = await withOwnComments(path, await withSeparator(path, declaredStyle));
   const source = await csvSource(path, style);
   if (!source) return null;
   try {

@@ -47,7 +47,7 @@ export async function landFile(
 ): Promise<{ files: SqlFile[]; columns: Column[] }> {
   const { format, folder, stamp } = options;
   const { relation, columns } = await read(session, options).catch((error: unknown) => {
-    throw told(error, format);
+    throw readableError(error, format);
   });
   const texts = columns.filter(({ text }) => text !== "typed");
   const readings = await provenReadings(
@@ -64,7 +64,7 @@ export async function landFile(
   ];
   const select = `SELECT ${picked.join(", ")} FROM ${relation}`;
   const files = await writeRows(session, select, join(folder, "out")).catch((error: unknown) => {
-    throw told(error, format);
+    throw readableError(error, format);
   });
   const described = await session.run(`DESCRIBE ${select}`);
   return {
@@ -170,8 +170,8 @@ function checkCount(count: number): void {
 /** Makes column names unique regardless of case, and invents missing ones. */
 function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
-  return names.map((given, at) => {
-    const base = given === "" ? `column_${at + 1}` : given;
+  return names.map((header, at) => {
+    const base = header === "" ? `column_${at + 1}` : header;
     let name = base;
     for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${base}_${n}`;
     taken.add(name.toLowerCase());
@@ -182,7 +182,7 @@ function distinct(names: readonly string[]): string[] {
 const TITLES = { csv: "CSV", tsv: "TSV", json: "JSON", jsonl: "lines of JSON", parquet: "Parquet" } as const;
 
 /** Keeps the position and the reason of DuckDB's message. Its advice is for authors of SQL. */
-function told(error: unknown, format: FileFormat): unknown {
+function readableError(error: unknown, format: FileFormat): unknown {
   if (!(error instanceof AppError)) return error;
   if (error.code === "upstream")
     return new AppError(
@@ -195,12 +195,12 @@ function told(error: unknown, format: FileFormat): unknown {
   if (error.code !== "sql_error") return error;
   if (/^The file /.test(error.message)) return error;
   const line = /CSV Error on Line: (\d+)/.exec(error.message)?.[1];
-  const said =
+  const text =
     error.message
       .split(/\n+Possible (?:fixes|solutions?)/i)[0]
       ?.trim()
       .split("\n") ?? [];
-  const reason = (line ? said.at(-1) : said[0]) ?? "";
+  const reason = (line ? text.at(-1) : text[0]) ?? "";
   const plain = /expected records|non-record/.test(error.message)
     ? "it takes objects: a list of them, or one on each line."
     : reason.replace(/^[A-Z]\w*(?: \w+)? Error: /, "").replace(/ ?(?:in file )?["']?…\/[\w.-]+["']?,?/, "");

@@ -55,14 +55,14 @@ async function withNanoseconds(
 ): Promise<Set<string>> {
   const fine = columns.filter(({ type }) => isNanos(type));
   if (fine.length === 0) return new Set();
-  const asked = fine.map(({ name, type }, at) => {
+  const checks = fine.map(({ name, type }, at) => {
     const value = quoteName(name);
     const isFine = type.endsWith("[]")
       ? `len(list_filter(${value}, lambda t: epoch_ns(t) % 1000 <> 0)) > 0`
       : `epoch_ns(${value}) % 1000 <> 0`;
     return `bool_or(${isFine}) AS n${at}`;
   });
-  const [row = {}] = await session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
+  const [row = {}] = await session.run(`SELECT ${checks.join(", ")} FROM ${relation}`);
   return new Set(fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name));
 }
 

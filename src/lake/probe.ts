@@ -27,9 +27,9 @@ export async function probeBucket(options: {
   ids: Ids;
   signal: AbortSignal;
 }): Promise<Probe> {
-  const { ids, ...given } = options;
-  const { clock, config } = given;
-  const link = ownLink(given);
+  const { ids, ...linkOptions } = options;
+  const { clock, config } = linkOptions;
+  const link = ownLink(linkOptions);
   const root = rootOf(config);
   const key = `${root}${MARKER}-doctor-${ids.uuid()}`;
   const startedMs = clock.monotonic();

@@ -96,10 +96,10 @@ async function narrow(
     const failed: Search[] = [];
     for (let start = 0; start < open.length; start += BATCH) {
       const batch = open.slice(start, start + BATCH);
-      const asked = batch.map(
+      const selected = batch.map(
         ({ sql, left }, at) => `count(${sql}) AS n${at}, ${checkOf(left[0] ?? AS_TEXT, sql, at, style)}`,
       );
-      const [row = {}] = await session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
+      const [row = {}] = await session.run(`SELECT ${selected.join(", ")} FROM ${relation}`);
       for (const [at, column] of batch.entries()) {
         const candidate = column.left[0] ?? AS_TEXT;
         column.found = null;

@@ -68,10 +68,10 @@ export type TableAtLoad = LakeTable & { loadId: string };
 export async function lakeJob(
   source: Source,
   tables: readonly LakeTable[],
-  given: string,
+  sqlText: string,
   parameters: Readonly<Record<string, Json>> = {},
 ): Promise<{ job: SqlJob; past: TableAtLoad[] }> {
-  const { sql, past } = takeAsOf(given, parameters);
+  const { sql, past } = takeAsOf(sqlText, parameters);
   const left = new Map(
     await Promise.all(past.map(async (reference) => [reference, await source.past(reference)] as const)),
   );

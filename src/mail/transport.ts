@@ -100,8 +100,8 @@ export const checkServer = (server: MailServer, route: Route): Promise<void> =>
     await transport.verify();
   });
 
-const addressOf = (given: string | { address: string }) =>
-  typeof given === "string" ? given : given.address;
+const addressOf = (recipient: string | { address: string }) =>
+  typeof recipient === "string" ? recipient : recipient.address;
 
 /** Codes that begin with 5 are permanent, with 4 temporary. */
 function failure(error: unknown, server: string, words: Route["words"]): AppError {

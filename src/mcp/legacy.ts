@@ -77,7 +77,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
 
   let question: Question | null = null;
   let replies = 0;
-  const asked = (message: ServerMessage) => {
+  const onRequest = (message: ServerMessage) => {
     if (++replies > MAX_REPLIES) return;
     const own = watchOver(server.signal, LIST_PATIENCE, host);
     const body = replyTo(server, message, declined, (one) => (question ??= one));
@@ -89,7 +89,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
     const watch = watchOver(server.signal, patience, host);
     replies = 0;
     try {
-      const request = { url: server.url, body, headers: headersOf(), watch, asked };
+      const request = { url: server.url, body, headers: headersOf(), watch, onRequest };
       let answer = await post(server, request);
       for (let tries = 0; answer.resume !== null && tries < MAX_RESUMES; tries++) {
         const next = await resume(server, request, answer.resume);
@@ -133,7 +133,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
       if (method === "tools/call" && !isListening) {
         isListening = true;
         const signal = AbortSignal.any([life.signal, server.signal]);
-        void listen(server, headersOf(), asked, signal).catch(notHeard);
+        void listen(server, headersOf(), onRequest, signal).catch(notHeard);
       }
       let answer = await ask(method, params, patience);
       if (answer.status === 404 && session?.id) {
@@ -164,7 +164,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
 async function listen(
   server: McpServer,
   headers: Record<string, string>,
-  asked: (message: ServerMessage) => void,
+  onRequest: (message: ServerMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const response = await send(server, server.url, {
@@ -175,7 +175,7 @@ async function listen(
   const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   if (response.status !== 200 || !isStream) return response.body.cancel();
   for await (const { data } of eventsOf(response.body, () => undefined))
-    for (const message of await readMessages(data)) if (message.kind === "request") asked(message);
+    for (const message of await readMessages(data)) if (message.kind === "request") onRequest(message);
 }
 
 /** The stream is optional and the session ends without it. Callers get errors from their own requests. */

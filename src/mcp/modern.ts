@@ -47,9 +47,9 @@ export function modernWire(server: McpServer): McpWire {
     era: "modern",
     declined,
     async request(method, params, patience, headers = {}) {
-      let given: JsonObject = {};
+      let answers: JsonObject = {};
       for (let round = 1; ; round++) {
-        const answer = await exchange(server, ++lastId, method, { ...params, ...given }, patience, headers);
+        const answer = await exchange(server, ++lastId, method, { ...params, ...answers }, patience, headers);
         const { status, message } = answer;
         if (message?.kind === "error") throw rpcFailure(host, method, message.error);
         if (message?.kind !== "result") {
@@ -58,7 +58,7 @@ export function modernWire(server: McpServer): McpWire {
         }
         const { resultType = "complete" } = message.result;
         if (resultType === "complete") return message.result;
-        given = answerTo(server, method, message.result, declined);
+        answers = answerTo(server, method, message.result, declined);
         if (round >= (server.answer === undefined ? MAX_ROUNDS : MAX_ANSWERED_ROUNDS))
           throw asksForMore(host, method, declined);
       }

@@ -59,7 +59,7 @@ interface Post {
   headers: Record<string, string>;
   watch: Watch;
   /** Called for requests from the server. */
-  asked?: (message: Extract<RpcMessage, { kind: "request" }>) => void;
+  onRequest?: (message: Extract<RpcMessage, { kind: "request" }>) => void;
 }
 
 interface Sent {
@@ -106,7 +106,10 @@ async function sendOnce(server: McpServer, url: string, request: Sent): Promise<
 }
 
 /** Posts one message and reads until its answer, from JSON or a stream. */
-export async function post(server: McpServer, { url, body, headers, watch, asked }: Post): Promise<Answer> {
+export async function post(
+  server: McpServer,
+  { url, body, headers, watch, onRequest }: Post,
+): Promise<Answer> {
   const response = await send(server, url, {
     method: "POST",
     headers: {
@@ -122,7 +125,7 @@ export async function post(server: McpServer, { url, body, headers, watch, asked
   const type = response.headers.get("content-type") ?? "";
   const isGood = status >= 200 && status < 300;
   if (isGood && /^text\/event-stream\b/i.test(type)) {
-    return { status, headers: response.headers, ...(await answerIn(response.body, body, watch, asked)) };
+    return { status, headers: response.headers, ...(await answerIn(response.body, body, watch, onRequest)) };
   }
   const { bytes, truncated } = await response.bytes(isGood ? MAX_WIRE_BYTES : MAX_ERROR_BYTES);
   if (truncated && isGood) throw tooLarge();
@@ -135,7 +138,7 @@ export async function post(server: McpServer, { url, body, headers, watch, asked
 /** Resumes a stream that ended before the answer to `body` (2025-11-25). Null if the server can't. */
 export async function resume(
   server: McpServer,
-  { url, body, headers, watch, asked }: Post,
+  { url, body, headers, watch, onRequest }: Post,
   { id, retryMs }: NonNullable<Answer["resume"]>,
 ): Promise<Answer | null> {
   await new Promise<void>((resolve) => {
@@ -150,7 +153,7 @@ export async function resume(
   watch.heard();
   const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   if (response.status === 200 && isStream) {
-    const answer = await answerIn(response.body, body, watch, asked);
+    const answer = await answerIn(response.body, body, watch, onRequest);
     return { status: 200, headers: response.headers, ...answer };
   }
   await response.body.cancel();
@@ -167,14 +170,14 @@ async function answerIn(
   stream: ReadableStream<Uint8Array>,
   body: JsonObject,
   watch: Watch,
-  asked: Post["asked"],
+  onRequest: Post["onRequest"],
 ): Promise<Pick<Answer, "message" | "resume">> {
   let last: SseEvent | null = null;
   for await (const event of eventsOf(stream, watch.heard, MAX_WIRE_BYTES)) {
     const { data } = event;
     last = event;
     for (const message of await readMessages(data, isCall(body))) {
-      if (message.kind === "request") asked?.(message);
+      if (message.kind === "request") onRequest?.(message);
       else if (
         message.kind !== "notification" &&
         (message.id === body.id || (message.kind === "error" && message.id === null))

@@ -60,7 +60,7 @@ export interface AgentTask {
 
 export type AgentEnd = { steps: number; usage: Usage } & (
   | { status: "done"; reason: FinishReason; text: string }
-  | { status: "waiting"; asked: RequestedCall[] }
+  | { status: "waiting"; pending: RequestedCall[] }
 );
 
 /**
@@ -79,9 +79,9 @@ export async function runAgent(task: AgentTask): Promise<AgentEnd> {
       return { status: "done", reason, text, steps, usage };
     }
     const isLast = steps >= task.agent.maxSteps;
-    const asked = await answerAll(task, calls, { isLast, wasCut: isCut(reason) });
+    const pending = await answerAll(task, calls, { isLast, wasCut: isCut(reason) });
     task.tell({ type: "finish-step" });
-    if (asked.length > 0) return { status: "waiting", asked, steps, usage };
+    if (pending.length > 0) return { status: "waiting", pending, steps, usage };
     if (isLast) {
       const times = task.agent.maxSteps === 1 ? "its one step" : `its ${task.agent.maxSteps} steps`;
       throw new AppError("too_many_steps", `The agent used ${times} and came to no answer.`);
@@ -208,7 +208,7 @@ async function answerAll(
   calls: OpenCall[],
   { isLast, wasCut }: { isLast: boolean; wasCut: boolean },
 ): Promise<RequestedCall[]> {
-  const asked: RequestedCall[] = [];
+  const pending: RequestedCall[] = [];
   const ready: (() => Promise<void>)[] = [];
   const { made, ...rest } = heardBy(task.agent, task.messages);
   const heard = { ...rest, made: new Map(made) };
@@ -232,14 +232,14 @@ async function answerAll(
     const { tool, input, asks } = checked;
     const { id: toolCallId, name: toolName } = call;
     task.tell({ type: "tool-input-available", toolCallId, toolName, input, dynamic: true });
-    if (asks) asked.push({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
+    if (asks) pending.push({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
     else
       ready.push(async () => {
         open.answer = await carryOut(task, tool, { id: toolCallId, input });
       });
   }
   await inTurn(ready);
-  return asked;
+  return pending;
 }
 
 const CUT_OFF = "Not called: the reply was cut off before the arguments.";

@@ -201,8 +201,8 @@ function chunksOfTool(part: ToolPart): UiChunk[] {
     chunks.push({ type: "tool-approval-request", approvalId: approval.id, toolCallId });
     const { id: approvalId, approved, reason } = approval;
     if (approved !== undefined) {
-      const said = reason === undefined ? {} : { reason };
-      chunks.push({ type: "tool-approval-response", approvalId, approved, ...said });
+      const reasonField = reason === undefined ? {} : { reason };
+      chunks.push({ type: "tool-approval-response", approvalId, approved, ...reasonField });
     }
   }
   return [...chunks, ...endOfTool(state, toolCallId, output, errorText)];

@@ -102,7 +102,7 @@ interface ToolCall {
 /** What an agent has learned from sources other than its model; URLs are in the form of `spelt`. */
 export interface Heard {
   /** URLs written by people or by the author of the spec. */
-  given: ReadonlySet<string>;
+  writtenUrls: ReadonlySet<string>;
   /** URLs of search results. */
   found: ReadonlySet<string>;
   /** True once it may know data of the organization: it has used a tool other than the web's, or another agent asks. */

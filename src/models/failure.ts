@@ -29,9 +29,9 @@ const OVERLOADED = /overloaded|capacity|temporarily unavailable|server is busy|l
 export async function failureOf(response: EgressResponse, endpoint: ModelEndpoint): Promise<AppError> {
   const { bytes } = await response.bytes(MAX_BODY_BYTES);
   const text = new TextDecoder().decode(bytes);
-  const said = saidIn(text);
+  const message = saidIn(text);
   const retryAfterSeconds = retryAfterOf(response.headers.get("retry-after"));
-  return describe(response.status, said, endpoint, retryAfterSeconds);
+  return describe(response.status, message, endpoint, retryAfterSeconds);
 }
 
 /** The error that an endpoint reports within its stream. */
@@ -44,12 +44,12 @@ export const failureInStream = (type: string, message: string, endpoint: ModelEn
 
 function describe(
   status: number,
-  said: string,
+  text: string,
   endpoint: ModelEndpoint,
   retryAfterSeconds?: number,
 ): AppError {
   const { host, model } = endpoint;
-  const details = { status, said: safeText(said, endpoint) };
+  const details = { status, said: safeText(text, endpoint) };
   const make = (code: ErrorCode, message: string, retryable = false) =>
     new AppError(code, message, {
       retryable,
@@ -62,12 +62,12 @@ function describe(
       "llm_unauthorized",
       `The model's endpoint ${host} refused the key (${status}); check WEIR_LLM_API_KEY or ANTHROPIC_API_KEY.`,
     );
-  if (status === 413 || (status < 500 && CONTEXT.test(said)))
+  if (status === 413 || (status < 500 && CONTEXT.test(text)))
     return make(
       "llm_context_too_long",
       `The conversation is longer than ${model} can take; begin a new one, or ask for less at once.`,
     );
-  if (status === 404 || (status < 500 && NO_MODEL.test(said)))
+  if (status === 404 || (status < 500 && NO_MODEL.test(text)))
     return make("llm_model_unknown", `The endpoint ${host} has no model ${model}${tail}`);
   if (status === 429) {
     const wait = retryAfterSeconds === undefined ? "a little later" : `in ${retryAfterSeconds} s`;
@@ -77,7 +77,7 @@ function describe(
       true,
     );
   }
-  if (status === 503 || status === 529 || OVERLOADED.test(said))
+  if (status === 503 || status === 529 || OVERLOADED.test(text))
     return make(
       "llm_overloaded",
       `The model's endpoint ${host} is overloaded (${status}); try a little later.`,
@@ -104,8 +104,8 @@ function saidIn(text: string): string {
 }
 
 /** Makes an endpoint's message fit for users: without the key, and short. */
-const safeText = (said: string, { secrets }: ModelEndpoint): string =>
-  String(maskSecrets(hideSecrets(said.trim(), secrets)))
+const safeText = (text: string, { secrets }: ModelEndpoint): string =>
+  String(maskSecrets(hideSecrets(text.trim(), secrets)))
     .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
     .slice(0, MAX_TOLD_CHARACTERS);
 

@@ -61,11 +61,11 @@ export async function fitted(
   if (sizeOf(request.messages) <= room) return request;
 
   const at = request.messages.findLastIndex(({ role }) => role === "user");
-  const said = tokens.toLocaleString("en");
+  const limit = tokens.toLocaleString("en");
   if (sizeOf(request.messages.slice(at, at + 1)) > room)
     throw new AppError(
       "llm_context_too_long",
-      `The question is longer than the model can take (${said} tokens). Ask a shorter one, or have the operator set WEIR_MODEL_CONTEXT if the model takes more.`,
+      `The question is longer than the model can take (${limit} tokens). Ask a shorter one, or have the operator set WEIR_MODEL_CONTEXT if the model takes more.`,
     );
   let messages = request.messages;
   for (const characters of SHORT) {
@@ -73,15 +73,15 @@ export async function fitted(
     if (sizeOf(messages) <= room) break;
   }
   if (sizeOf(request.messages) !== sizeOf(messages))
-    fit.tell(`Long tool results were shortened for the model, which takes ${said} tokens.`);
+    fit.tell(`Long tool results were shortened for the model, which takes ${limit} tokens.`);
   if (sizeOf(messages) <= room) return { ...request, messages };
 
   const latest = withoutOldSteps(messages.slice(at), room);
   if (latest.length < messages.length - at)
-    fit.tell(`Earlier steps of the answer were left out for the model, which takes ${said} tokens.`);
+    fit.tell(`Earlier steps of the answer were left out for the model, which takes ${limit} tokens.`);
   if (at <= 0) return { ...request, messages: latest };
   const both = [...messages.slice(0, at), ...latest];
-  fit.tell(`Earlier messages were summarized for the model, which takes ${said} tokens.`);
+  fit.tell(`Earlier messages were summarized for the model, which takes ${limit} tokens.`);
   const kept = await summed(both, { at, room, request, model, fit, signal });
   return { ...request, messages: kept };
 }
@@ -176,9 +176,15 @@ async function summaryOf(
       .toWellFormed();
     const content = text === "" ? piece : `Summary of what came before:\n${text}\n\nNext messages:\n${piece}`;
     const messages = [{ role: "user" as const, content }];
-    const asked = { system: SUMMARIZE, messages, model: request.model ?? null, maxOutputTokens: most };
+    const summaryRequest = {
+      system: SUMMARIZE,
+      messages,
+      model: request.model ?? null,
+      maxOutputTokens: most,
+    };
     let written = "";
-    for await (const event of model.stream(asked, signal)) if (event.type === "text") written += event.delta;
+    for await (const event of model.stream(summaryRequest, signal))
+      if (event.type === "text") written += event.delta;
     text = written.trim();
   }
   return text;

@@ -30,7 +30,7 @@ export function heardBy(agent: OpenAgent, messages: readonly ModelMessage[]): He
     if (message.isError || !tool?.isSearch) continue;
     for (const address of hitsIn(outputIn(message.content))) found.add(address);
   }
-  return { given: addresses, found, hasData, made };
+  return { writtenUrls: addresses, found, hasData, made };
 }
 
 /** A URL as it is requested, without parts that aren't sent. Null if it is invalid. */

@@ -42,8 +42,8 @@ function answerOf(part: ToolPart): { content: string; isError: boolean } {
       return { content: readable(part.toolName, part.errorText ?? "The call failed."), isError: true };
     case "output-denied": {
       const why = part.approval?.reason;
-      const said = why === undefined ? "." : `: ${readable(part.toolName, why)}`;
-      return { content: `A person did not allow this call${said} Do not try it again.`, isError: true };
+      const reasonText = why === undefined ? "." : `: ${readable(part.toolName, why)}`;
+      return { content: `A person did not allow this call${reasonText} Do not try it again.`, isError: true };
     }
     default:
       return { content: "This call came to no result.", isError: true };

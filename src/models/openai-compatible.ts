@@ -144,13 +144,16 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
       yield { type: "text", delta: delta.content };
     for (const [position, call] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
       if (!isObject(call)) continue;
-      const said = isObject(call.function) ? call.function : {};
+      const callFunction = isObject(call.function) ? call.function : {};
       yield* calls.take({
         key: String(call.index ?? position),
         id: typeof call.id === "string" ? call.id : "",
-        name: typeof said.name === "string" ? said.name : "",
+        name: typeof callFunction.name === "string" ? callFunction.name : "",
         // some servers send the arguments as an object
-        delta: typeof said.arguments === "string" ? said.arguments : stated(said.arguments),
+        delta:
+          typeof callFunction.arguments === "string"
+            ? callFunction.arguments
+            : stated(callFunction.arguments),
       });
     }
     if (typeof choice.finish_reason === "string") reason = REASONS[choice.finish_reason] ?? "other";

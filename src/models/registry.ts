@@ -112,8 +112,8 @@ const cutOff = (error: unknown): unknown =>
 function pauseAfter(error: unknown, tried: number): number | null {
   if (!(error instanceof AppError) || !error.retryable || tried >= MAX_TRIES) return null;
   if (error.code === "timeout") return null; // the timeout was long enough
-  const asked = (error.retryAfterSeconds ?? 0) * 1000;
-  return asked > MAX_PAUSE_MS ? null : Math.max(asked, PAUSES_MS[tried - 1] ?? 0);
+  const requestedMs = (error.retryAfterSeconds ?? 0) * 1000;
+  return requestedMs > MAX_PAUSE_MS ? null : Math.max(requestedMs, PAUSES_MS[tried - 1] ?? 0);
 }
 
 /** One attempt with its timeouts and its text limit. */

@@ -80,7 +80,7 @@ export async function registerClient(
   });
   const { bytes } = await response.bytes(MAX_BYTES);
   const reply = jsonOf(bytes);
-  const { client_id: id, client_secret: given, token_endpoint_auth_method: chosen } = reply;
+  const { client_id: id, client_secret: issuedSecret, token_endpoint_auth_method: chosen } = reply;
   if (response.status >= 300 || typeof id !== "string" || id === "") {
     if (server.isAssumed)
       throw distrust(host, "publishes no metadata of an authorization server, and registers no clients");
@@ -89,7 +89,7 @@ export async function registerClient(
     const message = `${host} rejected Weir's client registration (${response.status}${code}). Register Weir there with ${redirectUri}, and enter its client ID.`;
     throw new AppError("upstream", message, { retryable: response.status >= 500 });
   }
-  const secret = typeof given === "string" && given !== "" ? given : null;
+  const secret = typeof issuedSecret === "string" && issuedSecret !== "" ? issuedSecret : null;
   const usual = typeof chosen === "string" && METHODS.includes(chosen) ? chosen : method;
   return { id, secret: usual === "none" ? null : secret, method: secret === null ? "none" : usual };
 }

@@ -189,7 +189,7 @@ interface Outlook {
 
 async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
   const { slots, of, ahead, isolates, isQuiet } = room;
-  const held = room.held();
+  const heldSlots = room.heldSlots();
   const { db } = store;
   const now = timestamp(clock);
   const [suspects, [neighbours], quotas] = await Promise.all([
@@ -201,8 +201,8 @@ async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
   const most = isShared ? mostOfOne(of) : of + ahead;
   const hasSuspect = suspects.length > 0;
   const last = lastServed.get(store) ?? "";
-  const known = [...new Set([...held.keys(), ...quotas.keys()])];
-  const full = known.filter((id) => roomOf(id, { most, held, quotas }) <= 0);
+  const known = [...new Set([...heldSlots.keys(), ...quotas.keys()])];
+  const full = known.filter((id) => roomOf(id, { most, heldSlots, quotas }) <= 0);
   const round = hasSuspect
     ? []
     : await roundRobin(db).all({
@@ -217,8 +217,8 @@ async function lookAhead({ store, clock }: App, room: Room): Promise<Outlook> {
 
 const roomOf = (
   id: string,
-  { most, held, quotas }: Pick<Outlook, "most" | "quotas"> & { held: ReadonlyMap<string, number> },
-) => Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
+  { most, heldSlots, quotas }: Pick<Outlook, "most" | "quotas"> & { heldSlots: ReadonlyMap<string, number> },
+) => Math.min(most - (heldSlots.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
 
 /**
  * Leases due runs to this process, as many as there are `slots`. Organizations take turns, so that a long queue of one
@@ -272,7 +272,7 @@ async function claimIn(app: App, room: Room, { outlook, complete, inside, db }: 
   const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
   const { most, round } = outlook;
   const quotas = outlook.quotas.size > 0 ? await roomToRun(db) : outlook.quotas; // other processes claim, too
-  const held = room.held(); // transactions before this one have reserved slots
+  const heldSlots = room.heldSlots(); // transactions before this one have reserved slots
   const passedOver: string[] = [];
   let left = slots;
   let isAll = !outlook.hasSuspect && round.length < slots;
@@ -280,7 +280,7 @@ async function claimIn(app: App, room: Room, { outlook, complete, inside, db }: 
     if (claim.decideMs <= 0) break;
     const share = Math.min(
       Math.ceil(left / (round.length - index)),
-      roomOf(organizationId, { most, held, quotas }),
+      roomOf(organizationId, { most, heldSlots, quotas }),
     );
     if (share <= 0) {
       passedOver.push(organizationId);

@@ -86,10 +86,10 @@ type Decided = { definition: JsonObject } & (
   | { status: "failed"; result: null; error: RunError }
 );
 
-function decide(executor: Decider, given: JsonObject, scope: Scope): Decided {
-  let definition = given;
+function decide(executor: Decider, raw: JsonObject, scope: Scope): Decided {
+  let definition = raw;
   try {
-    definition = fillIn(executor, given, scope);
+    definition = fillIn(executor, raw, scope);
     const result = executor.decide(checkFilled(executor, definition), scope);
     return { status: "completed", definition, result, error: null };
   } catch (error) {

@@ -193,12 +193,12 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
         leaseTokens(db).all({ ids }),
         app.runFollowers.open({ db }, steps),
       ]);
-      const held = new Map(tokens.map((row) => [row.id, row]));
+      const leases = new Map(tokens.map((row) => [row.id, row]));
       const own = (run: RunRow) => inside({ ...contextForRun(app, run), actor: SYSTEM });
       const rows: RunRow[] = [];
       const lines: Parameters<typeof appendLogsOf>[1][number][] = [];
       for (const { run, outcome, left } of ends) {
-        if (run.leaseToken === null || held.get(run.id)?.leaseToken !== run.leaseToken) continue;
+        if (run.leaseToken === null || leases.get(run.id)?.leaseToken !== run.leaseToken) continue;
         const tx = own(run);
         const now = timestamp(tx.clock);
         const logs = [...left.logs, ...failureLine(outcome, now)];
@@ -216,7 +216,7 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
       for (const [id, ended] of Map.groupBy(rows, ({ automationRunId }) => automationRunId)) {
         const [first] = ended;
         if (!first || id === null) continue;
-        const requestCorrelationId = held.get(first.id)?.cancelRequest?.correlationId;
+        const requestCorrelationId = leases.get(first.id)?.cancelRequest?.correlationId;
         await app.runFollowers.ended({ ...own(first), requestCorrelationId }, ended, open.get(id));
       }
     },

@@ -131,8 +131,8 @@ export function releaseRun(app: App, run: RunRow, dueAt: string | null = null): 
  * Returns runs that this process leased without knowing, as when the answer to a commit was lost: their lease has
  * expired, and they aren't among `held`.
  */
-export async function unknownLeases(app: App, held: readonly Leased[]): Promise<Leased[]> {
-  const tokens = held.map((run) => run.leaseToken).filter((token) => token !== null);
+export async function unknownLeases(app: App, runs: readonly Leased[]): Promise<Leased[]> {
+  const tokens = runs.map((run) => run.leaseToken).filter((token) => token !== null);
   return app.store.db
     .select({ id: actionRuns.id, leaseToken: actionRuns.leaseToken })
     .from(actionRuns)

@@ -12,7 +12,7 @@ export interface Room {
   /** How many of the runs can wait for a slot after they were claimed. */
   ahead: number;
   /** Returns the number of slots that each organization holds. */
-  held: () => ReadonlyMap<string, number>;
+  heldSlots: () => ReadonlyMap<string, number>;
   /** True if suspected runs mustn't run next to others. */
   isolates: boolean;
   /** Returns true if no run is running that a suspected run mustn't run next to. */

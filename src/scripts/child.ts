@@ -20,9 +20,9 @@ export async function scriptChild(): Promise<number> {
   for (;;) {
     const frame = pipe.receive();
     if (frame === null) return 0;
-    const asked = frame.head as unknown as ToScript;
-    if ("reply" in asked) continue; // reply for a job that has ended
-    const { job, organizationId, memoryMb, source } = asked;
+    const message = frame.head as unknown as ToScript;
+    if ("reply" in message) continue; // reply for a job that has ended
+    const { job, organizationId, memoryMb, source } = message;
     const instance = await instanceFor(organizationId, memoryMb);
     const input = frame.bytes.toString();
     let characters = input.length;
@@ -33,7 +33,7 @@ export async function scriptChild(): Promise<number> {
     const done: Performed =
       "fault" in script
         ? unread(instance, source, script.fault)
-        : perform(instance, { ...asked, code: script.code, input }, talk);
+        : perform(instance, { ...message, code: script.code, input }, talk);
     tell({ kind: "end", job, ...done });
     if (characters > LONG_CHARACTERS) Bun.gc(true);
   }

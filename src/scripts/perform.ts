@@ -183,12 +183,16 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
     },
 
     faultOf({ handle }: Thrown, instance: Instance): ScriptFault {
-      const told = describe && vm.callFunction(describe, vm.undefined, handle);
-      if (!told || told.error) {
-        told?.error?.dispose();
+      const description = describe && vm.callFunction(describe, vm.undefined, handle);
+      if (!description || description.error) {
+        description?.error?.dispose();
         return instance.isFull() ? FULL : { code: "script_error", message: "The script failed.", line: null };
       }
-      const { name, message, stack = "" } = JSON.parse(told.value.consume((text) => vm.getString(text)));
+      const {
+        name,
+        message,
+        stack = "",
+      } = JSON.parse(description.value.consume((text) => vm.getString(text)));
       // If there is no memory for the error itself, the engine throws null.
       if (/^out of memory$/.test(message) || (name === undefined && message === "" && instance.isFull()))
         return FULL;
@@ -227,7 +231,7 @@ function depthMeter(): (part: string) => boolean {
 }
 
 function give(vm: QuickJSContext, name: string, value: QuickJSHandle): void {
-  value.consume((given) => vm.setProp(vm.global, name, given));
+  value.consume((handle) => vm.setProp(vm.global, name, handle));
 }
 
 /** Sends a log line; returns false once the limit is reached. */
@@ -265,8 +269,8 @@ function asker(
       waiting.set(calls, deferred);
       talk.ask(calls, vm.getString(name), vm.getString(args));
     } else {
-      const told = JSON.stringify({ code: "limit_exceeded", message: fault });
-      vm.newString(told).consume((text) => deferred.reject(text));
+      const errorText = JSON.stringify({ code: "limit_exceeded", message: fault });
+      vm.newString(errorText).consume((text) => deferred.reject(text));
     }
     return deferred.handle;
   };

@@ -51,18 +51,18 @@ export const PRELUDE = `(() => {
     if (value instanceof Error) return String(value);
     return stringify(value) ?? String(value);
   };
-  const told = {};
+  const scriptConsole = {};
   // Each call of the host costs memory that the script does not get back.
   let isHeard = true;
   for (const level of ["debug", "info", "warn", "error"])
-    told[level] = (...values) => {
+    scriptConsole[level] = (...values) => {
       if (!isHeard) return;
       const line = short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), 4096);
       // A NUL would end the text on its way out.
       if (isHeard) isHeard = say(level, apply(replaceAll, apply(toWellFormed, line, []), ["\\0", "\\u2400"]));
     };
-  told.log = told.info;
-  Object.defineProperty(globalThis, "console", { value: Object.freeze(told), writable: true, configurable: true });
+  scriptConsole.log = scriptConsole.info;
+  Object.defineProperty(globalThis, "console", { value: Object.freeze(scriptConsole), writable: true, configurable: true });
 
   const call = (name, args) => {
     const { stack } = new Error();

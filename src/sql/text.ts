@@ -91,9 +91,9 @@ export const withoutEnd = (sql: string): string => sql.replace(/;\s*$/, "");
 /** Column names with a number appended to duplicates; case doesn't distinguish names. */
 export function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
-  return names.map((given) => {
-    let name = given;
-    for (let n = 1; taken.has(name.toLowerCase()); n++) name = `${given}_${n}`;
+  return names.map((original) => {
+    let name = original;
+    for (let n = 1; taken.has(name.toLowerCase()); n++) name = `${original}_${n}`;
     taken.add(name.toLowerCase());
     return name;
   });

@@ -113,10 +113,13 @@ function jsonColumnText(value: DuckDBValue): string {
 export function bindNamed(statement: DuckDBPreparedStatement, values: Readonly<Record<string, Json>>): void {
   const names = new Map(Object.keys(values).map((name) => [name.toLowerCase(), name]));
   for (let index = 1; index <= statement.parameterCount; index++) {
-    const asked = statement.parameterName(index);
-    const name = Object.hasOwn(values, asked) ? asked : names.get(asked.toLowerCase());
+    const parameter = statement.parameterName(index);
+    const name = Object.hasOwn(values, parameter) ? parameter : names.get(parameter.toLowerCase());
     if (name === undefined) {
-      throw new AppError("sql_error", `The statement asks for $${asked}, but no such parameter was given.`);
+      throw new AppError(
+        "sql_error",
+        `The statement asks for $${parameter}, but no such parameter was given.`,
+      );
     }
     bindOne(statement, index, values[name] ?? null);
   }

@@ -12,26 +12,26 @@ export function gathered<V>(
 ): (db: ReadDb, key: string) => Promise<V | undefined> {
   const open = new WeakMap<ReadDb, Asked<V>>();
 
-  const answer = async (db: ReadDb, asked: Asked<V>) => {
+  const answer = async (db: ReadDb, reads: Asked<V>) => {
     open.delete(db); // later requests may see newer data
     try {
-      const found = await read(db, [...asked.keys()]);
-      for (const [key, { resolve }] of asked) resolve(found.get(key));
+      const found = await read(db, [...reads.keys()]);
+      for (const [key, { resolve }] of reads) resolve(found.get(key));
     } catch (error) {
-      for (const { reject } of asked.values()) reject(error);
+      for (const { reject } of reads.values()) reject(error);
     }
   };
 
   return (db, key) => {
-    let asked = open.get(db);
-    if (asked === undefined) {
+    let reads = open.get(db);
+    if (reads === undefined) {
       const opened: Asked<V> = new Map();
       open.set(db, opened);
       setImmediate(() => void answer(db, opened));
-      asked = opened;
+      reads = opened;
     }
-    const known = asked.get(key) ?? Promise.withResolvers<V | undefined>();
-    asked.set(key, known);
+    const known = reads.get(key) ?? Promise.withResolvers<V | undefined>();
+    reads.set(key, known);
     return known.promise;
   };
 }

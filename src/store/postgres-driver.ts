@@ -242,13 +242,13 @@ interface ServerError {
 function faultOf(error: unknown): unknown {
   if (error instanceof AppError || error instanceof StoreError || !(error instanceof Error)) return error;
   const {
-    code: given,
+    code: sqlState,
     detail,
     table_name: table,
     column_name: column,
     constraint_name,
   } = error as ServerError;
-  const code = typeof given === "string" ? given : "";
+  const code = typeof sqlState === "string" ? sqlState : "";
   switch (code) {
     case "23505":
       return refusal("UNIQUE", `UNIQUE constraint failed: ${keyOf(table, detail, constraint_name)}`);

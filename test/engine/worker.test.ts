@@ -81,7 +81,7 @@ describe("a worker", () => {
       await ticked;
     };
     const calls = (wanted: string) => receiver.got.filter(({ path }) => path === wanted).length;
-    const underWay = () => worker.held().map(({ id }) => id);
+    const underWay = () => worker.leasedRuns().map(({ id }) => id);
     await tick();
     await tick();
     expect(underWay()).toEqual(suspects.slice(0, 1));

@@ -225,6 +225,8 @@ describe("words", () => {
     ["src/sql/child.ts", "  fetch(url).then(keep);"],
     ["src/sql/child.ts", "const send = globalThis.fetch;"],
     ["src/resources/runs/service.ts", 'import { Elysia } from "elysia";'],
+    ["src/sql/child.ts", "const given = read();"],
+    ["web/parts/a.tsx", "function told(error: unknown) {}"],
     ["src/sql/child.ts", spelt("const x = y as an", "y;")],
     ["src/sql/child.ts", spelt("const x: an", "y = 1;")],
     ["src/sql/child.ts", spelt("// @ts-ig", "nore\nconst x = 1; /* @ts-ig", "nore */")],

@@ -108,7 +108,7 @@ export const roomFor = (slots: number) => ({
   slots,
   of: slots,
   ahead: 0,
-  held: () => new Map<string, number>(),
+  heldSlots: () => new Map<string, number>(),
   isolates: true,
   isQuiet: () => true,
 });

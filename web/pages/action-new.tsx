@@ -25,7 +25,7 @@ function tell(error: unknown): null {
 export default function NewAction() {
   const [search, setSearch] = useSearchParams();
   const kinds = useActionKinds();
-  const asked = search.get("kind");
+  const kindName = search.get("kind");
   const spec = search.get("spec");
   const folder = folderIn(search);
   const source = useApi(
@@ -39,7 +39,7 @@ export default function NewAction() {
       <MembersOnly title={t("You need the member role to create actions")}>
         <Shown of={kinds}>
           {({ kinds: all }) => {
-            const kind = all.find((each) => each.kind === asked);
+            const kind = all.find((each) => each.kind === kindName);
             if (kind && source.isLoading) return <Loading rows={6} />;
             return kind ? (
               <NewOf
@@ -99,10 +99,10 @@ interface Props {
 /** A valid dataset name: lowercase letters, digits and `_`, starting with a letter. */
 const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^[^a-z]+/, "");
 
-function NewOf({ kind, connectionId: given, spec, folder, isMerged, source }: Props) {
+function NewOf({ kind, connectionId: initialConnection, spec, folder, isMerged, source }: Props) {
   const [, go] = useLocation();
   const [named, setNamed] = useState({ name: spec ? t("Load {spec}", { spec }) : "", slug: "" });
-  const [connectionId, setConnectionId] = useState(given ?? "");
+  const [connectionId, setConnectionId] = useState(initialConnection ?? "");
   const [definition, setDefinition] = useState<Values>(() => ({
     ...startValue(kind.definitionSchema),
     ...(spec ? { resources: [{ spec, ...(isMerged ? { writeDisposition: "merge" } : {}) }] } : {}),

@@ -67,9 +67,9 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
           t("Definition"),
           () => (
             <Held of={action}>
-              {(held, onDirty) => (
-                <ActionPaths actionId={held.id}>
-                  <Edit action={held} kind={kind} onDirty={onDirty} />
+              {(base, onDirty) => (
+                <ActionPaths actionId={base.id}>
+                  <Edit action={base} kind={kind} onDirty={onDirty} />
                 </ActionPaths>
               )}
             </Held>

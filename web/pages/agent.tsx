@@ -50,7 +50,7 @@ function Whole({ agent }: { agent: AgentSpec }) {
         )}
       </PageHead>
       {may ? (
-        <Held of={agent}>{(held, onDirty) => <Edit agent={held} onDirty={onDirty} />}</Held>
+        <Held of={agent}>{(base, onDirty) => <Edit agent={base} onDirty={onDirty} />}</Held>
       ) : (
         <Section title={t("Agent")}>
           <pre

@@ -24,7 +24,7 @@ export default function AutomationEdit({ id }: { id: string }) {
         if (error)
           return <Failed error={error} again={() => void Promise.all([layout.refetch(), draft.refetch()])} />;
         if (!layout.data || draft.data === undefined || draft.isRefetching) return <Loading />;
-        return <Later of={editor} given={{ automation: data, draft: draft.data, layout: layout.data }} />;
+        return <Later of={editor} props={{ automation: data, draft: draft.data, layout: layout.data }} />;
       }}
     </Shown>
   );

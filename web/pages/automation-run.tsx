@@ -186,7 +186,7 @@ function Whole({ run }: { run: AutomationRun }) {
         <Section title={t("Steps")} flush aside={<RunVersion run={run} latest={latest.latest} />}>
           <Later
             of={runCanvas}
-            given={{ automation: automation.data, run, ...(config.value ? { config: config.value } : {}) }}
+            props={{ automation: automation.data, run, ...(config.value ? { config: config.value } : {}) }}
           />
         </Section>
       )}

@@ -97,7 +97,7 @@ function Whole({ automation }: { automation: Automation }) {
           t("Settings"),
           () => (
             <Held of={automation}>
-              {(held, onDirty) => <EditAutomation automation={held} mayChange={may} onDirty={onDirty} />}
+              {(base, onDirty) => <EditAutomation automation={base} mayChange={may} onDirty={onDirty} />}
             </Held>
           ),
         ],
@@ -160,7 +160,7 @@ function Runs({ automation }: { automation: Automation }) {
   return (
     <>
       <Section title={t("Steps")} flush aside={latest && <span>{t("Status of the latest run")}</span>}>
-        <Later of={runCanvas} given={{ automation, run: latest }} />
+        <Later of={runCanvas} props={{ automation, run: latest }} />
       </Section>
       <Section title={t("Runs")} flush>
         <Shown of={runs}>

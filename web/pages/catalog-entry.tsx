@@ -83,7 +83,7 @@ function Whole({ api }: { api: CatalogEntry }) {
         <ImportAgain api={api} />
       ) : tabs.current === "settings" ? (
         <>
-          {may && <Held of={api}>{(held, onDirty) => <Settings api={held} onDirty={onDirty} />}</Held>}
+          {may && <Held of={api}>{(base, onDirty) => <Settings api={base} onDirty={onDirty} />}</Held>}
           <SignInFacts api={api} />
           <Section title={t("Details")}>
             <Facts
@@ -128,10 +128,10 @@ function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (f
     touches: ["/api-catalog"],
     onDone: onRefreshed,
     done: ({ api: { tools }, added }) => {
-      const held = tools.filter(({ status }) => status !== "active").length;
-      if (held === 0 && added.length === 0) return t("Tools are up to date");
+      const changedCount = tools.filter(({ status }) => status !== "active").length;
+      if (changedCount === 0 && added.length === 0) return t("Tools are up to date");
       return [
-        held > 0 && plural(held, { one: "# tool paused", other: "# tools paused" }),
+        changedCount > 0 && plural(changedCount, { one: "# tool paused", other: "# tools paused" }),
         added.length > 0 && plural(added.length, { one: "# new tool", other: "# new tools" }),
       ]
         .filter(Boolean)

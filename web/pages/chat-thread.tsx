@@ -68,7 +68,7 @@ function withLive(stored: readonly MessageText[], live: UiMessage | null): reado
   if (!live || live.id === "") return stored;
   const known = stored.find(({ id }) => id === live.id);
   const grown = { ...(known ?? { createdAt: null, durationSeconds: null, cancelled: false }), id: live.id };
-  return [...stored.filter((said) => said !== known), { ...grown, message: live }];
+  return [...stored.filter((message) => message !== known), { ...grown, message: live }];
 }
 
 /** The unsent message, which is kept in this tab. */
@@ -92,14 +92,14 @@ function Whole({ thread }: { thread: Thread }) {
   const [opened, setOpened] = useState<"rename" | "delete" | null>(null);
   const [draft, setDraft] = useDraft(thread.id);
   const [shown, setShown] = useState(SHOWN);
-  const said = useSaid(thread.id);
+  const messages = useSaid(thread.id);
   const turn = useTurn(thread);
   const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
   const agent = agents.data?.specs.find(({ id }) => id === thread.agentSpecId);
   const isGone = agents.data !== undefined && agents.data.total <= 100 && !agent;
   const isActive = turn.state !== "idle";
   const isWaiting = thread.lastTurnStatus === "waiting" && !isActive;
-  const end = useEnd(`${turn.live?.parts.length} ${said.data?.length} ${turn.question}`, turn.live);
+  const end = useEnd(`${turn.live?.parts.length} ${messages.data?.length} ${turn.question}`, turn.live);
   return (
     <div className="mx-auto -mb-14 flex min-h-[calc(100vh-2rem)] max-w-3xl flex-col max-md:min-h-[calc(100vh-5rem)]">
       <PageHead
@@ -123,7 +123,7 @@ function Whole({ thread }: { thread: Thread }) {
           </>
         )}
       </PageHead>
-      <Shown of={said}>
+      <Shown of={messages}>
         {(stored) => {
           const all = withLive(stored.map(toSaid), turn.live);
           const last = all.at(-1);
@@ -150,7 +150,7 @@ function Whole({ thread }: { thread: Thread }) {
                   ) : (
                     <Answer
                       key={each.id}
-                      said={each}
+                      entry={each}
                       isGrowing={isActive && each === last}
                       isCurrent={each === last && isWaiting}
                       onAgain={

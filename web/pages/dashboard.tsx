@@ -52,7 +52,7 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
           </>
         }
       >
-        <Actions dashboard={dashboard} given={values.given} />
+        <Actions dashboard={dashboard} filterValues={values.given} />
         <Button icon={RefreshCw} busy={data.isFetching} onClick={() => void data.refetch()}>
           {t("Refresh")}
         </Button>
@@ -112,10 +112,10 @@ const email = part(() => import("../parts/dashboards/email.tsx"));
 interface ActionsProps {
   dashboard: Dashboard;
   /** Filters in the URL. */
-  given: Record<string, string>;
+  filterValues: Record<string, string>;
 }
 
-function Actions({ dashboard, given }: ActionsProps) {
+function Actions({ dashboard, filterValues }: ActionsProps) {
   const may = useMay("member");
   const [opened, setOpened] = useState<"share" | "email" | "remove" | null>(null);
   const [, go] = useLocation();
@@ -143,7 +143,7 @@ function Actions({ dashboard, given }: ActionsProps) {
         </span>
       )}
       {opened === "email" && (
-        <Later of={email} given={{ dashboard, filters: given, onClose: close }} waiting={null} />
+        <Later of={email} props={{ dashboard, filters: filterValues, onClose: close }} waiting={null} />
       )}
       {opened === "share" && <ShareDialog dashboard={dashboard} onClose={close} />}
       {opened === "remove" && (

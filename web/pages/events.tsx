@@ -120,8 +120,8 @@ const BROKEN = {
 };
 
 function Verify() {
-  const [asked, setAsked] = useState(false);
-  const result = useApi("GET /api/v1/events/verify", {}, { enabled: asked });
+  const [isStarted, setStarted] = useState(false);
+  const result = useApi("GET /api/v1/events/verify", {}, { enabled: isStarted });
   const text = result.data
     ? result.data.valid
       ? plural(result.data.checked, { one: "Verified: # event intact", other: "Verified: # events intact" })
@@ -130,14 +130,14 @@ function Verify() {
   return (
     <Button
       icon={ShieldCheck}
-      busy={asked && result.isFetching}
+      busy={isStarted && result.isFetching}
       className={result.data ? (result.data.valid ? "text-good" : "text-bad") : ""}
       title={
         result.data?.firstBadId
           ? t("First affected event: {firstBadId}", { firstBadId: result.data.firstBadId })
           : t("Recompute the hash chain of all events")
       }
-      onClick={() => (asked ? void result.refetch() : setAsked(true))}
+      onClick={() => (isStarted ? void result.refetch() : setStarted(true))}
     >
       <span aria-live="polite">{text}</span>
     </Button>

@@ -39,7 +39,7 @@ function Organization({ id }: { id: string }) {
             </p>
           )}
           <Held of={data}>
-            {(held, onDirty) => <InstallationLimits organization={held} onDirty={onDirty} />}
+            {(base, onDirty) => <InstallationLimits organization={base} onDirty={onDirty} />}
           </Held>
           <Section title={t("Details")}>
             <Facts

@@ -35,7 +35,7 @@ export default function OrganizationPage() {
           <>
             {may && (
               <Held of={data}>
-                {(held, onDirty) => <OrganizationSettings organization={held} onDirty={onDirty} />}
+                {(base, onDirty) => <OrganizationSettings organization={base} onDirty={onDirty} />}
               </Held>
             )}
             <Section title={t("Details")}>

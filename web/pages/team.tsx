@@ -86,7 +86,7 @@ export default function Team() {
 function RoleChoice({ member }: { member: TeamMember }) {
   const may = useMay("admin");
   const givable = useGivable();
-  const [asked, setAsked] = useState<Role | null>(null);
+  const [newRole, setNewRole] = useState<Role | null>(null);
   const change = useChange("PATCH /api/v1/organizations/team/members/{membership_id}/role", {
     touches: ["/organizations", "/memberships"],
     done: ({ roleName }) => `${personName(member)}: ${roleName}`,
@@ -103,7 +103,7 @@ function RoleChoice({ member }: { member: TeamMember }) {
         disabled={change.isPending}
         onChange={(event) => {
           const role = event.target.value as Role;
-          if (member.isCurrentUser) setAsked(role);
+          if (member.isCurrentUser) setNewRole(role);
           else send(role);
         }}
       >
@@ -113,19 +113,19 @@ function RoleChoice({ member }: { member: TeamMember }) {
           </option>
         ))}
       </select>
-      {asked && (
+      {newRole && (
         <Confirm
           title={t("Change your own role?")}
           verb={t("Change role")}
-          onClose={() => setAsked(null)}
+          onClose={() => setNewRole(null)}
           onConfirm={() => {
-            send(asked);
-            setAsked(null);
+            send(newRole);
+            setNewRole(null);
           }}
         >
           <p>
             {t("As {role}, you won't be able to restore your current role yourself.", {
-              role: roleName(asked),
+              role: roleName(newRole),
             })}
           </p>
         </Confirm>

@@ -80,7 +80,7 @@ function Whole({ template }: { template: Template }) {
       ) : versions === null ? (
         <Loading />
       ) : may && isOwn && template.status !== "deprecated" ? (
-        <Held of={template}>{(held, onDirty) => <TemplateEditor template={held} onDirty={onDirty} />}</Held>
+        <Held of={template}>{(base, onDirty) => <TemplateEditor template={base} onDirty={onDirty} />}</Held>
       ) : (
         <Reading template={template} isOwn={isOwn} />
       )}

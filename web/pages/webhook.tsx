@@ -69,7 +69,7 @@ function Whole({ webhook }: { webhook: Webhook }) {
       {tabs.bar}
       {tabs.current === "settings" ? (
         <>
-          <Held of={webhook}>{(held, onDirty) => <WebhookSettings webhook={held} onDirty={onDirty} />}</Held>
+          <Held of={webhook}>{(base, onDirty) => <WebhookSettings webhook={base} onDirty={onDirty} />}</Held>
           <WebhookSecret webhook={webhook} />
           <Section title={t("Details")}>
             <Facts

@@ -58,8 +58,8 @@ function compileKey({ at }: Node, of: Node, key: Run, bound: Bound): Run {
   const isHeaders = of.kind === "name" && of.name === "headers" && !bound.includes("headers");
   return (env) => {
     const from = holder(env);
-    const given = key(env);
-    const wanted = isHeaders && typeof given === "string" ? given.toLowerCase() : given;
+    const keyValue = key(env);
+    const wanted = isHeaders && typeof keyValue === "string" ? keyValue.toLowerCase() : keyValue;
     const value = find(from, wanted);
     if (value !== undefined) return value;
     throw new ExpressionError("missing", `${nameOf(from)} has no ${keyShown(wanted)}`, at);

@@ -7,8 +7,8 @@ export function startOf(parameter: QueryParameter): number | null {
   if (preset === 0 || preset === 1) return preset;
   const minimum = numberIn(parameter, "minimum");
   if (preset === null && minimum === 1) return 1;
-  const said = startSaid(parameter.description);
-  return preset === null ? said : null;
+  const describedStart = startSaid(parameter.description);
+  return preset === null ? describedStart : null;
 }
 
 const ZERO =

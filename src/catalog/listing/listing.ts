@@ -33,13 +33,13 @@ const LISTED = /^(?:get |retrieve |return |fetch )?(?:all|list|a list|lists|sear
  * How to read the rows of an operation according to its description; null if it doesn't return a list. Settings that
  * aren't certain are in `unresolved` only.
  */
-export function listingOf(given: ListOperation): Listing | null {
-  const views = openViews(given.refs);
-  const parameters = queryParameters(given.inputs);
-  const called = calledOf(given.operation, given.path, parameters);
-  const listing = tell(views, given, parameters, called);
+export function listingOf(operation: ListOperation): Listing | null {
+  const views = openViews(operation.refs);
+  const parameters = queryParameters(operation.inputs);
+  const called = calledOf(operation.operation, operation.path, parameters);
+  const listing = tell(views, operation, parameters, called);
   const isTooLong = parameters.some(({ name }) => name.length > MAX_NAME);
-  if (listing && given.elsewhere !== null) return unreadable(given.elsewhere, []);
+  if (listing && operation.elsewhere !== null) return unreadable(operation.elsewhere, []);
   if (!views.isCut && !isTooLong) return listing && kept(listing);
   return listing || isCalledList(called) ? unreadable(TOO_LARGE, []) : null;
 }

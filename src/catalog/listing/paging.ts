@@ -145,9 +145,9 @@ export function findPaging(facts: ListFacts): FoundPaging {
   const header = facts.headers.find((each) => speaksOfPages(each) || /^range$/i.test(each.name));
   if (header)
     return open(`It takes the header ${header.name}, which paginators don't support.`, [{ type: "none" }]);
-  const told = facts.replyHeaders.find((name) => PAGED_HEADER.test(name) && !/rate/i.test(name));
-  if (told !== undefined)
-    return open(`The header ${told} of its response mentions pages, and no parameter requests them.`, [
+  const pagedHeader = facts.replyHeaders.find((name) => PAGED_HEADER.test(name) && !/rate/i.test(name));
+  if (pagedHeader !== undefined)
+    return open(`The header ${pagedHeader} of its response mentions pages, and no parameter requests them.`, [
       { type: "none" },
     ]);
   const answered = fields.find((field) => goesOn(field, facts));

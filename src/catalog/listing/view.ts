@@ -144,8 +144,11 @@ function commonFields(shapes: readonly (View | null)[]): Map<string, View> {
 }
 
 function typesOf(parts: readonly Part[], shapes: Shapes): string[] {
-  const said = parts.flatMap(({ schema }) => [schema.type].flat().filter((type) => typeof type === "string"));
-  const types = said.length > 0 ? said : shapes.flat().flatMap((shape) => shape?.types ?? []);
+  const declaredTypes = parts.flatMap(({ schema }) =>
+    [schema.type].flat().filter((type) => typeof type === "string"),
+  );
+  const types =
+    declaredTypes.length > 0 ? declaredTypes : shapes.flat().flatMap((shape) => shape?.types ?? []);
   if (types.length === 0 && parts.some(({ schema }) => isObject(schema.properties))) types.push("object");
   if (types.length === 0 && parts.some(({ schema }) => isObject(schema.items))) types.push("array");
   return [...new Set(types)].filter((type) => type !== "null");

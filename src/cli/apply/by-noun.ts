@@ -199,8 +199,8 @@ const automation: Requests = {
 
 /** An automation's config with its secret, if given: the signing secret, or what its sender sends along. */
 function configOf({ raw }: Sender, body: JsonObject): JsonObject {
-  const given = raw(body.config);
-  const config = isObject(given) ? given : {};
+  const rawConfig = raw(body.config);
+  const config = isObject(rawConfig) ? rawConfig : {};
   if (typeof body.secret !== "string") return config;
   const secret = raw(body.secret);
   const field = proofFieldOf(config.auth);
@@ -222,11 +222,11 @@ const asItIs = (noun: Noun, fields: readonly string[]): Requests => ({
 
 const webhook: Requests = {
   async create({ post, send, pick }, key, body) {
-    const given: JsonObject = typeof body.secret === "string" ? pick(body, ["secret"]) : {};
+    const secretField: JsonObject = typeof body.secret === "string" ? pick(body, ["secret"]) : {};
     const url = key.replace(/ \(\d+\)$/, ""); // suffix of webhooks with the same URL
-    const { id, reply } = await post(PATHS.webhook, { url, ...pick(body, ["events"]), ...given });
+    const { id, reply } = await post(PATHS.webhook, { url, ...pick(body, ["events"]), ...secretField });
     if (body.disabled === true) await send("PATCH", `${PATHS.webhook}/${id}`, { status: "disabled" });
-    return { id, secret: "secret" in given ? null : String(reply.secret) };
+    return { id, secret: "secret" in secretField ? null : String(reply.secret) };
   },
   async change({ send, pick }, { id, path, body, differs, changed }) {
     const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};

@@ -204,9 +204,9 @@ export const itemFields = (field: string): readonly string[] | null =>
   field === "endpoints" || field === "tools" ? ITEM_FIELDS[field] : null;
 
 /** All fields of a resource. Omitted and null ones have their default. */
-export function completed(kind: Kind, given: JsonObject): JsonObject {
-  const isServer = kind.noun === "api" && given.type === "mcp";
-  const body = isServer ? { ...given, transport: given.transport ?? "http" } : given;
+export function completed(kind: Kind, fields: JsonObject): JsonObject {
+  const isServer = kind.noun === "api" && fields.type === "mcp";
+  const body = isServer ? { ...fields, transport: fields.transport ?? "http" } : fields;
   return Object.fromEntries(
     Object.entries(kind.fields).map(([name, { fallback }]) => [
       name,

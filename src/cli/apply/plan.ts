@@ -82,9 +82,9 @@ function thereFor({ noun, key, unset, body }: Wanted, state: State): There | nul
   return state.things.find((one) => one.noun === noun && shownKey(noun, one.key) === shown) ?? null;
 }
 
-function planCreation(given: Wanted, state: State, plan: Plan): void {
-  let wanted = given;
-  for (const { path, at, lack } of given.unset) {
+function planCreation(resource: Wanted, state: State, plan: Plan): void {
+  let wanted = resource;
+  for (const { path, at, lack } of resource.unset) {
     const [field, name] = path;
     const what = `${path.join(".")} of the new ${wanted.noun} ${wanted.shown}`;
     const { credentials, provider } = wanted.body;
@@ -128,7 +128,7 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
     if (canonicalJson(from) === canonicalJson(to)) continue;
     if (["template", "templateVersion", "version"].includes(field) && to === null) continue;
     if (field === "default" && to === false) continue; // another one becomes the default, or none
-    const found = differences(from, to, field, filled.given);
+    const found = differences(from, to, field, filled.hiddenPaths);
     changes.push(...found);
     for (const one of isFixed ? found : [])
       plan.faults.push(
@@ -182,11 +182,11 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
     body.credentials = Object.fromEntries(
       Object.entries(body.credentials).filter(([, value]) => value !== null),
     );
-  return { ...wanted, body, given: [...wanted.given, ...wanted.unset.map(({ path }) => path)] };
+  return { ...wanted, body, hiddenPaths: [...wanted.hiddenPaths, ...wanted.unset.map(({ path }) => path)] };
 }
 
-function differences(from: Json, to: Json, field: string, given: readonly Path[]): Difference[] {
-  const hidden = new Set(given.map((path) => path.join("\0")));
+function differences(from: Json, to: Json, field: string, hiddenPaths: readonly Path[]): Difference[] {
+  const hidden = new Set(hiddenPaths.map((path) => path.join("\0")));
   return differencesOf(from, to, [field]).map(({ path, from, to }) => ({
     field: path.join("."),
     from: masked(from, path, hidden),

@@ -37,7 +37,7 @@ export interface Wanted {
   /** File and line of a path in it. */
   place(path: Path): string;
   /** Paths of values that must not be shown. */
-  given: Path[];
+  hiddenPaths: Path[];
   unset: Unset[];
 }
 
@@ -126,8 +126,8 @@ interface Reading {
   tell(path: Path, message: string): void;
 }
 
-async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Wanted | null> {
-  if (!isObject(given)) {
+async function wantedOf(kind: Kind, resource: Json, reading: Reading): Promise<Wanted | null> {
+  if (!isObject(resource)) {
     reading.tell([], `${aNoun(kind)} must be an object with fields such as ${kind.key}.`);
     return null;
   }
@@ -136,7 +136,7 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
     isWhole = false;
     reading.tell(path, message);
   };
-  const thing = withSecretApart(kind, given, tell);
+  const thing = withSecretApart(kind, resource, tell);
   const filled = await fill(kind, thing, { ...reading, tell });
   const { [kind.key]: key, ...body } = filled.thing;
   if (typeof key !== "string" || key === "") tell([kind.key], `${aNoun(kind)} requires ${kind.key}.`);
@@ -169,7 +169,7 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
     body: whole,
     at: reading.place([]),
     place: reading.place,
-    given: hidden,
+    hiddenPaths: hidden,
     unset,
   };
 }

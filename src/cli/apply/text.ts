@@ -24,12 +24,12 @@ const REFERENCE = new RegExp(`^(${NOUNS.join("|")}):(.+)$`);
 export function placeholderIn(
   text: string,
 ): { variable: string } | { noun: Noun; key: string } | { unknown: string } | null {
-  const held = HELD.exec(text)?.[1];
-  if (held === undefined) return null;
-  if (VARIABLE.test(held)) return { variable: held };
-  const [, noun, key] = REFERENCE.exec(held) ?? [];
+  const placeholder = HELD.exec(text)?.[1];
+  if (placeholder === undefined) return null;
+  if (VARIABLE.test(placeholder)) return { variable: placeholder };
+  const [, noun, key] = REFERENCE.exec(placeholder) ?? [];
   const known = NOUNS.find((one) => one === noun);
-  return known && key !== undefined ? { noun: known, key } : { unknown: held };
+  return known && key !== undefined ? { noun: known, key } : { unknown: placeholder };
 }
 
 /** Unescapes a text. */

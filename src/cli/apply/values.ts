@@ -23,7 +23,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Files of values that were found in a directory are ignored, since they may be for another environment.
  */
 export function openValues(sources: readonly Source[], env: Environment, faults: string[]): Values {
-  const given = new Map<string, Value>();
+  const entries = new Map<string, Value>();
   const unread = new Map<string, string>();
   const fromEnvironment = (name: string) => env[name] || undefined;
   for (const { root, file, isNamed, at } of sources) {
@@ -50,7 +50,7 @@ export function openValues(sources: readonly Source[], env: Environment, faults:
         `${place}: Invalid name ${name}. Use letters, digits and underscores, such as DB_HOST.`,
       );
     if (typeof value === "number" || typeof value === "boolean")
-      return void given.set(name, { value, isHidden: false });
+      return void entries.set(name, { value, isHidden: false });
     if (typeof value !== "string")
       return void faults.push(`${place}: ${name} must be a string, a number, true or false.`);
     let isHidden = false;
@@ -60,13 +60,13 @@ export function openValues(sources: readonly Source[], env: Environment, faults:
       isHidden = true;
       return found ?? "";
     };
-    given.set(name, { value: withVariables(value, fromOutside), isHidden });
+    entries.set(name, { value: withVariables(value, fromOutside), isHidden });
   }
 
   return {
     of(name) {
       const value = fromEnvironment(name);
-      return given.get(name) ?? (value === undefined ? null : { value, isHidden: true });
+      return entries.get(name) ?? (value === undefined ? null : { value, isHidden: true });
     },
     lack(name) {
       const file = unread.get(name);

@@ -71,8 +71,8 @@ function batchOrders(batch: number): Order[] {
       updated_at: on(order.updated_at),
     })),
     ...returned.map((order, index) => {
-      const given = earlier[((daysOn - 1) * returned.length + index) % earlier.length] ?? order;
-      return { ...given, status: "refunded", updated_at: on(order.updated_at) };
+      const original = earlier[((daysOn - 1) * returned.length + index) % earlier.length] ?? order;
+      return { ...original, status: "refunded", updated_at: on(order.updated_at) };
     }),
   ];
 }

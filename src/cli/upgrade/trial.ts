@@ -24,9 +24,9 @@ export async function aboutProgram(path: string, shown = path): Promise<About> {
     new Response(child.stderr).text(),
   ]);
   if (code !== 0) {
-    const said = err.trim().slice(0, MAX_CHARACTERS);
+    const output = err.trim().slice(0, MAX_CHARACTERS);
     throw refuse(
-      `it ended with ${child.signalCode ?? `exit code ${code}`}${said === "" ? "" : ` (${said})`}`,
+      `it ended with ${child.signalCode ?? `exit code ${code}`}${output === "" ? "" : ` (${output})`}`,
     );
   }
   const about = aboutIn(out);

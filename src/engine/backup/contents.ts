@@ -140,9 +140,9 @@ const isAbsent = (error: unknown): boolean =>
 export async function hold(
   pieces: readonly Piece[],
   folder: string,
-): Promise<{ held: Piece[]; gone: string[] }> {
+): Promise<{ heldPieces: Piece[]; gone: string[] }> {
   const made = new Set<string>();
-  const held: Piece[] = [];
+  const heldPieces: Piece[] = [];
   const gone: string[] = [];
   for (const piece of pieces) {
     const path = join(folder, piece.name);
@@ -150,12 +150,12 @@ export async function hold(
     made.add(dirname(path));
     try {
       await link(piece.path, path);
-      held.push({ ...piece, path });
+      heldPieces.push({ ...piece, path });
     } catch (error) {
-      if (!isAbsent(error)) held.push(piece);
+      if (!isAbsent(error)) heldPieces.push(piece);
       else if (piece.isNeeded) throw error;
       else gone.push(piece.name);
     }
   }
-  return { held, gone };
+  return { heldPieces, gone };
 }

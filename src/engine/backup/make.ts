@@ -110,7 +110,7 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
   }
   const files = await folderPieces(join(dataFolder, "files"), "files", (name) => name === PARTS_FOLDER);
   const artifacts = await folderPieces(join(dataFolder, "artifacts"), "artifacts");
-  const { held, gone } = await hold(
+  const { heldPieces, gone } = await hold(
     [...lake.pieces, ...files.pieces, ...artifacts.pieces],
     join(work, "held"),
   );
@@ -131,10 +131,10 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
   const databaseBytes = (await stat(copy)).size;
   watch?.begin(
     "backup",
-    held.reduce((sum, { bytes }) => sum + bytes, databaseBytes),
+    heldPieces.reduce((sum, { bytes }) => sum + bytes, databaseBytes),
   );
   await add({ name: DATABASE, path: copy, bytes: databaseBytes });
-  for (const piece of held) await add(piece);
+  for (const piece of heldPieces) await add(piece);
   if (key !== null) {
     const text = `${Buffer.from(key).toString("base64")}\n`;
     const sha256 = await addText(archive, KEY_FILE, text);
@@ -177,8 +177,9 @@ const chunksOf = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: CHUNK_BYTES });
 
 /** The key to include in the backup: the current one. */
-export function keyToInclude(dataFolder: string, given: string | null): Uint8Array {
-  const key = given === null ? keyInFile(dataFolder) : new Uint8Array(Buffer.from(given, "base64"));
+export function keyToInclude(dataFolder: string, environmentKey: string | null): Uint8Array {
+  const key =
+    environmentKey === null ? keyInFile(dataFolder) : new Uint8Array(Buffer.from(environmentKey, "base64"));
   if (key !== null) return key;
   throw new AppError("not_found", `No secret.key in ${dataFolder}, and WEIR_SECRET_KEY isn't set.`);
 }

@@ -62,7 +62,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
       `${target} contains files that don't belong to Weir. Set --data to another directory.`,
     );
   }
-  const held = isThere ? openDataFolder(target) : null;
+  const lock = isThere ? openDataFolder(target) : null;
   try {
     await mkdir(fresh, { recursive: true, mode: 0o700 });
     request.watch?.begin("restore", await sizeOf(path));
@@ -86,7 +86,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   } catch (error) {
     throw storeFault(error);
   } finally {
-    held?.unlock();
+    lock?.unlock();
     await rm(fresh, { recursive: true, force: true });
   }
 }

@@ -94,11 +94,11 @@ export class ByteCells {
     let at = lines.size;
     for (let position = 0; position < width; position++) {
       if (position > 0) into[at++] = COMMA;
-      const given = cells.from[position] ?? -1;
-      if (given < 0) continue;
-      const isScratch = given >= SCRATCH;
+      const cell = cells.from[position] ?? -1;
+      if (cell < 0) continue;
+      const isScratch = cell >= SCRATCH;
       const source = isScratch ? this.#scratch : this.#bytes;
-      const from = isScratch ? given - SCRATCH : given;
+      const from = isScratch ? cell - SCRATCH : cell;
       const to = (cells.to[position] ?? 0) - (isScratch ? SCRATCH : 0);
       if (to - from > LONG_BYTES) {
         into.set(source.subarray(from, to), at);

@@ -349,8 +349,8 @@ async function write(
   const { session } = drops;
   const counts = await drops.counts(sheet);
   const isUpsert = site.plan.disposition === "merge" && site.plan.strategy === "upsert";
-  const given = isUpsert ? targets.filter((target) => !target.isAbsent) : targets;
-  const select = `SELECT ${selectOf(given)} FROM (${drops.alive(sheet)})`;
+  const existing = isUpsert ? targets.filter((target) => !target.isAbsent) : targets;
+  const select = `SELECT ${selectOf(existing)} FROM (${drops.alive(sheet)})`;
   const expected = sheet.rows - counts.filtered - counts.deduplicated - counts.rejected;
   const writes = !site.dryRun && expected !== 0;
   const files = writes

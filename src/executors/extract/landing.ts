@@ -63,10 +63,10 @@ export async function landIn(
 
 async function land(
   { ctx, extractor, options, names, reporter, warn }: Job,
-  given: Site,
+  originalSite: Site,
   isTrusting: boolean,
 ): Promise<Landed> {
-  const { plan, staging } = given;
+  const { plan, staging } = originalSite;
   const { provider, link } = await ctx.connection(options.purpose);
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
@@ -92,7 +92,7 @@ async function land(
       `${plan.resource}: ${provider.title} doesn't report which rows are gone; deletes is for PostgreSQL and MySQL.`,
     );
   }
-  const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };
+  const site: Site = { ...originalSite, where: extraction.kind === "files" ? plan.request.where : null };
   // A cursor may only advance past rows that were read, and with a condition the limit counts matching rows. Both
   // are known only after all rows have been read.
   const isUncut = site.where !== null || (plan.incremental !== null && !options.dryRun);

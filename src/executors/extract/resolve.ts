@@ -91,8 +91,8 @@ interface Given {
  * Numbers of the key become text instead. A text column accepts everything but JSON. A new table always evolves; for
  * others the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
-export async function resolve(given: Given): Promise<Resolution> {
-  const { sheet, existing } = given;
+export async function resolve(input: Given): Promise<Resolution> {
+  const { sheet, existing } = input;
   const found: Resolution = { targets: [], changes: [], refusals: [], split: new Map(), zoneless: new Set() };
   const incoming = new Map(sheet.columns.map((column) => [column.name, column]));
   const known = new Map((existing ?? []).map((column) => [column.name, typeName(column.dataType)]));
@@ -100,11 +100,11 @@ export async function resolve(given: Given): Promise<Resolution> {
   const mapped = new Map<string, Target>();
 
   for (const column of sheet.columns) {
-    if (!known.has(column.name) && existing && given.thinned) {
-      const [filled = 0] = await given.probe([isFilled(column)]);
+    if (!known.has(column.name) && existing && input.thinned) {
+      const [filled = 0] = await input.probe([isFilled(column)]);
       if (filled === 0) continue;
     }
-    for (const target of await resolveColumn(column, known, names, given, found))
+    for (const target of await resolveColumn(column, known, names, input, found))
       mapped.set(target.name, target);
   }
   for (const [name, type] of known) {
@@ -112,7 +112,7 @@ export async function resolve(given: Given): Promise<Resolution> {
     mapped.delete(name);
   }
   found.targets.push(...mapped.values());
-  const frozen = found.refusals.find(({ change }) => modeFor(given.contract, change) === "freeze");
+  const frozen = found.refusals.find(({ change }) => modeFor(input.contract, change) === "freeze");
   if (frozen) throw violation(frozen.change);
   return found;
 }
@@ -133,10 +133,10 @@ async function resolveColumn(
   column: SheetColumn,
   known: ReadonlyMap<string, string>,
   names: Names,
-  given: Given,
+  input: Given,
   found: Resolution,
 ): Promise<Target[]> {
-  const { sheet, existing, contract, probe } = given;
+  const { sheet, existing, contract, probe } = input;
   const before = known.get(column.name) ?? null;
   const parts = partsOf(column);
   if (parts.length === 0) return [];
@@ -154,13 +154,13 @@ async function resolveColumn(
     } else found.refusals.push({ change: proposed, column, violates });
     return evolves;
   };
-  const wanted = before ?? given.fixed.get(column.name) ?? null;
+  const wanted = before ?? input.fixed.get(column.name) ?? null;
   if (wanted === null) {
     const { type, sql } = await unite(column, parts, probe);
     return say(column.name, "added", null, type, isFilled(column)) ? [{ name: column.name, type, sql }] : [];
   }
   if (before === null && !say(column.name, "added", null, wanted, isFilled(column))) return [];
-  const digits = given.key.includes(column.name) ? digitsOf(column) : null;
+  const digits = input.key.includes(column.name) ? digitsOf(column) : null;
   if (digits && wanted === "VARCHAR")
     return [{ name: column.name, type: wanted, sql: digits, isDigits: true }];
   let type = wanted;
@@ -174,9 +174,9 @@ async function resolveColumn(
       continue;
     }
     const left = fit.misfits;
-    const counted = given.thinned ? null : misfitsOf(column, part.type, type);
+    const counted = input.thinned ? null : misfitsOf(column, part.type, type);
     const [misfits = 0] = counted ?? (await probe([left]));
-    if (misfits > 0 && before !== null && given.isReplaced) {
+    if (misfits > 0 && before !== null && input.isReplaced) {
       const { type: changed, sql } = await unite(column, parts, probe);
       if (!say(column.name, "widened", before, changed, left))
         return [{ name: column.name, type, sql: fit.main }];
@@ -197,8 +197,8 @@ async function resolveColumn(
     mains.push({ type, sql: fit.main });
     if (misfits > 0 && !wider) rests.push(limited(part, left));
   }
-  const held = mains.map((main) => (main.type === type ? main.sql : `CAST(${main.sql} AS ${type})`));
-  const sql = held.length === 1 ? (held[0] ?? "NULL") : `COALESCE(${held.join(", ")})`;
+  const values = mains.map((main) => (main.type === type ? main.sql : `CAST(${main.sql} AS ${type})`));
+  const sql = values.length === 1 ? (values[0] ?? "NULL") : `COALESCE(${values.join(", ")})`;
   const targets = [{ name: column.name, type, sql }];
   for (const rest of rests) {
     const variant = variantOf(column.name, rest, known, names);

@@ -115,14 +115,14 @@ export class Tabular {
   /** Selected columns of the file, with their names there and in the staged rows. */
   #wanted(names: readonly string[]): { column: SheetColumn; raw: string; name: string }[] {
     const taken = new Set<string>();
-    return names.flatMap((given, at) => {
-      let name = given;
-      for (let n = 2; taken.has(name); n++) name = `${given}_${n}`;
+    return names.flatMap((original, at) => {
+      let name = original;
+      for (let n = 2; taken.has(name); n++) name = `${original}_${n}`;
       taken.add(name);
       if (this.options.only && !this.options.only.has(name)) return [];
-      if (name !== given && !this.sheet.columnFrom(name))
+      if (name !== original && !this.sheet.columnFrom(name))
         this.options.warn(
-          `Several columns of ${this.sheet.table} are called "${given}"; one is ${name} here.`,
+          `Several columns of ${this.sheet.table} are called "${original}"; one is ${name} here.`,
         );
       const column = this.sheet.columnOf(name, this.options.warn);
       if (column.slots.length === 0) column.texts = "VARCHAR";
@@ -199,8 +199,8 @@ export class Tabular {
     const from = `FROM (SELECT *${attempts.join("")} FROM ${relation}${room})`;
     const targets = isTyped && this.#isLarge ? await staging.guess?.(sheet) : null;
     if (targets) {
-      const given = new Set([SEQUENCE, ...values.map(({ slot }) => slot)]);
-      const missing = sheet.slots.filter((slot) => !given.has(slot));
+      const presentSlots = new Set([SEQUENCE, ...values.map(({ slot }) => slot)]);
+      const missing = sheet.slots.filter((slot) => !presentSlots.has(slot));
       picked.push(...missing.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${name}`));
       return this.#land(`SELECT ${picked.join(", ")} ${from}`, targets, this.#blankOf(values, targets));
     }
@@ -293,11 +293,14 @@ export class Tabular {
       return slot ? [{ column, slot }] : [];
     });
     if (columns.length === 0 || sheet.files.length === 0) return;
-    const asked = columns.map(({ column, slot }) => ({ sql: slot.name, known: this.#knownType(column) }));
+    const candidates = columns.map(({ column, slot }) => ({
+      sql: slot.name,
+      known: this.#knownType(column),
+    }));
     const found = await provenReadings(
       staging.session,
       `(${sheet.scan()})`,
-      asked,
+      candidates,
       textStyleOf(this.options.file),
     );
     const typed = columns.flatMap(({ column, slot }, at) => {

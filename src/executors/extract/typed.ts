@@ -92,12 +92,12 @@ function slotValue(
     if (!isTrusting || isText) return name;
     return `CASE WHEN ${name} IS NULL OR ${decimalReading(38, column.scale).guard(name)} THEN ${name} ELSE ${refuse} END`;
   }
-  const given = typeName(dataType);
-  if (isLongDecimal(given)) {
-    const [precision, scale] = decimalOf(given);
+  const declaredType = typeName(dataType);
+  if (isLongDecimal(declaredType)) {
+    const [precision, scale] = decimalOf(declaredType);
     return decimalReading(precision, scale).cast(name);
   }
-  return given === type ? name : `CAST(${name} AS ${type})`;
+  return declaredType === type ? name : `CAST(${name} AS ${type})`;
 }
 
 /**
@@ -105,9 +105,9 @@ function slotValue(
  * types.
  */
 async function measure(session: SqlSession, sheet: Sheet, relation: string): Promise<void> {
-  const asked = sheet.columns.flatMap((column) => column.slots.map((slot) => ({ column, slot })));
-  const numbers = asked.filter(({ slot }) => slot.number === "plain");
-  const lists = asked.filter(({ slot }) => slot.list !== undefined);
+  const pairs = sheet.columns.flatMap((column) => column.slots.map((slot) => ({ column, slot })));
+  const numbers = pairs.filter(({ slot }) => slot.number === "plain");
+  const lists = pairs.filter(({ slot }) => slot.list !== undefined);
   if (numbers.length + lists.length === 0) return;
   const fraction = (name: string) => `split_part(${name}, '.', 2)`;
   const [row = {}] = await session.run(

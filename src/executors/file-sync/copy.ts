@@ -98,9 +98,9 @@ const tooMany = (bytes: number, maxBytes: number) =>
   );
 
 /** Copies one file. Retries if that may help, and once if it changed in the meantime. */
-async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
+async function copyOne(job: Job, listedFile: TreeFile): Promise<ManifestEntry> {
   const { ctx, source } = job;
-  let file = given;
+  let file = listedFile;
   let hasChanged = false;
   for (let tries = 1; ; tries++) {
     try {

@@ -176,8 +176,8 @@ async function sendOne(
   const { batch: _, url, headers, query, body, ...rest } = definition;
   const isDefault = body === undefined && !isBodiless(rest.method ?? "GET");
   const fields = Object.entries({ url, headers, query, body: isDefault ? "{{items}}" : body });
-  const given = Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as JsonObject;
-  const filled = { ...rest, ...(await ctx.fill(given, { ...ctx.scope, items }, { url: [["url"]] })) };
+  const usedFields = Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as JsonObject;
+  const filled = { ...rest, ...(await ctx.fill(usedFields, { ...ctx.scope, items }, { url: [["url"]] })) };
   const { value, faults } = read(Definition, filled, []);
   const [fault] = faults;
   if (fault) throw new AppError("definition_invalid", `${fault.loc.join(".")}: ${fault.msg}`);
@@ -195,9 +195,9 @@ type Told = { index: number; status: number | null; ok: boolean };
 /** Outcomes of the items. If there are very many, only failed ones. */
 function outcomesOf(ended: readonly Ended[], most: number): Told[] {
   const all = ended.reduce((sum, { count }) => sum + count, 0);
-  const told = all > most ? ended.filter(({ error }) => error !== null) : ended;
+  const reported = all > most ? ended.filter(({ error }) => error !== null) : ended;
   const outcomes: Told[] = [];
-  for (const { from, count, status, error } of told)
+  for (const { from, count, status, error } of reported)
     for (let n = 0; n < count && outcomes.length < most; n++)
       outcomes.push({ index: from + n, status, ok: error === null });
   return outcomes;

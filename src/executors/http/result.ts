@@ -212,9 +212,9 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
   const exact: (Json | null)[] = [];
   const bodies = pages.map((page) => {
     at += page.size;
-    const said = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also in bytes that aren't valid text
-    const body = withoutEchoes(page, bodyIn(page, said), secrets);
-    const found = isSearched(work) ? exactIn(page, said) : null;
+    const safeBytes = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also in bytes that aren't valid text
+    const body = withoutEchoes(page, bodyIn(page, safeBytes), secrets);
+    const found = isSearched(work) ? exactIn(page, safeBytes) : null;
     exact.push(found && withoutEchoes(page, found, secrets));
     return body;
   });

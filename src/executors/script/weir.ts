@@ -75,10 +75,10 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
     return mapInSlices(json, (text) => Buffer.from(text));
   };
 
-  const send = async ([id, asked]: readonly Json[], signal: AbortSignal): Promise<JsonBytes> => {
+  const send = async ([id, input]: readonly Json[], signal: AbortSignal): Promise<JsonBytes> => {
     if (typeof id !== "string" || !connections.includes(id))
       throw new AppError("forbidden", `Connection ${id} is not granted. Add its id to grants.connections.`);
-    const definition = requestOf(asked);
+    const definition = requestOf(input);
     const from: RunContext = {
       ...ctx,
       signal,
@@ -112,24 +112,27 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
 }
 
 /** Returns the request of a `weir.http` call. Throws `definition_invalid` with all errors. */
-function requestOf(asked: Json | undefined): Request {
-  const { value, faults } = read(Definition, asked, ["request"]);
+function requestOf(request: Json | undefined): Request {
+  const { value, faults } = read(Definition, request, ["request"]);
   const more = faults.length === 0 ? definitionFaults(value) : [];
-  const told = [
+  const violations = [
     ...faults.map(({ loc, msg }) => ({ field: loc.join("."), msg })),
     ...more.map(({ path, message }) => ({ field: ["request", ...path].join("."), msg: message })),
   ];
-  if (told.length === 0) {
-    if (value.api) told.push({ field: "request.api", msg: "Scripts send requests by url" });
-    if (value.batch) told.push({ field: "request.batch", msg: "Scripts send one request at a time" });
+  if (violations.length === 0) {
+    if (value.api) violations.push({ field: "request.api", msg: "Scripts send requests by url" });
+    if (value.batch) violations.push({ field: "request.batch", msg: "Scripts send one request at a time" });
     if (value.bodyType === "multipart")
-      told.push({ field: "request.bodyType", msg: "Scripts send json, form or text" });
-    if (value.url === undefined) told.push({ field: "request.url", msg: "Field required" });
+      violations.push({ field: "request.bodyType", msg: "Scripts send json, form or text" });
+    if (value.url === undefined) violations.push({ field: "request.url", msg: "Field required" });
     if ((value.maxBytes ?? 0) > MAX_REPLY_BYTES)
-      told.push({ field: "request.maxBytes", msg: `At most ${MAX_REPLY_BYTES} for a script` });
+      violations.push({ field: "request.maxBytes", msg: `At most ${MAX_REPLY_BYTES} for a script` });
   }
   const { url, bodyType, api: _, batch: __, ...rest } = value;
-  if (told.length > 0 || url === undefined || bodyType === "multipart")
-    throw new AppError("definition_invalid", told.map(({ field, msg }) => `${field}: ${msg}`).join("; "));
+  if (violations.length > 0 || url === undefined || bodyType === "multipart")
+    throw new AppError(
+      "definition_invalid",
+      violations.map(({ field, msg }) => `${field}: ${msg}`).join("; "),
+    );
   return { ...rest, url, ...(bodyType === undefined ? {} : { bodyType }) };
 }

@@ -14,8 +14,8 @@ const MAX_READ_CHARACTERS = 200 * 1024;
 export async function intoResult(work: Work, job: SqlJob): Promise<Done & { items?: string[] }> {
   const { ctx, definition } = work;
   const maxRows = Math.min(definition.maxRows ?? MAX_ITEMS, MAX_ITEMS);
-  const asked = definition.tests ? await testedRows(work, job) : job;
-  const { columns, rows, truncated, json } = await ctx.sql.queryText(asked, maxRows);
+  const checkedJob = definition.tests ? await testedRows(work, job) : job;
+  const { columns, rows, truncated, json } = await ctx.sql.queryText(checkedJob, maxRows);
   if (truncated && rows < maxRows)
     throw new AppError(
       "result_too_large",

@@ -20,12 +20,12 @@ export interface Work {
 /** The SQL with the tables, and past states of them, that it can read. */
 export async function jobOf(
   { ctx, files }: Work,
-  given: string,
+  sqlText: string,
   parameters: Record<string, Json>,
   tables: readonly LakeTable[],
   own: readonly SqlTable[] = [],
 ): Promise<SqlJob> {
-  const { job } = await lakeJob(ctx.lake, tables, given, parameters);
+  const { job } = await lakeJob(ctx.lake, tables, sqlText, parameters);
   const isFile = ({ layer, name }: SqlTable) =>
     layer === FILES_LAYER && files.some((file) => file.name.toLowerCase() === name.toLowerCase());
   const lake = job.tables.filter((table) => !isFile(table));

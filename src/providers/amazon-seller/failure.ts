@@ -42,8 +42,8 @@ export function refusal(operation: string, fault: SellerFault): AppError {
   }
   if (status === 404)
     return make(`Amazon's Selling Partner API has no ${operation} at this URL, or not this item.`);
-  const said = message === "" ? "" : `: ${message}`;
+  const reason = message === "" ? "" : `: ${message}`;
   return make(
-    `Amazon refused ${operation} (${status}${code ? `, ${code}` : ""})${said}`.replace(/\.?$/, "."),
+    `Amazon refused ${operation} (${status}${code ? `, ${code}` : ""})${reason}`.replace(/\.?$/, "."),
   );
 }

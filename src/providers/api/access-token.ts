@@ -18,7 +18,7 @@ const MARGIN_SECONDS = 60;
 const RECHECK_MS = 30_000;
 
 /** Tokens by link, so that not every request reads the store. */
-const held = new WeakMap<object, { token: string; until: number }>();
+const cachedTokens = new WeakMap<object, { token: string; until: number }>();
 
 /** Pending token requests, by connection and settings. */
 const UNDER_WAY = slot(() => new Map<string, Promise<string>>());
@@ -34,7 +34,7 @@ export async function accessToken<C, K>(
 ): Promise<string> {
   const usable = (token: string | null): token is string => token !== null && token !== options.refused;
   if (!options.isFresh) {
-    const own = held.get(link);
+    const own = cachedTokens.get(link);
     if (own && usable(own.token) && link.clock.now().getTime() < own.until) return own.token;
     const kept = (await link.tokens?.read()) ?? null;
     if (usable(kept)) return hold(link, kept, RECHECK_MS);
@@ -79,6 +79,6 @@ async function renew<C, K>(link: Link<C, K>, issue: () => Promise<IssuedToken>):
 }
 
 function hold(link: { clock: Link["clock"] }, token: string, milliseconds: number): string {
-  held.set(link, { token, until: link.clock.now().getTime() + milliseconds });
+  cachedTokens.set(link, { token, until: link.clock.now().getTime() + milliseconds });
   return token;
 }

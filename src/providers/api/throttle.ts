@@ -74,13 +74,13 @@ async function readKept(link: Waiter, quotas: QuotaStore): Promise<void> {
     const key = `${link.connectionId} ${name}`;
     if (buckets.has(key)) continue;
     const age = Math.max(0, wall - Date.parse(at));
-    const held = heldUntil === null ? 0 : now + Date.parse(heldUntil) - wall;
+    const heldUntilMs = heldUntil === null ? 0 : now + Date.parse(heldUntil) - wall;
     buckets.set(key, {
       capacity: Number.MAX_VALUE,
       perSecond: 0,
       tokens,
       at: now - age,
-      heldUntil: held,
+      heldUntil: heldUntilMs,
       isRecalled: true,
     });
   }

@@ -58,14 +58,14 @@ type SourceFile = SourceFiles extends AsyncIterable<infer F> ? F : never;
 async function* match(
   source: FileSource,
   glob: ReturnType<typeof compileGlob>,
-  given: FileFormat | null,
+  fixedFormat: FileFormat | null,
 ): AsyncGenerator<SourceFile, { skipped: number }> {
   let skipped = 0;
   for await (const path of source.walk(glob.prefix)) {
     if (!glob.wild && path > glob.prefix && !source.others) break;
     if (glob.matches(path)) {
       const { format, compression } = kindOf(path);
-      const kind = given ?? format;
+      const kind = fixedFormat ?? format;
       if (kind === null) skipped++;
       else yield { name: path, format: kind, open: opener(source, path, kind, compression) };
       continue;
@@ -74,7 +74,7 @@ async function* match(
       .others?.(path)
       .find(({ path: name, isPlain }) => !(isPlain && glob.wild) && glob.matches(name));
     if (!other) continue;
-    const kind = given ?? other.format;
+    const kind = fixedFormat ?? other.format;
     yield { name: other.path, format: kind, open: opener(source, path, kind, null) };
   }
   return { skipped };

@@ -52,14 +52,14 @@ export async function* walkDrive(
   prefix: string,
   seen: (file: DriveFile) => void = () => undefined,
 ): AsyncGenerator<Walked> {
-  yield* walkFolder({ link, prefix, given: new Set(), seen }, { id, driveId }, "", [id]);
+  yield* walkFolder({ link, prefix, returnedIds: new Set(), seen }, { id, driveId }, "", [id]);
 }
 
 interface Walk {
   link: DriveLink;
   prefix: string;
   /** IDs of files returned so far: each is returned once, however many shortcuts lead to it. */
-  given: Set<string>;
+  returnedIds: Set<string>;
   seen(file: DriveFile): void;
 }
 
@@ -70,7 +70,7 @@ async function* walkFolder(
   path: string,
   trail: readonly string[],
 ): AsyncGenerator<Walked> {
-  const { link, prefix, given: yielded } = walk;
+  const { link, prefix, returnedIds: yielded } = walk;
   const { id: folderId, driveId } = folder;
   const files = await listAll(link, { folderId, driveId, withShared: seesShared(link, folderId) });
   for (const file of files) walk.seen(file);

@@ -219,8 +219,8 @@ function noJson({ system, spec, secrets }: Asking, text: string, headers: Header
 
 function failed(asking: Asking, status: number, headers: Headers, body: unknown): Verdict<Reply> {
   const { system, spec, link, endpoint } = asking;
-  const said = errorTextIn(body, asking.secrets);
-  const reason = said === "" ? "." : `: ${said}`;
+  const errorText = errorTextIn(body, asking.secrets);
+  const reason = errorText === "" ? "." : `: ${errorText}`;
   const cause = { status };
   if (status >= 500 || status === 408 || status === 425) {
     const waitMs = retryAfterMs(headers, link);
@@ -248,8 +248,8 @@ export function errorTextIn(body: unknown, secrets: readonly string[]): string {
   if (Array.isArray(body)) return errorTextIn(body[0], secrets);
   if (!isObject(body)) return "";
   for (const name of ["message", "detail", "error_description", "title", "error", "errors"]) {
-    const said = Object.hasOwn(body, name) ? errorTextIn(body[name], secrets) : "";
-    if (said !== "") return said;
+    const text = Object.hasOwn(body, name) ? errorTextIn(body[name], secrets) : "";
+    if (text !== "") return text;
   }
   return "";
 }

@@ -45,16 +45,16 @@ export async function extractHttp(
   const texts =
     listAt &&
     walkPages<PageRequest, Rows>({ ...walk, read: (pageRequest) => reading.text(pageRequest, listAt) });
-  const given = {
+  const source = {
     kind: "rows" as const,
     pages,
     odd,
     ranged: false,
     ...(texts ? { texts: each(texts) } : {}),
   };
-  if (endpoint.totalPath === undefined) return given;
+  if (endpoint.totalPath === undefined) return source;
   return {
-    ...given,
+    ...source,
     get total() {
       return reading.total ?? reading.rows;
     },
@@ -71,14 +71,14 @@ async function* each<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T> {
 }
 
 function endpointOf(request: ExtractRequest): Endpoint {
-  const { spec, endpoint: given = {}, where, range } = request;
+  const { spec, endpoint: ownEndpoint = {}, where, range } = request;
   const fault = specFault(spec);
   if (fault) throw new AppError("definition_invalid", fault);
   if (where) {
     const message = "An HTTP API takes no condition: leave `where` out, and filter by endpoint.params.";
     throw new AppError("definition_invalid", message);
   }
-  const { value, faults } = read(Endpoint, given, ["endpoint"]);
+  const { value, faults } = read(Endpoint, ownEndpoint, ["endpoint"]);
   const messages = [
     ...faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`),
     ...(faults.length > 0

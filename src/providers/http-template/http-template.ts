@@ -85,7 +85,7 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
   const url = new URL(
     `${baseUrlOf(definition, link.config)}/${textOf(path, { config }).replace(/^\/+/, "")}`,
   );
-  const ask = async (isFresh: boolean): Promise<{ status: number; said: string | null }> => {
+  const ask = async (isFresh: boolean): Promise<{ status: number; errorText: string | null }> => {
     const grant = await grantFor(definition, link, isFresh);
     const response = await link.egress.fetch(withCredentials(url, grant).href, {
       method,
@@ -100,15 +100,21 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
       credentialHeaders: Object.keys(grant.headers),
     });
     const reply = await response.bytes(MAX_VERIFY_BYTES);
-    return { status: response.status, said: reply.truncated ? null : saidIn(reply.bytes, grant.secrets) };
+    return {
+      status: response.status,
+      errorText: reply.truncated ? null : saidIn(reply.bytes, grant.secrets),
+    };
   };
   const isSignedIn = definition.http.auth.type === "oauth2_authorization_code";
-  let { status, said } = await ask(!isSignedIn);
-  if (status === 401 && isSignedIn) ({ status, said } = await ask(true));
+  let { status, errorText } = await ask(!isSignedIn);
+  if (status === 401 && isSignedIn) ({ status, errorText } = await ask(true));
   const expected = expectStatus === undefined ? null : [expectStatus].flat();
   if (expected ? expected.includes(status) : status >= 200 && status < 300) {
-    if (said === null || status >= 300) return;
-    throw new AppError("upstream", `${url.host} returned an error for ${method} ${url.pathname}: ${said}`);
+    if (errorText === null || status >= 300) return;
+    throw new AppError(
+      "upstream",
+      `${url.host} returned an error for ${method} ${url.pathname}: ${errorText}`,
+    );
   }
   const wanted = expected ? expected.join(", ") : "2xx";
   throw new AppError(
@@ -141,9 +147,9 @@ function saidIn(bytes: Uint8Array, secrets: readonly string[]): string | null {
 /** Headers of every request: the template's own, and those with the credentials. */
 async function grantFor(definition: HttpTemplate, link: Link, isFresh: boolean): Promise<Grant> {
   const config = withSchemaDefaults(definition.configSchema, link.config);
-  const given = Object.entries(definition.http.headers ?? {});
+  const headerTemplates = Object.entries(definition.http.headers ?? {});
   const headers = headersOf(
-    Object.fromEntries(given.map(([name, value]) => [name, textOf(value, { config })])),
+    Object.fromEntries(headerTemplates.map(([name, value]) => [name, textOf(value, { config })])),
   );
   const grant = await authorize(definition, link, isFresh);
   return { ...grant, headers: { ...headers, ...grant.headers } };

@@ -133,7 +133,7 @@ async function cursorIn(
 /** Resolves a link. It can't lead to another server, since the request carries credentials. */
 export function linked(
   link: string,
-  { url: asked }: PageRequest,
+  { url: requestUrl }: PageRequest,
   { url: at }: Pick<CountedPage, "url">,
   isRedirect = false,
 ): string {
@@ -141,7 +141,7 @@ export function linked(
     const what = isRedirect ? "redirects to a URL" : "names a next page";
     throw new AppError("upstream", `The reply ${what} that is not a valid URL.`);
   }
-  const [target, own] = [new URL(link, at), new URL(asked)];
+  const [target, own] = [new URL(link, at), new URL(requestUrl)];
   if (target.origin === own.origin && target.username === "" && target.password === "") {
     target.hash = "";
     return target.href;

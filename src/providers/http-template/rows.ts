@@ -72,12 +72,12 @@ function noRows(
     isObject(body) && (body.error !== undefined || body.errors !== undefined)
       ? errorTextIn(body, secrets)
       : "";
-  const said = error === "" ? "" : ` It says: ${error}`;
+  const reason = error === "" ? "" : ` It says: ${error}`;
   if (dataPath === undefined) {
     const hint = `give dataPath, a JMESPath to its rows${isObject(body) ? ", or @ where it is one row itself" : ""}`;
     return new AppError(
       "upstream",
-      `The reply of ${system} for ${spec} is not a list but ${shape}; ${hint}.${said}`,
+      `The reply of ${system} for ${spec} is not a list but ${shape}; ${hint}.${reason}`,
     );
   }
   const what = found === null ? "nothing" : "neither a list nor an object";
@@ -87,7 +87,7 @@ function noRows(
       : "";
   return new AppError(
     "upstream",
-    `At dataPath ${JSON.stringify(dataPath)} the reply of ${system} for ${spec} has ${what}; it is ${shape}.${said}${hint}`,
+    `At dataPath ${JSON.stringify(dataPath)} the reply of ${system} for ${spec} has ${what}; it is ${shape}.${reason}${hint}`,
     { details: { dataPath } },
   );
 }

@@ -73,6 +73,6 @@ export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number,
   if (status === 404) {
     return make(`Nothing answers for ${purpose.what} at this address (404); check baseUrl and revision.`);
   }
-  const said = detail === "" ? "" : `: ${detail.slice(0, 300)}`;
-  return make(`Klaviyo refused to return ${purpose.what} (${status})${said}`, { parameter: place });
+  const reason = detail === "" ? "" : `: ${detail.slice(0, 300)}`;
+  return make(`Klaviyo refused to return ${purpose.what} (${status})${reason}`, { parameter: place });
 }

@@ -23,13 +23,13 @@ export async function listTables(session: Session, includeSystem: boolean) {
 
 /** See `Tables.inSchemas`. MySQL doesn't list partitions as tables. */
 export async function tablesIn(session: Session, schemas: readonly string[]): Promise<KeyedTable[]> {
-  const asked = schemas.map(quoteText).join(", ");
+  const schemaList = schemas.map(quoteText).join(", ");
   const rows = await session.rows<"s" | "t" | "k" | "visible">(
     `SELECT t.table_schema AS s, t.table_name AS t, k.column_name AS k, t.table_schema = DATABASE() AS visible
        FROM information_schema.tables t
        LEFT JOIN information_schema.statistics k
          ON k.table_schema = t.table_schema AND k.table_name = t.table_name AND k.index_name = 'PRIMARY'
-      WHERE t.table_type <> 'SEQUENCE' AND t.table_schema NOT IN ${SYSTEM} AND t.table_schema IN (${asked})
+      WHERE t.table_type <> 'SEQUENCE' AND t.table_schema NOT IN ${SYSTEM} AND t.table_schema IN (${schemaList})
       ORDER BY t.table_schema, t.table_name, k.seq_in_index`,
   );
   const tables: KeyedTable[] = [];

@@ -28,10 +28,10 @@ export function copyDataJoiner(): (chunk: Buffer) => Buffer {
   /** Bytes that are still to come of a long message whose beginning was returned. */
   let missing = 0;
   /** The beginning of a message. */
-  let held: Buffer | null = null;
+  let rest: Buffer | null = null;
   return (chunk) => {
-    const bytes = held === null ? chunk : Buffer.concat([held, chunk]);
-    held = null;
+    const bytes = rest === null ? chunk : Buffer.concat([rest, chunk]);
+    rest = null;
     const { length } = bytes;
     let at = Math.min(missing, length);
     missing -= at;
@@ -41,7 +41,7 @@ export function copyDataJoiner(): (chunk: Buffer) => Buffer {
       const left = length - at;
       const size = left < HEAD_BYTES ? HEAD_BYTES : 1 + bytes.readUInt32BE(at + 1);
       if (size > left && left < HELD_BYTES) {
-        held = bytes.subarray(at);
+        rest = bytes.subarray(at);
         break;
       }
       const isCopy = bytes[at] === COPY_DATA && size <= left;

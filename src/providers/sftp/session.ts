@@ -74,8 +74,8 @@ async function endIdle(link: SftpLink, shared: Shared): Promise<void> {
   await link.clock.sleep(IDLE_MS, link.signal);
   if (shared.users > 0 || shared.uses !== uses) return;
   if (open.get(link) === shared) open.delete(link);
-  const held = await shared.session.catch(() => null);
-  held?.client.end();
+  const openSession = await shared.session.catch(() => null);
+  openSession?.client.end();
 }
 
 async function begin(link: SftpLink): Promise<{ session: Session; client: Client }> {

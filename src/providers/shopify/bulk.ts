@@ -164,8 +164,8 @@ async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun 
     return { id: reply.bulkOperation.id, from, to };
   }
   const [error] = Array.isArray(reply.userErrors) ? reply.userErrors.filter(isObject) : [];
-  const said = String(error?.message ?? "It did not say why.").slice(0, 300);
-  if (!/already in progress/i.test(said)) throw new AppError("upstream", `Shopify refused it: ${said}`);
+  const reason = String(error?.message ?? "It did not say why.").slice(0, 300);
+  if (!/already in progress/i.test(reason)) throw new AppError("upstream", `Shopify refused it: ${reason}`);
   // A request whose response was lost may have started this operation.
   const { data: now } = await query(session, CURRENT);
   const current = isObject(now.currentBulkOperation) ? now.currentBulkOperation : {};

@@ -146,8 +146,8 @@ function failureOf(errors: readonly GraphError[], error: GraphError): AppError {
 
 /** Factor by which a query exceeds Shopify's maximum cost; 2 if unknown. */
 function excessOf({ cost, maxCost }: JsonObject): number {
-  const [given, most] = [positive(cost), positive(maxCost)];
-  return given !== null && most !== null && given > most ? given / most : 2;
+  const [total, most] = [positive(cost), positive(maxCost)];
+  return total !== null && most !== null && total > most ? total / most : 2;
 }
 
 /** Stores the cost limit reported in the response. Returns the milliseconds until a refused query can be sent. */

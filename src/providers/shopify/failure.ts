@@ -88,6 +88,6 @@ export function queryFailure(errors: readonly GraphError[]): AppError {
       cause,
     });
   }
-  const said = first.message.replaceAll(/\s+/g, " ").slice(0, 300);
-  return new AppError("upstream", `Shopify refused the query: ${said}`, { cause });
+  const message = first.message.replaceAll(/\s+/g, " ").slice(0, 300);
+  return new AppError("upstream", `Shopify refused the query: ${message}`, { cause });
 }

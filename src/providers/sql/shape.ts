@@ -77,10 +77,10 @@ export type ServerLink = Link<ServerConfig, Static<typeof ServerCredentials>>;
 
 /** Where to connect: `baseUrl` if present, else host and port. Throws `definition_invalid`. */
 export function serverOf(
-  { baseUrl, host, port: given }: ServerConfig,
+  { baseUrl, host, port: ownPort }: ServerConfig,
   { title, port, schemes }: SqlServer,
 ): HostAndPort {
-  const own = given ?? port;
+  const own = ownPort ?? port;
   if (baseUrl === undefined) return { host: bare(host), port: own };
   const address = baseUrl.replace(new RegExp(`^(?:${schemes.join("|")})://`), "");
   const match = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\/?$/.exec(address);

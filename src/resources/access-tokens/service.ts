@@ -36,8 +36,8 @@ export async function createAccessToken(
     );
   }
   for (const scope of input.scopes ?? []) requireScope(ctx, scope);
-  const asked = input.scopes ?? ctx.scopes ?? null;
-  const scopes = asked && SCOPES.filter((scope) => asked.includes(scope));
+  const requestedScopes = input.scopes ?? ctx.scopes ?? null;
+  const scopes = requestedScopes && SCOPES.filter((scope) => requestedScopes.includes(scope));
   const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
   const createdAt = timestamp(ctx.clock);
   const wanted = new Date(Date.parse(createdAt) + input.expiresInDays * DAY_MS).toISOString();

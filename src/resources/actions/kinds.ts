@@ -46,9 +46,9 @@ function asGiven(schema: JsonObject): JsonObject {
   const { properties } = schema;
   if (!Array.isArray(required) || !isObject(properties))
     return required === undefined ? made : { ...made, required };
-  const asked = required.filter((name) => {
+  const stillRequired = required.filter((name) => {
     const property = properties[String(name)];
     return !(isObject(property) && "default" in property);
   });
-  return asked.length > 0 ? { ...made, required: asked } : made;
+  return stillRequired.length > 0 ? { ...made, required: stillRequired } : made;
 }

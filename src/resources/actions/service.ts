@@ -187,11 +187,11 @@ async function checkSource(
 }
 
 /** Changes only the given fields. If nothing changed, there is no event, and `updatedAt` stays. */
-export async function updateAction(ctx: Context, id: string, given: ActionPatch): Promise<ActionWithRun> {
+export async function updateAction(ctx: Context, id: string, fields: ActionPatch): Promise<ActionWithRun> {
   return write(ctx, async (tx) => {
     const found = await findAction(tx, id);
     const { action } = found;
-    const { definition, ...others } = given;
+    const { definition, ...others } = fields;
     const before = action.definition;
     const wanted = definition === undefined ? {} : { definition: keepTyped(definition ?? {}, before) };
     const tags = others.tags ? { tags: once(others.tags) } : {};
@@ -264,7 +264,7 @@ export async function runAction(
   input: RunCreate,
   trigger: Trigger,
   idempotencyKey: string | null = null,
-  given: Json = null,
+  runInput: Json = null,
 ): Promise<RunRow> {
   const action = await findRunnable(tx, id);
   if (Object.keys(input.definitionOverrides ?? {}).length > 0) requireScope(tx, "write");
@@ -287,9 +287,9 @@ export async function runAction(
     actionId: action.id,
     actionVersion: action.version,
     connectionId: action.connectionId,
-    concurrencyKey: concurrencyKeyOf(tx, definition, given, loc),
+    concurrencyKey: concurrencyKeyOf(tx, definition, runInput, loc),
     idempotencyKey,
-    input: given,
+    input: runInput,
   });
 }
 

@@ -24,10 +24,10 @@ export async function templateFor(ctx: Context, kind: ActionKind, templateId: st
 export function fillAction(
   ctx: Context,
   template: Pick<TemplateRow, "kind" | "definition" | "inputDefaults" | "inputJsonSchema">,
-  given: JsonObject,
+  overrides: JsonObject,
   loc: readonly string[],
 ): JsonObject {
-  const inputs = withDefaults(template, given);
+  const inputs = withDefaults(template, overrides);
   const filling = { names: ["inputs"], look: valueIn({ inputs }) };
   try {
     const filled = fillOnce(template.definition, filling, templateFieldsOf(ctx, template.kind as ActionKind));

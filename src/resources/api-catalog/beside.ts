@@ -26,11 +26,11 @@ export async function protectedBeside(
   entry: Entry,
   items: readonly ItemRow[],
 ): Promise<ItemRow[]> {
-  const held = await heldAt(tx, entry);
-  if (held.length === 0) return [...items];
+  const protectedItems = await heldAt(tx, entry);
+  if (protectedItems.length === 0) return [...items];
   return items.map((item) => {
     const called = calledIn(entry, item);
-    return held.some((one) => isLike(one, called)) ? { ...item, approvalRequired: true } : item;
+    return protectedItems.some((one) => isLike(one, called)) ? { ...item, approvalRequired: true } : item;
   });
 }
 
@@ -39,12 +39,12 @@ export async function protectedBeside(
  * protects it. Throws `forbidden`.
  */
 export async function refuseUnprotecting(tx: WriteContext, { row, items }: WholeApi): Promise<void> {
-  const held = items.filter(isProtected);
-  if (isAdmin(tx) || (held.length === 0 && !row.approvalRequired)) return;
+  const protectedItems = items.filter(isProtected);
+  if (isAdmin(tx) || (protectedItems.length === 0 && !row.approvalRequired)) return;
   const again = await protectedBeside(
     tx,
     row,
-    held.map((item) => ({ ...item, approvalRequired: false })),
+    protectedItems.map((item) => ({ ...item, approvalRequired: false })),
   );
   if (row.approvalRequired || !again.every(({ approvalRequired }) => approvalRequired))
     throw adminOnly(`${row.name}, which needs approval or holds a tool back,`);
@@ -64,7 +64,7 @@ export async function approvedBeside(
   const { id, type, url, baseUrl, approvalRequired, updatedAt } = apiCatalog;
   const fieldOf = (field: "method" | "path") =>
     sql<string | null>`json_extract(${apiCatalogItems.definition}, ${`$.${field}`})`;
-  const held = (
+  const protectedRows = (
     await ctx.db
       .select({
         entry: { id, type, url, baseUrl, approvalRequired },
@@ -90,7 +90,7 @@ export async function approvedBeside(
   }));
   return (row, item) => {
     const host = hosts.get(row.id);
-    const others = held.filter(
+    const others = protectedRows.filter(
       (one) => one.apiId !== row.id && one.host === host && row.createdAt < one.updatedAt,
     );
     if (others.length === 0) return false;
@@ -137,19 +137,23 @@ async function heldAt(tx: WriteContext, entry: Entry): Promise<Call[]> {
   ];
 }
 
-function isLike(held: Call, { type, name, method, path }: Call): boolean {
-  if (type === "mcp") return held.type === "mcp" && (held.name === null || held.name === name);
+function isLike(protectedCall: Call, { type, name, method, path }: Call): boolean {
+  if (type === "mcp")
+    return protectedCall.type === "mcp" && (protectedCall.name === null || protectedCall.name === name);
   if (!READS.includes(method)) return true;
-  if (held.type === "mcp" || !isWithin(path, held.path)) return false;
-  return held.name === null || (held.method === method && held.path.length === path.length);
+  if (protectedCall.type === "mcp" || !isWithin(path, protectedCall.path)) return false;
+  return (
+    protectedCall.name === null ||
+    (protectedCall.method === method && protectedCall.path.length === path.length)
+  );
 }
 
 /** Returns whether both are the same tool of the same server, or the same method and path. */
-const isSame = (held: Call, call: Call): boolean =>
-  held.type === call.type &&
-  held.path.length === call.path.length &&
-  isWithin(call.path, held.path) &&
-  (call.type === "mcp" ? held.name === call.name : held.method === call.method);
+const isSame = (protectedCall: Call, call: Call): boolean =>
+  protectedCall.type === call.type &&
+  protectedCall.path.length === call.path.length &&
+  isWithin(call.path, protectedCall.path) &&
+  (call.type === "mcp" ? protectedCall.name === call.name : protectedCall.method === call.method);
 
 function calledIn(entry: Entry, item: ItemRow | null): Call {
   const { method = "", path = "" } = (item?.definition ?? {}) as Partial<EndpointDefinition>;

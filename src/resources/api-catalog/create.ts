@@ -45,8 +45,8 @@ async function insertApi(
   await checkConnection(tx, input.connectionId);
   await refuseDuplicate(tx, input.name);
   const id = tx.ids.uuid();
-  const { row: own, items: given } = make({ apiId: id, organizationId: tx.organizationId });
-  if (!isAdmin(tx) && given.some(({ trusted }) => trusted)) throw adminOnly("trusted");
+  const { row: own, items: newItems } = make({ apiId: id, organizationId: tx.organizationId });
+  if (!isAdmin(tx) && newItems.some(({ trusted }) => trusted)) throw adminOnly("trusted");
   const row: ApiRow = {
     ...created(tx),
     ...own,
@@ -58,11 +58,11 @@ async function insertApi(
     addressKey: addressKey(own.baseUrl ?? own.url ?? ""),
     connectionId: input.connectionId ?? null,
     approvalRequired: input.approvalRequired ?? false,
-    endpointCount: own.type === "http" ? given.length : 0,
-    toolCount: own.type === "mcp" ? given.length : 0,
+    endpointCount: own.type === "http" ? newItems.length : 0,
+    toolCount: own.type === "mcp" ? newItems.length : 0,
     authHints: input.authHints ?? null,
   };
-  const items = isAdmin(tx) ? given : await protectedBeside(tx, row, given);
+  const items = isAdmin(tx) ? newItems : await protectedBeside(tx, row, newItems);
   await tx.db.insert(apiCatalog).values(row);
   await insertItems(tx, items);
   const { name, type, endpointCount, toolCount } = row;

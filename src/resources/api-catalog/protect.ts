@@ -31,10 +31,12 @@ export function calledBy({ name, definition }: ItemRow): string {
  * Requires approval for items of `after` that make the same call as a protected item of `before`, whatever their names.
  */
 export function protectedLike(before: readonly ItemRow[], after: readonly ItemRow[]): ItemRow[] {
-  const held = new Set(before.filter(isProtected).map(calledBy));
+  const protectedCalls = new Set(before.filter(isProtected).map(calledBy));
   const was = new Map(before.map((item) => [item.name, calledBy(item)]));
   return after.map((item) => {
     const calls = calledBy(item);
-    return was.get(item.name) !== calls && held.has(calls) ? { ...item, approvalRequired: true } : item;
+    return was.get(item.name) !== calls && protectedCalls.has(calls)
+      ? { ...item, approvalRequired: true }
+      : item;
   });
 }

@@ -148,7 +148,7 @@ function itemChanges(
     known.delete(item.name);
     if (item.trusted !== (old?.trusted ?? false)) refuse("trusted");
     if (!old) {
-      changes.push({ field: `${list}.${item.name}`, from: null, to: told(item) });
+      changes.push({ field: `${list}.${item.name}`, from: null, to: summaryOf(item) });
       continue;
     }
     if (item.approvalRequired !== old.approvalRequired) refuse("approvalRequired");
@@ -156,14 +156,14 @@ function itemChanges(
       refuse(`What ${item.name} calls, which needs approval,`);
     if (item.status !== old.status || item.definitionHash !== old.definitionHash)
       refuse("A tool's definition or status");
-    for (const { field, from, to } of changesBetween(told(old), told(item))) {
+    for (const { field, from, to } of changesBetween(summaryOf(old), summaryOf(item))) {
       changes.push({ field: `${list}.${item.name}.${field}`, from: from as Json, to: to as Json });
     }
   }
   for (const gone of known.values()) {
     if (gone.approvalRequired || gone.status === "changed")
       refuse(`${gone.name}, which needs approval or was held back,`);
-    changes.push({ field: `${list}.${gone.name}`, from: told(gone), to: null });
+    changes.push({ field: `${list}.${gone.name}`, from: summaryOf(gone), to: null });
   }
   return changes;
 }
@@ -176,7 +176,7 @@ const shortened = (changes: readonly Change[]): Change[] =>
     ? [...changes]
     : [...changes.slice(0, MAX_TOLD), { field: "more", from: null, to: changes.length - MAX_TOLD }];
 
-function told(item: ItemRow): JsonObject {
+function summaryOf(item: ItemRow): JsonObject {
   const { enabled, approvalRequired, trusted, status } = item;
   const { description, method, path } = item.definition as EndpointDefinition;
   return {

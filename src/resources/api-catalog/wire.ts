@@ -29,7 +29,7 @@ import { API_STATUSES, API_TYPES, type ApiRow, ITEM_STATUSES, type ItemRow } fro
 
 const text = (maxLength: number, description?: string) =>
   Type.String({ maxLength, ...(description === undefined ? {} : { description }) });
-const given = <P extends TProperties>(properties: P) => properties;
+const fields = <P extends TProperties>(properties: P) => properties;
 
 export const Unresolved = object({
   field: text(200, "Field of the resource, such as endpoint.paginator"),
@@ -68,7 +68,7 @@ const Listing = object(
 );
 const listing = () => optional(nullable(Listing));
 
-const endpoint = given({
+const endpoint = fields({
   description: nullable(Type.String()),
   headers: map(Type.String()),
   queryTemplate: map(Type.String()),
@@ -90,7 +90,7 @@ export const ImportedEndpoint = object({
   ...endpoint,
 });
 
-const flags = given({ enabled: Type.Boolean(), approvalRequired: Type.Boolean() });
+const flags = fields({ enabled: Type.Boolean(), approvalRequired: Type.Boolean() });
 const modelNameField = Type.String({ description: "Name that models use for the tool" });
 
 export const CatalogEndpoint = object({
@@ -102,7 +102,7 @@ export const CatalogEndpoint = object({
   modelName: modelNameField,
 });
 
-const tool = given({
+const tool = fields({
   upstreamName: Type.String(),
   name: Type.String(),
   title: nullable(Type.String()),
@@ -134,7 +134,7 @@ export const CatalogTool = object({
   modelName: modelNameField,
 });
 
-const entry = given({
+const entry = fields({
   id: uuid(),
   name: Type.String(),
   description: Type.String(),

@@ -10,8 +10,8 @@ const CAUSES = ["onFailure", "onRecovery", "lateAfterSeconds", ...THRESHOLD] as 
 /** Returns conflicts between fields of `alerts`, and missing required ones. Each field's shape is already valid. */
 export function alertFaults(trigger: TriggerType, alerts: Json | undefined, loc: readonly string[]): Fault[] {
   if (!isObject(alerts ?? null)) return [];
-  const { notify, ...given } = alerts as JsonObject;
-  const has = (field: string) => given[field] !== undefined;
+  const { notify, ...settings } = alerts as JsonObject;
+  const has = (field: string) => settings[field] !== undefined;
   const faults: Fault[] = [];
   const fail = (path: readonly string[], msg: string, type: string) =>
     faults.push({ loc: [...loc, ...path], msg, type });

@@ -105,8 +105,8 @@ const UNFINISHED = [
 ];
 
 /** Returns what is wrong with a draft's config: values of the wrong type, and plain-text secrets. */
-export const draftFaults = (...given: Parameters<typeof configFaults>): Fault[] =>
-  configFaults(...given).filter(({ type }) => !UNFINISHED.includes(type));
+export const draftFaults = (...args: Parameters<typeof configFaults>): Fault[] =>
+  configFaults(...args).filter(({ type }) => !UNFINISHED.includes(type));
 
 /** Returns faults of the config in the raw body of a create request, as far as it can be read. */
 export function creationFaults(app: App, raw: Json): Fault[] {

@@ -85,16 +85,16 @@ export async function createAutomation(
   templateId: string | null = null,
 ): Promise<AutomationWithRun & { secret: string | null }> {
   const { status = "active" } = input;
-  const asked = withoutNulls(input.config);
+  const newConfig = withoutNulls(input.config);
   const faultsOf = status === "draft" ? draftFaults : configFaults;
-  const faults = faultsOf(ctx, input.triggerType, asked, ["body", "config"]);
+  const faults = faultsOf(ctx, input.triggerType, newConfig, ["body", "config"]);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const { secret: given, ...rest } = asked;
+  const { secret: ownSecret, ...rest } = newConfig;
   const slack = withoutSlackSecrets(rest);
   const wanted = withoutProof(slack.config);
   const { config } = wanted;
   const isSigned = needsSecret(input.triggerType, config);
-  const secret = !isSigned ? null : typeof given === "string" ? given : makeSecret(ctx, config);
+  const secret = !isSigned ? null : typeof ownSecret === "string" ? ownSecret : makeSecret(ctx, config);
   return write(ctx, async (tx) => {
     const id = tx.ids.uuid();
     const slug = await slugFor(tx, input.slug ?? undefined, input.name);
@@ -186,9 +186,9 @@ async function freePath(
   tx: WriteContext,
   { id, slug, config, triggerType }: Pick<AutomationRow, "id" | "slug" | "config" | "triggerType">,
 ): Promise<string | null> {
-  const given = config.path ?? (triggerType === "form" ? slug : undefined);
-  if (given === undefined || !["webhook", "form"].includes(triggerType)) return null;
-  const path = String(given);
+  const wantedPath = config.path ?? (triggerType === "form" ? slug : undefined);
+  if (wantedPath === undefined || !["webhook", "form"].includes(triggerType)) return null;
+  const path = String(wantedPath);
   const [other] = await tx.db
     .select({ id: automations.id, name: automations.name })
     .from(automations)
@@ -348,21 +348,21 @@ function secretAfter(
   tx: WriteContext,
   before: AutomationRow,
   config: JsonObject,
-  given: Json | undefined,
+  newSecret: Json | undefined,
 ): string | null {
   const { sealedSecret } = before;
   const isSigned = needsSecret(before.triggerType, config);
-  if (given === undefined) {
+  if (newSecret === undefined) {
     if (!isSigned || sealedSecret !== null) return sealedSecret;
     throw invalid(["body", "config", "secret"], "Give the signing secret", "missing");
   }
-  if (!isSigned || typeof given !== "string" || given.length < 16 || given.length > 512) {
+  if (!isSigned || typeof newSecret !== "string" || newSecret.length < 16 || newSecret.length > 512) {
     const msg = "Give the secret of a webhook or of its notices, 16 to 512 characters";
     throw invalid(["body", "config", "secret"], msg, "string_too_short");
   }
-  if (sealedSecret !== null && tx.secrets.open(sealedSecret, secretLabel(before)) === given)
+  if (sealedSecret !== null && tx.secrets.open(sealedSecret, secretLabel(before)) === newSecret)
     return sealedSecret;
-  return tx.secrets.seal(given, secretLabel(before));
+  return tx.secrets.seal(newSecret, secretLabel(before));
 }
 
 /** Its runs stay readable. */

@@ -34,14 +34,14 @@ import { keepDefinitions } from "./wire-definitions.ts";
 export async function testAutomation(
   tx: WriteContext,
   id: string,
-  { config: given, input, fromRunId, upTo, pinned = {} }: AutomationTest,
+  { config: newConfig, input, fromRunId, upTo, pinned = {} }: AutomationTest,
   trigger: Trigger,
 ): Promise<AutomationRunRow> {
-  if (given !== undefined || Object.keys(pinned).length > 0) requireScope(tx, "write");
+  if (newConfig !== undefined || Object.keys(pinned).length > 0) requireScope(tx, "write");
   if (input !== undefined && fromRunId !== undefined)
     throw invalid(["body", "input"], "Set either input or fromRunId, not both");
   const { automation } = await findAutomation(tx, id);
-  const config = await checkedConfig(tx, automation, given);
+  const config = await checkedConfig(tx, automation, newConfig);
   const definitions = stepsOf(config);
   const from = fromRunId === undefined ? null : await startOf(tx, automation, fromRunId);
   const own = input === undefined ? ((config as JsonObject).pinnedInput ?? null) : input;
@@ -67,11 +67,11 @@ export async function testAutomation(
 async function checkedConfig(
   tx: WriteContext,
   automation: AutomationRow,
-  given: JsonObject | undefined,
+  newConfig: JsonObject | undefined,
 ): Promise<AutomationConfig> {
   const { triggerType, config: before } = automation;
-  if (given === undefined && automation.status !== "draft") return before as AutomationConfig;
-  const whole = keepDefinitions(given ?? before, before);
+  if (newConfig === undefined && automation.status !== "draft") return before as AutomationConfig;
+  const whole = keepDefinitions(newConfig ?? before, before);
   const faults = configFaults(tx, triggerType, whole, ["body", "config"], before);
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: _, ...rest } = whole;

@@ -25,10 +25,10 @@ import type { InstallResult } from "./wire.ts";
 export async function installBundle(
   tx: WriteContext,
   slug: string,
-  { version, inputs: given }: { version?: number; inputs: JsonObject },
+  { version, inputs: ownInputs }: { version?: number; inputs: JsonObject },
 ): Promise<InstallResult> {
   const bundle = await chooseVersion(tx, slug, version);
-  const inputs = checkInputs(bundle, given);
+  const inputs = checkInputs(bundle, ownInputs);
   const fingerprint = new Bun.CryptoHasher("sha256").update(canonicalJson(inputs)).digest("hex");
   const before = await installToUpdate(tx, bundle, fingerprint);
   const isSame = before?.version === bundle.version;
@@ -80,13 +80,13 @@ async function chooseVersion(tx: WriteContext, slug: string, version?: number): 
 }
 
 /** Returns the inputs merged over their defaults. Throws `InvalidInput`. */
-function checkInputs(bundle: TemplateRow, given: JsonObject): JsonObject {
+function checkInputs(bundle: TemplateRow, values: JsonObject): JsonObject {
   const loc = ["body", "inputs"];
-  const inputs = withDefaults(bundle, given);
+  const inputs = withDefaults(bundle, values);
   const faults = inputFaults(bundle, inputs, loc);
   const names = inputNames(bundle);
   const reported = new Set(faults.map((fault) => fault.loc[2]));
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(values)) {
     if (names === null || names.includes(name) || reported.has(name)) continue;
     faults.push({ loc: [...loc, name], msg: "Unknown field", type: "extra_forbidden" });
   }

@@ -20,8 +20,8 @@ export const hashOf = ({ toolName, input, fingerprint }: RequestedCall): string 
   Bun.SHA256.hash(canonicalJson({ toolName, input, fingerprint }), "hex");
 
 /** Returns the calls, with IDs for their approvals. */
-export const preparePending = (ctx: Context, asked: readonly RequestedCall[]): PendingCall[] =>
-  asked.map((call) => ({
+export const preparePending = (ctx: Context, calls: readonly RequestedCall[]): PendingCall[] =>
+  calls.map((call) => ({
     ...call,
     hash: hashOf(call),
     runId: ctx.ids.uuid(),

@@ -52,13 +52,13 @@ export async function beginTurn(
   const agent = await openAgent(ctx, spec, { timezone, trustedSince: thread.createdAt });
   await checkBudget(ctx);
   const { turn, message, before } = await write(ctx, (tx) => store(tx, thread.id, request, timezone));
-  const said = await ctx.db
+  const messages = await ctx.db
     .select()
     .from(chatMessages)
     .where(and(eq(chatMessages.threadId, threadId)))
     .orderBy(desc(chatMessages.id))
     .limit(MAX_MESSAGES);
-  const history = said.filter(({ id }) => id <= before).reverse();
+  const history = messages.filter(({ id }) => id <= before).reverse();
   return launch({ ctx, turn, agent, message, history: historyOf(history.map(({ rawData }) => rawData)) });
 }
 

@@ -25,7 +25,7 @@ export interface TurnEnd {
 export async function finishTurn(
   tx: WriteContext,
   turn: TurnRow,
-  { status, message, error, pending = [], partialText = null, ...given }: TurnEnd,
+  { status, message, error, pending = [], partialText = null, ...fields }: TurnEnd,
   from: "streaming" | "waiting" = "streaming",
 ): Promise<boolean> {
   const at = timestamp(tx.clock);
@@ -33,7 +33,7 @@ export async function finishTurn(
   const [row] = await tx.db
     .update(chatTurns)
     .set({
-      ...given.turn,
+      ...fields.turn,
       status,
       pending,
       error: error ?? null,
@@ -62,8 +62,8 @@ export async function finishTurn(
     .where(and(eq(chatThreads.id, turn.threadId), eq(chatThreads.activeTurnId, turn.id)));
   const data: JsonObject = {
     turnId: turn.id,
-    steps: given.turn.steps,
-    usage: countsOf(given.turn.usage),
+    steps: fields.turn.steps,
+    usage: countsOf(fields.turn.usage),
     ...(error ? { error: { ...error } } : {}),
     ...(status === "waiting" ? { decisionIds: pending.map(({ decisionId }) => decisionId) } : {}),
   };

@@ -22,7 +22,7 @@ export async function openFit(ctx: Context, { threadId }: TurnRow, live: LiveTur
 /** Metadata of the reply. */
 export function warningsOf({ message, notes }: LiveTurn): { warnings?: string[] } {
   const { warnings } = message.metadata;
-  const told = Array.isArray(warnings) ? warnings.map(String) : [];
-  const all = [...new Set([...told, ...notes])];
+  const earlier = Array.isArray(warnings) ? warnings.map(String) : [];
+  const all = [...new Set([...earlier, ...notes])];
   return all.length === 0 ? {} : { warnings: all };
 }

@@ -19,10 +19,10 @@ export interface ChatRequest {
  */
 export function readRequest(input: TurnInput): ChatRequest {
   const { content, message, messages, trigger, messageId } = input;
-  const given = [content, message, messages].filter((one) => one !== undefined);
+  const sources = [content, message, messages].filter((one) => one !== undefined);
   const isAgain = trigger === "regenerate-message";
   const named = messageId ?? null;
-  if (given.length > 1) throw invalid(["body"], "Set only one of content, message and messages");
+  if (sources.length > 1) throw invalid(["body"], "Set only one of content, message and messages");
   if (isAgain) return { content: null, clientId: null, messageId: named };
   if (content !== undefined) return { content, clientId: null, messageId: named };
   const loc =

@@ -21,7 +21,7 @@ export interface LiveTurn {
   readonly message: UiMessage;
   readonly control: AbortController;
   /** Adds a chunk to the message and, unless it is held back, to the stream. */
-  tell(chunk: UiChunk, held?: boolean): void;
+  tell(chunk: UiChunk, isHeld?: boolean): void;
   /** Publishes what was held back, or a failure instead, and ends the stream. */
   end(failure?: string): void;
   /** Yields the stream from its start, in available pieces, until it ends or `signal` aborts. */
@@ -54,7 +54,7 @@ export function openLive(
   message: UiMessage,
 ): LiveTurn {
   const frames: string[] = message.parts.length > 0 ? chunksOf(message).map(frameOf) : [];
-  const held: string[] = [];
+  const heldFrames: string[] = [];
   const waiting = new Set<() => void>();
   let hasEnded = false;
   const wake = () => {
@@ -73,7 +73,7 @@ export function openLive(
       if (hasEnded) return;
       applyChunk(message, chunk);
       live.isDirty = true;
-      (isHeld ? held : frames).push(frameOf(chunk));
+      (isHeld ? heldFrames : frames).push(frameOf(chunk));
       if (!isHeld) wake();
     },
     end(failure) {
@@ -83,7 +83,7 @@ export function openLive(
         { type: "error", errorText: failure ?? "" },
         { type: "finish", finishReason: "error", messageMetadata: {} },
       ];
-      frames.push(...(failure === undefined ? held : last.map(frameOf)), LAST_FRAME);
+      frames.push(...(failure === undefined ? heldFrames : last.map(frameOf)), LAST_FRAME);
       wake();
     },
     async *follow(signal) {

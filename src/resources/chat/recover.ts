@@ -61,11 +61,11 @@ export async function failLostTurns(app: App, when: "boot" | "later"): Promise<n
   const isAny = when === "boot" && !app.store.remote ? 1 : 0;
   const now = timestamp(app.clock);
   const rows = await othersTurns(app.store.db).all({ bootId: app.bootId, now, isAny });
-  const held = new Set([...liveTurns(app).values()].map(({ turnId }) => turnId));
+  const ownTurnIds = new Set([...liveTurns(app).values()].map(({ turnId }) => turnId));
   // A turn that was stored a moment ago may not have started here yet.
   const young = timestamp(app.clock, -LEASE_MS);
   const found = rows.filter(
-    (row) => row.bootId !== app.bootId || (!held.has(row.id) && row.updatedAt < young),
+    (row) => row.bootId !== app.bootId || (!ownTurnIds.has(row.id) && row.updatedAt < young),
   );
   for (const turn of found)
     await failTurn(app, turn, "The server stopped while the agent was answering. Ask again.", "unavailable");
@@ -151,15 +151,15 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
     throw new AppError("invalid_state", "The agent was deleted while its tool call waited for approval.");
   const { createdAt: trustedSince } = await findThread(ctx, turn.threadId);
   const agent = await openAgent(ctx, spec, { timezone: turn.timezone, trustedSince });
-  const said = await ctx.db
+  const history = await ctx.db
     .select()
     .from(chatMessages)
     .where(eq(chatMessages.threadId, turn.threadId))
     .orderBy(sql`${chatMessages.id} desc`)
     .limit(MAX_MESSAGES);
-  const reply = said.find(({ id }) => id === turn.messageId);
+  const reply = history.find(({ id }) => id === turn.messageId);
   if (!reply) throw new AppError("invalid_state", "The waiting reply no longer exists.");
-  const before = said.filter(({ id }) => id < turn.messageId).reverse();
+  const before = history.filter(({ id }) => id < turn.messageId).reverse();
   const runIds = turn.pending.map(({ runId }) => runId);
   const gates = await ctx.db.select().from(actionRuns).where(inArray(actionRuns.id, runIds));
   launch({

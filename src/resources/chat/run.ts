@@ -143,7 +143,7 @@ async function wait(
   end: AgentEnd & { status: "waiting" },
   used: Usage,
 ): Promise<TurnEnd> {
-  const pending = preparePending(ctx, end.asked);
+  const pending = preparePending(ctx, end.pending);
   for (const { decisionId: approvalId, callId: toolCallId } of pending)
     live.tell({ type: "tool-approval-request", approvalId, toolCallId }, true);
   const messageMetadata = metadata(ctx, turn, used, live);
@@ -213,21 +213,21 @@ function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
     const { message } = live;
     const row = { content: textOf(message), rawData: structuredClone(message), updatedAt: at };
     const found = await ctx.store.write(async (db) => {
-      const held = await db
+      const turnRows = await db
         .update(chatTurns)
         .set({ leaseUntil: timestamp(ctx.clock, LEASE_MS), updatedAt: at })
         .where(
           and(eq(chatTurns.id, turn.id), eq(chatTurns.status, "streaming"), eq(chatTurns.bootId, ctx.bootId)),
         )
-        .returning({ asked: chatTurns.cancelRequestedAt, partialText: chatTurns.partialText });
+        .returning({ cancelRequestedAt: chatTurns.cancelRequestedAt, partialText: chatTurns.partialText });
       // A turn that another process ended in the meantime keeps its reply.
-      if (isDirty && held.length > 0)
+      if (isDirty && turnRows.length > 0)
         await db.update(chatMessages).set(row).where(eq(chatMessages.id, turn.messageId));
-      return held;
+      return turnRows;
     });
     const [own] = found;
     if (!own) return live.control.abort(new TurnEnded("lost"));
-    if (own.asked === null || live.cancelRequest !== null) return;
+    if (own.cancelRequestedAt === null || live.cancelRequest !== null) return;
     live.cancelRequest = { ctx, partialText: own.partialText };
     live.control.abort(new TurnEnded("cancelled"));
   };

@@ -36,29 +36,29 @@ export interface AuthorizationRequest {
  * Parses a client's request. Throws `OAuthError` if its client or redirect URI isn't known: the browser isn't
  * redirected then, and the page shows the error.
  */
-export async function readRequest(app: App, given: AuthorizationInput): Promise<AuthorizationRequest> {
-  const client = await findClient(app, given.client_id);
-  if (!isRegistered(client, given.redirect_uri))
+export async function readRequest(app: App, input: AuthorizationInput): Promise<AuthorizationRequest> {
+  const client = await findClient(app, input.client_id);
+  if (!isRegistered(client, input.redirect_uri))
     throw new OAuthError("invalid_request", "redirect_uri: The client did not register this address.");
-  if (given.response_type !== "code")
+  if (input.response_type !== "code")
     throw new OAuthError("unsupported_response_type", "response_type: Only code is supported.");
-  if (given.code_challenge_method !== "S256" || !CHALLENGE.test(given.code_challenge ?? ""))
+  if (input.code_challenge_method !== "S256" || !CHALLENGE.test(input.code_challenge ?? ""))
     throw new OAuthError("invalid_request", "code_challenge: PKCE with S256 is required.");
-  if (given.resource !== undefined && given.resource.replace(/\/$/, "") !== resourceOf(app))
+  if (input.resource !== undefined && input.resource.replace(/\/$/, "") !== resourceOf(app))
     throw new OAuthError("invalid_target", `resource: Tokens are issued for ${resourceOf(app)} only.`);
   return {
     client,
-    redirectUri: given.redirect_uri,
-    challenge: given.code_challenge ?? "",
-    scopes: scopesOf(given.scope),
-    state: given.state ?? null,
+    redirectUri: input.redirect_uri,
+    challenge: input.code_challenge ?? "",
+    scopes: scopesOf(input.scope),
+    state: input.state ?? null,
   };
 }
 
 /** Unknown scopes, such as `offline_access`, are ignored. The token response lists the granted ones. */
 function scopesOf(scope = ""): ClientScope[] {
-  const asked = scope.split(" ");
-  const known = CLIENT_SCOPES.filter((each) => asked.includes(each));
+  const names = scope.split(" ");
+  const known = CLIENT_SCOPES.filter((each) => names.includes(each));
   return known.length > 0 ? known : [...DEFAULT_SCOPES];
 }
 

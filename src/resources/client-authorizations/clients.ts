@@ -37,8 +37,8 @@ const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
  * Registers a client (RFC 7591) without storing it: the ID contains the signed metadata.
  * Throws `OAuthError` for invalid metadata.
  */
-export function registerClient(app: App, given: JsonObject): Client {
-  const { name, redirectUris } = readMetadata(given);
+export function registerClient(app: App, metadata: JsonObject): Client {
+  const { name, redirectUris } = readMetadata(metadata);
   const facts = Buffer.from(JSON.stringify({ n: name, r: redirectUris })).toString("base64url");
   return { id: `${PREFIX}${facts}.${app.secrets.sign(facts, PURPOSE)}`, name, redirectUris, host: null };
 }
@@ -86,8 +86,8 @@ function parse(bytes: Uint8Array): Json {
   }
 }
 
-function readMetadata(given: JsonObject): Pick<Client, "name" | "redirectUris"> {
-  const uris = Array.isArray(given.redirect_uris) ? given.redirect_uris : [];
+function readMetadata(metadata: JsonObject): Pick<Client, "name" | "redirectUris"> {
+  const uris = Array.isArray(metadata.redirect_uris) ? metadata.redirect_uris : [];
   if (uris.length === 0 || uris.length > MAX_REDIRECTS)
     throw new OAuthError("invalid_redirect_uri", `redirect_uris: Provide 1 to ${MAX_REDIRECTS} addresses.`);
   for (const uri of uris) {
@@ -97,13 +97,13 @@ function readMetadata(given: JsonObject): Pick<Client, "name" | "redirectUris"> 
         "redirect_uris: Use https, http on this computer (127.0.0.1, localhost), or the application's own scheme, without a fragment.",
       );
   }
-  const method = given.token_endpoint_auth_method ?? "none";
+  const method = metadata.token_endpoint_auth_method ?? "none";
   if (method !== "none")
     throw new OAuthError(
       "invalid_client_metadata",
       "token_endpoint_auth_method: Only public clients with PKCE are supported. Use none.",
     );
-  const name = typeof given.client_name === "string" ? visible(given.client_name) : "";
+  const name = typeof metadata.client_name === "string" ? visible(metadata.client_name) : "";
   return { name: name || "Unnamed client", redirectUris: uris as string[] };
 }
 
@@ -125,15 +125,15 @@ function isUsable(uri: string): boolean {
 /** The URI must be registered exactly, except for the port on this computer (RFC 8252, section 7.3). */
 export function isRegistered({ redirectUris }: Client, uri: string): boolean {
   if (redirectUris.includes(uri)) return true;
-  const asked = URL.parse(uri);
-  if (asked?.protocol !== "http:" || !LOOPBACK.has(asked.hostname)) return false;
+  const url = URL.parse(uri);
+  if (url?.protocol !== "http:" || !LOOPBACK.has(url.hostname)) return false;
   return redirectUris.some((each) => {
     const known = URL.parse(each);
     return (
       known?.protocol === "http:" &&
-      known.hostname === asked.hostname &&
-      known.pathname === asked.pathname &&
-      known.search === asked.search &&
+      known.hostname === url.hostname &&
+      known.pathname === url.pathname &&
+      known.search === url.search &&
       isUsable(uri)
     );
   });

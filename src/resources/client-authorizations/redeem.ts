@@ -16,18 +16,18 @@ const APPROVAL_MS = 90 * 24 * 60 * 60 * 1000;
  */
 export async function redeemCode(
   app: App,
-  given: { code: string; clientId: string; redirectUri: string; verifier: string },
+  request: { code: string; clientId: string; redirectUri: string; verifier: string },
   visitor: Visitor,
 ): Promise<Grant> {
   const [row] = await app.store.db
     .select()
     .from(authorizationCodes)
-    .where(eq(authorizationCodes.codeHash, hashToken(given.code)));
+    .where(eq(authorizationCodes.codeHash, hashToken(request.code)));
   if (!row) throw notGranted();
   const ctx = await contextOfApproval(app, row, visitor);
   const grant = await write(ctx, async (tx) => {
     const [now] = await tx.db.select().from(authorizationCodes).where(eq(authorizationCodes.id, row.id));
-    if (!now || !fits(now, given)) return null;
+    if (!now || !fits(now, request)) return null;
     if (now.status === "spent") {
       await endFamily(tx, now.id);
       return null;
@@ -53,10 +53,12 @@ const notGranted = () =>
 
 function fits(
   row: AuthorizationCodeRow,
-  given: { clientId: string; redirectUri: string; verifier: string },
+  request: { clientId: string; redirectUri: string; verifier: string },
 ): boolean {
-  const challenge = new Bun.CryptoHasher("sha256").update(given.verifier).digest("base64url");
+  const challenge = new Bun.CryptoHasher("sha256").update(request.verifier).digest("base64url");
   return (
-    row.clientId === given.clientId && row.redirectUri === given.redirectUri && row.challenge === challenge
+    row.clientId === request.clientId &&
+    row.redirectUri === request.redirectUri &&
+    row.challenge === challenge
   );
 }

@@ -16,15 +16,15 @@ import { type ClientScope, type RefreshTokenRow, refreshTokens } from "./table.t
  */
 export async function refreshAccess(
   app: App,
-  given: { refreshToken: string; clientId: string; scope?: string | undefined },
+  request: { refreshToken: string; clientId: string; scope?: string | undefined },
   visitor: Visitor,
 ): Promise<Grant> {
   const [row] = await app.store.db
     .select()
     .from(refreshTokens)
-    .where(eq(refreshTokens.tokenHash, hashToken(given.refreshToken)));
-  if (!row || row.clientId !== given.clientId) throw notGranted();
-  const scopes = scopesOf(row, given.scope);
+    .where(eq(refreshTokens.tokenHash, hashToken(request.refreshToken)));
+  if (!row || row.clientId !== request.clientId) throw notGranted();
+  const scopes = scopesOf(row, request.scope);
   const ctx = await contextOfApproval(app, row, visitor);
   const grant = await write(ctx, async (tx) => {
     const [now] = await tx.db.select().from(refreshTokens).where(eq(refreshTokens.id, row.id));
@@ -43,8 +43,8 @@ export async function refreshAccess(
 }
 
 /** Limits the scopes to those that the client requests. */
-function scopesOf({ scopes }: RefreshTokenRow, asked: string | undefined): ClientScope[] {
-  const wanted = asked === undefined ? scopes : asked.split(" ").filter(Boolean);
+function scopesOf({ scopes }: RefreshTokenRow, requestedScope: string | undefined): ClientScope[] {
+  const wanted = requestedScope === undefined ? scopes : requestedScope.split(" ").filter(Boolean);
   if (wanted.some((scope) => !scopes.some((one) => one === scope)))
     throw new OAuthError("invalid_scope", `scope: The person approved ${scopes.join(" ")} only.`);
   return scopes.filter((scope) => wanted.includes(scope));

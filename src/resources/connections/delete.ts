@@ -42,9 +42,11 @@ const NAMES_TOLD = 10;
 
 async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   const { actions: byActions, automations: byAutomations, apis: byApis } = await usesOf(tx, id);
-  const users = [told("action", byActions), told("automation", byAutomations), told("API", byApis)].filter(
-    (text) => text !== "",
-  );
+  const users = [
+    userList("action", byActions),
+    userList("automation", byAutomations),
+    userList("API", byApis),
+  ].filter((text) => text !== "");
   if (users.length === 0) return;
   throw new AppError(
     "in_use",
@@ -52,7 +54,7 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   );
 }
 
-function told(noun: string, rows: readonly { name: string }[]): string {
+function userList(noun: string, rows: readonly { name: string }[]): string {
   if (rows.length === 0) return "";
   const names = rows.slice(0, NAMES_TOLD).map(({ name }) => `"${name}"`);
   const more = rows.length > NAMES_TOLD ? ` and ${rows.length - NAMES_TOLD} more` : "";

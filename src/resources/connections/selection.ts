@@ -75,18 +75,20 @@ class Walk {
   }
 
   /** A path without a leading slash is relative to the root. */
-  async select(given: string): Promise<void> {
-    const path = given.startsWith("/") ? given : `${this.#root.replace(/\/+$/, "")}/${given}`;
+  async select(requestedPath: string): Promise<void> {
+    const path = requestedPath.startsWith("/")
+      ? requestedPath
+      : `${this.#root.replace(/\/+$/, "")}/${requestedPath}`;
     const [root, parts] = [partsOf(this.#root), partsOf(path)];
     if (!root.every((part, index) => parts[index] === part)) {
-      return this.#violate(given, "outside_root", `${given} is not in ${this.#root}.`);
+      return this.#violate(requestedPath, "outside_root", `${requestedPath} is not in ${this.#root}.`);
     }
     try {
       await this.#visit(await this.#files.stat(this.#link, path), parts.length - root.length);
     } catch (error) {
       const rule = ruleOf(error);
       if (rule === null) throw error;
-      this.#violate(given, rule, (error as AppError).message);
+      this.#violate(requestedPath, rule, (error as AppError).message);
     }
   }
 

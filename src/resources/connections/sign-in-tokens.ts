@@ -49,19 +49,19 @@ export function signInTokensOf(
 ): SignInTokens | undefined {
   const settings = signInSettings(ctx, row);
   if (settings === null) return undefined;
-  let held: Held | null = null;
+  let current: Held | null = null;
   const now = () => ctx.clock.now().getTime();
   const hold = (kept: ConnectionSignIn, token: string, isNew: boolean): string => {
     const ends = now() + remainingMs(ctx, kept) - aheadMs(kept) / 2;
-    const renewedAt = isNew ? now() : (held?.renewedAt ?? 0);
-    held = { token, renewedAt, until: Math.min(now() + RECHECK_MS, ends) };
+    const renewedAt = isNew ? now() : (current?.renewedAt ?? 0);
+    current = { token, renewedAt, until: Math.min(now() + RECHECK_MS, ends) };
     return token;
   };
   return {
     async token({ refused, isRefused = false } = {}) {
-      const isSettling = held !== null && now() - held.renewedAt < SETTLING_MS;
-      const bad = refused ?? (isRefused && !isSettling ? held?.token : undefined);
-      if (held && held.token !== bad && now() < held.until) return held.token;
+      const isSettling = current !== null && now() - current.renewedAt < SETTLING_MS;
+      const bad = refused ?? (isRefused && !isSettling ? current?.token : undefined);
+      if (current && current.token !== bad && now() < current.until) return current.token;
       for (let isNew = false; ; isNew = true) {
         signal.throwIfAborted();
         const kept = await findSignIn(ctx, row.id);

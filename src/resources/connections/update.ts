@@ -122,8 +122,12 @@ function guardIn(taker: Taker, config: ConnectionRow["config"]): number {
 }
 
 /** A stored secret is never sent to a destination, or in a way, that the user who stored it didn't name. */
-function ungiven(keys: readonly string[], given: ConnectionPatch["credentials"], why: string): Fault[] {
-  const missing = given ? keys.filter((key) => given[key] === undefined) : given === null ? [] : keys;
+function ungiven(keys: readonly string[], credentials: ConnectionPatch["credentials"], why: string): Fault[] {
+  const missing = credentials
+    ? keys.filter((key) => credentials[key] === undefined)
+    : credentials === null
+      ? []
+      : keys;
   if (missing.length === 0) return [];
   return [
     {

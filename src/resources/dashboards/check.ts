@@ -99,8 +99,8 @@ export const clickFaults = (filters: readonly Filter[], panels: readonly Panel[]
     ),
   );
 
-export const toFilters = (given: readonly FilterInput[]): Filter[] =>
-  given.map(({ key, label, type, default: value = null, options = null, sql = null }) => ({
+export const toFilters = (inputs: readonly FilterInput[]): Filter[] =>
+  inputs.map(({ key, label, type, default: value = null, options = null, sql = null }) => ({
     key,
     label: label ?? key,
     type,
@@ -112,9 +112,9 @@ export const toFilters = (given: readonly FilterInput[]): Filter[] =>
 /**
  * Returns panels with all of their fields. Those without a position are placed below the others, from left to right.
  */
-export function toPanels(given: readonly PanelInput[]): Panel[] {
-  const place = placer(given);
-  return given.map(
+export function toPanels(inputs: readonly PanelInput[]): Panel[] {
+  const place = placer(inputs);
+  return inputs.map(
     ({
       key,
       title,
@@ -135,8 +135,8 @@ export function toPanels(given: readonly PanelInput[]): Panel[] {
 }
 
 /** Returns a function that places panels below all that have a position, row by row. */
-function placer(given: readonly PanelInput[]) {
-  const bottoms = given.map(({ y, height = HEIGHT }) => (y === undefined ? 0 : y + height));
+function placer(inputs: readonly PanelInput[]) {
+  const bottoms = inputs.map(({ y, height = HEIGHT }) => (y === undefined ? 0 : y + height));
   let row = Math.max(0, ...bottoms);
   let column = 0;
   let tallest = 0;

@@ -37,10 +37,10 @@ export async function dashboardData(
 ): Promise<DashboardData> {
   const values = filterValues(filters, query);
   const keptMs = Math.max(refreshSeconds ?? 0, by.keptSeconds ?? 0, by.link ? LINK_SECONDS : 0) * 1000;
-  const ask = (asked: Asked) => shared(ctx, asked, keptMs, () => answer(ctx, asked));
+  const ask = (request: Asked) => shared(ctx, request, keptMs, () => answer(ctx, request));
   const ids = panels.flatMap(({ queryId }) => (queryId === null ? [] : [queryId]));
   const queries = ids.length === 0 ? [] : await queriesBy(ctx, ids);
-  const fault = (error: unknown) => told(ctx, error, by.link === true);
+  const fault = (error: unknown) => visibleError(ctx, error, by.link === true);
   const data: DashboardData = { filters: values, choices: {}, panels: {} };
   const work = [
     ...filters.flatMap(({ key, sql }) => (sql === null ? [] : [() => choose(key, sql)])),
@@ -112,7 +112,7 @@ async function answer(ctx: Context, { sql, parameters }: Asked): Promise<Answer>
 }
 
 /** Viewers with a link only see that it failed, not why. */
-function told(ctx: Context, error: unknown, isOutside: boolean): { code: string; message: string } {
+function visibleError(ctx: Context, error: unknown, isOutside: boolean): { code: string; message: string } {
   const isKnown = error instanceof AppError;
   if (!isKnown) ctx.log.report(error, { at: "show a panel" });
   if (isOutside || !isKnown) return { code: "internal", message: "This panel can't be shown right now." };

@@ -69,12 +69,12 @@ export function filterValues(filters: readonly Filter[], query: URLSearchParams)
       if (text === undefined) continue;
       const value = text === "" ? null : fromText(typeOf(filter), text);
       const loc = ["query", name];
-      const given =
+      const parsed =
         filter.type === "date_range"
           ? { values: { [name]: value }, faults: valueFaults("date", value, loc) }
           : one(filter, value, loc);
-      Object.assign(values, given.values);
-      faults.push(...given.faults);
+      Object.assign(values, parsed.values);
+      faults.push(...parsed.faults);
     }
   }
   if (faults.length > 0) throw new InvalidInput(faults);

@@ -89,11 +89,11 @@ export async function createDashboard(ctx: Context, input: DashboardCreate): Pro
 const UNSHARED = { shareHash: null, sealedShareToken: null, shareExpiresAt: null };
 
 /** Throws `InvalidInput` for an expiry without a link, and for one in the past. */
-function expiryOf(tx: WriteContext, isShared: boolean, given: string | null): string | null {
-  if (given === null) return null;
+function expiryOf(tx: WriteContext, isShared: boolean, expiry: string | null): string | null {
+  if (expiry === null) return null;
   const at = ["body", "shareExpiresAt"];
   if (!isShared) throw invalid(at, "Only a dashboard that is shared by link can have this");
-  const expiresAt = new Date(given).toISOString();
+  const expiresAt = new Date(expiry).toISOString();
   if (expiresAt <= timestamp(tx.clock)) throw invalid(at, "This should be in the future");
   return expiresAt;
 }

@@ -105,8 +105,8 @@ async function refuseOthers(tx: WriteContext, { assignedTo }: DecisionRow): Prom
 }
 
 function isRepeat(tx: WriteContext, decision: DecisionRow, answer: Decide): boolean {
-  const isSame = (said: Json | undefined, kept: Json) =>
-    said === undefined || said === null || canonicalJson(said) === canonicalJson(kept);
+  const isSame = (value: Json | undefined, kept: Json) =>
+    value === undefined || value === null || canonicalJson(value) === canonicalJson(kept);
   return (
     decision.status === "decided" &&
     decision.decidedBy === tx.actor.id &&

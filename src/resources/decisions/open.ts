@@ -18,12 +18,12 @@ import { PRIVATE_TITLE } from "./wire-question.ts";
 
 /** Opens the decision that `run` waits for. Throws `definition_invalid` for an assignee who isn't a member. */
 export async function openDecision(tx: WriteContext, run: RunRow, request: DecisionRequest): Promise<void> {
-  const { assignedTo, expiresInSeconds, ...asked } = request;
+  const { assignedTo, expiresInSeconds, ...content } = request;
   const at = timestamp(tx.clock);
   const expiresAt = expiresInSeconds === null ? null : timestamp(tx.clock, expiresInSeconds * 1000);
   const automation = await automationOf(tx, run);
   const row: DecisionRow = {
-    ...asked,
+    ...content,
     id: run.waitId ?? tx.ids.uuid(),
     organizationId: tx.organizationId,
     createdAt: at,

@@ -94,8 +94,8 @@ function changedBy(
   before: DraftRow | null,
   { from, to }: { from: JsonObject; to: JsonObject },
 ): Record<string, string> {
-  const told = changesBetween(from, to).map((name) => [name, actor.id] as const);
-  return { ...before?.changedBy, ...Object.fromEntries(told.filter(([, by]) => by !== null)) };
+  const authors = changesBetween(from, to).map((name) => [name, actor.id] as const);
+  return { ...before?.changedBy, ...Object.fromEntries(authors.filter(([, by]) => by !== null)) };
 }
 
 export async function deleteDraft(ctx: Context, id: string): Promise<void> {

@@ -35,8 +35,8 @@ async function decide(ctx: Context, text: string, scope: Scope): Promise<Json> {
     return holds(text, scope, openBudgetHere());
   } catch (error) {
     if (!(error instanceof ExpressionTooLong)) throw error;
-    const asked = { texts: [text], scope, allowanceMs: MAX_CONDITIONS_MS };
-    return (await decideConditions(ctx.compute, asked, by(ctx))).first === 0;
+    const request = { texts: [text], scope, allowanceMs: MAX_CONDITIONS_MS };
+    return (await decideConditions(ctx.compute, request, by(ctx))).first === 0;
   }
 }
 

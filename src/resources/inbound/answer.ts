@@ -52,16 +52,16 @@ function replyOf({ status = 200, headers = {}, body = null }: JsonObject): Answe
       "template_error",
       `Invalid response.status: ${JSON.stringify(status)}. Use a status from 200 to 599.`,
     );
-  const given: Record<string, string> = {};
+  const replyHeaders: Record<string, string> = {};
   for (const [name, value] of Object.entries(isObject(headers) ? headers : {}))
-    given[name.toLowerCase()] = textOf(name, value);
+    replyHeaders[name.toLowerCase()] = textOf(name, value);
   const isText = typeof body === "string";
-  const type = given["content-type"] ?? (isText ? "text/plain; charset=utf-8" : "application/json");
+  const type = replyHeaders["content-type"] ?? (isText ? "text/plain; charset=utf-8" : "application/json");
   const content = new Blob([isText ? body : JSON.stringify(body)], { type });
   const isEmpty = code === 204 || code === 304;
   return {
     status: code,
-    headers: { ...given, "content-type": type, ...CONFINED },
+    headers: { ...replyHeaders, "content-type": type, ...CONFINED },
     body: isEmpty ? null : content,
   };
 }

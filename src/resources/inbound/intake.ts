@@ -152,17 +152,17 @@ export async function storeDelivery(
     error: null,
     ...delivery,
   };
-  const held: UnstoredDelivery = { row, isStored: false };
+  const unstored: UnstoredDelivery = { row, isStored: false };
   const run = await startAutomationRun(
     tx,
     { id: webhook.id, config: webhook.config as JsonObject, version: webhook.version },
     {
       trigger: { sourceId: id, ...by },
       scope: { payload, headers: delivery.headers, query: delivery.query },
-      delivery: held,
+      delivery: unstored,
     },
   );
-  await storeUnstored(tx, held, run.id);
+  await storeUnstored(tx, unstored, run.id);
   return { deliveryId: id, run };
 }
 

@@ -82,9 +82,9 @@ function challengeIn(body: Uint8Array): string | null {
   if (body.length > MAX_CHALLENGE_BYTES) return null;
   const text = new TextDecoder().decode(body);
   if (!text.startsWith("{")) return null;
-  const asked = parseJson(text);
-  return isObject(asked) && asked.type === "url_verification" && typeof asked.challenge === "string"
-    ? asked.challenge
+  const payload = parseJson(text);
+  return isObject(payload) && payload.type === "url_verification" && typeof payload.challenge === "string"
+    ? payload.challenge
     : null;
 }
 

@@ -54,8 +54,8 @@ export function secretHeaders({ config: { signaturePreset, auth } }: Webhook): r
 /** Checks an HMAC of the raw body, or of `{timestamp}.{body}` if `X-SVC-Timestamp` is sent. */
 function checkSignature(app: App, webhook: Webhook, { headers, body }: Sent): Stamp | null {
   const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = webhook.config;
-  const given = headers.get(signatureHeader);
-  if (given === null) throw refused(`Missing signature: the request has no ${signatureHeader} header.`);
+  const signature = headers.get(signatureHeader);
+  if (signature === null) throw refused(`Missing signature: the request has no ${signatureHeader} header.`);
   const timestamp = headers.get("x-svc-timestamp");
   if (timestamp === null && webhook.needsTimestamp)
     throw refused(
@@ -66,7 +66,7 @@ function checkSignature(app: App, webhook: Webhook, { headers, body }: Sent): St
   if (timestamp !== null) checkFresh(app, timestamp, "X-SVC-Timestamp");
   const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
   const expected = hmac(signatureAlgorithm, secretOf(webhook), ...parts);
-  if (!matchesSignature(given, expected, signatureAlgorithm))
+  if (!matchesSignature(signature, expected, signatureAlgorithm))
     throw refused(
       `Invalid signature in ${signatureHeader}. Check the signing secret, and sign the raw request body.`,
     );
@@ -82,15 +82,15 @@ function checkEd25519(
   { publicKey, signatureHeader, timestampHeader }: SenderAuth & { type: "ed25519" },
   { headers, body }: Sent,
 ): Stamp | null {
-  const given = headers.get(signatureHeader);
-  if (given === null) throw refused(`Missing signature: the request has no ${signatureHeader} header.`);
+  const headerText = headers.get(signatureHeader);
+  if (headerText === null) throw refused(`Missing signature: the request has no ${signatureHeader} header.`);
   const timestamp = timestampHeader === undefined ? null : headers.get(timestampHeader);
   if (timestampHeader !== undefined) {
     if (timestamp === null) throw refused(`Missing ${timestampHeader} header.`);
     checkFresh(app, timestamp, timestampHeader);
   }
   const key: KeyObject | null = readPublicKey(publicKey);
-  const signature = Buffer.from(given, /^[0-9a-f]{128}$/i.test(given) ? "hex" : "base64");
+  const signature = Buffer.from(headerText, /^[0-9a-f]{128}$/i.test(headerText) ? "hex" : "base64");
   const signed = timestamp === null ? body : Buffer.concat([Buffer.from(timestamp), body]);
   if (key === null || signature.length !== 64 || !verify(null, signed, key, signature))
     throw refused(

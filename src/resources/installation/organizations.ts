@@ -64,7 +64,7 @@ export function changeInstallationOrganization(
   (input.egressAllow ?? []).forEach(refuseUnreadable);
   return write(ctx, async (tx) => {
     const before = await findInstallationOrganization(tx, id);
-    const given = refuseRateOfPlan(before, {
+    const limits = refuseRateOfPlan(before, {
       ...(input.plan === undefined ? {} : { plan: input.plan }),
       ...(input.webhookRate === undefined ? {} : { webhookRate: input.webhookRate }),
       ...(input.egressAllow === undefined ? {} : { egressAllow: input.egressAllow ?? [] }),
@@ -73,9 +73,9 @@ export function changeInstallationOrganization(
         : { quotas: allQuotas(input.quotas && { ...before.quotas, ...input.quotas }) }),
     });
     const now = { ...before, quotas: allQuotas(before.quotas), egressAllow: before.egressAllow ?? [] };
-    const changes = changesBetween(now, given);
+    const changes = changesBetween(now, limits);
     if (changes.length === 0) return before;
-    const change = { ...given, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
+    const change = { ...limits, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, id));
     quotasChanged(tx, id);
     const data = { changes } as unknown as JsonObject;

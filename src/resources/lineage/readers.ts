@@ -64,10 +64,10 @@ export async function addReaders(
   for (const { id: resourceId, name, panels } of boards) {
     const id = `dashboard:${resourceId}`;
     const reads = (readsByBoard.get(resourceId) ?? []).flatMap((part) => part.reads);
-    const asked = shown.filter((query) => panels.some(({ queryId }) => queryId === query.id));
-    if (reads.length + asked.length > 0) graph.add({ id, type: "dashboard", name, resourceId });
+    const usedQueries = shown.filter((query) => panels.some(({ queryId }) => queryId === query.id));
+    if (reads.length + usedQueries.length > 0) graph.add({ id, type: "dashboard", name, resourceId });
     for (const read of reads) graph.join(datasetId(read), id);
-    for (const query of asked) graph.join(`query:${query.id}`, id);
+    for (const query of usedQueries) graph.join(`query:${query.id}`, id);
   }
   return queries.length === MOST_OF_EACH || boards.length === MOST_OF_EACH;
 }

@@ -64,13 +64,13 @@ async function decidersOf(
       mayDecide({ actor: { id }, role }, { assignedTo }) &&
       (assignedTo === null ? (preference ?? "all") === "all" : preference !== "none"),
   );
-  const told = wanted.flatMap(({ id: userId, email, slackUserId }): Recipient[] => [
+  const recipients = wanted.flatMap(({ id: userId, email, slackUserId }): Recipient[] => [
     { channel: "mail", target: email, userId },
     ...(slackUserId === null || botToken === null
       ? []
       : [{ channel: "slack_person" as const, target: slackUserId, userId }]),
   ]);
-  return told.filter((one, at) => told.findIndex((other) => isSame(one, other)) === at);
+  return recipients.filter((one, at) => recipients.findIndex((other) => isSame(one, other)) === at);
 }
 
 /** The question of an open decision, as a notice shows it. */

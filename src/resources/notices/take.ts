@@ -41,8 +41,8 @@ async function dueIn(app: App, isMail: boolean, inHand: readonly NoticeRow[]): P
   const busy: Record<string, number> = {};
   for (const { organizationId } of inHand) busy[organizationId] = (busy[organizationId] ?? 0) + 1;
   const { id, organizationId, dueAt, channel } = notices;
-  const held = sql`coalesce((select cast(value as bigint) from json_each(${JSON.stringify(busy)}) where key = ${organizationId}), 0)`;
-  const rank = sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt}) + ${held}`;
+  const busyCount = sql`coalesce((select cast(value as bigint) from json_each(${JSON.stringify(busy)}) where key = ${organizationId}), 0)`;
+  const rank = sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt}) + ${busyCount}`;
   const ranked = app.store.db
     .select({ id, dueAt, rank: rank.as("rank") })
     .from(notices)

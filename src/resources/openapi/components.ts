@@ -30,9 +30,9 @@ export function sharedSchemas({ root = "#/components/schemas/", goesOut = () => 
     return note(name, () => toComponent(schema, mode, refer));
   };
 
-  function referTyped(name: string, schema: JsonObject, given: Mode): JsonObject {
+  function referTyped(name: string, schema: JsonObject, outer: Mode): JsonObject {
     const { mode: fixed, prefix = "Bundle", draw } = TYPED[name] ?? {};
-    const mode = { ...given, ...fixed };
+    const mode = { ...outer, ...fixed };
     const isApart = mode.isFilled === true && fixed === undefined;
     return note(isApart ? `${prefix}${name}` : name, () => {
       const drawing = drawingIn(mode);

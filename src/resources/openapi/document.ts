@@ -150,7 +150,7 @@ function parametersOf(operation: Described): Json[] {
       "path",
     );
   });
-  const asked = query ? fieldsOf(query).map((field) => parameter(field, "query")) : [];
+  const queryParameters = query ? fieldsOf(query).map((field) => parameter(field, "query")) : [];
   const isInside = !["public", "signature", "any", "operator"].includes(audience);
   const headers = [
     ...(isInside ? ["OrganizationId"] : []),
@@ -159,7 +159,7 @@ function parametersOf(operation: Described): Json[] {
     ...(operation.tagged ? ["IfNoneMatch"] : []),
     ...(produces === "text/event-stream" && path.endsWith("/stream") ? ["LastEventId"] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  return [...named, ...asked, ...headers];
+  return [...named, ...queryParameters, ...headers];
 }
 
 interface Field {
@@ -248,14 +248,14 @@ function requestOf(
   { body, bodyOptional, oauth, bodyExample, consumes }: Described,
   refer: Refer,
 ): JsonObject {
-  const given = bodyExample as Json | undefined;
+  const bodyJson = bodyExample as Json | undefined;
   if (body === undefined) {
     if (consumes === undefined) return {};
     const schema = consumes === "application/x-www-form-urlencoded" ? FORM : {};
-    const content = { [consumes]: { schema, ...(given === undefined ? {} : { example: given }) } };
+    const content = { [consumes]: { schema, ...(bodyJson === undefined ? {} : { example: bodyJson }) } };
     return { requestBody: { required: true, description: "The raw body.", content } };
   }
-  const example = given ?? requestExampleOf(body);
+  const example = bodyJson ?? requestExampleOf(body);
   const content = { schema: toSchema(body, IN, refer), ...(example === undefined ? {} : { example }) };
   return {
     requestBody: {
@@ -291,9 +291,9 @@ const otherRepliesOf = ({ replies = {} }: Described, refer: Refer): JsonObject =
     ]),
   );
 
-function contentOf(shape: TSchema | undefined, given: unknown, refer: Refer): JsonObject {
-  if (shape === undefined && given === undefined) return {};
-  const example = (given as Json | undefined) ?? (shape && exampleOf(shape));
+function contentOf(shape: TSchema | undefined, exampleValue: unknown, refer: Refer): JsonObject {
+  if (shape === undefined && exampleValue === undefined) return {};
+  const example = (exampleValue as Json | undefined) ?? (shape && exampleOf(shape));
   const schema = shape ? toSchema(shape, OUT, refer) : { type: "object" };
   return { content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } } };
 }

@@ -80,10 +80,10 @@ export function requestExampleOf(shape: TSchema): Json | undefined {
   const whole = exampleOf(shape);
   if (!isObject(whole)) return whole;
   const { required, properties } = JSON.parse(JSON.stringify(shape));
-  const asked = Array.isArray(required)
+  const requiredNames = Array.isArray(required)
     ? required.map(String).filter((name) => properties[name].default === undefined)
     : [];
-  const names = asked.length > 0 ? asked : Object.keys(whole).slice(0, 1);
+  const names = requiredNames.length > 0 ? requiredNames : Object.keys(whole).slice(0, 1);
   return Object.fromEntries(Object.entries(whole).filter(([name]) => names.includes(name)));
 }
 

@@ -94,8 +94,8 @@ function writer(mode: Mode, refer: Refer) {
     if (others.length > 1 || only === undefined || typeof only.type !== "string") {
       return { anyOf: [...others, { type: "null" }], ...rest };
     }
-    const { const: held, enum: values, ...own } = only;
-    const allowed = Array.isArray(values) ? values : held === undefined ? null : [held];
+    const { const: constant, enum: values, ...own } = only;
+    const allowed = Array.isArray(values) ? values : constant === undefined ? null : [constant];
     return { ...own, type: [only.type, "null"], ...(allowed ? { enum: [...allowed, null] } : {}), ...rest };
   }
 

@@ -42,7 +42,7 @@ export async function followGroups(self: WriteContext, user: UserRow, profile: O
   if (profile.groups === null) {
     return warn("groups not in the ID token; memberships unchanged", {});
   }
-  const held = await self.db.select().from(memberships).where(eq(memberships.userId, user.id));
+  const currentMemberships = await self.db.select().from(memberships).where(eq(memberships.userId, user.id));
   const wanted = new Map<string, Grant>();
   for (const [named, grant] of grantsOf(self.config, profile)) {
     const id = await resolveOrganization(self.db, named);
@@ -60,7 +60,7 @@ export async function followGroups(self: WriteContext, user: UserRow, profile: O
     }
   };
   for (const [organizationId, { role, group }] of wanted) {
-    const before = held.find((one) => one.organizationId === organizationId);
+    const before = currentMemberships.find((one) => one.organizationId === organizationId);
     const tx = inside(organizationId);
     if (!before) await addMember(tx, { userId: user.id, role, identityGroup: group });
     else if (before.identityGroup !== null) {
@@ -68,7 +68,7 @@ export async function followGroups(self: WriteContext, user: UserRow, profile: O
       if (before.role !== role) await unlessLast(before, () => setRole(tx, before, role));
     }
   }
-  for (const membership of held) {
+  for (const membership of currentMemberships) {
     if (membership.identityGroup === null || wanted.has(membership.organizationId)) continue;
     await unlessLast(membership, () => endMembership(inside(membership.organizationId), membership));
   }

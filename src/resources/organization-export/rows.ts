@@ -47,13 +47,13 @@ export async function* linesOf(
       lines.push(
         (table as unknown) === events
           ? eventText(row as unknown as RawEvent)
-          : await lineOf(ctx, row, shown, told),
+          : await lineOf(ctx, row, shown, reportLeftOut),
       );
     }
     yield lines;
   }
 
-  function told(column: string, row: Row) {
+  function reportLeftOut(column: string, row: Row) {
     onLeftOut(`${noun.name} ${String(row.id)}: ${column}`, "Too large to mask the secrets in it.");
   }
 }

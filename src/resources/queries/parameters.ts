@@ -46,10 +46,10 @@ export const defaultFaults = (
  */
 export function valuesFor(
   parameters: Readonly<Record<string, Parameter>>,
-  given: JsonObject,
+  input: JsonObject,
   loc: readonly string[],
 ): JsonObject {
-  const faults: Fault[] = Object.keys(given)
+  const faults: Fault[] = Object.keys(input)
     .filter((name) => !Object.hasOwn(parameters, name))
     .map((name) => ({
       loc: [...loc, name],
@@ -58,8 +58,8 @@ export function valuesFor(
     }));
   const values: JsonObject = {};
   for (const [name, { type, default: fallback }] of Object.entries(parameters)) {
-    const value = given[name] ?? fallback;
-    if (value === null && !Object.hasOwn(given, name))
+    const value = input[name] ?? fallback;
+    if (value === null && !Object.hasOwn(input, name))
       faults.push({
         loc: [...loc, name],
         msg: "This parameter has no default. Give it a value",

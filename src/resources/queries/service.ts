@@ -110,12 +110,15 @@ export function createQuery(ctx: Context, input: SavedQueryCreate): Promise<Save
 export function updateQuery(
   ctx: Context,
   id: string,
-  { parameters, ...given }: SavedQueryPatch,
+  { parameters, ...fields }: SavedQueryPatch,
 ): Promise<SavedQueryRow> {
   return write(ctx, async (tx) => {
     const before = await findQuery(tx, id);
-    if (given.slug !== undefined) await slugOf(tx, given.slug, before.name, id);
-    const patch = { ...given, ...(parameters === undefined ? {} : { parameters: withDefaults(parameters) }) };
+    if (fields.slug !== undefined) await slugOf(tx, fields.slug, before.name, id);
+    const patch = {
+      ...fields,
+      ...(parameters === undefined ? {} : { parameters: withDefaults(parameters) }),
+    };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
     const change = { ...patch, ...touched(tx, before) };

@@ -41,9 +41,9 @@ export const ChartInput = Type.Unsafe<JsonObject>({
 /** Returns what is wrong with a chart at `loc`. */
 export function chartFaults(chart: Json | undefined, loc: readonly string[]): Fault[] {
   if (!isObject(chart ?? null)) return [];
-  const given = chart as JsonObject;
-  if (!isSpec(given)) return read(Chart, given, loc).faults;
-  return specFaults(given).map(({ path, message }) => ({
+  const chartJson = chart as JsonObject;
+  if (!isSpec(chartJson)) return read(Chart, chartJson, loc).faults;
+  return specFaults(chartJson).map(({ path, message }) => ({
     loc: [...loc, ...path],
     msg: message,
     type: "value_error",

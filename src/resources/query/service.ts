@@ -47,11 +47,11 @@ async function answer(
 /** Returns the SQL with all tables that it may access, including past states. */
 export async function jobOf(
   ctx: Context,
-  given: string,
+  sqlText: string,
   parameters: QueryRequest["parameters"],
 ): Promise<SqlJob> {
   const { organizationId, lake } = ctx;
-  const { sql, past } = takeAsOf(given, parameters);
+  const { sql, past } = takeAsOf(sqlText, parameters);
   const tables = await sqlTables(lake, await readTables(ctx.db, { organizationId }), sql);
   const before = await pastTables(lake, past, (reference) => readPast(ctx.db, organizationId, reference));
   return { tables: [...tables, ...before], sql, parameters, organizationId };

@@ -50,7 +50,7 @@ interface Dead {
 
 /** Oldest first. */
 async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMany): Promise<Dead[]> {
-  if ([ids, automationId, webhookId].filter((given) => given !== undefined).length !== 1)
+  if ([ids, automationId, webhookId].filter((selector) => selector !== undefined).length !== 1)
     throw invalid(["body"], "Set one of ids, automationId and webhookId", "value_error");
   return ctx.db
     .select({ id: deadLetters.id, sourceId: deadLetters.sourceId })

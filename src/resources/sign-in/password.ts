@@ -117,8 +117,8 @@ interface Reset extends WaysIn {
 }
 
 /** Throws `invalid` for a password that is too short, too long or too common. */
-export async function hashForReset(given: string): Promise<string> {
-  const { value: password, faults } = read(Password, given, ["password"]);
+export async function hashForReset(input: string): Promise<string> {
+  const { value: password, faults } = read(Password, input, ["password"]);
   if (faults.length > 0) throw new InvalidInput(faults);
   return hashPassword(password);
 }

@@ -201,7 +201,7 @@ async function remember(
       ),
     );
   const copies = [
-    ...[...plan.held].map(([sourceFileId, { fileId, bytes, sha256 }]) => ({
+    ...[...plan.existing].map(([sourceFileId, { fileId, bytes, sha256 }]) => ({
       ...at,
       sourceFileId,
       fileId,

@@ -16,7 +16,7 @@ export interface TablePlan {
   /** IDs of files at the destination whose originals are gone, or that are replaced. */
   remove: string[];
   /** Existing copies of files, by the ID of the source's file. */
-  held: Map<string, { fileId: string; bytes: number; sha256: string }>;
+  existing: Map<string, { fileId: string; bytes: number; sha256: string }>;
   /** Whether the destination's table then has only rows of the source's. */
   isOwn: boolean;
   /** Whether it then has all rows of the source's table. */
@@ -85,7 +85,7 @@ async function planTable(
     target,
     copy: [],
     remove: [],
-    held: new Map(),
+    existing: new Map(),
     isOwn: (target?.files.length ?? 0) === 0 || (isUntouched && state.isOwn),
     isWhole: true,
   };
@@ -104,21 +104,21 @@ async function planTable(
   }
   plan.remove = orphans.map(({ fileId }) => fileId);
   for (const { sourceFileId, ...copy } of copies)
-    if (originals.has(sourceFileId)) plan.held.set(sourceFileId, copy);
+    if (originals.has(sourceFileId)) plan.existing.set(sourceFileId, copy);
 
-  const missing = source.files.filter(({ id }) => !plan.held.has(id));
+  const missing = source.files.filter(({ id }) => !plan.existing.has(id));
   const taken = new Set(copies.map(({ fileId }) => fileId));
   const spare = (target?.files ?? []).filter(({ id }) => !taken.has(id));
   for (const file of missing) {
     const same = await findSame(parties.source, file, spare);
     if (!same) continue;
-    plan.held.set(file.id, { fileId: same.file.id, bytes: file.bytes, sha256: same.sha256 });
+    plan.existing.set(file.id, { fileId: same.file.id, bytes: file.bytes, sha256: same.sha256 });
     spare.splice(spare.indexOf(same.file), 1);
   }
   if (spare.length === 0 && !isKnown) plan.isOwn = true;
   const chosen = isDated ? await loadedBetween(parties.source, missing, days) : null;
   for (const file of missing) {
-    if (plan.held.has(file.id)) continue;
+    if (plan.existing.has(file.id)) continue;
     if (chosen === null || chosen.has(file.id)) plan.copy.push(file);
     else plan.isWhole = false;
   }

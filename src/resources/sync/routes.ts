@@ -58,13 +58,13 @@ async function onceOutside(
 ): Promise<unknown> {
   const key = request.headers.get("idempotency-key");
   if (key === null) return work();
-  const asked = { method: request.method, path: url.pathname + url.search, body };
+  const call = { method: request.method, path: url.pathname + url.search, body };
   const reply = { status: 200, isSealed: false };
   try {
-    return await once(ctx, key, asked, reply, () => Promise.reject(new NothingKept()));
+    return await once(ctx, key, call, reply, () => Promise.reject(new NothingKept()));
   } catch (error) {
     if (!(error instanceof NothingKept)) throw error;
   }
   const done = await work();
-  return once(ctx, key, asked, reply, async () => done);
+  return once(ctx, key, call, reply, async () => done);
 }

@@ -58,11 +58,11 @@ export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncR
 async function copyUntilStable(
   parties: Parties,
   layer: string,
-  given: DatasetPlan,
+  initialPlan: DatasetPlan,
   days: Days,
   result: SyncResult,
 ): Promise<boolean> {
-  let plan = given;
+  let plan = initialPlan;
   for (let tries = 1; ; tries++) {
     if (plan.faults.length > 0) {
       result.errors.push(...plan.faults);

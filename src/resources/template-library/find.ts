@@ -13,8 +13,8 @@ export const mine = (ctx: Context, id: string) =>
 const SHIPPED_AT = "2026-01-01T00:00:00.000Z";
 
 /** Returns a built-in template as a row of the organization. */
-export const asRow = (ctx: Context, { files: _, docs: __, ...given }: BuiltIn): TemplateRow => ({
-  ...given,
+export const asRow = (ctx: Context, { files: _, docs: __, ...template }: BuiltIn): TemplateRow => ({
+  ...template,
   organizationId: ctx.organizationId,
   createdAt: SHIPPED_AT,
   createdBy: null,

@@ -60,12 +60,12 @@ export async function findMe(ctx: Context): Promise<UserRow> {
 
 /** Changes the given fields; null clears one. Throws `invalid` for an unknown locale or time zone. */
 export async function updatePreferences(ctx: Context, input: Preferences): Promise<UserRow> {
-  const given = checked(input);
+  const preferences = checked(input);
   return write(ctx, async (tx) => {
     const before = await findMe(tx);
-    const changes = changesBetween(before, given);
+    const changes = changesBetween(before, preferences);
     if (changes.length === 0) return before;
-    const change = { ...given, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
+    const change = { ...preferences, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(users).set(change).where(eq(users.id, before.id));
     if (tx.organizationId) {
       await record(tx, "user.updated", { type: "user", id: before.id }, { changes } as unknown as JsonObject);

@@ -148,10 +148,10 @@ function fateOf(app: App, { attempt, row, subscription }: Failed): Fate {
   if (attempt.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // Held with the others.
   const step = app.config.webhookSchedule[row.attempts + 1];
   if (step === undefined) return { status: "dead_letter", dueAt: null };
-  const asked = Math.min(attempt.retryAfterSeconds ?? 0, 2 * step);
+  const requestedSeconds = Math.min(attempt.retryAfterSeconds ?? 0, 2 * step);
   return {
     status: "retrying",
-    dueAt: timestamp(app.clock, Math.max(step * jitter(app), asked) * 1000),
+    dueAt: timestamp(app.clock, Math.max(step * jitter(app), requestedSeconds) * 1000),
   };
 }
 

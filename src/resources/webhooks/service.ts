@@ -138,9 +138,9 @@ async function release(tx: WriteContext, { id, heldFrom }: WebhookRow) {
 export async function rotateSecret(
   ctx: Context,
   id: string,
-  given: string | undefined,
+  newSecret: string | undefined,
 ): Promise<{ row: WebhookRow; secret: string }> {
-  const secret = given ?? makeSecret(ctx);
+  const secret = newSecret ?? makeSecret(ctx);
   return write(ctx, async (tx) => {
     const before = await findWebhook(tx, id);
     // The secret is the same: nothing to rotate, and the previous one stays valid as before.

@@ -75,17 +75,17 @@ function listenTo(
   const plainText = isPlainText();
 
   return {
-    open(name, given, depth) {
+    open(name, tagAttributes, depth) {
       into = null;
       if (depth === 2) isData = name === "sheetData";
       if (!isData) return;
       if (depth === 3 && name === "row") {
-        row = rowAfter(row, given.r);
+        row = rowAfter(row, tagAttributes.r);
         column = -1;
         cells = [];
       } else if (depth === 4 && name === "c") {
-        column = columnAfter(column, given.r);
-        attributes = given;
+        column = columnAfter(column, tagAttributes.r);
+        attributes = tagAttributes;
         value = null;
         formula = null;
       } else if (depth === 5 && name === "v") {

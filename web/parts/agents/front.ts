@@ -25,8 +25,8 @@ function toolLines(lines: readonly string[], end: number): number[] {
 export function lineOf(markdown: string, { loc, msg }: Fault): number {
   const lines = markdown.split("\n");
   const [field = "", index] = loc.slice(2);
-  const said = Number(/\(line (\d+)\)/.exec(msg)?.[1] ?? 0);
-  if (field === "") return said || 1;
+  const namedLine = Number(/\(line (\d+)\)/.exec(msg)?.[1] ?? 0);
+  if (field === "") return namedLine || 1;
   const end = endOf(lines);
   const item = field === "tools" && index !== undefined ? toolLines(lines, end)[Number(index)] : undefined;
   const at = item ?? lines.findIndex((line, number) => number < end && isKey(field)(line));
@@ -44,8 +44,8 @@ export function withTool(markdown: string, tool: string): string {
   const key = lines.findIndex((line, at) => at < end && isKey("tools")(line));
   const inline = /^(tools\s*:\s*\[)(.*)(\]\s*)$/.exec(lines[key] ?? "");
   if (inline) {
-    const [, open = "", held = "", close = ""] = inline;
-    const before = held.split(",").map((each) => each.trim());
+    const [, open = "", content = "", close = ""] = inline;
+    const before = content.split(",").map((each) => each.trim());
     if (before.includes(entry)) return markdown;
     lines[key] = open + [...before.filter((each) => each !== ""), entry].join(", ") + close;
   } else if (key < 0) {

@@ -20,7 +20,7 @@ interface Props {
 
 /** Decides the selected approvals together. Those with a form must be approved individually. */
 export function BulkDecisions({ chosen, onClear }: Props) {
-  const [asked, setAsked] = useState<"approve" | "reject" | null>(null);
+  const [choice, setChoice] = useState<"approve" | "reject" | null>(null);
   const approvable = chosen.filter(({ decisionType }) => decisionType === "approve_reject");
   const forms = chosen.length - approvable.length;
   return (
@@ -29,11 +29,11 @@ export function BulkDecisions({ chosen, onClear }: Props) {
         {plural(chosen.length, { one: "# selected", other: "# selected" })}
       </span>
       {approvable.length > 0 && (
-        <Button icon={Check} onClick={() => setAsked("approve")}>
+        <Button icon={Check} onClick={() => setChoice("approve")}>
           {plural(approvable.length, { one: "Approve #", other: "Approve #" })}
         </Button>
       )}
-      <Button kind="bad" icon={X} onClick={() => setAsked("reject")}>
+      <Button kind="bad" icon={X} onClick={() => setChoice("reject")}>
         {plural(chosen.length, { one: "Reject #", other: "Reject #" })}
       </Button>
       <Button kind="quiet" onClick={onClear}>
@@ -47,11 +47,11 @@ export function BulkDecisions({ chosen, onClear }: Props) {
           })}
         </span>
       )}
-      {asked === "approve" && (
-        <Decide of={approvable} isApproval onClear={onClear} onClose={() => setAsked(null)} />
+      {choice === "approve" && (
+        <Decide of={approvable} isApproval onClear={onClear} onClose={() => setChoice(null)} />
       )}
-      {asked === "reject" && (
-        <Decide of={chosen} isApproval={false} onClear={onClear} onClose={() => setAsked(null)} />
+      {choice === "reject" && (
+        <Decide of={chosen} isApproval={false} onClear={onClear} onClose={() => setChoice(null)} />
       )}
     </div>
   );

@@ -11,8 +11,10 @@ export function RunDecisions({ run }: { run: AutomationRun }) {
   const isWaiting = run.steps.some(({ status }) => status === "waiting");
   const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isWaiting });
   if (!isWaiting) return null;
-  const asked = (approvals.data?.items ?? []).filter(({ automationRunId }) => automationRunId === run.id);
-  return asked.map((approval) => (
+  const openApprovals = (approvals.data?.items ?? []).filter(
+    ({ automationRunId }) => automationRunId === run.id,
+  );
+  return openApprovals.map((approval) => (
     <Question
       key={approval.id}
       of={approval}

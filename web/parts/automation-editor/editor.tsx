@@ -143,7 +143,7 @@ export default function AutomationEditor(props: EditorProps) {
             {drawn === "json" && (
               <Later
                 of={configJson}
-                given={{
+                props={{
                   config,
                   mayChange,
                   canDraw,
@@ -154,7 +154,7 @@ export default function AutomationEditor(props: EditorProps) {
             {drawn === "list" && (
               <Later
                 of={stepList}
-                given={{
+                props={{
                   ...shared,
                   onChoose: (key) => choose(key),
                   onAdd: mayChange
@@ -219,7 +219,7 @@ export default function AutomationEditor(props: EditorProps) {
         <Later
           of={testBar}
           waiting={null}
-          given={{
+          props={{
             run: testing.run,
             title: t("Test run"),
             nameOf: nameOf,
@@ -234,14 +234,14 @@ export default function AutomationEditor(props: EditorProps) {
         <Later
           of={conflicts}
           waiting={null}
-          given={{ conflicts: state.conflicts, nameOf, onDecide: store.resolve }}
+          props={{ conflicts: state.conflicts, nameOf, onDecide: store.resolve }}
         />
       )}
       {opened !== null && (
         <Later
           of={dialogs}
           waiting={null}
-          given={{
+          props={{
             opened,
             around,
             automation,

@@ -94,7 +94,7 @@ export default function StepOutput({ stepKey, state, pinned, onPin }: Props) {
           <Later
             key={runId}
             of={log}
-            given={{ runId, isOver: ENDED.includes(run.data.status), onEnd: () => void run.refetch() }}
+            props={{ runId, isOver: ENDED.includes(run.data.status), onEnd: () => void run.refetch() }}
           />
         </section>
       )}

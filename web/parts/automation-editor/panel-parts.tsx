@@ -111,7 +111,7 @@ function OfTrigger({ automation, state, around }: Options) {
   return (
     <Later
       of={triggerForm}
-      given={{
+      props={{
         trigger: automation.triggerType,
         config: state.history.config,
         faults: state.faults.trigger,
@@ -137,7 +137,7 @@ function Output({ step, state, around, last, mayChange }: Options & { step: Step
   return (
     <Later
       of={stepOutput}
-      given={{
+      props={{
         stepKey: step.key,
         state: last.run?.steps.find(({ key }) => key === step.key) ?? null,
         pinned: step.pinned,

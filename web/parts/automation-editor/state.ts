@@ -30,7 +30,7 @@ const TABS: readonly PanelTab[] = ["input", "settings", "output"];
 /** The selected step and tab are in the URL, so that a reload or a link restores them. */
 function useAddress() {
   const search = new URLSearchParams(useSearch());
-  const asked = search.get("tab") as PanelTab;
+  const tabName = search.get("tab") as PanelTab;
   const put = useCallback((change: Record<string, string | null>) => {
     const next = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries(change)) {
@@ -40,7 +40,7 @@ function useAddress() {
     const text = next.toString();
     history.replaceState(history.state, "", `${location.pathname}${text === "" ? "" : `?${text}`}`);
   }, []);
-  return { step: search.get("step"), tab: TABS.includes(asked) ? asked : ("settings" as PanelTab), put };
+  return { step: search.get("step"), tab: TABS.includes(tabName) ? tabName : ("settings" as PanelTab), put };
 }
 
 /** The draft, synchronized with the server while the editor is open. */

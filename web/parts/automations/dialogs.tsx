@@ -24,11 +24,11 @@ export function RunAutomation({ automation, onClose }: Props) {
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
   const start = () => {
-    const given = take();
-    if (given === null) return;
+    const input = take();
+    if (input === null) return;
     run.mutate({
       path: { automation_id: automation.id },
-      body: given.input === undefined ? {} : { input: given.input as never },
+      body: input.input === undefined ? {} : { input: input.input as never },
     });
   };
   return (

@@ -42,7 +42,7 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
       runId: automationRunId,
     }));
   const seen = new Set<string>();
-  const given = (runs.data?.runs ?? []).flatMap(({ id, input, createdAt }) => {
+  const inputs = (runs.data?.runs ?? []).flatMap(({ id, input, createdAt }) => {
     const text = JSON.stringify(input);
     if (input === null || seen.has(text)) return [];
     seen.add(text);
@@ -60,7 +60,7 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
   const { pinnedInput } = config;
   return [
     ...(pinnedInput === undefined ? [] : [{ id: PINNED, title, at: null, runId: null, value: pinnedInput }]),
-    ...[...brought, ...given].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, MOST),
+    ...[...brought, ...inputs].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, MOST),
   ];
 }
 

@@ -31,7 +31,7 @@ export default function TriggerForm({ trigger, config, onChange, faults }: Props
         <div className="mt-4">
           <Later
             of={instants}
-            given={{
+            props={{
               cron: schedule.cron,
               timezone: typeof schedule.timezone === "string" ? schedule.timezone : "UTC",
               onCron: (cron) => onChange({ ...config, schedule: { ...schedule, cron } }),

@@ -26,14 +26,14 @@ export function part<P>(get: () => Promise<{ default: ComponentType<P> }>): Part
 
 interface Props<P> {
   of: Part<P>;
-  given: P;
+  props: P;
   waiting?: ReactNode;
   /** Shown if it can't be loaded. */
   lost?: ReactNode;
 }
 
 /** Renders a part. Loaded code renders immediately, while `lazy` would delay it by a third of a second. */
-export function Later<P extends object>({ of, given, waiting = <Loading />, lost = <Lost /> }: Props<P>) {
+export function Later<P extends object>({ of, props, waiting = <Loading />, lost = <Lost /> }: Props<P>) {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const [isLost, setLost] = useState(false);
   useEffect(() => {
@@ -42,7 +42,7 @@ export function Later<P extends object>({ of, given, waiting = <Loading />, lost
     of.load().then(draw, () => setLost(true));
   }, [of]);
   const Drawn = of.ready;
-  if (Drawn) return <Drawn {...given} />;
+  if (Drawn) return <Drawn {...props} />;
   return isLost ? lost : waiting;
 }
 

@@ -179,8 +179,8 @@ export function useTab<T extends string>(
   fallback = tabs[0]?.[0],
 ) {
   const [search] = useSearchParams();
-  const asked = search.get("tab");
-  const current = tabs.find(([id]) => id === asked)?.[0] ?? fallback;
+  const tabId = search.get("tab");
+  const current = tabs.find(([id]) => id === tabId)?.[0] ?? fallback;
   const nav = useRef<HTMLElement>(null);
   // On a phone, the selected tab may be out of view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when another tab is selected

@@ -11,7 +11,7 @@ interface Held {
 interface Over {
   /** The arrangement that the positions belong to. */
   readonly of: Arrangement;
-  readonly held: ReadonlyMap<string, Held>;
+  readonly states: ReadonlyMap<string, Held>;
 }
 
 /** Passes measured sizes back to the library, which would otherwise measure again on each render. */
@@ -42,14 +42,14 @@ interface Options {
 
 /** Keeps gestures in progress separate from the document, and applies them when they end. */
 export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
-  const [over, setOver] = useState<Over>({ of: arrangement, held: new Map() });
+  const [over, setOver] = useState<Over>({ of: arrangement, states: new Map() });
   const drawn = useRef(new Map<CanvasNode, CanvasNode>());
   const nodes = useMemo(() => {
     const next = new Map<CanvasNode, CanvasNode>();
     const made = wanted.map((node) => {
-      const held = over.held.get(node.id);
-      const selected = node.id === chosen || (held?.selected ?? false);
-      const position = over.of === arrangement ? held?.position : undefined;
+      const state = over.states.get(node.id);
+      const selected = node.id === chosen || (state?.selected ?? false);
+      const position = over.of === arrangement ? state?.position : undefined;
       if (!selected && !position) return node;
       const old = drawn.current.get(node);
       const isSame =
@@ -66,7 +66,7 @@ export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
   }, [wanted, over, arrangement, chosen]);
   const moved = useMemo(() => {
     if (over.of !== arrangement) return "";
-    return [...over.held].flatMap(([id, { position }]) => (position ? [id] : [])).join(" ");
+    return [...over.states].flatMap(([id, { position }]) => (position ? [id] : [])).join(" ");
   }, [over, arrangement]);
 
   const onNodesChange = useCallback(
@@ -76,18 +76,18 @@ export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
       if (own.length === 0) return;
       setOver((now) => {
         const isSame = now.of === arrangement;
-        const before = [...now.held].map(([id, own]): [string, Held] => [
+        const before = [...now.states].map(([id, own]): [string, Held] => [
           id,
           isSame ? own : { selected: own.selected ?? false },
         ]);
-        const held = new Map(before);
+        const states = new Map(before);
         for (const change of own) {
           if (change.type === "position" && change.position)
-            held.set(change.id, { ...held.get(change.id), position: change.position });
+            states.set(change.id, { ...states.get(change.id), position: change.position });
           if (change.type === "select")
-            held.set(change.id, { ...held.get(change.id), selected: change.selected });
+            states.set(change.id, { ...states.get(change.id), selected: change.selected });
         }
-        return { of: arrangement, held };
+        return { of: arrangement, states };
       });
     },
     [arrangement, takeSizes],
@@ -96,10 +96,10 @@ export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
     (ids: ReadonlySet<string>) =>
       setOver((now) => ({
         ...now,
-        held: new Map(
-          [...new Set([...now.held.keys(), ...ids])].map((id) => [
+        states: new Map(
+          [...new Set([...now.states.keys(), ...ids])].map((id) => [
             id,
-            { ...now.held.get(id), selected: ids.has(id) },
+            { ...now.states.get(id), selected: ids.has(id) },
           ]),
         ),
       })),

@@ -35,7 +35,7 @@ const plain =
   (key: string) =>
   ({ key: pressed, ctrlKey, metaKey, altKey, shiftKey }: KeyLike) =>
     pressed === key && !ctrlKey && !metaKey && !altKey && !(shiftKey && key.length > 1);
-const held =
+const withControl =
   (key: string) =>
   ({ key: pressed, ctrlKey, metaKey, altKey }: KeyLike) =>
     pressed.toLowerCase() === key && (ctrlKey || metaKey) && !altKey;
@@ -66,7 +66,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command(t("Edges"), "X", plain("x"), (on, key) => on.edges(key), { forTrigger: true }),
   command(t("Rename"), "F2", plain("F2"), (on, key) => on.rename(key)),
-  command(t("Duplicate"), "Ctrl+D", held("d"), (on, _, steps) => on.duplicate(steps)),
+  command(t("Duplicate"), "Ctrl+D", withControl("d"), (on, _, steps) => on.duplicate(steps)),
   command(t("Group selected steps"), "G", plain("g"), (on, _, steps) => on.group(steps)),
   command(t("Add note"), "N", plain("n"), (on, key) => on.note(key), { forTrigger: true }),
   command(t("Open called automation"), "O", plain("o"), (on, key) => on.openCalled(key), { mayOnly: false }),

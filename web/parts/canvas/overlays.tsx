@@ -40,7 +40,7 @@ export function Overlays(props: Props) {
         <Later
           of={find}
           waiting={null}
-          given={{
+          props={{
             steps,
             onFound: onFinding,
             onShow: view.show,
@@ -52,7 +52,7 @@ export function Overlays(props: Props) {
         <Later
           of={stepMenu}
           waiting={null}
-          given={{
+          props={{
             at: menu,
             step: menu.step,
             selected,

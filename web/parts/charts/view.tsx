@@ -55,7 +55,7 @@ export function ChartView({ chart, columns, rows, title, height, picking }: Prop
         isPlain
       />
     );
-  if (spec === null) return <Later of={vega} given={{ chart, rows, title, height }} />;
+  if (spec === null) return <Later of={vega} props={{ chart, rows, title, height }} />;
   if (spec.kind === "number") return <BigNumber spec={spec} columns={columns} rows={rows} />;
   return <Drawn {...{ spec, columns, rows, height, picking }} />;
 }
@@ -82,7 +82,7 @@ function Drawn({ spec, columns, rows, height, picking }: DrawnProps) {
     <>
       <Later
         of={canvas}
-        given={{
+        props={{
           spec,
           shaped,
           height: height - shaped.notes.length * NOTE_HEIGHT,

@@ -32,7 +32,7 @@ export function Question({ text }: { text: string }) {
 }
 
 interface Props {
-  said: MessageText;
+  entry: MessageText;
   /** True while it is being received. */
   isGrowing: boolean;
   /** True if its approvals can still be decided. */
@@ -42,8 +42,8 @@ interface Props {
 }
 
 /** An answer: its text, reasoning and tool calls, in order. */
-export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
-  const { message, cancelled, durationSeconds, createdAt } = said;
+export function Answer({ entry, isGrowing, isCurrent, onAgain }: Props) {
+  const { message, cancelled, durationSeconds, createdAt } = entry;
   const { parts } = message;
   const isEmpty = parts.every(({ type }) => type === "step-start");
   const text = textOf(message);
@@ -111,5 +111,5 @@ function Drawn({ part: each, isCurrent }: { part: Part; isCurrent: boolean }) {
       {each.text}
     </p>
   );
-  return <Later of={markdown} given={{ text: each.text }} waiting={plain} lost={plain} />;
+  return <Later of={markdown} props={{ text: each.text }} waiting={plain} lost={plain} />;
 }

@@ -33,13 +33,13 @@ export function Files({ connection, canUpload, canLoad }: Props) {
   const [isBusy, setBusy] = useState(false);
   const [isOver, setOver] = useState(false);
   const [looked, setLooked] = useState<{ id: string; name: string } | null>(null);
-  const given = { connection_id: connection.id };
+  const pathParams = { connection_id: connection.id };
   const files = useInfiniteQuery({
-    queryKey: ["GET /api/v1/connections/{connection_id}/files", given, path],
+    queryKey: ["GET /api/v1/connections/{connection_id}/files", pathParams, path],
     queryFn: ({ signal, pageParam }) =>
       call(
         "GET /api/v1/connections/{connection_id}/files",
-        { path: given, query: { path, ...(pageParam ? { page_token: pageParam } : {}) } },
+        { path: pathParams, query: { path, ...(pageParam ? { page_token: pageParam } : {}) } },
         { signal },
       ),
     initialPageParam: "",
@@ -57,7 +57,11 @@ export function Files({ connection, canUpload, canLoad }: Props) {
     for (const file of list ?? []) {
       const query = { path: `${path.replace(/\/$/, "")}/${file.name}` };
       try {
-        await call("PUT /api/v1/connections/{connection_id}/files", { path: given, query }, { raw: file });
+        await call(
+          "PUT /api/v1/connections/{connection_id}/files",
+          { path: pathParams, query },
+          { raw: file },
+        );
         notify(t("{name} uploaded", { name: file.name }));
       } catch (error) {
         notify(`${file.name}: ${error instanceof Error ? error.message : t("upload failed")}`, "bad");

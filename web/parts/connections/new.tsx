@@ -146,10 +146,10 @@ function ConnectionString({ provider, onParts }: StringProps) {
   const [text, setText] = useState("");
   const [message, setMessage] = useState<string | null>(null);
   const [isWrong, setWrong] = useState(false);
-  const take = (given: string): boolean => {
-    const parts = partsOf(given, provider);
+  const take = (address: string): boolean => {
+    const parts = partsOf(address, provider);
     setWrong(parts === null);
-    setText(parts === null ? given : "");
+    setText(parts === null ? address : "");
     setMessage(parts === null ? null : t("Filled in below."));
     if (parts) onParts(parts);
     return parts !== null;

@@ -16,13 +16,13 @@ interface TableProps {
 /** First rows of an external table, loaded on request. */
 export function TableRows(props: TableProps) {
   const may = useMay("member");
-  const [asked, setAsked] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   if (!may) return null;
-  return asked ? (
+  return isOpen ? (
     <Rows {...props} />
   ) : (
     <p className="border-t border-line bg-ground px-8 py-2">
-      <Button kind="quiet" icon={Eye} onClick={() => setAsked(true)}>
+      <Button kind="quiet" icon={Eye} onClick={() => setOpen(true)}>
         {t("Preview")}
       </Button>
     </p>

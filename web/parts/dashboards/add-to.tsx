@@ -34,11 +34,11 @@ export function AddToDashboard(props: Props) {
   );
 }
 
-function AddDialog({ panels, name: given, onClose }: Props & { onClose: () => void }) {
+function AddDialog({ panels, name: defaultName, onClose }: Props & { onClose: () => void }) {
   const [, go] = useLocation();
   const [q, setQ] = useState("");
   const [id, setId] = useState(NEW);
-  const [name, setName] = useState(given);
+  const [name, setName] = useState(defaultName);
   const [chosen, setChosen] = useState(() => panels.map((panel) => ({ panel, isIn: true })));
   const listed = useApi("GET /api/v1/dashboards", { query: { limit: LIMIT, ...(q ? { q } : {}) } });
   const found = listed.data?.dashboards ?? [];

@@ -65,10 +65,10 @@ interface CardProps {
   picking?: Picking | undefined;
 }
 
-function PanelCard({ panel: given, data, actions, picking }: CardProps) {
+function PanelCard({ panel: source, data, actions, picking }: CardProps) {
   const [asTable, setAsTable] = useState(false);
-  const { title, height } = given;
-  const panel = asTable ? { ...given, chart: null } : given;
+  const { title, height } = source;
+  const panel = asTable ? { ...source, chart: null } : source;
   const asOf = data?.ranAt ? t("As of {ranAt}", { ranAt: exactly(data.ranAt) }) : undefined;
   return (
     <section
@@ -82,7 +82,7 @@ function PanelCard({ panel: given, data, actions, picking }: CardProps) {
           {title}
         </h2>
         <span className="flex shrink-0 items-center print:hidden">
-          {!isTable(given) && given.chart?.kind !== "number" && (
+          {!isTable(source) && source.chart?.kind !== "number" && (
             <IconButton
               icon={asTable ? ChartLine : Table2}
               label={

@@ -57,11 +57,11 @@ const placed = ({ title, x, y, width, height }: DraftPanel) =>
 export function EditGrid({ panels, onChange, ...rest }: Props) {
   const grid = useRef<HTMLDivElement>(null);
   const dragging = useRef<Dragging | null>(null);
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const change = (next: DraftPanel[], key: string) => {
     onChange(next);
     const panel = next.find((each) => each.key === key);
-    if (panel) setSaid(placed(panel));
+    if (panel) setStatus(placed(panel));
   };
   const wiringOf = (panel: DraftPanel, way: Way) => ({
     onKeyDown(event: KeyboardEvent) {
@@ -93,7 +93,7 @@ export function EditGrid({ panels, onChange, ...rest }: Props) {
   return (
     <>
       <p role="status" className="sr-only">
-        {said}
+        {status}
       </p>
       <div ref={grid} className="board">
         {panels.map((panel) => (

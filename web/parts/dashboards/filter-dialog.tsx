@@ -31,8 +31,8 @@ interface Props {
 }
 
 /** Edits a filter: its key, label, type, values and default. */
-export function FilterDialog({ filter: given, isNew, taken, onSave, onRemove, onClose }: Props) {
-  const [filter, setFilter] = useState(given);
+export function FilterDialog({ filter: initial, isNew, taken, onSave, onRemove, onClose }: Props) {
+  const [filter, setFilter] = useState(initial);
   const set = (change: Partial<DraftFilter>) => setFilter({ ...filter, ...change });
   const { key, label, type } = filter;
   const fault = !KEY.test(key)

@@ -69,8 +69,8 @@ function Chips({ filters, values }: Omit<Props, "data">) {
   );
 }
 
-function shownOf(filter: Filter, given: Readonly<Record<string, string>>): string {
-  const [first = "", last = ""] = namesOf(filter).map((name) => given[name] ?? "");
+function shownOf(filter: Filter, values: Readonly<Record<string, string>>): string {
+  const [first = "", last = ""] = namesOf(filter).map((name) => values[name] ?? "");
   if (filter.type === "boolean" && first !== "") return first === "true" ? t("Yes") : t("No");
   if (filter.type !== "date_range") return first === "" ? t("All") : first;
   if (first === last && first !== "") return first;

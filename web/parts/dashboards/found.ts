@@ -30,16 +30,16 @@ export function useDashboard(name: string): Found {
   );
   const bySlug = useApi("GET /api/v1/dashboards", { query: { q: name, limit: LIMIT } }, { enabled: !isId });
   const found = isId ? byId.data : bySlug.data?.dashboards.find(({ slug }) => slug === name);
-  const asked = isId ? byId : bySlug;
-  const isNone = asked.error instanceof ApiError && asked.error.status === 404;
+  const query = isId ? byId : bySlug;
+  const isNone = query.error instanceof ApiError && query.error.status === 404;
   // A query has no error while it is retried, but what is shown instead of a dashboard must stay in the meantime.
   const missing = useRef<string | null>(null);
   if (isNone) missing.current = name;
-  else if (!asked.isPending && missing.current === name) missing.current = null;
+  else if (!query.isPending && missing.current === name) missing.current = null;
   return {
     dashboard: found ?? null,
     isMissing: missing.current === name || (!isId && bySlug.isSuccess && found === undefined),
-    error: isNone ? null : asked.error,
-    again: () => void asked.refetch(),
+    error: isNone ? null : query.error,
+    again: () => void query.refetch(),
   };
 }

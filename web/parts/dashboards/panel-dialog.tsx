@@ -29,15 +29,15 @@ interface Props {
 }
 
 /** Edits a panel: its title, its SQL or saved query, its chart and its size. */
-export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onClose }: Props) {
-  const [panel, setPanel] = useState(given);
+export function PanelDialog({ panel: initial, isNew, filters, queries, onSave, onClose }: Props) {
+  const [panel, setPanel] = useState(initial);
   /** The last executed state, since not every keystroke is executed. */
-  const [ran, setRan] = useState(given);
+  const [ran, setRan] = useState(initial);
   const set = (change: Partial<DraftPanel>) => setPanel({ ...panel, ...change });
   const [question, setQuestion] = useState<Question | null>(isNew ? questionOf("") : null);
-  const ask = (asked: Question) => {
-    const next = { ...panel, sql: sqlOf(asked), chart: chartOf(asked) as StoredChart | null };
-    setQuestion(asked);
+  const ask = (newQuestion: Question) => {
+    const next = { ...panel, sql: sqlOf(newQuestion), chart: chartOf(newQuestion) as StoredChart | null };
+    setQuestion(newQuestion);
     setPanel(next);
     setRan(next);
   };

@@ -12,13 +12,13 @@ export const namesOf = ({ key, type }: Pick<Filter, "key" | "type">): readonly s
 export function useValues(filters: readonly Filter[]) {
   const [search, setSearch] = useSearchParams();
   const names = filters.flatMap(namesOf);
-  const given = Object.fromEntries(
+  const values = Object.fromEntries(
     names.flatMap((name) => (search.has(name) ? [[name, search.get(name) ?? ""]] : [])),
   );
   return {
     /** Values in the URL. An empty one means no value instead of the default. */
-    given,
-    isAny: Object.keys(given).length > 0,
+    given: values,
+    isAny: Object.keys(values).length > 0,
     /** Sets several at once. With `isStep`, the browser's Back button reverts it. */
     set(changes: Readonly<Record<string, string>>, isStep = false) {
       setSearch(

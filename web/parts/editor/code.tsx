@@ -27,7 +27,7 @@ export function Code(props: CodeProps) {
   return (
     <Later
       of={editor}
-      given={{ ...props, paths }}
+      props={{ ...props, paths }}
       waiting={
         <pre
           aria-busy="true"

@@ -87,8 +87,8 @@ export function offersOf({ language, tables = {}, paths, words = [] }: OfferOpti
     const { from: start, text } = state.doc.lineAt(pos);
     const [word] = /(?<![\w.$])(?:weir|input)[\w.$[\]"]*$/.exec(text.slice(0, pos - start)) ?? [];
     if (language !== "typescript" || word === undefined) return null;
-    const held = paths.map(({ path, shows }) => ({ label: path, detail: shows, type: "variable" }));
-    return { from: pos - word.length, options: [...WEIR, ...held], validFor: IN_PATH };
+    const pathOptions = paths.map(({ path, shows }) => ({ label: path, detail: shows, type: "variable" }));
+    return { from: pos - word.length, options: [...WEIR, ...pathOptions], validFor: IN_PATH };
   };
   const ofWords = ({ state, pos, explicit }: Position): Offers | null => {
     const { from: start, text, number } = state.doc.lineAt(pos);

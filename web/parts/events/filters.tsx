@@ -39,7 +39,7 @@ type ShownQuery = Omit<NonNullable<CallInput<"GET /api/v1/events">["query"]>, "l
 
 /** Query of the list of events, from the URL. */
 export function eventQueryOf(filters: Filters): ShownQuery {
-  const given = {
+  const fields = {
     q: filters.get("q"),
     type: filters.get("type"),
     actorType: filters.get("actorType") as AuditEvent["actor"]["type"] | "",
@@ -49,7 +49,7 @@ export function eventQueryOf(filters: Filters): ShownQuery {
     correlationId: filters.get("correlationId"),
     ...periodOf(filters),
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value)) as ShownQuery;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value)) as ShownQuery;
 }
 
 /** Returns whether a new event matches the filters of the list. */

@@ -72,7 +72,7 @@ export function DefinitionEditor(props: Props) {
   const { kind, value, onChange, onProblem, faults, at = DEFINITION_PATH, connectionId = "" } = props;
   const tables = useTables(JSON.stringify(kind.definitionSchema).includes('"sql":'));
   const paths = useContext(TemplatePaths);
-  const held = useMemo(() => inputPaths(value.input, paths), [value.input, paths]);
+  const ownPaths = useMemo(() => inputPaths(value.input, paths), [value.input, paths]);
   return (
     <FormOrJson
       label={t("Definition")}
@@ -86,9 +86,9 @@ export function DefinitionEditor(props: Props) {
         <Faults of={faults.filter(({ loc }) => at.every((part, index) => loc[index] === part))} drawn={[]} />
       }
       form={() => (
-        <InputPaths value={held}>
+        <InputPaths value={ownPaths}>
           {kind.kind === "dlt_extract" && connectionId !== "" && !connectionId.includes("{{") && (
-            <Later of={extractTables} waiting={null} given={{ connectionId, value, onChange }} />
+            <Later of={extractTables} waiting={null} props={{ connectionId, value, onChange }} />
           )}
           <FilesHere value={connectionId}>
             <SchemaForm

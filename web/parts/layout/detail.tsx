@@ -161,22 +161,22 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
 
 interface HeldProps<T> {
   of: T;
-  children: (held: T, onDirty: (isDirty: boolean) => void) => ReactNode;
+  children: (base: T, onDirty: (isDirty: boolean) => void) => ReactNode;
 }
 
 /** Keeps unsaved input when someone else saves in the meantime. */
 export function Held<T extends { updatedAt: string }>({ of, children }: HeldProps<T>) {
   const [isDirty, setDirty] = useState(false);
-  const held = useRef(of);
-  if (!isDirty) held.current = of;
+  const base = useRef(of);
+  if (!isDirty) base.current = of;
   return (
     <>
-      {held.current.updatedAt !== of.updatedAt && (
+      {base.current.updatedAt !== of.updatedAt && (
         <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
           {t("Someone else has edited this since you opened it. Saving overwrites the fields you changed.")}
         </p>
       )}
-      <Fragment key={held.current.updatedAt}>{children(held.current, setDirty)}</Fragment>
+      <Fragment key={base.current.updatedAt}>{children(base.current, setDirty)}</Fragment>
     </>
   );
 }

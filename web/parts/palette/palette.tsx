@@ -16,7 +16,7 @@ const search = () => import("./search.ts");
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one dialog, from its search to its list
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
+  const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   /** True if Enter was pressed before there were results. The first result is then opened. */
   const [isAwaited, setIsAwaited] = useState(false);
@@ -28,27 +28,27 @@ export function Palette({ onClose }: { onClose: () => void }) {
     void search().catch(() => undefined); // shown when the user searches
   }, []);
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(text.trim()), TYPING_MS);
+    const timer = setTimeout(() => setQuery(text.trim()), TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   const found = useQuery({
-    queryKey: ["palette", asked],
+    queryKey: ["palette", query],
     async queryFn({ signal }) {
       const { isId, isIdPart, searchId, searchIdPart, searchNames } = await search();
-      if (isId(asked)) return searchId(asked, signal);
+      if (isId(query)) return searchId(query, signal);
       const [named, ending] = await Promise.all([
-        searchNames(asked, signal),
-        isIdPart(asked) ? searchIdPart(asked, signal) : [],
+        searchNames(query, signal),
+        isIdPart(query) ? searchIdPart(query, signal) : [],
       ]);
       return [...named, ...ending];
     },
-    enabled: asked !== "",
+    enabled: query !== "",
   });
   const mayAsk = useMay("admin");
   const isOperator = useInstallation()?.isOperator === true;
   const wanted = text.trim().toLowerCase();
   const hits = [
-    ...(asked === "" ? [] : (found.data ?? [])),
+    ...(query === "" ? [] : (found.data ?? [])),
     ...pages().filter(
       ({ name, isAdmins, isOperators }) =>
         name.toLowerCase().includes(wanted) && (mayAsk || !isAdmins) && (isOperator || !isOperators),
@@ -137,7 +137,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         <p className="px-4 pb-5 text-sm text-soft" role="status">
           {found.error
             ? pageLost()
-            : found.isFetching || asked !== text.trim()
+            : found.isFetching || query !== text.trim()
               ? t("Searching…")
               : t("No results")}
         </p>

@@ -49,13 +49,13 @@ function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
       </Dialog>
     );
   const isWebhook = automation.triggerType === "webhook";
-  const given = run.input ?? delivery?.payload ?? null;
+  const lastInput = run.input ?? delivery?.payload ?? null;
   return (
     <Edited
       automation={automation}
-      given={given}
+      lastInput={lastInput}
       what={isWebhook ? t("Payload") : t("Input")}
-      isGone={isWebhook && given === null && delivery?.headers === null}
+      isGone={isWebhook && lastInput === null && delivery?.headers === null}
       onClose={onClose}
     />
   );
@@ -63,14 +63,14 @@ function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
 
 interface EditedProps {
   automation: Automation;
-  given: unknown;
+  lastInput: unknown;
   what: string;
   /** The input is no longer stored. */
   isGone: boolean;
   onClose: () => void;
 }
 
-function Edited({ automation, given, what, isGone, onClose }: EditedProps) {
+function Edited({ automation, lastInput, what, isGone, onClose }: EditedProps) {
   const [, go] = useLocation();
   const start = useChange("POST /api/v1/automations/{automation_id}/run", {
     touches: ["/automations", "/automation-runs"],
@@ -81,7 +81,7 @@ function Edited({ automation, given, what, isGone, onClose }: EditedProps) {
       go(`/automation-runs/${id}`);
     },
   });
-  const text = given === null ? "" : JSON.stringify(given, null, 2);
+  const text = lastInput === null ? "" : JSON.stringify(lastInput, null, 2);
   const about = isGone
     ? t("The payload of this run is no longer stored. Write one as JSON.")
     : text.includes(MASK)

@@ -96,21 +96,22 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** Null while its value is missing. */
 function conditionOf({ column, kind, test, value }: Filter): string | null {
   const name = named(column);
-  const given = value.trim();
+  const trimmed = value.trim();
   if (test === "empty" || test === "filled") return `${name} IS ${test === "empty" ? "" : "NOT "}NULL`;
   if (test === "true" || test === "false") return test === "true" ? name : `NOT ${name}`;
-  if (test === "last") return /^\d+$/.test(given) ? `${name} >= current_date - INTERVAL ${given} DAY` : null;
-  if (given === "") return null;
-  if (kind === "number" && !NUMBER.test(given)) return null;
-  if (kind === "time" && !DAY.test(given)) return null;
-  if (kind === "uuid" && !UUID.test(given)) return null;
+  if (test === "last")
+    return /^\d+$/.test(trimmed) ? `${name} >= current_date - INTERVAL ${trimmed} DAY` : null;
+  if (trimmed === "") return null;
+  if (kind === "number" && !NUMBER.test(trimmed)) return null;
+  if (kind === "time" && !DAY.test(trimmed)) return null;
+  if (kind === "uuid" && !UUID.test(trimmed)) return null;
   if (test === "contains") return `contains(lower(${name}), lower(${text(value)}))`;
   if (test === "starts") return `starts_with(lower(${name}), lower(${text(value)}))`;
   if (kind === "time")
     return test === "="
-      ? `CAST(${name} AS DATE) = DATE ${text(given)}`
-      : `${name} ${test} DATE ${text(given)}`;
-  const literal = kind === "number" ? given : text(kind === "uuid" ? given : value);
+      ? `CAST(${name} AS DATE) = DATE ${text(trimmed)}`
+      : `${name} ${test} DATE ${text(trimmed)}`;
+  const literal = kind === "number" ? trimmed : text(kind === "uuid" ? trimmed : value);
   // NULL differs from any value, but SQL's own comparison excludes it.
   return test === "!=" ? `${name} IS DISTINCT FROM ${literal}` : `${name} ${test} ${literal}`;
 }

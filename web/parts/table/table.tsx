@@ -216,8 +216,8 @@ export function Pager({ offset, limit, total, shown }: PagerProps) {
 export function useSort<B extends string>(filters: Filters, fields: readonly B[], first: B) {
   const by = fields.find((field) => field === filters.get("sort")) ?? first;
   const firstOrder = (field: B) => (field.endsWith("_at") ? "desc" : "asc");
-  const asked = filters.get("order");
-  const order: "asc" | "desc" = asked === "asc" || asked === "desc" ? asked : firstOrder(by);
+  const orderText = filters.get("order");
+  const order: "asc" | "desc" = orderText === "asc" || orderText === "desc" ? orderText : firstOrder(by);
   return {
     query: { sort_by: by, order },
     sort: {

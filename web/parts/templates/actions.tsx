@@ -10,11 +10,11 @@ import { cantUndo } from "../base/texts.ts";
 
 /** Publishes, deprecates and deletes a version. */
 export function TemplateActions({ template }: { template: Template }) {
-  const [asked, setAsked] = useState<"delete" | "deprecate" | null>(null);
+  const [dialog, setDialog] = useState<"delete" | "deprecate" | null>(null);
   const [, go] = useLocation();
   const path = { path: { template_id: template.id } };
   const touches = ["/templates", "/bundles"] as const;
-  const close = () => setAsked(null);
+  const close = () => setDialog(null);
   const publish = useChange("POST /api/v1/templates/{template_id}/publish", {
     touches,
     done: t("Version published"),
@@ -31,7 +31,7 @@ export function TemplateActions({ template }: { template: Template }) {
   });
   return (
     <>
-      <IconButton icon={Trash2} label={t("Delete version")} onClick={() => setAsked("delete")} />
+      <IconButton icon={Trash2} label={t("Delete version")} onClick={() => setDialog("delete")} />
       {template.status === "draft" && (
         <Button kind="main" icon={Rocket} busy={publish.isPending} onClick={() => publish.mutate(path)}>
           {t("Publish")}
@@ -39,7 +39,7 @@ export function TemplateActions({ template }: { template: Template }) {
       )}
       {template.status === "published" && (
         <>
-          <Button icon={Archive} onClick={() => setAsked("deprecate")}>
+          <Button icon={Archive} onClick={() => setDialog("deprecate")}>
             {t("Deprecate")}
           </Button>
           {template.templateType === "bundle" && (
@@ -49,7 +49,7 @@ export function TemplateActions({ template }: { template: Template }) {
           )}
         </>
       )}
-      {asked === "delete" && (
+      {dialog === "delete" && (
         <Confirm
           title={t("Delete version {version}?", { version: template.version })}
           verb={t("Delete")}
@@ -64,7 +64,7 @@ export function TemplateActions({ template }: { template: Template }) {
           </p>
         </Confirm>
       )}
-      {asked === "deprecate" && (
+      {dialog === "deprecate" && (
         <Confirm
           title={t("Deprecate version {version}?", { version: template.version })}
           verb={t("Deprecate")}

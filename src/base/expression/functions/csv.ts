@@ -20,15 +20,15 @@ function optionsOf(value: Value | undefined): Options {
   const known = ["delimiter", "header", "columns", "safe"];
   for (const [name] of entriesOf(options))
     if (!known.includes(String(name))) fail(`unknown option ${String(name)}. Use ${known.join(", ")}`);
-  const given = (name: string) => find(options, name);
-  const delimiter = textOf(given("delimiter") ?? ",");
+  const option = (name: string) => find(options, name);
+  const delimiter = textOf(option("delimiter") ?? ",");
   if ([...delimiter].length !== 1 || /["\r\n]/.test(delimiter)) fail("the delimiter must be one character");
-  const columns = given("columns");
+  const columns = option("columns");
   return {
     delimiter,
-    header: boolOf(given("header") ?? true),
+    header: boolOf(option("header") ?? true),
     columns: columns === undefined ? null : listOf(columns).map((name) => textOf(name)),
-    safe: boolOf(given("safe") ?? false),
+    safe: boolOf(option("safe") ?? false),
   };
 }
 
@@ -90,9 +90,9 @@ export const csvFunctions: Definitions = {
       ['csv.text([{"a": 1, "b": "x,y"}])', '"a,b\\r\\n1,\\"x,y\\""'],
       ["csv.text([[1, 2], [3, null]])", '"1,2\\r\\n3,"'],
     ],
-    call([value, given], tools) {
+    call([value, settings], tools) {
       const rows = listOf(value);
-      const { delimiter, header, columns, safe } = optionsOf(given);
+      const { delimiter, header, columns, safe } = optionsOf(settings);
       const names = columns ?? columnsOf(rows);
       tools.budget.step(rows.length * (names.length + 1));
       const cells = rows.map((row) => {

@@ -6,13 +6,13 @@ import { formatDate, parseDate } from "./date-pattern.ts";
 /** An IANA time zone, or an offset such as +02:00. */
 function zoneOf(value: Value | undefined): string {
   if (value === undefined) return "UTC";
-  const given = textOf(value);
-  const zone = /^\d\d:\d\d$/.test(given) ? `+${given}` : given;
+  const text = textOf(value);
+  const zone = /^\d\d:\d\d$/.test(text) ? `+${text}` : text;
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
     return zone;
   } catch {
-    return fail(`unknown time zone ${JSON.stringify(given.slice(0, 60))}`);
+    return fail(`unknown time zone ${JSON.stringify(text.slice(0, 60))}`);
   }
 }
 
@@ -56,9 +56,9 @@ const UNITS = ["years", "months", "weeks", "days", "hours", "minutes", "seconds"
 type Unit = (typeof UNITS)[number];
 
 function unitOf(value: Value | undefined): Unit {
-  const given = textOf(value);
-  const unit = UNITS.find((each) => each === given || each === `${given}s`);
-  return unit ?? fail(`unknown unit ${JSON.stringify(given.slice(0, 60))}. Use ${UNITS.join(", ")}`);
+  const text = textOf(value);
+  const unit = UNITS.find((each) => each === text || each === `${text}s`);
+  return unit ?? fail(`unknown unit ${JSON.stringify(text.slice(0, 60))}. Use ${UNITS.join(", ")}`);
 }
 
 const instantAt = (time: Temporal.ZonedDateTime): Instant => new Instant(time.epochNanoseconds);

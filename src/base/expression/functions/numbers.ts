@@ -19,7 +19,7 @@ function extreme(values: readonly Value[], sign: 1 | -1, { budget }: Tools): Val
 }
 
 /** Returns the arguments, or the items of a single list. */
-const given = (values: readonly Value[]): readonly Value[] => {
+const operands = (values: readonly Value[]): readonly Value[] => {
   const [only] = values;
   return values.length === 1 && only !== undefined && isList(only) ? only : values;
 };
@@ -58,13 +58,13 @@ export const numberFunctions: Definitions = {
     takes: "number, …",
     about: "Largest of several numbers or of a list.",
     examples: [["math.greatest(1, 3.5, 2)", "3.5"]],
-    call: (values, tools) => extreme(numbers(given(values)), 1, tools),
+    call: (values, tools) => extreme(numbers(operands(values)), 1, tools),
   },
   "math.least": {
     takes: "number, …",
     about: "Smallest of several numbers or of a list.",
     examples: [["math.least([4, 2])", "2"]],
-    call: (values, tools) => extreme(numbers(given(values)), -1, tools),
+    call: (values, tools) => extreme(numbers(operands(values)), -1, tools),
   },
   "math.ceil": {
     takes: "number",
@@ -193,13 +193,13 @@ export const numberFunctions: Definitions = {
       ["min([3, 1, 2])", "1"],
       ['min("b", "a")', '"a"'],
     ],
-    call: (values, tools) => extreme(ordered(given(values)), -1, tools),
+    call: (values, tools) => extreme(ordered(operands(values)), -1, tools),
   },
   max: {
     takes: "list, or values…",
     about: "Largest of a list or of several values of one type; null for an empty list.",
     examples: [["max([3, 1, 2])", "3"]],
-    call: (values, tools) => extreme(ordered(given(values)), 1, tools),
+    call: (values, tools) => extreme(ordered(operands(values)), 1, tools),
   },
 };
 

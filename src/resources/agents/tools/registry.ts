@@ -62,8 +62,8 @@ const MAX_UNASKED = 10;
  * Links in a page are never allowed, since a page can list a URL for every value it wants to learn.
  * What remains is a choice among at most ten times the number of given URLs, a few bits each.
  */
-function isChosen({ url }: JsonObject, { given, found, hasData, made }: Heard): boolean {
+function isChosen({ url }: JsonObject, { writtenUrls, found, hasData, made }: Heard): boolean {
   const address = typeof url === "string" ? spelt(url) : null;
   if (address === null || (made.get("fetch_page") ?? 0) >= MAX_UNASKED) return true;
-  return !given.has(address) && (hasData || !found.has(address));
+  return !writtenUrls.has(address) && (hasData || !found.has(address));
 }

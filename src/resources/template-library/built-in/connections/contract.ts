@@ -84,9 +84,9 @@ export function connectionTemplate(service: Service): BuiltIn {
 }
 
 /** Turns fixed sign-in URLs into config fields, so that they can point to a proxy or a sandbox. */
-function withAddresses(given: Http["auth"]): { auth: Http["auth"]; fields: Record<string, Field> } {
+function withAddresses(source: Http["auth"]): { auth: Http["auth"]; fields: Record<string, Field> } {
   const fields: Record<string, Field> = {};
-  const auth: Record<string, unknown> = { ...given };
+  const auth: Record<string, unknown> = { ...source };
   for (const name of ["authorizeUrl", "tokenUrl"] as const) {
     const address = auth[name];
     if (typeof address !== "string" || address.includes("{{")) continue;
