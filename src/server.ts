@@ -197,7 +197,7 @@ const arrivals = new WeakMap<Request, Arrival>();
 
 function arrivalOf(request: Request): Arrival {
   const arrival = arrivals.get(request);
-  if (!arrival) throw new AppError("internal", "A request came by no server.");
+  if (!arrival) throw new AppError("internal", "A request without a server.");
   return arrival;
 }
 

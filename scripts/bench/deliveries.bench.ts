@@ -147,7 +147,7 @@ async function bare(): Promise<number> {
       };
       const reply = await fetch(`${receiver.origin}/`, { method: "POST", headers, body });
       await reply.arrayBuffer();
-      if (reply.status !== 200) throw new Error(`The receiver answered ${reply.status}.`);
+      if (reply.status !== 200) throw new Error(`The receiver returned ${reply.status}.`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, sender));

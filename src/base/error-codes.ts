@@ -60,11 +60,11 @@ const REQUEST = {
   },
   depends_on_others: {
     cause: "The named changes of a draft need others that would stay in it.",
-    cure: "Name those too, or publish the whole draft.",
+    cure: "Include those too, or publish the whole draft.",
   },
   changed_meanwhile: {
     cause: "The resource has changed since the `ETag` in `If-Match`.",
-    cure: "Read it again, and apply your change to what it is now.",
+    cure: "Read it again, and apply your change to the current version.",
   },
   slug_taken: {
     cause: "Another resource of this kind has the slug.",
@@ -107,7 +107,7 @@ const REQUEST = {
     cure: "Wait for the seconds in `Retry-After`. Operators can raise `WEIR_API_RATE`.",
   },
   quota_exceeded: {
-    cause: "The organization has used all that its operator allows.",
+    cause: "The organization has reached a limit that the operator set.",
     cure: "Delete what isn't needed, or ask the operator for a higher quota.",
   },
   internal: {
@@ -159,7 +159,7 @@ const MODEL = {
     cure: "Rephrase the prompt.",
   },
   llm_stream_cut: {
-    cause: "The provider's answer broke off.",
+    cause: "The provider's answer was cut off.",
     cure: "Try again.",
   },
   llm_budget_exceeded: {
@@ -171,11 +171,11 @@ const MODEL = {
     cure: "Ask again, and name the tables.",
   },
   output_invalid: {
-    cause: "The model's answer doesn't fit the schema that was asked for.",
+    cause: "The model's answer doesn't match the requested schema.",
     cure: "Try again, simplify `outputSchema`, or use another model.",
   },
   too_many_steps: {
-    cause: "The agent reached no answer within its steps.",
+    cause: "The agent found no answer within its steps.",
     cure: "Raise `maxSteps`, or ask for less at once.",
   },
 } as const satisfies Record<string, ErrorMeaning>;
@@ -215,7 +215,7 @@ const RUN = {
     cure: "Correct the CEL expression.",
   },
   definition_invalid: {
-    cause: "With its templates filled in, the definition doesn't fit, or a setting is unusable.",
+    cause: "With its templates evaluated, the definition is invalid, or a setting is unusable.",
     cure: "Correct the field that the message names.",
   },
   unexpected_status: {
@@ -224,7 +224,7 @@ const RUN = {
   },
   batch_failed: {
     cause: "Some requests of a batch failed; `error.details.outcomes` lists them.",
-    cure: "Correct their items, and run those again.",
+    cure: "Correct and rerun the failed items.",
   },
   sql_error: {
     cause: "DuckDB or the database refused the SQL.",
@@ -239,7 +239,7 @@ const RUN = {
     cure: "Read less, or raise the setting.",
   },
   script_error: {
-    cause: "The script has a fault, or threw an error.",
+    cause: "The script is invalid, or threw an error.",
     cure: "Correct the script. The message has line and column.",
   },
   script_timeout: {
@@ -263,7 +263,7 @@ const RUN = {
     cure: "Name a field that all rows have.",
   },
   test_failed: {
-    cause: "A test of the transform didn't hold. Nothing was written.",
+    cause: "A test of the transform failed. Nothing was written.",
     cure: "Correct the data, the SQL or the test.",
   },
   dataset_changed: {
@@ -315,14 +315,14 @@ export const ERROR_CODES = { ...REQUEST, ...MODEL, ...RUN } as const;
 export const RUN_END_CODES = {
   rejected: {
     cause: "A person rejected the approval.",
-    cure: "Read the reason, and run it again once it is settled.",
+    cure: "Resolve the reason for it, then run it again.",
   },
   expired: {
     cause: "The approval expired without a decision.",
     cure: "Run it again, or raise `expiresInSeconds`.",
   },
   loop_detected: {
-    cause: "Automations started each other by events without end.",
+    cause: "Automations started each other through events, without end.",
     cure: "Narrow `event.types`, so that a run's own events don't start it.",
   },
   call_cycle: {

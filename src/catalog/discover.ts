@@ -159,7 +159,7 @@ class Search {
       attempt.status = response.status;
       if (response.status !== 200) {
         await response.body.cancel();
-        attempt.error = `The server answered with ${response.status}.`;
+        attempt.error = `The server returned ${response.status}.`;
         const challenge = response.headers.get("www-authenticate");
         if (response.status === 401 && this.#hints.length === 0) this.#hints = hintsOfChallenge(challenge);
         return null;
@@ -197,7 +197,7 @@ async function fetchOther(reach: Reach, url: string): Promise<string> {
   const { response } = await ask(reach, url);
   if (response.status !== 200) {
     await response.body.cancel();
-    throw new AppError("upstream", `The server answered with ${response.status}.`);
+    throw new AppError("upstream", `The server returned ${response.status}.`);
   }
   const { bytes, truncated } = await response.bytes(MAX_DOCUMENT_BYTES);
   if (truncated) throw new AppError("upstream", `It is longer than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB.`);

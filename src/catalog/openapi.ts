@@ -97,7 +97,7 @@ function readPaths(
     if (!path.startsWith("/")) {
       if (!path.startsWith("x-"))
         reading.warn(
-          `The path ${JSON.stringify(path.slice(0, 100))} doesn't start with a slash; it is left out.`,
+          `The path ${JSON.stringify(path.slice(0, 100))} doesn't start with a slash. It was omitted.`,
         );
       continue;
     }
@@ -107,7 +107,7 @@ function readPaths(
       const operation = item.value[method.toLowerCase()];
       if (!isObject(operation)) continue;
       if (endpoints.length >= MAX_ENDPOINTS) {
-        reading.warn(`There are more than ${MAX_ENDPOINTS} operations; the rest is left out.`);
+        reading.warn(`There are more than ${MAX_ENDPOINTS} operations. The rest is omitted.`);
         return endpoints;
       }
       const name = unique(endpointName(textOf(operation.operationId), method, path));
@@ -196,14 +196,14 @@ function readOperation(reading: Reading, source: Given): EndpointDefinition {
   };
 }
 
-const ELSEWHERE = "It is served at another address than the API; add that as an API of its own.";
+const ELSEWHERE = "It is served at a different address. Add it as a separate API.";
 
 /** Why a path contains more than its operation describes; null if it doesn't. */
 function unnamedIn(path: string, { owners }: Inputs): string | null {
   const unnamed = [...queryOf(path).keys()].filter((name) => !owners.has(`query:${name}`));
   return unnamed.length === 0
     ? null
-    : `Its path has parameters that it does not describe (${unnamed.join(", ").slice(0, 200)}).`;
+    : `Its path has parameters that it doesn't describe (${unnamed.join(", ").slice(0, 200)}).`;
 }
 
 const queryOf = (path: string) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1] ?? "");

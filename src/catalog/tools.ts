@@ -29,7 +29,7 @@ export function cleanTool(raw: Json): CleanTool | { tool: null; warnings: string
   const warnings: string[] = [];
   const refuse = (reason: string) => ({
     tool: null,
-    warnings: [`The tool ${shown(upstreamName)} is left out: ${reason}.`],
+    warnings: [`The tool ${shown(upstreamName)} is omitted: ${reason}.`],
   });
   if (upstreamName.length > 128 || withoutUnseen(upstreamName) !== upstreamName || /\s/.test(upstreamName))
     return refuse("its name is longer than 128 characters or has invalid characters");

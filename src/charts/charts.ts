@@ -10,7 +10,7 @@ const DRAW: Chore = {
   tooMuch: (why) =>
     new AppError(
       "definition_invalid",
-      `The charts took ${why} to draw; show fewer marks, or aggregate in SQL.`,
+      `The charts took ${why} to draw. Show fewer marks, or aggregate in SQL.`,
     ),
 };
 

@@ -97,7 +97,7 @@ async function refuseMoved(side: Side, place: string): Promise<void> {
   if (moved !== undefined)
     throw new AppError(
       "invalid_state",
-      `The database at ${shownPlace(place)} was moved to ${String(moved)} already.`,
+      `The database at ${shownPlace(place)} has already been moved to ${String(moved)}.`,
     );
 }
 

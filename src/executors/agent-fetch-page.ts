@@ -54,7 +54,7 @@ export const agentFetchPage = defineExecutor({
     const page = await readWebPage(ctx, url, { format: "markdown", maxBytes: MAX_BYTES });
     const truncated = page.truncated || page.content.length > MAX_CHARACTERS;
     ctx.log("info", `Read ${page.finalUrl}: ${page.content.length} characters.`);
-    if (truncated) ctx.log("warn", "The page is very long; the model was given its beginning.");
+    if (truncated) ctx.log("warn", "The page is too long. The model read only its beginning.");
     ctx.progress({ phase: "ask", message: page.title ?? page.finalUrl });
     const schema = outputSchema ?? {
       type: "object",

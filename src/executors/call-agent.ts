@@ -86,7 +86,7 @@ export const callAgent = defineExecutor({
     const second = await talk.go({ ...agent, tools: [], maxSteps: Number.POSITIVE_INFINITY }, outputSchema);
     const again = readOutput(second, outputSchema);
     if ("output" in again) return { result: { ...talk.facts(), text: second, output: again.output } };
-    throw new AppError("output_invalid", `The agent's answer does not fit outputSchema: ${again.fault}`, {
+    throw new AppError("output_invalid", `The agent's answer doesn't match outputSchema: ${again.fault}`, {
       details: { text: second.slice(0, 2_000) },
     });
   },
@@ -139,7 +139,7 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
       usage.inputTokens += end.usage.inputTokens;
       usage.outputTokens += end.usage.outputTokens;
       if (end.status === "done") return end.text;
-      throw new AppError("internal", "An agent in a run waits for nobody.");
+      throw new AppError("internal", "An agent in a run can't wait for a person.");
     },
     say(answer: string, reply: string) {
       messages.push({ role: "assistant", content: answer, calls: [] }, { role: "user", content: reply });

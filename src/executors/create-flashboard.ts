@@ -188,7 +188,7 @@ async function fill(
     columns,
     rows,
     truncated,
-    note: rows.length === 0 ? "There is no data for this panel." : null,
+    note: rows.length === 0 ? "No data for this panel." : null,
     svg: null,
     provenance: {
       runId: ctx.run.id,

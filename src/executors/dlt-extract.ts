@@ -134,7 +134,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
       queue.push(...sheetsOf(resource, done, queue));
     }
     if (extracted.length === 0) {
-      throw new AppError("upstream", "The credentials may read none of the resources; nothing was loaded.", {
+      throw new AppError("upstream", "The credentials can read none of the resources. Nothing was loaded.", {
         details: { warnings },
       });
     }

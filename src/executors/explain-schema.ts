@@ -137,8 +137,7 @@ export const explainSchema = defineExecutor({
         })),
         narrative: words?.narrative ?? null,
         warnings: unknown.map(
-          (name) =>
-            `The model mentioned a table ${name.slice(0, 200)}, which doesn't exist; that was left out.`,
+          (name) => `The model mentioned a table ${name.slice(0, 200)}, which doesn't exist. It was omitted.`,
         ),
       },
     };
@@ -157,5 +156,5 @@ async function explain(ctx: Parameters<typeof answerOf>[0], prompt: string): Pro
 /** A source is a connection or datasets, not both. */
 export function sourceFaults({ connectionId, datasets }: { connectionId?: string; datasets?: string[] }) {
   if (connectionId === undefined || datasets === undefined) return [];
-  return [{ path: ["datasets"], message: "Give either connectionId or datasets." }];
+  return [{ path: ["datasets"], message: "Set either connectionId or datasets." }];
 }

@@ -157,7 +157,7 @@ async function listSource(
   const files: TreeFile[] = [];
   const failed: Failure[] = [];
   const missing = (path: string) =>
-    void failed.push({ path, reason: "It was selected, and is not in the source's folder." });
+    void failed.push({ path, reason: "Selected, but not found in the source's folder." });
   const { selectedItems } = input.source;
   const only =
     selectedItems && selectedItems.length > 0 ? { items: selectionOf(selectedItems), missing } : undefined;

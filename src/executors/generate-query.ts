@@ -81,7 +81,7 @@ export const generateQuery = defineExecutor({
     if (dialect !== undefined && dialect.toLowerCase() !== schema.dialect) {
       throw new AppError(
         "definition_invalid",
-        `The SQL is for ${schema.dialect}, and the definition's dialect is ${dialect}; leave it out.`,
+        `The SQL is for ${schema.dialect}, and the definition's dialect is ${dialect}. Remove it.`,
       );
     }
     ctx.progress({ phase: "ask", message: "Asking the model" });

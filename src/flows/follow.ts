@@ -177,7 +177,7 @@ async function act(app: App, listeners: readonly Listener[], stretch: Stretch): 
 async function soundFor(app: App, listeners: readonly Listener[], event: EventRow): Promise<Listener[]> {
   const sound: Listener[] = [];
   for (const listener of listeners.filter((each) => isFor(each, event))) {
-    const undone = new Error("This was a try.");
+    const undone = new Error("This was a test.");
     try {
       await write(contextOf(app, event.organizationId), async (tx) => {
         await reactTo({ ...tx, correlationId: event.correlationId }, event, [listener.id]);

@@ -256,7 +256,7 @@ async function claim(link: S3Link, id: string, mayTake?: () => Promise<void>): P
   if (owner !== null) {
     throw new AppError(
       "conflict",
-      `The lake in the bucket ${bucket} belongs to another installation of Weir, or to this one with another database. Set another prefix, or remove ${key} if that installation is no more.`,
+      `The lake in the bucket ${bucket} belongs to another installation of Weir, or to this one with another database. Set another prefix, or remove ${key} if that installation no longer exists.`,
     );
   }
   await mayTake?.();

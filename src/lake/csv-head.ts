@@ -25,7 +25,7 @@ export async function readHead(
   const text = await beginning(path);
   const record = recordOf(text, { quote, skipRows, comment });
   if (record === null) {
-    throw new AppError("sql_error", "The file can't be read as CSV, line 1: a quoted value does not end.");
+    throw new AppError("sql_error", "The file can't be read as CSV, line 1: a quoted value doesn't end.");
   }
   if (record.trim() === "")
     throw new AppError("sql_error", "The file has no line with the names of columns.");

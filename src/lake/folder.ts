@@ -125,7 +125,7 @@ async function refuseLinks(home: string, absolute: string): Promise<void> {
       if (codeOf(error) === "ENOENT") return; // a missing path leads nowhere, and opening it fails anyway
       throw error;
     }
-    throw new AppError("not_found", "This file of the lake isn't in its place.");
+    throw new AppError("not_found", "A file of the lake is missing.");
   }
 }
 

@@ -70,10 +70,7 @@ function refuseRepeated({ path }: RepeatedKey): never {
 }
 
 const noObjects = () =>
-  new AppError(
-    "sql_error",
-    "The file can't be read as JSON: it takes objects: a list of them, or one on each line.",
-  );
+  new AppError("sql_error", "The file can't be read as JSON: use a list of objects, or one object per line.");
 
 function cellsOf(row: unknown, columns: Map<string, JsonColumn>, maxColumns: number): string {
   if (!isObject(row)) throw noObjects();

@@ -117,7 +117,7 @@ async function listTools(wire: McpWire): Promise<{ tools: ToolDefinition[]; warn
     }
     if (page >= MAX_PAGES || tools.size >= MAX_TOOLS) {
       warnings.push(
-        `The server has more than ${MAX_PAGES} pages or ${MAX_TOOLS} tools. The rest is left out.`,
+        `The server has more than ${MAX_PAGES} pages or ${MAX_TOOLS} tools. The rest is omitted.`,
       );
       break;
     }
@@ -132,7 +132,7 @@ function take(wire: McpWire, raw: Json, tools: Map<string, ToolDefinition>, warn
   warnings.push(...own);
   if (tool === null) return;
   const headers = wire.era === "modern" && isObject(raw) ? paramHeaders(tool.inputSchema) : [];
-  if ("fault" in headers) warnings.push(`The tool ${tool.upstreamName} is left out: ${headers.fault}.`);
+  if ("fault" in headers) warnings.push(`The tool ${tool.upstreamName} is omitted: ${headers.fault}.`);
   else if (tools.has(tool.upstreamName))
     warnings.push(`The tool ${tool.upstreamName} is listed twice. The first one is used.`);
   else tools.set(tool.upstreamName, tool);

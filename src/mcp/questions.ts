@@ -18,7 +18,7 @@ export interface Question {
 export class Unanswered extends Error {
   readonly question: Question;
   constructor(question: Question) {
-    super("The server asks for a person's answer.");
+    super("The server asks for a person's input.");
     this.question = question;
   }
 }

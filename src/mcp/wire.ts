@@ -201,7 +201,7 @@ export const noAnswer = (server: McpServer, method: string) =>
 export class OtherEra extends Error {
   readonly supported: readonly string[];
   constructor(supported: readonly string[] = []) {
-    super("The server speaks another revision.");
+    super("The server uses another revision of the protocol.");
     this.supported = supported;
   }
 }

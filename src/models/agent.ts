@@ -84,7 +84,7 @@ export async function runAgent(task: AgentTask): Promise<AgentEnd> {
     if (pending.length > 0) return { status: "waiting", pending, steps, usage };
     if (isLast) {
       const times = task.agent.maxSteps === 1 ? "its one step" : `its ${task.agent.maxSteps} steps`;
-      throw new AppError("too_many_steps", `The agent used ${times} and came to no answer.`);
+      throw new AppError("too_many_steps", `The agent used ${times} and found no answer.`);
     }
     task.messages.push({ role: "assistant", content: text, calls: calls.map(({ call }) => call) });
     for (const { call, answer } of calls)
@@ -257,7 +257,7 @@ function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): 
     return { refusal: `The agent has no tool ${call.name}; ${known}.`, input: call.arguments };
   }
   if (at >= MAX_CALLS_A_STEP)
-    return { refusal: `At most ${MAX_CALLS_A_STEP} calls go at once.`, input: call.arguments };
+    return { refusal: `At most ${MAX_CALLS_A_STEP} calls can run at once.`, input: call.arguments };
   let input: Json;
   try {
     input = parseJson(call.arguments === "" ? "{}" : call.arguments);
@@ -267,7 +267,7 @@ function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): 
   }
   if (!isObject(input)) return { refusal: "The arguments must be an object.", input };
   if (!isPlain(input))
-    return { refusal: "The arguments hold a key of the language, such as __proto__.", input: call.arguments };
+    return { refusal: "The arguments have a reserved key, such as __proto__.", input: call.arguments };
   const faults = valueFaults(tool.inputSchema, input).slice(0, 10);
   if (faults.length > 0) {
     const messages = faults.map(

@@ -190,7 +190,7 @@ async function* read(
     if (isDone) break;
   }
   if (!isDone)
-    throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} cut its reply off.`, {
+    throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} ended its reply early.`, {
       retryable: true,
     });
   const none = isCut(reason) ? "" : "{}";

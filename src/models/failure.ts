@@ -60,12 +60,12 @@ function describe(
   if (status === 401 || status === 403)
     return make(
       "llm_unauthorized",
-      `The model's endpoint ${host} refused the key (${status}); check WEIR_LLM_API_KEY or ANTHROPIC_API_KEY.`,
+      `The model's endpoint ${host} rejected the key (${status}). Check WEIR_LLM_API_KEY or ANTHROPIC_API_KEY.`,
     );
   if (status === 413 || (status < 500 && CONTEXT.test(text)))
     return make(
       "llm_context_too_long",
-      `The conversation is longer than ${model} can take; begin a new one, or ask for less at once.`,
+      `The conversation is longer than ${model} can take. Start a new one, or ask for less at once.`,
     );
   if (status === 404 || (status < 500 && NO_MODEL.test(text)))
     return make("llm_model_unknown", `The endpoint ${host} has no model ${model}${tail}`);
@@ -80,7 +80,7 @@ function describe(
   if (status === 503 || status === 529 || OVERLOADED.test(text))
     return make(
       "llm_overloaded",
-      `The model's endpoint ${host} is overloaded (${status}); try a little later.`,
+      `The model's endpoint ${host} is overloaded (${status}). Try again later.`,
       true,
     );
   if (status >= 500 || status === 408)

@@ -65,7 +65,7 @@ export async function fitted(
   if (sizeOf(request.messages.slice(at, at + 1)) > room)
     throw new AppError(
       "llm_context_too_long",
-      `The question is longer than the model can take (${limit} tokens). Ask a shorter one, or have the operator set WEIR_MODEL_CONTEXT if the model takes more.`,
+      `The question is longer than the model's limit of ${limit} tokens. Ask a shorter one, or have the operator set WEIR_MODEL_CONTEXT if the model accepts more.`,
     );
   let messages = request.messages;
   for (const characters of SHORT) {
@@ -73,15 +73,15 @@ export async function fitted(
     if (sizeOf(messages) <= room) break;
   }
   if (sizeOf(request.messages) !== sizeOf(messages))
-    fit.tell(`Long tool results were shortened for the model, which takes ${limit} tokens.`);
+    fit.tell(`Long tool results were shortened for the model, whose limit is ${limit} tokens.`);
   if (sizeOf(messages) <= room) return { ...request, messages };
 
   const latest = withoutOldSteps(messages.slice(at), room);
   if (latest.length < messages.length - at)
-    fit.tell(`Earlier steps of the answer were left out for the model, which takes ${limit} tokens.`);
+    fit.tell(`Earlier steps of the answer were left out for the model, whose limit is ${limit} tokens.`);
   if (at <= 0) return { ...request, messages: latest };
   const both = [...messages.slice(0, at), ...latest];
-  fit.tell(`Earlier messages were summarized for the model, which takes ${limit} tokens.`);
+  fit.tell(`Earlier messages were summarized for the model, whose limit is ${limit} tokens.`);
   const kept = await summed(both, { at, room, request, model, fit, signal });
   return { ...request, messages: kept };
 }

@@ -46,7 +46,7 @@ function answerOf(part: ToolPart): { content: string; isError: boolean } {
       return { content: `A person did not allow this call${reasonText} Do not try it again.`, isError: true };
     }
     default:
-      return { content: "This call came to no result.", isError: true };
+      return { content: "This call has no result.", isError: true };
   }
 }
 

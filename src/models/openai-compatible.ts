@@ -159,7 +159,7 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
     if (typeof choice.finish_reason === "string") reason = REASONS[choice.finish_reason] ?? "other";
   }
   if (reason === null && !isDone)
-    throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} cut its reply off.`, {
+    throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} ended its reply early.`, {
       retryable: true,
     });
   const whole = calls.all();

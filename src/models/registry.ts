@@ -102,7 +102,7 @@ async function* insist(
 /** Error for a connection that breaks during a reply. */
 const cutOff = (error: unknown): unknown =>
   error instanceof AppError && error.code === "upstream" && error.cause !== undefined && error.retryable
-    ? new AppError("llm_stream_cut", "The model's endpoint cut its reply off.", {
+    ? new AppError("llm_stream_cut", "The model's endpoint ended its reply early.", {
         retryable: true,
         cause: error,
       })

@@ -99,7 +99,7 @@ function brokenBy(error: unknown, isLate: boolean): ScriptFault {
 
 const LATE: ScriptFault = {
   code: "script_timeout",
-  message: "The script did not end within timeoutSeconds.",
+  message: "The script didn't end within timeoutSeconds.",
   line: null,
 };
 const FULL: ScriptFault = {
@@ -149,7 +149,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
       if (state.type === "fulfilled") return state.notAPromise ? promise : keep(state.value);
       if (state.type === "rejected") throw new Thrown(keep(state.error));
       if (isLate()) throw new Refused(LATE);
-      if (waiting.size === 0) throw refused("The script awaits what never settles.");
+      if (waiting.size === 0) throw refused("The script awaits a promise that never settles.");
       answer(vm, waiting, talk.next());
     }
   };
@@ -157,7 +157,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
   return {
     /** Runs the script. Returns the number of items if the output is a list, else -1. */
     run(isLate: () => boolean): number {
-      if (!run || !part) throw refused("The engine did not start.");
+      if (!run || !part) throw refused("The engine didn't start.");
       const loaded = take(vm.evalCode(job.code, FILE, { type: "module" }));
       const main = keep(vm.getProp(settled(loaded, isLate), "default"));
       if (vm.typeof(main) !== "function")
@@ -198,7 +198,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
         return FULL;
       return {
         code: "script_error",
-        message: name ? `${name}: ${message}` : message || "The script threw nothing.",
+        message: name ? `${name}: ${message}` : message || "The script threw an error without a message.",
         line: lineIn(stack),
       };
     },
@@ -244,7 +244,7 @@ function sayer(vm: QuickJSContext, talk: Talk) {
     lines++;
     const isHeard = lines <= MAX_LINES && left >= 0;
     if (isHeard) talk.log(vm.getString(level), message);
-    else talk.log("warn", `The log is cut here: a script may log ${MAX_LINES} lines of 256 KiB in all.`);
+    else talk.log("warn", `Log truncated: a script can log ${MAX_LINES} lines of 256 KiB in all.`);
     return isHeard ? vm.true : vm.false;
   };
 }

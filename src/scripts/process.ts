@@ -125,7 +125,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
     async run(work, host) {
       if (!(await soon(ready.promise))) {
         kill();
-        throw new AppError("internal", "The process that runs scripts did not start.");
+        throw new AppError("internal", "The process that runs scripts didn't start.");
       }
       organizationId = host.organizationId;
       const { promise, resolve } = Promise.withResolvers<{ items: number } | { error: unknown }>();
@@ -233,7 +233,7 @@ const FULL: ScriptFault = {
 };
 const LATE: ScriptFault = {
   code: "script_timeout",
-  message: "The script did not end within timeoutSeconds.",
+  message: "The script didn't end within timeoutSeconds.",
   line: null,
 };
 const TOO_LARGE: ScriptFault = {

@@ -24,7 +24,7 @@ export function openSheets(self: readonly string[]): Sheets {
       const reading = doChore(self, READ, source, signal, paths).finally(leave);
       const answer = (await reading.catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== "internal") throw error;
-        const message = "Couldn't read the file: it's built in an unexpected way.";
+        const message = "Couldn't read the file: its structure is unexpected.";
         throw new AppError("upstream", message, { cause: error });
       })) as unknown as SheetAnswer;
       if ("tables" in answer) return answer.tables;

@@ -40,7 +40,7 @@ export function takeAsOf(
     if (!isWord(token, "as") || !isWord(tokens[at + 1], "of") || !isLoad(load)) continue;
     const [name, layer] = namesBefore(tokens, at);
     if (!name || !layer) {
-      throw new AppError("sql_error", "AS OF stands after a table with its layer, such as raw.orders.");
+      throw new AppError("sql_error", "AS OF must follow a table with its layer, such as raw.orders.");
     }
     const loadId = loadOf(load, parameters);
     const reference = { layer: plain(layer), name: plain(name), loadId };
@@ -81,5 +81,5 @@ function loadOf({ kind, text }: Token, parameters: Readonly<Record<string, Json>
   const name = text.slice(1);
   const value = Object.entries(parameters).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   if (typeof value === "string") return value;
-  throw new AppError("sql_error", `AS OF asks for $${name}, which is to be the id of a load, as a text.`);
+  throw new AppError("sql_error", `AS OF uses $${name}, which must be the ID of a load, as text.`);
 }

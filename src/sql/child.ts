@@ -44,7 +44,7 @@ export function sqlChild(): Promise<never> {
         await connection;
         return void send({ kind: "ready" });
       }
-      if (!connection) throw new AppError("internal", "The SQL process was not started.");
+      if (!connection) throw new AppError("internal", "The SQL process wasn't started.");
       if (message.kind !== "run") hide = [...hide, ...pathsOf(message)];
       const result = await work(await connection, message);
       send({ kind: "end", result });

@@ -262,10 +262,7 @@ function watchSize(path: string, maxBytes: number, signal: AbortSignal | undefin
     if (size <= maxBytes) return;
     const gigabytes = Math.round((maxBytes / 1024 ** 3) * 10) / 10;
     tooLarge.abort(
-      new AppError(
-        "limit_exceeded",
-        `The rows are more than ${gigabytes} GiB as a file. Request fewer rows.`,
-      ),
+      new AppError("limit_exceeded", `The rows exceed ${gigabytes} GiB as a file. Request fewer rows.`),
     );
   };
   const timer = setInterval(check, CHECK_MS);

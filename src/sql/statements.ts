@@ -26,7 +26,7 @@ export async function statementsOf(
   sql: string,
 ): Promise<DuckDBExtractedStatements> {
   const statements = await extract(connection, sql);
-  if (!statements) throw new AppError("sql_error", "There is no statement in this SQL.");
+  if (!statements) throw new AppError("sql_error", "The SQL has no statement.");
   if (statements.count > MAX_STATEMENTS) {
     throw new AppError("sql_error", `At most ${MAX_STATEMENTS} statements are allowed in one query.`);
   }

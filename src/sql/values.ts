@@ -116,10 +116,7 @@ export function bindNamed(statement: DuckDBPreparedStatement, values: Readonly<R
     const parameter = statement.parameterName(index);
     const name = Object.hasOwn(values, parameter) ? parameter : names.get(parameter.toLowerCase());
     if (name === undefined) {
-      throw new AppError(
-        "sql_error",
-        `The statement asks for $${parameter}, but no such parameter was given.`,
-      );
+      throw new AppError("sql_error", `The statement uses $${parameter}, which isn't in parameters.`);
     }
     bindOne(statement, index, values[name] ?? null);
   }

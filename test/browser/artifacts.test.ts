@@ -165,7 +165,7 @@ describe("artifacts", () => {
     await picture.getByText("coffee").first().waitFor();
     expect(await picture.locator("path").count()).toBeGreaterThan(2);
     await page.getByRole("region", { name: "Rows of As a table" }).getByText("tea").waitFor();
-    await page.getByText("There is no data for this panel.").waitFor();
+    await page.getByText("No data for this panel.").waitFor();
     await page.getByText("Sources", { exact: true }).first().click();
     await page.getByText("marts.sales, table sales: version 1, 2 rows").first().waitFor();
     expect(await troubles()).toEqual([]);

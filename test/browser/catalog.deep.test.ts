@@ -250,13 +250,13 @@ test("lists show how they are read, or what the description leaves open, and bec
   await page.getByRole("row", { name: "/parcels data Offset id" }).waitFor();
   await page.getByRole("row", { name: "/depots Whole response Single page id" }).waitFor();
   await page
-    .getByRole("row", { name: "/drivers It does not say whether the first page is 0 or 1." })
+    .getByRole("row", { name: "/drivers It doesn't say whether the first page is 0 or 1." })
     .waitFor();
   await page.getByRole("row", { name: /\/routes .*has the rows\. It may be open, closed\.$/ }).waitFor();
   expect(await troubles()).toEqual([]);
   await page.getByRole("button", { name: "Create draft connection template" }).click();
   const draft = page.locator("section", { has: page.getByRole("heading", { name: "Draft template" }) });
-  await draft.getByText("listDrivers: It does not say whether the first page is 0 or 1.").waitFor();
+  await draft.getByText("listDrivers: It doesn't say whether the first page is 0 or 1.").waitFor();
   expect(await troubles()).toEqual([]);
   await draft.getByRole("link", { name: "Parcels" }).click();
   await heading("Parcels");

@@ -26,7 +26,7 @@ test("a connection is tested from its form before it is saved, and before a chan
   await page.getByLabel("User").first().fill(postgres.user);
   await page.getByLabel("Password").first().fill("not-the-password");
   await test.click();
-  await page.getByRole("alert").getByText("does not accept the password").waitFor();
+  await page.getByRole("alert").getByText("rejected the password").waitFor();
   await page.getByLabel("Password").first().and(page.locator("[aria-invalid=true]")).waitFor();
   expect(await troubles()).toEqual([]);
 

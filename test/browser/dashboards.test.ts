@@ -255,7 +255,7 @@ test("the link in an email unsubscribes with one button, without signing in", as
   expect((await weir.owner("GET", `${at}/${subscriptionId}`)).body.recipients).toEqual([weir.ids.userId]);
   await outside.page.goto(`${weir.origin}/unsubscribe?token=${token}x`);
   await outside.page.getByRole("button", { name: "Unsubscribe" }).click();
-  await outside.page.getByText(/^This link is not valid/).waitFor();
+  await outside.page.getByText(/^This link is invalid/).waitFor();
   expect(outside.foreign).toEqual([]);
 });
 

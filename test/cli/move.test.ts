@@ -40,7 +40,7 @@ test("a database moves to PostgreSQL and back with all of its rows, and the old 
   );
   const copy = join(here.path, "copy");
   const full = await shell()(move, "--from", data, "--to", url);
-  expect(full.err).toContain("was moved to postgres://");
+  expect(full.err).toContain("has already been moved to postgres://");
 
   const env = { WEIR_DATABASE_URL: url };
   const second = await startApp({ dataFolder: data, owner: false, env });

@@ -234,6 +234,6 @@ test("a proxy's response in place of Weir's is reported by its status", async ()
 test("a fault in a query's SQL is reported as a sentence about it", async () => {
   for (const flags of [[], ["--csv"]]) {
     const { code, err } = await shell.run("query", "SELECT $n", ...flags);
-    expect([code, err]).toEqual([1, "weir: The statement asks for $n, but no such parameter was given.\n"]);
+    expect([code, err]).toEqual([1, "weir: The statement uses $n, which isn't in parameters.\n"]);
   }
 });

@@ -162,7 +162,7 @@ deepTest("an unusable bucket stops the start with a sentence", async () => {
   );
   const keys = { ...settings("bad"), WEIR_LAKE_ACCESS_KEY_ID: "WRONG" };
   expect(await startFailure(keys)).toBe(
-    "ConfigError: WEIR_LAKE_URL: The lake's bucket lakes can't be used: The object store does not know this accessKeyId.",
+    "ConfigError: WEIR_LAKE_URL: The lake's bucket lakes can't be used: The object store doesn't know this accessKeyId.",
   );
   {
     await using _ = await startApp({ env: settings("taken"), engine: false, owner: false });

@@ -146,7 +146,7 @@ deepTest("an imported description becomes a template, a connection, and tables w
   expect(unresolved).toEqual([
     {
       ...{ endpoint: "listUnsure", resource: null, field: "endpoint.paginator" },
-      message: "It does not say whether the first page is 0 or 1.",
+      message: "It doesn't say whether the first page is 0 or 1.",
       candidates: [0, 1].map((startPage) => ({ type: "page", pageParam: "page", startPage })),
     },
     expect.objectContaining({ endpoint: "listLimited", resource: null, field: "endpoint.paginator" }),

@@ -243,7 +243,7 @@ test("a forbidden field is a warning of the run; a forbidden resource ends it an
   const run = await extract.run();
   expect(run).toMatchObject({
     status: "completed",
-    result: { rows: 3, warnings: [expect.stringContaining("may not read predictive_analytics of profiles")] },
+    result: { rows: 3, warnings: [expect.stringContaining("can't read predictive_analytics of profiles")] },
   });
   expect((await data.logs(run.id)).join("\n")).toContain("predictive_analytics");
   peer.state.scopes = ["accounts:read"];

@@ -84,7 +84,7 @@ test("a wrong password and a wrong condition are reported, and an interrupted st
   });
   expect((await data.owner("POST", `${CONNECTIONS}/${wrong.id}/verify`)).body).toMatchObject({
     status: "error",
-    verificationError: `127.0.0.1:${db.port} does not accept the password of the user "***".`,
+    verificationError: `127.0.0.1:${db.port} rejected the password of the user "***".`,
   });
   const { id } = await connect(data.owner, { ...body, name: "Right" });
   const extract = await data.extract(id, {

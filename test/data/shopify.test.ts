@@ -305,7 +305,7 @@ deepTest(
         warnings: [
           expect.stringContaining("orders: This access token lacks the scope read_all_orders"),
           expect.stringContaining(
-            "orders: This access token may not read customer: missing scope read_customers",
+            "orders: This access token can't read customer: missing scope read_customers",
           ),
         ],
       },

@@ -98,7 +98,7 @@ describe("call_agent", () => {
     expect([status, error.code, error.message]).toEqual([
       "failed",
       "output_invalid",
-      "The agent's answer does not fit outputSchema: it is not JSON",
+      "The agent's answer doesn't match outputSchema: it is not JSON",
     ]);
     expect(chat.heard).toHaveLength(2);
   });
@@ -111,7 +111,7 @@ describe("call_agent", () => {
     chat.play(() => calls("datasets", {}));
     const given = await run({ agent: slug, prompt: "x", maxSteps: 2 });
     expect([given.error.message, chat.heard.length]).toEqual([
-      "The agent used its 2 steps and came to no answer.",
+      "The agent used its 2 steps and found no answer.",
       2,
     ]);
   });
@@ -233,7 +233,9 @@ describe("a conversation that is longer than the model's context", () => {
     for (const heard of long.heard) expect(tokensIn(heard)).toBeLessThan(3_000);
     expect(long.heard.at(-1)?.body.messages[1].content).toBe("Read all");
     expect(run.result.warnings).toEqual(
-      expect.arrayContaining(["Long tool results were shortened for the model, which takes 3,000 tokens."]),
+      expect.arrayContaining([
+        "Long tool results were shortened for the model, whose limit is 3,000 tokens.",
+      ]),
     );
     const { items } = (await long.app.owner("GET", `${RUNS}/${run.id}/logs`)).body;
     const warned = items.filter(({ level }: { level: string }) => level === "warn");

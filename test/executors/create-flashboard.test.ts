@@ -93,9 +93,9 @@ describe("a flashboard", () => {
       { ...sales, maxRows: 1 },
     ]);
     expect(run.result.warnings).toEqual(["Sales: only the first 1 row.", "None: no rows."]);
-    expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "There is no data for this panel." });
+    expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "No data for this panel." });
     const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
-    expect(text).toContain("There is no data for this panel.");
+    expect(text).toContain("No data for this panel.");
     expect(text).toContain("Shows only the first 1 row.");
   });
 
@@ -225,7 +225,7 @@ describe("a flashboard", () => {
         },
       },
       "definition_invalid",
-      "to draw; show fewer marks",
+      "to draw. Show fewer marks",
     ],
   ])(
     "fails at %s, and leaves nothing",

@@ -226,7 +226,7 @@ describe("an incremental load", () => {
     await world.run(by("a"), rows([{ a: 5, b: 1 }]));
     const { result } = await world.run(by("b"), rows([{ a: 6, b: 2 }]));
     expect(result.mode).toBe("initial");
-    expect(result.warnings.join()).toContain("starts again from the beginning");
+    expect(result.warnings.join()).toContain("starts from the beginning");
     expect(world.cursors.get("o")).toMatchObject({ cursorField: "b", lastValue: 2 });
   });
 
@@ -307,7 +307,7 @@ describe("a cursor", () => {
 
   test("ahead of all clocks is reported, since nothing before it is found anymore", async () => {
     const told = (end: string) =>
-      `The cursor at of o stands at ${end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`;
+      `The cursor at of o is at ${end}, which is in the future, so rows before it aren't found. Correct that row at the source, and reset the action's state.`;
     for (const [source, end] of [
       [
         rows([

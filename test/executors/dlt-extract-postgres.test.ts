@@ -415,6 +415,6 @@ test("a cursor that ends at NaN or infinity is reported, since nothing follows i
   await pg.sql.unsafe("create table beyond as select 0.1::float8 as at union all select 'NaN'::float8");
   const { result } = await run(world, { name: "beyond", incremental: { cursorField: "at" } });
   expect(result.warnings).toContainEqual(
-    expect.stringContaining("The cursor at of beyond stands at nan, and no row comes behind it"),
+    expect.stringContaining("The cursor at of beyond is at nan, and no value is greater"),
   );
 });

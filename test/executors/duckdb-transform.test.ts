@@ -324,7 +324,7 @@ describe("duckdb_transform with output", () => {
       "CREATE TEMP TABLE t AS FROM raw.shop__orders; DELETE FROM t WHERE half = 1; SELECT id FROM t ORDER BY id;";
     const { result } = await organization.run({ sql, output: output(), maxRows: 2 });
     expect(result).toMatchObject({ rows: 2 });
-    const warning = "The rows end at maxRows, 2; there may be more.";
+    const warning = "The rows end at maxRows (2). There may be more.";
     expect(organization.lines).toContain(`warn ${warning}`);
     expect(result?.warnings).toEqual([warning]);
     expect(await organization.rows("SELECT id FROM marts.halves")).toEqual([{ id: 0 }, { id: 2 }]);

@@ -251,8 +251,8 @@ deepTest(
         first.result.failed.map(({ path, reason }: { path: string; reason: string }) => [path, reason]),
       ),
     ).toEqual({
-      "orders/broken.parquet": "It is not a whole Parquet file.",
-      "orders/readme.txt": "It was not copied: the lake takes Parquet files, whose names end in .parquet.",
+      "orders/broken.parquet": "It is not a complete Parquet file.",
+      "orders/readme.txt": "Not copied: the lake takes Parquet files, whose names end in .parquet.",
     });
     const orders = () => data.rows("SELECT id, name, amount FROM raw.arrivals__orders ORDER BY id");
     expect(await orders()).toEqual([

@@ -155,7 +155,7 @@ test("hostile names are reported one by one, and nothing leaves the destination'
   expect(status).toBe("completed");
   const told = reasons(result.failed);
   expect(Object.keys(told).sort()).toEqual([...hostile, "case.txt", "tree"].sort());
-  for (const reason of Object.values(told)) expect(reason).toMatch(/^It was not copied: .+\.$/);
+  for (const reason of Object.values(told)) expect(reason).toMatch(/^Not copied: .+\.$/);
   expect(told["../up.txt"]).toContain('".."');
   expect(told["case.txt"]).toContain('"Case.txt" by case');
   expect(told.tree).toContain("folder of the same name");
@@ -207,7 +207,7 @@ test("a mirror deletes what the source no longer has, at most maxDelete, and not
   expect(await mirror.result(selected)).toMatchObject({
     copied: 1,
     deleted: 0,
-    failed: [{ path: "gone", reason: "It was selected, and is not in the source's folder." }],
+    failed: [{ path: "gone", reason: "Selected, but not found in the source's folder." }],
   });
   expect(await mirror.result({ maxDelete: 3 })).toMatchObject({
     copied: 0,
@@ -389,7 +389,7 @@ deepTest("temporary failures are retried; if nothing can be written, the run fai
   s3.interfere(() => null);
   expect(ended).toMatchObject({ status: "failed", error: { code: "upstream" } });
   expect(ended.error.message).toMatch(
-    /^None of 1 files could be copied\. These keys may not write to the bucket/,
+    /^None of 1 files could be copied\. These keys can't write to the bucket/,
   );
   expect(JSON.stringify(ended)).not.toContain("s3cret");
 });

@@ -68,7 +68,7 @@ test("no file is cut off, or carries a credential", async () => {
   };
   expect((await run({})).error).toMatchObject({
     code: "upstream",
-    message: expect.stringContaining("repeats a credential"),
+    message: expect.stringContaining("contains a credential"),
   });
   expect((await run({ maxBytes: 10 })).error).toMatchObject({ code: "response_too_large" });
   const definition = { url: receiver.url, saveAs: { title: "x" }, responseExtract: "a" };

@@ -527,7 +527,7 @@ describe("a request with a connection", () => {
   test("fails if its provider can't authorize it", async () => {
     const opened = link({}, {});
     const error = await failure({ url: base }, contextWith(undefined, opened));
-    expect(error.message).toBe("Provider keyed can't authorise HTTP requests; leave the connection out.");
+    expect(error.message).toBe("Provider keyed can't authorize HTTP requests. Remove the connection.");
     expect(error.code).toBe("definition_invalid");
   });
 });

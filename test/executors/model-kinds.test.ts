@@ -131,7 +131,7 @@ describe("explain_schema", () => {
     expect(result.tables[0].columns[1].description).toBe("Their name.");
     expect(result.tables).toHaveLength(1);
     expect(result.warnings).toEqual([
-      "The model mentioned a table raw.secrets, which doesn't exist; that was left out.",
+      "The model mentioned a table raw.secrets, which doesn't exist. It was omitted.",
     ]);
   });
 

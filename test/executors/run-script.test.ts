@@ -124,7 +124,7 @@ export default function (input: { orders: Order[] }): number {
     expect([status, result.output, result.logs.length]).toEqual(["completed", "done", 1001]);
     expect(result.logs.slice(999)).toEqual([
       { level: "info", message: "line 999" },
-      { level: "warn", message: "The log is cut here: a script may log 1000 lines of 256 KiB in all." },
+      { level: "warn", message: "Log truncated: a script can log 1000 lines of 256 KiB in all." },
     ]);
   });
 
@@ -260,7 +260,7 @@ export default (input: A) => {
     for (const [thrown, message] of [
       ['{ message: "mine" }', "mine"],
       ['"a text"', "a text"],
-      ["null", "The script threw nothing."],
+      ["null", "The script threw an error without a message."],
       ["new Proxy({}, { get() { throw 1 } })", "The script failed."],
     ])
       expect(await errorOf(`export default () => { throw ${thrown} }`)).toMatchObject({
@@ -335,7 +335,7 @@ export default (input: A) => {
   test("can't await what never resolves, nor import", async () => {
     expect(await errorOf("export default () => new Promise(() => {})")).toMatchObject({
       code: "script_error",
-      message: "The script awaits what never settles.",
+      message: "The script awaits a promise that never settles.",
     });
     expect(await errorOf('import fs from "fs";\nexport default () => fs')).toMatchObject({
       code: "script_error",

@@ -95,7 +95,7 @@ describe("an invalid call", () => {
       { call: "query", arguments: '{"sql":"SELECT 1","sql":"SELECT 2"}' },
       /can't be read/,
     ],
-    ["a prototype", { call: "datasets", arguments: '{"__proto__":{"layer":"raw"}}' }, /key of the language/],
+    ["a prototype", { call: "datasets", arguments: '{"__proto__":{"layer":"raw"}}' }, /reserved key/],
     [
       "arguments as deep as a well",
       { call: "datasets", arguments: `{"q":${"[".repeat(50_000)}${"]".repeat(50_000)}}` },
@@ -151,7 +151,7 @@ test("a model that calls tools endlessly is stopped after its steps, visibly", a
   const { thread, chunks, reply } = await suffer(() => calls("datasets", {}));
   expect(chat.heard).toHaveLength(10);
   expect(thread.lastTurnStatus).toBe("failed");
-  expect(chunks.at(-2)).toMatchObject({ errorText: "The agent used its 10 steps and came to no answer." });
+  expect(chunks.at(-2)).toMatchObject({ errorText: "The agent used its 10 steps and found no answer." });
   expect(partsOf(reply).filter(({ state }) => state === "output-available")).toHaveLength(9);
   expect(partsOf(reply).at(-1)?.errorText).toContain("has used all of its steps");
 });

@@ -151,7 +151,7 @@ describe("a lake in a bucket", () => {
     expect(error).toMatchObject({
       code: "unavailable",
       retryable: true,
-      message: "The lake's bucket lakes can't be used: These keys may not write to the bucket lakes.",
+      message: "The lake's bucket lakes can't be used: These keys can't write to the bucket lakes.",
     });
     expect(await listed()).toEqual([]);
   });

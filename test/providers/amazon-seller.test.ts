@@ -36,18 +36,20 @@ describe("verify", () => {
           amazonSeller.verify(toldLink({ ...seller.config, ...config }, { ...sellerKeys, ...credentials })),
         )
       ).message;
-    expect(await message({}, { clientSecret: "other" })).toContain("this clientId with this clientSecret");
+    expect(await message({}, { clientSecret: "other" })).toContain("rejected clientId and clientSecret");
     expect(await message({}, { refreshToken: "old" })).toContain(
       "has expired or the seller revoked the app's access",
     );
     expect(await message({ marketplaceIds: ["A1PA6795UKMFR9"] })).toBe(
-      "The marketplace A1PA6795UKMFR9 is in the region eu, not in na: make a connection for each region.",
+      "The marketplace A1PA6795UKMFR9 is in the region eu, not in na. Create a connection for each region.",
     );
     expect(await message({ marketplaceIds: ["ATVPDKIKX0DER", "A1AM78C64UM0Y8"] })).toBe(
       "The seller takes no part in A1AM78C64UM0Y8; it does in ATVPDKIKX0DER.",
     );
     seller.state.denied = ["/sellers"];
-    expect(await message({})).toContain("may not call getMarketplaceParticipations: the app lacks a role");
+    expect(await message({})).toContain(
+      "aren't allowed to call getMarketplaceParticipations: the app lacks a role",
+    );
     const base = `http://127.0.0.1:${await freePort()}`;
     const error = await failure(amazonSeller.verify(linkTo(seller, { baseUrl: base })));
     expect(error).toMatchObject({ code: "upstream", retryable: true });
@@ -235,7 +237,9 @@ describe("quotas", () => {
     expect(await rows(linkTo(seller), "orders")).toHaveLength(1);
     seller.state.denied = ["/orders"];
     const before = seller.asked.length;
-    expect((await failure(rows(linkTo(seller), "orders"))).message).toContain("may not call searchOrders");
+    expect((await failure(rows(linkTo(seller), "orders"))).message).toContain(
+      "aren't allowed to call searchOrders",
+    );
     expect(seller.asked.length - before).toBe(2);
   });
 });

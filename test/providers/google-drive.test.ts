@@ -65,14 +65,14 @@ describe("verify", () => {
       "it has no private_key",
     );
     expect(await message({ ...driveUser, clientSecret: "other" })).toContain(
-      "this clientId with this clientSecret",
+      "rejected clientId and clientSecret",
     );
     expect(await message({ ...driveUser, refreshToken: "old" })).toContain("has expired or was revoked");
     const stranger = await startDrive();
     const foreign = { ...JSON.parse(stranger.serviceAccountJson), token_uri: `${drive.baseUrl}/token` };
     await stranger[Symbol.asyncDispose]();
     expect(await message({ serviceAccountJson: JSON.stringify(foreign) })).toContain(
-      "does not accept the key of reader@",
+      "rejected the key of reader@",
     );
     expect(await message(driveUser, { rootFolderId: "nowhere" })).toContain("There is no folder nowhere");
     drive.state.scope = "https://www.googleapis.com/auth/drive.metadata.readonly";
@@ -125,9 +125,7 @@ describe("tokens", () => {
   test("that are rejected twice end the work", async () => {
     await using drive = await startDrive();
     drive.state.instead = ({ path }) => (path === "/token" ? null : { status: 401, reason: "authError" });
-    expect((await failure(list(asUser(drive), "/"))).message).toBe(
-      "Google Drive does not accept the access token.",
-    );
+    expect((await failure(list(asUser(drive), "/"))).message).toBe("Google Drive rejected the access token.");
     expect(drive.state.issued).toBe(2);
   });
 
@@ -275,7 +273,7 @@ describe("temporary failures", () => {
         : null;
     const before = drive.asked.length;
     expect((await failure(read(link, "a1"))).message).toBe(
-      'These credentials may not read "a.csv": Ask the owner.',
+      `These credentials can't read "a.csv": Ask the owner.`,
     );
     expect(drive.asked.length - before).toBe(2);
   });

@@ -126,7 +126,7 @@ describe("pages", () => {
       { isText: true, rows: [{ id: 3 }] },
     ]);
     expect(link.warnings).toEqual([
-      "1 items were null and are left out.",
+      "1 items were null. They were omitted.",
       "The API gave rows and an error: it says that it is not ok",
     ]);
     first(json(body), json(body));
@@ -179,7 +179,7 @@ describe("pages", () => {
     first(json([1, "two", null, [3]]));
     const link = to();
     expect(await read("/orders", {}, {}, link)).toEqual([{ value: 1 }, { value: "two" }, { value: [3] }]);
-    expect(link.warnings).toEqual(["1 items were null and are left out."]);
+    expect(link.warnings).toEqual(["1 items were null. They were omitted."]);
     first({ status: 204, body: "" });
     expect(await read("/orders")).toEqual([]);
     first(json([]));
@@ -547,7 +547,7 @@ describe("an unexpected response", () => {
   test("reports what a status means, in the API's own words too", async () => {
     for (const [status, body, words] of [
       [400, { error: { message: "Unknown\n filter" } }, "answered GET /orders with 400: Unknown filter"],
-      [403, { errors: [{ detail: "No" }] }, "does not let these credentials read /orders (403): No"],
+      [403, { errors: [{ detail: "No" }] }, "doesn't let these credentials read /orders (403): No"],
       [404, "<html>", "has nothing at /orders (404); check the path and baseUrl."],
       [422, { message: "x".repeat(1000) }, `with 422: ${"x".repeat(300)}…`],
     ] as const) {

@@ -44,15 +44,15 @@ describe("verify", () => {
   test("distinguishes a wrong key, a missing scope, a wrong revision and throttling", async () => {
     const said = async (link: ReturnType<typeof to>) => (await failure(klaviyo.verify(link))).message;
     expect(await said(to({}, "pk_wrong"))).toContain("apiKey rejected (401)");
-    expect(await said(to({ revision: "2019-01-01" }))).toContain("does not take revision 2019-01-01");
+    expect(await said(to({ revision: "2019-01-01" }))).toContain("doesn't support revision 2019-01-01");
     peer.state.scopes = ["profiles:read"];
     expect(await said(to())).toContain("missing scope accounts:read");
     peer.state.scopes = fresh.scopes;
     for (const [status, detail, words] of [
       [400, "The API key is malformed.", "apiKey rejected (400)"],
       [403, "Incorrect authentication credentials.", "apiKey rejected (403)"],
-      [410, "This revision is retired.", "does not take revision"],
-      [404, "Not found.", "Nothing answers for the account"],
+      [410, "This revision is retired.", "doesn't support revision"],
+      [404, "Not found.", "Nothing found at this address for the account"],
       [302, "", "redirect"],
     ] as const) {
       first({
@@ -342,7 +342,7 @@ describe("special cases", () => {
     peer.state.nulls = 3;
     const link = to();
     expect(await rowsOf(klaviyo, link, request("profiles"))).toHaveLength(2);
-    expect(link.warnings).toEqual(["Klaviyo gave 3 items as null; they are left out."]);
+    expect(link.warnings).toEqual(["Klaviyo gave 3 items as null. They were omitted."]);
   });
 });
 
@@ -429,7 +429,7 @@ describe("without permission", () => {
     const [row] = await rowsOf(klaviyo, link, request("profiles", { columns }));
     expect(row).toMatchObject({ id: "P000001", email: "p1@example.com" });
     expect(row).not.toHaveProperty("predictive_analytics");
-    expect(link.warnings).toEqual([expect.stringContaining("may not read predictive_analytics of profiles")]);
+    expect(link.warnings).toEqual([expect.stringContaining("can't read predictive_analytics of profiles")]);
   });
 
   test("a field that the revision lacks is reported, and the others are returned", async () => {
@@ -447,7 +447,7 @@ test("a revision that will be retired is reported", async () => {
   const link = to({ revision: "2026-01-15" });
   await rowsOf(klaviyo, link, request("lists"));
   expect(link.warnings).toEqual([
-    "Klaviyo will end revision 2026-01-15 of its API (sunset: Sat, 01 May 2027 00:00:00 GMT); set a newer revision.",
+    "Klaviyo will end revision 2026-01-15 of its API (sunset: Sat, 01 May 2027 00:00:00 GMT). Set a newer revision.",
   ]);
   expect(peer.of("lists")[0]?.headers.revision).toBe("2026-01-15");
 });

@@ -56,21 +56,21 @@ describe("verify", () => {
     const message = async (config: object, credentials: object = {}) =>
       (await failure(verify(link(config, credentials)))).message;
     expect(await message({}, { password: "wrong" })).toBe(
-      `${place} does not accept the password of the user "reader".`,
+      `${place} rejected the password of the user "reader".`,
     );
     expect(await message({ database: "nope" })).toBe(`There is no database "nope" at ${place}.`);
     expect(await message({ database: "secret" })).toBe(
-      'The user "reader" may not use the database "secret", or no database has that name.',
+      'The user "reader" has no access to the database "secret", or no database has that name.',
     );
     expect(await message({ sslMode: "verify-full" })).toBe(
-      `${place} does not offer TLS, which sslMode asks for.`,
+      `${place} doesn't offer TLS, which sslMode requires.`,
     );
     expect(await message({ baseUrl: "http://x" })).toContain("host:port or mysql://host:port");
     const port = await freePort();
     expect(await failure(verify(link({ port })))).toMatchObject({
       code: "upstream",
       retryable: true,
-      message: `127.0.0.1:${port} refused the connection: is the server running, and is the port right?`,
+      message: `127.0.0.1:${port} refused the connection. Check that the server is running, and the port.`,
     });
   });
 
@@ -83,9 +83,7 @@ describe("verify", () => {
     db.state.refusal = { code: 1130, message: "Host '127.0.0.1' is not allowed to connect" };
     expect((await failure(verify(link()))).message).toContain("refuses connections from this machine");
     db.state.refusal = { code: 3159, message: "Connections using insecure transport are prohibited" };
-    expect((await failure(verify(link({ sslMode: "disable" })))).message).toContain(
-      "takes only TLS connections",
-    );
+    expect((await failure(verify(link({ sslMode: "disable" })))).message).toContain("requires TLS");
     const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
     const { port } = web.address() as AddressInfo;
@@ -106,11 +104,11 @@ describe("sslMode", () => {
       const { message } = await failure(verify(link({ port: door.port, sslMode })));
       return [door.tries.join(), message.replace(`127.0.0.1:${door.port}`, "It")];
     };
-    const denied = 'It does not accept the password of the user "reader".';
-    const stranger = "The certificate of It comes from an authority that this machine does not trust.";
+    const denied = 'It rejected the password of the user "reader".';
+    const stranger = "The certificate of It comes from an authority that this machine doesn't trust.";
     expect(await outcome("disable")).toEqual([
       "plain",
-      "It takes only TLS connections: set sslMode to require or verify-full.",
+      "It requires TLS. Set sslMode to require or verify-full.",
     ]);
     expect(await outcome("allow")).toEqual(["plain,tls", denied]);
     expect(await outcome("prefer")).toEqual(["tls", denied]);

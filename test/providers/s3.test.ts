@@ -76,7 +76,7 @@ describe("verify", () => {
       code: "PermanentRedirect",
       headers: { "x-amz-bucket-region": "ap-south-1", location: "http://127.0.0.1:1/" },
     }));
-    expect((await failure(s3.verify(to()))).message).toContain("set region to ap-south-1");
+    expect((await failure(s3.verify(to()))).message).toContain("Set region to ap-south-1");
   });
 
   test("reports that the keys may not list, that they have expired, and that the clock is off", async () => {
@@ -224,7 +224,7 @@ describe("files", () => {
   test("that are archived are distinguished from those that the keys can't read", async () => {
     for (const [code, words] of [
       ["InvalidObjectState", '"a.csv" is archived. Restore it'],
-      ["AccessDenied", "may not read from the bucket"],
+      ["AccessDenied", "can't read from the bucket"],
     ]) {
       server.interfere(() => ({ status: 403, code }));
       expect((await failure(read("/a.csv"))).message).toContain(words ?? "");

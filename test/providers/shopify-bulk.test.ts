@@ -179,7 +179,7 @@ describe("a bulk operation", () => {
       const link = to({}, { state: state });
       expect(ids(await rowsOf(shopify, link, ask("customers")))).toEqual(numbers(1_300));
       expect(link.warnings).toEqual([
-        `Shopify's bulk operation for customers came to nothing (${words}); it is read page by page.`,
+        `Shopify's bulk operation for customers failed (${words}). It is read page by page instead.`,
       ]);
       expect(state.kept.size).toBe(0);
     }
@@ -256,7 +256,7 @@ describe("the file of a bulk operation", () => {
     expect(await failure(rowsOf(shopify, link, ask("products")))).toMatchObject({
       code: "upstream",
       retryable: true,
-      message: "Shopify's file has objects apart from what they belong to.",
+      message: "Shopify's file has objects without their parents.",
     });
     const rows = await rowsOf(shopify, link, ask("products"));
     expect(ids(rows)).toEqual(numbers(1_300));

@@ -87,7 +87,7 @@ describe("verify", () => {
     peer.state.instead = () => ({ status: 503 });
     expect((await failure(shopify.verify(to()))).message).toContain("busy or failing");
     peer.state.instead = () => ({ status: 200, body: "<html>Welcome</html>" });
-    expect((await failure(shopify.verify(to()))).message).toContain("not Shopify's API");
+    expect((await failure(shopify.verify(to()))).message).toContain("isn't Shopify's API");
   });
 
   test("treats the bare name of a shop as one of myshopify.com", async () => {
@@ -115,9 +115,7 @@ describe("an app of the Dev Dashboard", () => {
 
   test("that Shopify doesn't know is reported as such", async () => {
     const wrong = asApp({ ...shopApp, clientSecret: "shpss_other" });
-    expect((await failure(shopify.verify(wrong))).message).toContain(
-      "does not accept this clientId with this clientSecret",
-    );
+    expect((await failure(shopify.verify(wrong))).message).toContain("rejected clientId and clientSecret");
     expect((await failure(shopify.verify(asApp({})))).message).toContain(
       "accessToken, or clientId and clientSecret",
     );
@@ -400,7 +398,7 @@ describe("special cases", () => {
     peer.state.nulls = 1;
     const link = to();
     expect(await rowsOf(shopify, link, request("orders"))).toHaveLength(30);
-    expect(link.warnings).toEqual(["Shopify gave 1 objects as null; they are left out."]);
+    expect(link.warnings).toEqual(["Shopify gave 1 objects as null. They were omitted."]);
   });
 
   test("a list that repeats the same page endlessly is rejected", async () => {
@@ -560,7 +558,7 @@ describe("without permission", () => {
     expect(rows.every(({ customer }) => customer == null)).toBe(true);
     expect(rows[0]?.line_items).toHaveLength(1);
     expect(link.warnings).toEqual([
-      "This access token may not read customer: missing scope read_customers; the column stays empty.",
+      "This access token can't read customer: missing scope read_customers. The column stays empty.",
     ]);
     expect(peer.of("orders")[1]?.query).not.toContain("customer {");
   });
@@ -620,7 +618,7 @@ describe("versions", () => {
     const [row] = await rowsOf(shopify, link, request("customers"));
     expect(row).toMatchObject({ id: 1, amount_spent: { amount: "12.30" }, number_of_orders: "3" });
     expect(link.warnings).toEqual([
-      "This version of Shopify's API has no Customer.verifiedEmail; the column stays empty.",
+      "This version of Shopify's API has no Customer.verifiedEmail. The column stays empty.",
     ]);
   });
 });

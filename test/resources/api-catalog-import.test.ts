@@ -387,7 +387,7 @@ describe("hostile descriptions", () => {
     expect(body.endpoints[0].description).toBe("Deprecated. An item");
     expect(body.warnings).toEqual([
       "at: The style matrix of the path argument id can't be sent; the plain value is.",
-      `The path "items" doesn't start with a slash; it is left out.`,
+      `The path "items" doesn't start with a slash. It was omitted.`,
     ]);
   });
 

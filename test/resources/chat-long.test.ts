@@ -40,7 +40,7 @@ describe("a thread that is longer than the model's context", () => {
     expect(last.at(-1).content).toStartWith("Question 13");
     expect(told[0]).toEqual([]);
     expect(told.at(-1)).toEqual([
-      "Earlier messages were summarized for the model, which takes 3,000 tokens.",
+      "Earlier messages were summarized for the model, whose limit is 3,000 tokens.",
     ]);
     const { items } = (await chat.app.owner("GET", `${at}/messages`)).body;
     expect(items.at(-1).rawData.metadata.warnings).toEqual(told.at(-1));
@@ -58,7 +58,7 @@ describe("a thread that is longer than the model's context", () => {
     const result = chat.heard[2]?.body.messages.find(({ role }: { role: string }) => role === "tool");
     expect(result.content).toMatch(/^<tool_output tool="query">[\s\S]*\(shortened from \d+ characters\)/);
     expect(next.message.metadata).toMatchObject({
-      warnings: ["Long tool results were shortened for the model, which takes 3,000 tokens."],
+      warnings: ["Long tool results were shortened for the model, whose limit is 3,000 tokens."],
     });
   });
 
@@ -67,7 +67,7 @@ describe("a thread that is longer than the model's context", () => {
     const { at } = await makeThread(chat);
     await ask(chat, at, { content: "Short" });
     const { chunks } = await ask(chat, at, { content: "tea ".repeat(4_000) });
-    expect(JSON.stringify(chunks)).toContain("The question is longer than the model can take (3,000 tokens)");
+    expect(JSON.stringify(chunks)).toContain("The question is longer than the model's limit of 3,000 tokens");
     expect(chat.heard).toHaveLength(1);
     expect((await ask(chat, at, { content: "Short again" })).message.metadata).not.toHaveProperty("error");
   });

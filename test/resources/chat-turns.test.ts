@@ -373,7 +373,7 @@ describe("Anthropic's protocol", () => {
 
 describe("a model that fails", () => {
   test.each([
-    ["a wrong key", { status: 401 }, "refused the key"],
+    ["a wrong key", { status: 401 }, "rejected the key"],
     [
       "an unknown model",
       { status: 404, body: { error: { message: "no such model" } } },
@@ -392,7 +392,7 @@ describe("a model that fails", () => {
     [
       "a cut",
       { moves: [{ text: "Half" }, { call: "query", arguments: "{" }, { pause: 30 }, { cut: true }] },
-      "cut its reply off",
+      "ended its reply early",
     ],
   ] as const)("by %s is reported in the stream, and the turn has failed", async (_, script, told) => {
     chat.play(() => script as Script);

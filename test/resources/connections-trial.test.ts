@@ -61,11 +61,7 @@ describe("settings of a new connection", () => {
   test("that their system rejects name the wrong field, and hide the secret", async () => {
     await using started = await startApp({ engine: false });
     for (const [body, sentence, field] of [
-      [
-        database({}, { password: "wrong-canary" }),
-        /does not accept the password/,
-        ["credentials", "password"],
-      ],
+      [database({}, { password: "wrong-canary" }), /rejected the password/, ["credentials", "password"]],
       [database({ database: "nope" }), /no database "nope"/, ["config", "database"]],
       [database({ host: "nobody.invalid" }), /nobody\.invalid/, null],
     ] as const) {

@@ -76,13 +76,13 @@ describe("verifying", () => {
     await using started = await startApp({ engine: false });
     const closed = await freePort();
     for (const [body, sentence] of [
-      [database({}, { password: "wrong-canary" }), /does not accept the password/],
+      [database({}, { password: "wrong-canary" }), /rejected the password/],
       [database({ database: "nope" }), /no database "nope"/],
       [database({ port: closed }), new RegExp(String(closed))],
       [database({ host: "nobody.invalid" }), /nobody\.invalid/],
       [bucket({ bucket: "absent-bucket" }), /no bucket absent-bucket/],
-      [bucket({}, { secretAccessKey: "wrong-canary" }), /secretAccessKey does not belong/],
-      [bucket({}, { accessKeyId: "AKIDWRONG" }), /does not know this accessKeyId/],
+      [bucket({}, { secretAccessKey: "wrong-canary" }), /secretAccessKey doesn't belong/],
+      [bucket({}, { accessKeyId: "AKIDWRONG" }), /doesn't know this accessKeyId/],
       [bucket({ endpointUrl: `http://127.0.0.1:${closed}` }), new RegExp(String(closed))],
     ] as const) {
       const made = await connect(started.owner, body);

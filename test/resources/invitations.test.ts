@@ -325,7 +325,7 @@ describe("accepting", () => {
     const { token } = await invite(app, { email: other.user.email });
     const refused = await app.anonymous("POST", accept, { token, password: NEW_PASSWORD });
     expect([refused.status, refused.body.code]).toEqual([401, "unauthenticated"]);
-    expect(refused.body.detail).toContain("sign in to it, and open this link again");
+    expect(refused.body.detail).toContain("Sign in to it, then open this link again");
     expect((await other.call("POST", accept, { token })).status).toBe(200);
   });
 

@@ -127,7 +127,7 @@ deepTest("beyond five changes an hour, a failure that is over is reported with t
   app.clock.turn(HOUR + 1);
   const mails = await mailsTo(app, OPS, 11);
   expect(mails[10]?.headers.subject).toBe("Nightly failed");
-  expect(mails[10]?.text).toContain("A run has completed since");
+  expect(mails[10]?.text).toContain("A later run completed at");
   await allWrittenDown(app);
 });
 
@@ -234,7 +234,7 @@ deepTest("an organization emails few external people at once, and the others lat
   await fail(app.owner, second.id);
   await mailsTo(app, member.user.email, 1);
   const waiting = async () =>
-    (await rowsOf(app)).filter(({ error }) => error === "Too many mails at once.").length;
+    (await rowsOf(app)).filter(({ error }) => error === "Too many emails at once.").length;
   while ((await waiting()) < 5) await Bun.sleep(10);
   expect(app.peer.received).toHaveLength(21);
   for (let sent = 22; sent <= 26; sent++) {

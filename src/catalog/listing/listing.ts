@@ -80,7 +80,7 @@ function tell(
   if (rows.kind === "none") return null;
   if (rows.kind === "several") {
     const candidates = rows.candidates.map(({ names }) => pathOf(names));
-    return unreadable("It does not say which of the lists in a reply has the rows.", candidates);
+    return unreadable("It doesn't say which list of a response has the rows.", candidates);
   }
   const headers = headerParameters(inputs);
   const facts = { rows: rows.rows, parameters, headers, description: textOf(operation), path };
@@ -96,7 +96,7 @@ const unreadable = (message: string, candidates: Json[]): Listing => ({
   unresolved: [{ field: "endpoint.dataPath", message, candidates }],
 });
 
-const unknownReply = () => unreadable("It does not say what a reply holds.", []);
+const unknownReply = () => unreadable("It doesn't describe its responses.", []);
 
 function read(facts: ListFacts, { segment }: Called): Listing {
   const { rows, parameters } = facts;

@@ -92,7 +92,7 @@ export function findPaging(facts: ListFacts): FoundPaging {
       cursorPath: pathOf(names),
       cursorParam: param.name,
     }));
-    return open(`Several fields may hold what ${param.name} asks the next page with.`, candidates);
+    return open(`Several fields may have the value of ${param.name} for the next page.`, candidates);
   }
   const counter = page ?? offset;
   const numbers = fields.filter(({ plain, view }) => NEXT_NUMBERS.has(plain) && isCount(view));
@@ -124,14 +124,14 @@ export function findPaging(facts: ListFacts): FoundPaging {
     const startPage = startOf(page);
     const paginator: Paginator = { type: "page", pageParam: page.name, ...ends, ...size };
     if (startPage !== null) return known({ ...paginator, startPage });
-    return open(`It does not say whether the first ${page.name} is 0 or 1.`, [
+    return open(`It doesn't say whether the first ${page.name} is 0 or 1.`, [
       { ...paginator, startPage: 0 },
       { ...paginator, startPage: 1 },
     ]);
   }
   if (offset) {
     const paginator: Paginator = { type: "offset", offsetParam: offset.name, ...ends, ...size };
-    return open(`It does not say what ${offset.name} counts, and from where.`, [
+    return open(`It doesn't say what ${offset.name} counts, and from where.`, [
       { ...paginator, startOffset: 0 },
       { ...paginator, startOffset: 1 },
       { type: "page", pageParam: offset.name, startPage: 0 },
@@ -141,13 +141,13 @@ export function findPaging(facts: ListFacts): FoundPaging {
     return open(`${param.name} asks for the next page, and no field of the reply holds what goes into it.`);
   const paging = uses.length > 0 ? uses : parameters.filter(speaksOfPages).map(({ name }) => name);
   if (paging.length > 0)
-    return open(`It takes ${paging.join(", ")}, and does not say how the next page is asked for.`);
+    return open(`It has the parameters ${paging.join(", ")}, but doesn't say how to request the next page.`);
   const header = facts.headers.find((each) => speaksOfPages(each) || /^range$/i.test(each.name));
   if (header)
     return open(`It takes the header ${header.name}, which paginators don't support.`, [{ type: "none" }]);
   const pagedHeader = facts.replyHeaders.find((name) => PAGED_HEADER.test(name) && !/rate/i.test(name));
   if (pagedHeader !== undefined)
-    return open(`The header ${pagedHeader} of its response mentions pages, and no parameter requests them.`, [
+    return open(`The header ${pagedHeader} of its response mentions pages, but no parameter requests them.`, [
       { type: "none" },
     ]);
   const answered = fields.find((field) => goesOn(field, facts));
@@ -164,11 +164,11 @@ export function findPaging(facts: ListFacts): FoundPaging {
     ]);
   const hint = more ?? last ?? cursors[0] ?? fields.find(isHint);
   if (hint)
-    return open(`The field ${pathOf(hint.names)} mentions pages, and no parameter requests them.`, [
+    return open(`The field ${pathOf(hint.names)} mentions pages, but no parameter requests them.`, [
       { type: "none" },
     ]);
   if (/\b(?:paginat|paged\b|next page|pages? of results)/i.test(facts.description))
-    return open("Its description mentions pages, and no parameter requests them.", [{ type: "none" }]);
+    return open("Its description mentions pages, but no parameter requests them.", [{ type: "none" }]);
   return known({ type: "none" });
 }
 

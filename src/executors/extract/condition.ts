@@ -21,12 +21,12 @@ function faultOf(sql: string): string | null {
   for (const [at, { kind, text }] of tokens.entries()) {
     if (text === ";") return "it has a second statement";
     if (text === "(") depth++;
-    if (text === ")" && --depth < 0) return "it closes a parenthesis that it does not open";
+    if (text === ")" && --depth < 0) return "it closes a parenthesis that it doesn't open";
     const isFirst = at === 0 || tokens[at - 1]?.text === "(";
     const isQuery = QUERY.test(text) || (isFirst && BEGINNINGS.test(text));
     if (kind === "word" && isQuery) return "it contains a query";
   }
-  return depth > 0 ? "it opens a parenthesis that it does not close" : null;
+  return depth > 0 ? "it opens a parenthesis that it doesn't close" : null;
 }
 
 /**

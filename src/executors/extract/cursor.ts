@@ -106,7 +106,7 @@ export async function cursorValue(
   }
   throw new AppError(
     "definition_invalid",
-    `The ${what} of the cursor, ${text}, is no ${type}, which the source has now.`,
+    `The ${what} of the cursor, ${text}, isn't a ${type}, which the source has now.`,
     {
       details: { value, type },
     },

@@ -268,7 +268,7 @@ export function faultsOf(
     if (mergeStrategy !== undefined && writeDisposition !== "merge") {
       faults.push({
         path: [...at, "mergeStrategy"],
-        message: "A mergeStrategy needs the writeDisposition merge.",
+        message: "mergeStrategy requires the writeDisposition merge.",
       });
     }
     if (mergeStrategy === "scd2" && !incremental && maxRows !== undefined) {

@@ -193,7 +193,7 @@ function planIncremental(
   let state = isBackfill || writeDisposition === "replace" ? null : stored;
   if (state && state.cursorField !== field) {
     warn(
-      `The cursor is ${field} now and was ${state.cursorField}: the load starts again from the beginning.`,
+      `The cursor field changed from ${state.cursorField} to ${field}. The load starts from the beginning.`,
     );
     state = null;
   }
@@ -211,10 +211,7 @@ function positional(sql: string, named: Readonly<Record<string, Json>>): { sql: 
     (whole: string, name: string | undefined) => {
       if (name === undefined) return whole;
       if (!Object.hasOwn(named, name))
-        throw new AppError(
-          "definition_invalid",
-          `The condition asks for $${name}, but no such parameter was given.`,
-        );
+        throw new AppError("definition_invalid", `The condition uses $${name}, which isn't in parameters.`);
       const number = numbers.get(name) ?? parameters.push(named[name] ?? null);
       numbers.set(name, number);
       return `$${number}`;

@@ -107,13 +107,13 @@ export function warnOfAhead({ cursor }: Landed, { plan, startedAt, warn }: Site)
   if (!cursor || plan.incremental?.isBackfill) return;
   if (/^(nan|inf(inity)?)$/i.test(String(cursor.end))) {
     warn(
-      `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, and no row comes behind it: later rows are no longer found. Correct that row at the source, and reset the action's state.`,
+      `The cursor ${plan.incremental?.field} of ${plan.resource} is at ${cursor.end}, and no value is greater, so later rows aren't found. Correct that row at the source, and reset the action's state.`,
     );
     return;
   }
   if (!(instantMs(cursor.end) > Date.parse(startedAt) + AHEAD_MS)) return;
   warn(
-    `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`,
+    `The cursor ${plan.incremental?.field} of ${plan.resource} is at ${cursor.end}, which is in the future, so rows before it aren't found. Correct that row at the source, and reset the action's state.`,
   );
 }
 

@@ -66,7 +66,7 @@ export async function copyFiles(job: Job): Promise<Copied> {
         const known = error as AppError;
         if (SYSTEMIC.has(known.code) && !isChanged(known)) copied.cause ??= known;
         copied.failed.push({ path: next.value.path, reason: known.message });
-        ctx.log("warn", `${next.value.path} was not copied: ${known.message}`);
+        ctx.log("warn", `${next.value.path} wasn't copied: ${known.message}`);
         diary.note(null);
       }
     }

@@ -233,7 +233,7 @@ function openWorkshop(ctx: RunContext) {
         if (!(error instanceof AppError && error.code === "sql_error")) throw error;
         const message = error.message.startsWith(WIDE)
           ? `It has ${error.message}`
-          : "It is not a whole Parquet file.";
+          : "It is not a complete Parquet file.";
         throw new AppError("bad_request", message, { cause: error });
       }
     },

@@ -122,7 +122,7 @@ export function nameReason(path: string, fault: (path: string) => string | null)
             ? "its name is not valid Unicode"
             : null;
   const clause = own ?? fault(path);
-  return clause === null ? null : `It was not copied: ${clause}.`;
+  return clause === null ? null : `Not copied: ${clause}.`;
 }
 
 /** Returns files whose names collide with others in their folder, with the reason. One file of each group is kept. */
@@ -144,11 +144,11 @@ function collisions({ files, manifest, isFolderLike }: Sight): Map<string, strin
       (a, b) =>
         Number(manifest.has(b)) - Number(manifest.has(a)) || Buffer.compare(Buffer.from(a), Buffer.from(b)),
     );
-    if (isFolder) refused.set(first, "It was not copied: a folder of the same name is there.");
+    if (isFolder) refused.set(first, "Not copied: a folder of the same name exists.");
     for (const path of others)
       refused.set(
         path,
-        `It was not copied: its name differs from ${JSON.stringify(first)} by case or accents alone.`,
+        `Not copied: its name differs from ${JSON.stringify(first)} by case or accents alone.`,
       );
   }
   return refused;

@@ -119,7 +119,7 @@ async function openTree(ctx: RunContext, connectionId: string | undefined, purpo
 }
 
 export const readOnly = (title: string): string =>
-  `Files can be read from a connection of ${title}, not written: choose another destination.`;
+  `Files can be read from a connection of ${title}, not written. Choose another destination.`;
 
 /** With a slash at both ends; the provider refuses `.` and `..`. */
 const folderOf = (path: string): string => {

@@ -40,7 +40,7 @@ export function bodyPartFaults(definition: Body): { path: string[]; message: str
     const { connectionId, artifactId } = value.file as JsonObject;
     const isOpen = [connectionId, artifactId].some((id) => typeof id === "string" && id.includes("{{"));
     if (isOpen || isReference(value.file)) return [];
-    return [{ path: [...path, "file"], message: "Give {artifactId}, or {connectionId, path}." }];
+    return [{ path: [...path, "file"], message: "Use {artifactId} or {connectionId, path}." }];
   });
   const isForm = bodyType === "multipart" && body !== undefined && typeof body !== "string";
   if (isForm && !isObject(body))
@@ -56,7 +56,7 @@ export async function withFiles(ctx: RunContext, definition: Definition & { url:
   let left = MAX_BYTES;
   const read = async (value: JsonObject) => {
     if (!isReference(value.file))
-      throw new AppError("definition_invalid", "body.file: give {artifactId}, or {connectionId, path}.");
+      throw new AppError("definition_invalid", "body.file: use {artifactId} or {connectionId, path}.");
     const file = await readFile(ctx, value.file, left, tooMuch);
     left -= file.bytes.length;
     return { ...file, bytes: new Uint8Array(file.bytes) };

@@ -171,7 +171,7 @@ export function definitionFaults(definition: Definition): { path: string[]; mess
   if (saveAs && (responseExtract !== undefined || pagination !== undefined))
     faults.push({
       path: ["saveAs"],
-      message: "A response stored as a file isn't read. Remove responseExtract and pagination, or this.",
+      message: "A response stored as a file isn't parsed. Remove responseExtract and pagination, or saveAs.",
     });
   const extract = responseExtract && !isOpen(responseExtract) ? jmespathFault(responseExtract) : null;
   if (extract) faults.push({ path: ["responseExtract"], message: extract });

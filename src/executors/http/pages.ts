@@ -182,7 +182,7 @@ function linked(link: string, request: PageRequest, reply: Reply): URL {
   const url = new URL(link, reply.url);
   const upgraded = url.protocol === "https:" && url.host === request.url.host;
   if (url.origin === request.url.origin || upgraded) return url;
-  const message = `The next page is on another server (${url.host}, not ${request.url.host}); Weir doesn't follow it.`;
+  const message = `The next page is on another server (${url.host}, not ${request.url.host}). Weir doesn't follow it.`;
   throw new AppError("upstream", message);
 }
 

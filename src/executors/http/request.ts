@@ -200,10 +200,7 @@ async function readPages(
     const reply: Reply = await send(page, replies.length + 1, left);
     const last = replies.at(-1);
     if (reply.truncated && last) {
-      ctx.log(
-        "warn",
-        `Stopped after ${replies.length} pages: with the next one they are longer than maxBytes.`,
-      );
+      ctx.log("warn", `Stopped after ${replies.length} pages: the next one would exceed maxBytes.`);
       last.truncated = true;
       break;
     }

@@ -39,7 +39,7 @@ export async function savedReply(
   if (hideInBytes(content, secrets) !== content)
     throw new AppError(
       "upstream",
-      "The reply repeats a credential of the connection, and is not kept as a file.",
+      "The response contains a credential of the connection, so it isn't stored as a file.",
     );
   const mimeType = headers["content-type"] ?? "application/octet-stream";
   const ending = ENDINGS[mimeType.split(";")[0]?.trim().toLowerCase() ?? ""] ?? "bin";

@@ -41,7 +41,7 @@ export async function openAccess(ctx: RunContext, purpose: ConnectionUse): Promi
 export function accessOf({ provider, link }: { provider: Provider; link: Link }): Access {
   const { http } = provider;
   if (!http) {
-    const message = `Provider ${provider.id} can't authorise HTTP requests; leave the connection out.`;
+    const message = `Provider ${provider.id} can't authorize HTTP requests. Remove the connection.`;
     throw new AppError("definition_invalid", message);
   }
   const secrets: string[] = [];

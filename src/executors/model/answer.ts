@@ -58,7 +58,7 @@ export async function answerOf<T extends JsonObject>(
 
 function faultOf(value: Json | undefined, schema: JsonObject): string | null {
   if (value === undefined) return "It is not JSON.";
-  if (!isObject(value)) return "It is no JSON object.";
+  if (!isObject(value)) return "It is not a JSON object.";
   const faults = valueFaults(schema, value).slice(0, 10);
   if (faults.length === 0) return null;
   return faults.map(({ path, message }) => `${path.join(".")}: ${message}.`).join(" ");

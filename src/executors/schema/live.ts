@@ -56,7 +56,7 @@ export async function openSchema(
   if (wanted.length > MAX_TABLES) {
     throw new AppError(
       "definition_invalid",
-      `There are ${wanted.length} tables; name at most ${MAX_TABLES} of them in tables or datasets.`,
+      `There are ${wanted.length} tables. Name at most ${MAX_TABLES} of them in tables or datasets.`,
     );
   }
   return { ...whole, tables: wanted };

@@ -49,9 +49,9 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   const upward = path === undefined ? null : upwardFault(path);
   if (upward) return [{ path: ["path"], message: upward }];
   if (isArtifact && path !== undefined)
-    return [{ path: ["path"], message: "An artifact has a title and no path. Remove it." }];
+    return [{ path: ["path"], message: "An artifact can't have a path. Remove it." }];
   return !isArtifact && title !== undefined
-    ? [{ path: ["title"], message: "A file of a connection has a path and no title. Remove it." }]
+    ? [{ path: ["title"], message: "A file of a connection can't have a title. Remove it." }]
     : [];
 }
 

@@ -54,7 +54,9 @@ export function fileTableFaults(files: FileTables): { path: string[]; message: s
   const faults = Object.entries(files).flatMap(([name, { file: _, ...options }], at) => {
     const path = ["files", name];
     if (!NAME.test(name))
-      return [{ path, message: "A name has letters, digits and _, at most 63, and no digit first." }];
+      return [
+        { path, message: "A name can have up to 63 letters, digits and _, and can't start with a digit." },
+      ];
     if (names.findIndex((other) => other.toLowerCase() === name.toLowerCase()) < at)
       return [{ path, message: "SQL can't distinguish these names. Use another." }];
     return fileFaults(options).map((fault) => ({ ...fault, path: [...path, ...fault.path] }));

@@ -47,7 +47,7 @@ export async function madeRows(work: Work, job: SqlJob, options: WriteOptions = 
 /** What to report if the rows end at `maxRows`. */
 export function endWarnings({ log }: RunContext, rows: number, maxRows: number | undefined): string[] {
   if (rows !== maxRows) return [];
-  const warning = `The rows end at maxRows, ${maxRows}; there may be more.`;
+  const warning = `The rows end at maxRows (${maxRows}). There may be more.`;
   log("warn", warning);
   return [warning];
 }

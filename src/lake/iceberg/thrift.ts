@@ -73,7 +73,7 @@ class Reader {
 
   #byte(): number {
     const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw new RangeError("The bytes end too early.");
+    if (byte === undefined) throw new RangeError("The data ends too early.");
     return byte;
   }
 
@@ -95,7 +95,7 @@ class Reader {
 
   #take(length: number): number {
     const start = this.#at;
-    if (start + length > this.#bytes.length) throw new RangeError("The bytes end too early.");
+    if (start + length > this.#bytes.length) throw new RangeError("The data ends too early.");
     this.#at += length;
     return start;
   }

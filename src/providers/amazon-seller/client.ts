@@ -39,7 +39,7 @@ export interface SellerRequest {
 }
 
 const WRONG_CLIENT =
-  "Amazon does not accept this clientId with this clientSecret. Store the right ones, then verify the connection.";
+  "Amazon rejected clientId and clientSecret. Store the correct ones, then verify the connection.";
 const FAULTS = {
   invalid_grant:
     "Amazon rejected the refresh token: it has expired or the seller revoked the app's access. Authorize the app again and store its refresh token, then verify the connection.",

@@ -37,7 +37,7 @@ export function refusal(operation: string, fault: SellerFault): AppError {
   if (isTokenFault) return make("Amazon's Selling Partner API rejected the access token.");
   if (status === 403) {
     return make(
-      `These credentials may not call ${operation}: the app lacks a role for it, or the seller has not granted it.`,
+      `These credentials aren't allowed to call ${operation}: the app lacks a role for it, or the seller hasn't granted it.`,
     );
   }
   if (status === 404)

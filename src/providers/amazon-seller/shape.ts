@@ -155,7 +155,7 @@ export function checkMarketplaces({ region, marketplaceIds }: SellerConfig): voi
     if (stray !== undefined) {
       throw new AppError(
         "definition_invalid",
-        `The marketplace ${stray} is in the region ${other}, not in ${region}: make a connection for each region.`,
+        `The marketplace ${stray} is in the region ${other}, not in ${region}. Create a connection for each region.`,
       );
     }
   }

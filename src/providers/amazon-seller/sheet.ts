@@ -31,7 +31,7 @@ export async function* readSheet(
     if (cells.length > header.length) {
       throw new AppError(
         "upstream",
-        `Line ${line} of the report ${name} has ${cells.length} cells, and its first line names ${header.length}.`,
+        `Line ${line} of the report ${name} has ${cells.length} cells, but its first line names ${header.length}.`,
       );
     }
     page.push(Object.fromEntries(header.map((column, at): [string, Json] => [column, cells[at] || null])));

@@ -73,7 +73,7 @@ function failure(
   const known =
     status >= 400 ? [...REFUSALS, ...Object.keys(faults)].find((each) => each === code) : undefined;
   if (known === undefined && status !== 401) return new AppError("upstream", message, { cause });
-  const text = (known && faults[known]) ?? `${message} Store the right ones, then verify the connection.`;
+  const text = (known && faults[known]) ?? `${message} Store the correct ones, then verify the connection.`;
   return new AppError("upstream", text, { details: { refusal: known ?? String(status) }, cause });
 }
 

@@ -60,7 +60,7 @@ export function refusal(fault: DriveFault, what: string): AppError {
     case "insufficientPermissions":
     case "ACCESS_TOKEN_SCOPE_INSUFFICIENT":
       return make(
-        "These credentials lack a scope: reading takes https://www.googleapis.com/auth/drive.readonly, writing https://www.googleapis.com/auth/drive. Sign in again, and grant it.",
+        "These credentials lack a scope: reading requires https://www.googleapis.com/auth/drive.readonly, writing https://www.googleapis.com/auth/drive. Sign in again, and grant it.",
       );
     case "accessNotConfigured":
     case "SERVICE_DISABLED":
@@ -80,11 +80,11 @@ export function refusal(fault: DriveFault, what: string): AppError {
     case "cannotDownloadAbusiveFile":
       return make(`Google blocks the download of ${what} because of malware or abuse.`);
     case "domainPolicy":
-      return make("The administrator of this Google domain does not allow apps to use Drive.");
+      return make("The administrator of this Google domain doesn't allow apps to use Drive.");
   }
   if (status === 404) return noSuchItem(what);
-  if (status === 401) return make("Google Drive does not accept the access token.");
-  if (status === 403) return make(`These credentials may not read ${what}${message ? `: ${message}` : "."}`);
+  if (status === 401) return make("Google Drive rejected the access token.");
+  if (status === 403) return make(`These credentials can't read ${what}${message ? `: ${message}` : "."}`);
   return make(`Google Drive answered ${status}${reason ? ` (${reason})` : ""}.`);
 }
 

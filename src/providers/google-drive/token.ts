@@ -26,7 +26,7 @@ async function issue(link: DriveLink, identity: Identity) {
   if (issued.scopes && !issued.scopes.some((scope) => READING.test(scope))) {
     throw new AppError(
       "upstream",
-      `These credentials may not read files: the scope ${scopeOf(link.config)} is missing.`,
+      `These credentials can't read files: the scope ${scopeOf(link.config)} is missing.`,
     );
   }
   return issued;
@@ -36,8 +36,8 @@ type User = Extract<Identity, { kind: "user" }>;
 type ServiceAccount = Extract<Identity, { kind: "service_account" }>;
 
 function refreshOf({ clientId, clientSecret, refreshToken }: User) {
-  const client = "Google does not accept this clientId with this clientSecret.";
-  const wrongClient = `${client} Store the right ones, then verify the connection.`;
+  const client = "Google rejected clientId and clientSecret.";
+  const wrongClient = `${client} Store the correct ones, then verify the connection.`;
   return {
     form: {
       grant_type: "refresh_token",
@@ -63,7 +63,7 @@ async function claimOf(link: DriveLink, identity: ServiceAccount) {
       assertion: await assertion(link, identity),
     },
     faults: {
-      invalid_grant: `Google does not accept the key of ${email}: it was deleted, the account is gone, or this machine's clock is wrong. Store another key or set the clock, then verify the connection.`,
+      invalid_grant: `Google rejected the key of ${email}: it was deleted, the account is gone, or this machine's clock is wrong. Store another key or set the clock, then verify the connection.`,
       invalid_client: unknown,
       unauthorized_client: unknown,
     },

@@ -234,7 +234,7 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
   const { method = "GET" } = endpoint;
   const means: Record<number, string> = {
     401: `${system} rejected the credentials (401)`,
-    403: `${system} does not let these credentials read ${spec} (403)`,
+    403: `${system} doesn't let these credentials read ${spec} (403)`,
     404: `${system} has nothing at ${spec} (404); check the path and baseUrl`,
   };
   const message = `${means[status] ?? `${system} answered ${method} ${spec} with ${status}`}${reason}`;

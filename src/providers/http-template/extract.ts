@@ -138,7 +138,7 @@ class Reading {
     const { system, spec, endpoint } = this.asking;
     const { paginator, maxPages = DEFAULT_MAX_PAGES } = endpoint;
     if (this.#pages >= maxPages) {
-      const message = `${system} gave ${maxPages} pages of ${spec}, and there are more: the list does not seem to end. If it does, raise maxPages.`;
+      const message = `${system} returned ${maxPages} pages of ${spec}, and there are more. The list may be endless. If it isn't, raise maxPages.`;
       throw new AppError("upstream", message);
     }
     this.#pages++;

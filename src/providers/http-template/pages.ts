@@ -126,7 +126,7 @@ async function cursorIn(
   if (isNumeric(found)) return String(found);
   throw new AppError(
     "upstream",
-    `What ${field} finds in the response is neither a string nor a number, so the next page can't be requested.`,
+    `The value at ${field} in the response is neither a string nor a number, so the next page can't be requested.`,
   );
 }
 
@@ -150,7 +150,7 @@ export function linked(
   const what = isRedirect ? "The target of the redirect" : "The next page";
   throw new AppError(
     "upstream",
-    `${what} is on another server (${other}, not ${own.origin}); Weir does not follow there, and sends the credentials to no other place.`,
+    `${what} is on another server (${other}, not ${own.origin}). Weir doesn't follow it, so that the credentials aren't sent there.`,
   );
 }
 

@@ -99,7 +99,7 @@ function tellDeprecation(link: KlaviyoLink, headers: Headers): void {
   for (const [name, value] of headers) {
     if (!/deprecat|^sunset$/.test(name)) continue;
     link.warn?.(
-      `Klaviyo will end revision ${revisionOf(link.config)} of its API (${name}: ${value.slice(0, 200)}); set a newer revision.`,
+      `Klaviyo will end revision ${revisionOf(link.config)} of its API (${name}: ${value.slice(0, 200)}). Set a newer revision.`,
     );
   }
 }

@@ -135,7 +135,7 @@ async function readPage(reading: Reading, page: PageRequest): Promise<ApiPage<Pa
   }
   const items = data.filter(isObject);
   if (items.length < data.length) {
-    reading.link.warn?.(`Klaviyo gave ${data.length - items.length} items as null; they are left out.`);
+    reading.link.warn?.(`Klaviyo returned ${data.length - items.length} items as null. They were omitted.`);
   }
   const rows = items.map((item) => ({ ...rowOf(item), ...part?.columns }));
   const cursor = cursorIn(isObject(links) ? links.next : null);
@@ -172,13 +172,11 @@ async function getAdapting(reading: Reading, page: PageRequest): Promise<JsonObj
       if (reading.additional.length > 0 && isAdditional) {
         const names = reading.additional.join(", ");
         link.warn?.(
-          `This apiKey may not read ${names} of ${resource.name}; the columns stay empty. ${error.message}`,
+          `This apiKey can't read ${names} of ${resource.name}; the columns stay empty. ${error.message}`,
         );
         reading.additional = [];
       } else if (reading.fields !== null && field.startsWith("fields")) {
-        link.warn?.(
-          `Klaviyo does not know all columns of ${resource.name} that are asked for. ${error.message}`,
-        );
+        link.warn?.(`Klaviyo doesn't know all requested columns of ${resource.name}. ${error.message}`);
         reading.fields = null;
       } else throw error;
     }

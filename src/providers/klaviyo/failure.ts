@@ -53,25 +53,25 @@ export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number,
     status === 403 && (scope !== undefined || /permission|scope/i.test(`${code} ${detail}`));
   if (isPermission) {
     const missing = scope ?? purpose.scope;
-    return make(`This apiKey may not read ${purpose.what}: missing scope ${missing}.`, {
+    return make(`This apiKey can't read ${purpose.what}: missing scope ${missing}.`, {
       missingScope: missing,
     });
   }
   const isKey = status === 401 || status === 403 || (KEY_WORDS.test(`${code} ${detail}`) && place === "");
   if (isKey && status < 404)
-    return make(`Klaviyo: apiKey rejected (${status}); it takes a private API key.`, {
+    return make(`Klaviyo: apiKey rejected (${status}). Use a private API key.`, {
       setting: "credentials.apiKey",
     });
   if (/page\[cursor\]/.test(place) || /page[_ ]?cursor|\bcursor\b/i.test(detail))
     return expiredCursor(SYSTEM);
   if (/revision/i.test(`${place} ${detail}`) || status === 410) {
-    return make(`Klaviyo does not take revision ${revisionOf(config)} (${status}); set another.`);
+    return make(`Klaviyo doesn't support revision ${revisionOf(config)} (${status}). Set another.`);
   }
   if (status >= 300 && status < 400) {
     return make(`Klaviyo returned a redirect (${status}), which isn't followed. Check baseUrl.`);
   }
   if (status === 404) {
-    return make(`Nothing answers for ${purpose.what} at this address (404); check baseUrl and revision.`);
+    return make(`Nothing found at this address for ${purpose.what} (404). Check baseUrl and revision.`);
   }
   const reason = detail === "" ? "" : `: ${detail.slice(0, 300)}`;
   return make(`Klaviyo refused to return ${purpose.what} (${status})${reason}`, { parameter: place });

@@ -7,7 +7,7 @@ export function findResource(spec: string): Resource {
   const names = RESOURCES.map(({ name }) => name).join(", ");
   throw new AppError(
     "not_found",
-    `Klaviyo has no resource ${JSON.stringify(spec)} here; there are ${names}.`,
+    `Klaviyo has no resource ${JSON.stringify(spec)} here. Use one of ${names}.`,
   );
 }
 

@@ -27,7 +27,7 @@ const CERTIFICATE_FAULTS: readonly [RegExp, string][] = [
   [/not yet valid/i, "is not valid yet"],
   [/altname|hostname|does not match|not in the cert/i, "is made out for another host"],
   [/self[- ]signed/i, "is self-signed, or issued by an authority that this machine doesn't trust"],
-  [/unable to (get|verify)|issuer/i, "comes from an authority that this machine does not trust"],
+  [/unable to (get|verify)|issuer/i, "comes from an authority that this machine doesn't trust"],
 ];
 
 /** Converts the failure to an `AppError` that says what to change. Passes an `AppError` through. */
@@ -47,12 +47,12 @@ export function toFailure(
     case 1698:
       return about(
         "credentials.password",
-        `${addressOf(server)} does not accept the password of the user "${who.user}".`,
+        `${addressOf(server)} rejected the password of the user "${who.user}".`,
       );
     case 1044:
       return about(
         "config.database",
-        `The user "${who.user}" may not use the database "${who.database}", or no database has that name.`,
+        `The user "${who.user}" has no access to the database "${who.database}", or no database has that name.`,
       );
     case 1049:
       return about("config.database", `There is no database "${who.database}" at ${addressOf(server)}.`);
@@ -62,11 +62,11 @@ export function toFailure(
       return make(`${addressOf(server)} has too many connections already.`, true);
     case 1129:
     case 1130:
-      return make(`${addressOf(server)} refuses connections from this machine: ${message}.`);
+      return make(`${addressOf(server)} rejects connections from this machine: ${message}.`);
     case 1142:
     case 1143:
     case 1227:
-      return make(`The user "${who.user}" may not do this: ${message}.`);
+      return make(`The user "${who.user}" isn't allowed to do this: ${message}.`);
     case 1251:
     case 1820:
     case 1862:
@@ -76,7 +76,7 @@ export function toFailure(
     case 3159:
       return about(
         "config.sslMode",
-        `${addressOf(server)} takes only TLS connections: set sslMode to require or verify-full.`,
+        `${addressOf(server)} requires TLS. Set sslMode to require or verify-full.`,
       );
     case 1969:
     case 3024:
@@ -95,7 +95,7 @@ export function toFailure(
   if (errno !== undefined && errno >= 1000) return make(`${addressOf(server)} answered: ${message}.`);
   switch (code) {
     case "HANDSHAKE_NO_SSL_SUPPORT":
-      return about("config.sslMode", `${addressOf(server)} does not offer TLS, which sslMode asks for.`);
+      return about("config.sslMode", `${addressOf(server)} doesn't offer TLS, which sslMode requires.`);
     case "HANDSHAKE_SSL_ERROR": {
       const fault = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(message))?.[1];
       return make(
@@ -107,7 +107,7 @@ export function toFailure(
     case "ETIMEDOUT":
       return new AppError(
         "timeout",
-        `${addressOf(server)} accepted the connection but did not answer in time.`,
+        `${addressOf(server)} accepted the connection, but didn't respond in time.`,
         {
           retryable: true,
           cause: error,
@@ -118,5 +118,5 @@ export function toFailure(
         `${addressOf(server)} requires an authentication method for the user "${who.user}" that Weir doesn't support.`,
       );
   }
-  return make(`The connection to ${addressOf(server)} broke, or it is not a MySQL server.`, true);
+  return make(`The connection to ${addressOf(server)} was lost, or it is not a MySQL server.`, true);
 }

@@ -77,7 +77,7 @@ export function conditionText({ sql, parameters }: { sql: string; parameters: re
   let depth = 0;
   const text = sql.replace(TOKEN, (token) => {
     if (token === "(") depth++;
-    else if (token === ")" && --depth < 0) throw wrong("it closes a parenthesis that it does not open");
+    else if (token === ")" && --depth < 0) throw wrong("it closes a parenthesis that it doesn't open");
     else if (token === ";") throw wrong("it is more than one statement");
     else if (token === "'" || token === '"' || token === "`") throw wrong("a quote is not closed");
     else if (token === "\0") throw wrong("it contains a NUL character");
@@ -87,6 +87,6 @@ export function conditionText({ sql, parameters }: { sql: string; parameters: re
     if (value === undefined) throw wrong(`it asks for ${token}, and ${parameters.length} values are given`);
     return valueText(value);
   });
-  if (depth > 0) throw wrong("it opens a parenthesis that it does not close");
+  if (depth > 0) throw wrong("it opens a parenthesis that it doesn't close");
   return `(${text}\n)`;
 }

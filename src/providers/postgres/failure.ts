@@ -31,17 +31,17 @@ export function toFailure(
     case "28P01":
       return about(
         "credentials.password",
-        `${addressOf(server)} does not accept the password of the user "${who.user}".`,
+        `${addressOf(server)} rejected the password of the user "${who.user}".`,
       );
     case "28000":
       return /no encryption|SSL off/.test(message)
         ? about(
             "config.sslMode",
-            `${addressOf(server)} takes only TLS connections here: set sslMode to require or verify-full.`,
+            `${addressOf(server)} requires TLS here. Set sslMode to require or verify-full.`,
           )
         : about(
             "credentials.user",
-            `${addressOf(server)} does not let the user "${who.user}" in: ${message}.`,
+            `${addressOf(server)} denies access to the user "${who.user}": ${message}.`,
           );
     case "3D000":
       return about("config.database", `There is no database "${who.database}" at ${addressOf(server)}.`);
@@ -63,7 +63,7 @@ export function toFailure(
           })
         : make(`${addressOf(server)} cancelled the query.`, true);
     case "42501":
-      return make(`The user "${who.user}" may not do this: ${message}.`);
+      return make(`The user "${who.user}" isn't allowed to do this: ${message}.`);
     case "40001":
     case "40P01":
       return make(`${addressOf(server)} stopped the query over a conflict: ${message}.`, true);
@@ -72,7 +72,7 @@ export function toFailure(
     case "CONNECT_TIMEOUT":
       return new AppError(
         "timeout",
-        `${addressOf(server)} accepted the connection but did not answer in time.`,
+        `${addressOf(server)} accepted the connection, but didn't respond in time.`,
         {
           retryable: true,
           cause: error,
@@ -81,5 +81,5 @@ export function toFailure(
   }
   if (/^[0-9A-Z]{5}$/.test(state))
     return make(`${addressOf(server)} answered: ${message}.`, /^(08|53|55|58)/.test(state));
-  return make(`The connection to ${addressOf(server)} broke.`, true);
+  return make(`The connection to ${addressOf(server)} was lost.`, true);
 }

@@ -43,7 +43,7 @@ export async function openSocket(
   if (answer === 0x53) return wrap(socket, server, security, signal, route);
   socket.destroy();
   if (answer === 0x4e)
-    throw new TlsFailure("upstream", `${addressOf(server)} does not offer TLS, which sslMode asks for.`);
+    throw new TlsFailure("upstream", `${addressOf(server)} doesn't offer TLS, which sslMode requires.`);
   throw new AppError("upstream", `${addressOf(server)} does not answer as a PostgreSQL server.`);
 }
 
@@ -154,7 +154,7 @@ export const addressOf = (server: HostAndPort): string =>
 const late = (server: HostAndPort) =>
   new AppError(
     "timeout",
-    `${addressOf(server)} did not answer within ${CONNECT_TIMEOUT_MS / 1000} seconds.`,
+    `${addressOf(server)} didn't respond within ${CONNECT_TIMEOUT_MS / 1000} seconds.`,
     {
       retryable: true,
     },
@@ -167,9 +167,9 @@ const unreachable =
     const at = addressOf(server);
     const message =
       cause.code === "ECONNREFUSED"
-        ? `${at} refused the connection: is the server running, and is the port right?`
+        ? `${at} refused the connection. Check that the server is running, and the port.`
         : cause.code === "ECLOSED" || cause.code === "ECONNRESET"
-          ? `${at} closed the connection before it answered as a PostgreSQL server.`
+          ? `${at} closed the connection before it responded as a PostgreSQL server.`
           : `${at} can't be reached.`;
     return new AppError("upstream", message, { retryable: true, cause });
   };
@@ -179,10 +179,10 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: "is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "is made out for another host",
   DEPTH_ZERO_SELF_SIGNED_CERT: "is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "comes from an authority that this machine does not trust",
-  UNABLE_TO_GET_ISSUER_CERT: "comes from an authority that this machine does not trust",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "comes from an authority that this machine does not trust",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "comes from an authority that this machine does not trust",
+  SELF_SIGNED_CERT_IN_CHAIN: "comes from an authority that this machine doesn't trust",
+  UNABLE_TO_GET_ISSUER_CERT: "comes from an authority that this machine doesn't trust",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "comes from an authority that this machine doesn't trust",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "comes from an authority that this machine doesn't trust",
 };
 
 const tlsFailure =

@@ -66,7 +66,7 @@ export function refusal(
     return about(
       "config.region",
       region
-        ? `The bucket ${bucket} is in the region ${region}, not in ${regionOf(link.config)}: set region to ${region}.`
+        ? `The bucket ${bucket} is in the region ${region}, not in ${regionOf(link.config)}. Set region to ${region}.`
         : `The bucket ${bucket} needs another address. Check region, endpointUrl and forcePathStyle.`,
     );
   }
@@ -82,9 +82,9 @@ export function refusal(
     case "PreconditionFailed":
       return changedFile(request.key);
     case "InvalidAccessKeyId":
-      return about("credentials.accessKeyId", "The object store does not know this accessKeyId.");
+      return about("credentials.accessKeyId", "The object store doesn't know this accessKeyId.");
     case "SignatureDoesNotMatch":
-      return about("credentials.secretAccessKey", "The secretAccessKey does not belong to this accessKeyId.");
+      return about("credentials.secretAccessKey", "The secretAccessKey doesn't belong to this accessKeyId.");
     case "InvalidToken":
     case "ExpiredToken":
     case "TokenRefreshRequired":
@@ -112,7 +112,7 @@ const denied = (request: S3Request, bucket: string): string => {
       : request.method === "GET" || request.method === "HEAD"
         ? "read from"
         : "write to";
-  return `These keys may not ${what} the bucket ${bucket}.`;
+  return `These keys can't ${what} the bucket ${bucket}.`;
 };
 
 export const noSuchFile = (path: string): AppError =>

@@ -28,7 +28,7 @@ export function failureOf(error: Error, { host }: Pick<SftpConfig, "host">): App
       return make(`The connection to ${host} was lost.`, true);
   }
   if (/does not support|not supported/i.test(error.message)) return make(error.message);
-  return make(`The connection to ${host} broke off: ${error.message.slice(0, 200)}.`, true);
+  return make(`The connection to ${host} was lost: ${error.message.slice(0, 200)}.`, true);
 }
 
 /** Whether it means that a path doesn't exist. */

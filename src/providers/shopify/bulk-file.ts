@@ -44,7 +44,7 @@ export async function* readGroups(link: ShopifyLink, file: BulkFile): AsyncGener
       groups.push(connection === null ? object : { ...object, [connection]: { nodes: below } });
     } else if (connection !== null && groups.at(-1)?.id === parent) below.push(object);
     else {
-      throw new AppError("upstream", "Shopify's file has objects apart from what they belong to.", {
+      throw new AppError("upstream", "Shopify's file has objects without their parents.", {
         retryable: true,
         details: { reason: "ungrouped" },
       });

@@ -110,7 +110,9 @@ async function gather(reading: Reading, leap: Leap, from: string, key: string): 
     const left = await findLeft(reading, leap, from, key);
     const begun = left ?? (await begin(reading, leap, from));
     if (begun === null) {
-      link.note?.(`Shopify is busy with another bulk operation; ${resource.name} is read page by page.`);
+      link.note?.(
+        `Shopify is busy with another bulk operation. ${resource.name} is read page by page instead.`,
+      );
       return null;
     }
     if (left === null) await link.state?.keep(key, JSON.stringify(begun));
@@ -120,7 +122,7 @@ async function gather(reading: Reading, leap: Leap, from: string, key: string): 
     await link.state?.keep(key, null);
     const how = ended ? [ended.status, ended.errorCode].filter((word) => word !== "").join(", ") : "gone";
     link.warn?.(
-      `Shopify's bulk operation for ${resource.name} came to nothing (${how}); it is read page by page.`,
+      `Shopify's bulk operation for ${resource.name} failed (${how}). It is read page by page instead.`,
     );
     return null;
   } catch (error) {
@@ -156,7 +158,7 @@ const CURRENT = "query currentBulk { currentBulkOperation(type: QUERY) { id stat
 async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun | null> {
   const { session } = reading;
   const to = leap.isById ? null : wholeSecond(session.link.clock.now().getTime() - SEARCH_LAG_MS);
-  if (to !== null && to <= from) throw new AppError("upstream", "All that is left has just changed.");
+  if (to !== null && to <= from) throw new AppError("upstream", "All remaining objects have just changed.");
   const text = bulkQuery(reading.resource, reading.fields, reading.leftOut, leap.conditions(from, to));
   const { data } = await query(session, BEGIN, { query: text });
   const reply = isObject(data.bulkOperationRunQuery) ? data.bulkOperationRunQuery : {};
@@ -164,7 +166,7 @@ async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun 
     return { id: reply.bulkOperation.id, from, to };
   }
   const [error] = Array.isArray(reply.userErrors) ? reply.userErrors.filter(isObject) : [];
-  const reason = String(error?.message ?? "It did not say why.").slice(0, 300);
+  const reason = String(error?.message ?? "No reason given.").slice(0, 300);
   if (!/already in progress/i.test(reason)) throw new AppError("upstream", `Shopify refused it: ${reason}`);
   // A request whose response was lost may have started this operation.
   const { data: now } = await query(session, CURRENT);

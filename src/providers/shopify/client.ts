@@ -90,7 +90,7 @@ function tellEnd({ link }: ShopifySession): void {
   const end = endOf(version);
   if (end === null || end - link.clock.now().getTime() > END_MS) return;
   const day = new Date(end).toISOString().slice(0, 10);
-  link.warn?.(`Shopify ends version ${version} of its API about ${day}: set a later apiVersion.`);
+  link.warn?.(`Shopify ends version ${version} of its API about ${day}. Set a later apiVersion.`);
 }
 
 async function readReply(session: ShopifySession, response: EgressResponse): Promise<Verdict<QueryReply>> {
@@ -128,7 +128,7 @@ function failureOf(errors: readonly GraphError[], error: GraphError): AppError {
   const { code, message, extensions } = error;
   const cause = { errors };
   if (code === "MAX_COST_EXCEEDED" || /exceeds the single query max cost/i.test(message)) {
-    return new AppError("upstream", "Shopify finds a query too costly even for one object.", {
+    return new AppError("upstream", "Shopify rejected a query as too expensive even for one object.", {
       details: { reason: "query_too_costly", excess: excessOf(extensions) },
       cause,
     });
@@ -201,6 +201,6 @@ function tellSearch(link: ShopifyLink, body: JsonObject): void {
 const noJson = (link: ShopifyLink, text: string): AppError =>
   new AppError(
     "upstream",
-    `What answers for ${shopOf(link.config)} is not Shopify's API, or broke off; check shopDomain and baseUrl.`,
+    `The server of ${shopOf(link.config)} isn't Shopify's API, or its response was cut off. Check shopDomain and baseUrl.`,
     { retryable: true, cause: { text: text.slice(0, 500) } },
   );

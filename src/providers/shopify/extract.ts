@@ -156,14 +156,16 @@ async function readPage(
   const list = data[resource.root];
   const items = itemsOf(list);
   if (!isObject(list) || items === null) {
-    throw new AppError("upstream", `Shopify's answer has no ${resource.root} in it.`, {
+    throw new AppError("upstream", `Shopify's response has no ${resource.root}.`, {
       retryable: true,
       cause: data,
     });
   }
   const nodes = items.filter(isObject);
   if (nodes.length < items.length) {
-    session.link.warn?.(`Shopify gave ${items.length - nodes.length} objects as null; they are left out.`);
+    session.link.warn?.(
+      `Shopify returned ${items.length - nodes.length} objects as null. They were omitted.`,
+    );
   }
   const info = isObject(list.pageInfo) ? list.pageInfo : {};
   const lastEdge = Array.isArray(list.edges) ? list.edges.at(-1) : null;

@@ -40,7 +40,7 @@ export const scopeIn = ({ message, extensions }: GraphError): string | null =>
   /\b((?:read|write)_[a-z_]+)\b/.exec(`${extensions.requiredAccess ?? ""} ${message}`)?.[1] ?? null;
 
 export const missingScope = (what: string, scope: string, cause?: unknown): AppError =>
-  new AppError("upstream", `This access token may not read ${what}: missing scope ${scope}.`, {
+  new AppError("upstream", `This access token can't read ${what}: missing scope ${scope}.`, {
     details: { missingScope: scope },
     cause,
   });
@@ -53,12 +53,12 @@ export function statusFailure(config: ShopifyConfig, status: number, text: strin
   if (status === 429) return null;
   if (status === 401)
     return make(
-      `Shopify: access token rejected by ${shop} (401); check accessToken, or clientId and clientSecret.`,
+      `Shopify: access token rejected by ${shop} (401). Check accessToken, or clientId and clientSecret.`,
     );
   if (status === 402) return make(`The shop ${shop} is frozen because of an unpaid bill (402).`);
   if (status === 403) {
     return make(
-      `Shopify: access token rejected by ${shop} (403); the app may not use the Admin API of this shop.`,
+      `Shopify: access token rejected by ${shop} (403). The app isn't allowed to use the Admin API of this shop.`,
     );
   }
   if (status === 404) {
@@ -75,7 +75,7 @@ export function statusFailure(config: ShopifyConfig, status: number, text: strin
   if (status >= 500 || status === 408) {
     return make(`Shopify is busy or failing: it returned ${status}.`, true);
   }
-  return make(`Shopify answered ${status} to a query of the shop ${shop}.`);
+  return make(`Shopify returned ${status} for a query of the shop ${shop}.`);
 }
 
 /** The error for query errors that omitting fields can't fix. */

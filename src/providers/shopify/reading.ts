@@ -51,14 +51,14 @@ function leaveOut(
   const path = at === "" || below === "" ? below : `${at}.${below}`;
   const needs = scope ? `: missing scope ${scope}` : "";
   if (path === "" && hasData) {
-    session.link.warn?.(`This access token may not read all of ${resource.name}${needs}.`);
+    session.link.warn?.(`This access token can't read all of ${resource.name}${needs}.`);
     return false;
   }
   if (path === "" || (leftOut.has(path) && !hasData)) {
     throw missingScope(resource.name, scope ?? resource.scope, error);
   }
   const name = path.split(".").map(snakeCase).join(".");
-  session.link.warn?.(`This access token may not read ${name}${needs}; the column stays empty.`);
+  session.link.warn?.(`This access token can't read ${name}${needs}. The column stays empty.`);
   leftOut.add(path);
   return true;
 }
@@ -73,6 +73,6 @@ function adapt(reading: Reading, { details }: AppError): boolean {
   }
   if (reason !== "unknown_field" || typeof field !== "string" || leftOut.has(field)) return false;
   leftOut.add(field);
-  session.link.warn?.(`This version of Shopify's API has no ${field}; the column stays empty.`);
+  session.link.warn?.(`This version of Shopify's API has no ${field}. The column stays empty.`);
   return true;
 }

@@ -10,7 +10,7 @@ export function findResource(spec: string): Resource {
   const names = RESOURCES.map(({ name }) => name).join(", ");
   throw new AppError(
     "not_found",
-    `Shopify has no resource ${JSON.stringify(spec)} here; there are ${names}.`,
+    `Shopify has no resource ${JSON.stringify(spec)} here. Use one of ${names}.`,
   );
 }
 

@@ -33,7 +33,7 @@ export const shopify = defineProvider({
     if (!isObject(data.shop)) {
       throw new AppError(
         "upstream",
-        `What answers for ${shopOf(link.config)} has no shop. Check shopDomain.`,
+        `The server of ${shopOf(link.config)} returned no shop. Check shopDomain.`,
       );
     }
     const scopes = await readScopes(link, { isHurried: true });

@@ -13,8 +13,8 @@ export async function shopToken(
   if (!clientId || !clientSecret)
     throw new AppError("definition_invalid", "Shopify needs accessToken, or clientId and clientSecret.");
   const shop = shopOf(link.config);
-  const wrong = `Shopify does not accept this clientId with this clientSecret for ${shop}.`;
-  const fault = `${wrong} Store the right ones, and install the app in the shop, then verify the connection.`;
+  const wrong = `Shopify rejected clientId and clientSecret for ${shop}.`;
+  const fault = `${wrong} Store the correct ones, and install the app in the shop, then verify the connection.`;
   const issue = () =>
     postForToken(link, {
       url: tokenUrlOf(link.config),

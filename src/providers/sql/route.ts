@@ -114,9 +114,7 @@ export function routeOf({
   const { sslKey, sshPrivateKey, sshPassphrase } = credentials;
   const refuse = (text: string) => new AppError("definition_invalid", text);
   if ((sslCert === undefined) !== (sslKey === undefined))
-    throw refuse(
-      "A certificate of Weir's own takes both: sslCert in the config, and its sslKey as a credential.",
-    );
+    throw refuse("A client certificate requires both sslCert in the config and sslKey in the credentials.");
   if (sslRootCert !== undefined && config.sslMode === "disable")
     throw refuse("sslRootCert says what to check, and sslMode is disable: take one of them away.");
   if (ssh && !sshPrivateKey) throw refuse("An SSH server requires the credential sshPrivateKey.");

@@ -137,16 +137,16 @@ function failureOf(
   const make = (text: string, retryable: boolean) =>
     new AppError("upstream", text, { retryable, cause: new Error(message) });
   if (level === "client-authentication")
-    return make(`${where} refuses ${server.user} with this password or private key.`, false);
+    return make(`${where} rejected ${server.user} with this password or private key.`, false);
   if (level === "client-timeout")
     return new AppError(
       "timeout",
-      `${where} did not let ${server.user} in within ${READY_MS / 1000} seconds.`,
+      `${where} didn't sign in ${server.user} within ${READY_MS / 1000} seconds.`,
       {
         retryable: true,
       },
     );
-  if (code === "ECONNREFUSED") return make(`Nothing listens at ${where}: the connection was refused.`, true);
+  if (code === "ECONNREFUSED") return make(`Connection to ${where} refused: nothing listens there.`, true);
   if (/lost|reset|ended|EPIPE/i.test(message)) return make(`${where} ended the connection.`, true);
   if (level === "client-socket") return make(`${where} can't be reached (${code ?? "no answer"}).`, true);
   return make(`${where} does not answer as an SSH server that Weir can speak with: ${message}.`, false);

@@ -78,7 +78,7 @@ export async function refuseDuplicate(tx: WriteContext, name: string): Promise<v
     .from(apiCatalog)
     .where(and(eq(apiCatalog.organizationId, tx.organizationId), eq(apiCatalog.name, name)));
   if (taken)
-    throw new AppError("conflict", `Another API of the catalog is called ${name}; choose another name.`);
+    throw new AppError("conflict", `Another API of the catalog has the name ${name}. Choose another.`);
 }
 
 async function deriveSlug(tx: WriteContext, name: string): Promise<string> {

@@ -71,7 +71,7 @@ export async function readProse(
   const endpoints = answer.endpoints.flatMap((raw): EndpointDefinition[] => {
     const { value, faults } = read(FOUND, raw, []);
     if (faults.length > 0 || !/^\/?[^\s\\?#]*$/.test(value.path) || value.path.includes("{{")) {
-      warnings.add("The model named an endpoint that can't be read; it is left out.");
+      warnings.add("The model named an endpoint that can't be read. It was omitted.");
       return [];
     }
     const path = value.path.startsWith("/") ? value.path : `/${value.path}`;
@@ -175,7 +175,7 @@ function answerIn(text: string): { baseUrl?: string; endpoints: unknown[] } {
   if (!isObject(value) || faults.length > 0)
     throw new AppError(
       "upstream",
-      "The model returned no readable list of endpoints; try again, or provide OpenAPI.",
+      "The model returned no readable list of endpoints. Try again, or provide OpenAPI.",
       {
         retryable: true,
       },

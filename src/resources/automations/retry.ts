@@ -30,10 +30,10 @@ export async function retryAutomationRun(
   if (isDone && fromFailed)
     throw new AppError(
       "invalid_state",
-      "This run has completed without failures; set fromFailed: false to run all of it again.",
+      "This run has completed without failures. To run all of it again, set fromFailed to false.",
     );
   if (run.automationVersion === TEST_VERSION)
-    throw new AppError("invalid_state", "This was a test run; test the automation again.");
+    throw new AppError("invalid_state", "This was a test run. Test the automation again.");
   const { automation } = await findAutomation(tx, run.automationId).catch((error: unknown) => {
     throw error instanceof AppError && error.code === "not_found" ? deleted() : error;
   });

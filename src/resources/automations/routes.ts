@@ -130,7 +130,7 @@ export const automationOperations = [
     tag,
     summary: "Duplicate an automation",
     description:
-      "The copy is a draft with the same config, tags and layout. A webhook or form gets a free path. What senders prove themselves with is not copied: a generated secret is returned only in this reply, and a token is needed before the copy is activated.",
+      "The copy is a draft with the same config, tags and layout. A webhook or form gets a free path. The credentials of senders aren't copied: a generated secret is returned only in this reply, and a token is needed before the copy is activated.",
     params,
     body: AutomationDuplicate,
     bodyOptional: true,

@@ -202,7 +202,7 @@ async function freePath(
   if (other && other.id !== id) {
     throw new AppError(
       "conflict",
-      `The path ${path} is taken by the automation ${other.name}; choose another.`,
+      `The path ${path} is already in use by the automation ${other.name}. Choose another.`,
     );
   }
   return path;

@@ -119,7 +119,7 @@ export const catalogSignInOperations = [
         const { ctx, attempt } = await admitted(app, visit, answer);
         await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {
           if (error instanceof AppError)
-            app.log.write("warn", "A sign-in with an MCP server did not work.", {
+            app.log.write("warn", "A sign-in with an MCP server failed.", {
               ...{
                 correlationId: visit.correlationId,
                 url: attempt.url,
@@ -176,7 +176,7 @@ async function admitted(
   if (identity === null)
     throw new AppError(
       "unauthenticated",
-      "Sign in to Weir in this browser first, as who began this; then load this page again.",
+      "Sign in to Weir in this browser as the user who started this. Then reload this page.",
     );
   const attempt = await takeAttempt(app, answer.getAll("state"), identity.userId);
   const entered = await enter(app, identity, attempt.organizationId);

@@ -39,7 +39,7 @@ export interface AuthorizationRequest {
 export async function readRequest(app: App, input: AuthorizationInput): Promise<AuthorizationRequest> {
   const client = await findClient(app, input.client_id);
   if (!isRegistered(client, input.redirect_uri))
-    throw new OAuthError("invalid_request", "redirect_uri: The client did not register this address.");
+    throw new OAuthError("invalid_request", "redirect_uri: The client didn't register this address.");
   if (input.response_type !== "code")
     throw new OAuthError("unsupported_response_type", "response_type: Only code is supported.");
   if (input.code_challenge_method !== "S256" || !CHALLENGE.test(input.code_challenge ?? ""))

@@ -90,7 +90,7 @@ export const connectionSignInOperations = [
         const { ctx, attempt } = await admitted(app, visit, answer);
         await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {
           if (error instanceof AppError)
-            app.log.write("warn", "A sign-in for a connection did not work.", {
+            app.log.write("warn", "A sign-in for a connection failed.", {
               ...{ correlationId: visit.correlationId, connectionId: attempt.connectionId },
               ...{ code: error.code, reason: error.message },
             });
@@ -110,7 +110,7 @@ async function admitted(app: App, visit: Visit, answer: URLSearchParams) {
   if (identity === null)
     throw new AppError(
       "unauthenticated",
-      "Sign in to Weir in this browser first, as who began this; then load this page again.",
+      "Sign in to Weir in this browser as the user who started this. Then reload this page.",
     );
   const bearer = { userId: identity.userId, sessionId: sessionOf(identity) };
   const attempt = await takeAttempt(app, answer.getAll("state"), bearer);

@@ -359,7 +359,7 @@ export const exampleNewConnection = {
 
 export const exampleTrial: TrialResult = {
   status: "error",
-  verificationError: 'db.example.com:5432 does not accept the password of the user "weir".',
+  verificationError: 'db.example.com:5432 rejected the password of the user "weir".',
   field: ["credentials", "password"],
   durationSeconds: 0.12,
 };

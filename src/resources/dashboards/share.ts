@@ -44,7 +44,7 @@ export async function findShared(
           ),
         )
     : [];
-  if (!found) throw new AppError("not_found", "This link does not exist, has expired or has been revoked.");
+  if (!found) throw new AppError("not_found", "This link doesn't exist, has expired or was revoked.");
   const { organizationId } = found.dashboard;
   const actor = { type: "system", id: "dashboard", process: "weir", version, ip: address } as const;
   const ctx = contextFor(app, { organizationId, role: "viewer", actor, correlationId });

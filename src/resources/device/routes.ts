@@ -44,7 +44,7 @@ export const deviceOperations = [
     body: DeviceRequest,
     response: DeviceAuthorization,
     errors: [429],
-    replies: refusal("The request does not fit.", "invalid_request", "client_id: Field required"),
+    replies: refusal("The request is invalid.", "invalid_request", "client_id: Field required"),
     example: exampleDeviceAuthorization,
     bodyExample: { client_id: "weir-cli" },
     handle: async ({ app, body, visit }) => {

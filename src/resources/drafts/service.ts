@@ -186,6 +186,6 @@ async function publishable(
   const both = merged.conflicts.join(", ");
   throw new AppError(
     "conflict",
-    `Version ${automation.version} was published in the meantime and changed the same: ${both}. Review it, then send the draft again with basedOn: ${automation.version}.`,
+    `Version ${automation.version} was published in the meantime and changed the same fields: ${both}. Review it, then send the draft again with basedOn: ${automation.version}.`,
   );
 }

@@ -28,7 +28,7 @@ export const EVENTS = {
   "automation.enabled": "An automation was enabled",
   "automation.disabled": "An automation was disabled",
   "automation.schedule_missed": "A scheduled time passed while no server ran",
-  "automation.stale": "An automation did not do what `expect` says",
+  "automation.stale": "An automation didn't do what `expect` says",
   "decision.requested": "An approval was requested",
   "decision.decided": "An approval was decided",
   "decision.expired": "An approval expired without a decision",

@@ -149,7 +149,7 @@ export const formOperations = [
         return new Reply(answer.status, answer.body, answer.headers);
       }
       if (run.completedAt === null) return new Reply(202, { status: "processing", ...ids });
-      const detail = "The form was taken, and what it started has failed.";
+      const detail = "The form was accepted, but its run failed.";
       return new Reply(500, {
         status: "failed",
         detail,

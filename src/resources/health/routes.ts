@@ -101,7 +101,7 @@ export const healthOperations = [
     },
     async handle({ app, visit }) {
       limitProbes(app, visit);
-      app.log.report(new AppError("upstream", "The language model did not answer (simulated)."), {
+      app.log.report(new AppError("upstream", "The language model didn't answer (simulated)."), {
         correlationId: visit.correlationId,
         simulated: true,
       });

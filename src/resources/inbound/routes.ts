@@ -70,7 +70,7 @@ function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: 
 }
 
 const goingDown = () =>
-  new AppError("unavailable", "This server is stopping; send it again in a few seconds.", {
+  new AppError("unavailable", "This server is stopping. Send it again in a few seconds.", {
     retryable: true,
     retryAfterSeconds: 5,
   });

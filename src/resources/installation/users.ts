@@ -83,7 +83,7 @@ export function changeInstallationUser(
     if (changes.length === 0) return before;
     const { isOperator: staysOperator = before.isOperator } = input;
     if (before.isOperator && !staysOperator && (await tx.db.$count(users, eq(users.isOperator, true))) < 2) {
-      throw new AppError("invalid_state", "This is the only operator; make someone else an operator first.");
+      throw new AppError("invalid_state", "This is the only operator. Make someone else an operator first.");
     }
     const at = timestamp(tx.clock);
     const addressProvenAt = before.addressProvenAt ?? (input.addressProven ? at : null);

@@ -82,7 +82,7 @@ async function findByToken(ctx: Parameters<typeof findOpenInvitations>[0], token
   if (invitation) return invitation;
   throw new AppError(
     "gone",
-    "This invitation is not valid: it was used, withdrawn, or is older than seven days; ask for a new one.",
+    "This invitation is invalid: it was used, revoked, or is older than 7 days. Ask for a new one.",
   );
 }
 
@@ -152,7 +152,7 @@ const elsewhere = ({ mailer }: App, email: string, before = "") =>
 const secondFactorFirst = (email: string) =>
   new AppError(
     "unauthenticated",
-    `The account with the address ${email} has a second factor: sign in to it, and open this link again.`,
+    `The account with the address ${email} has a second factor. Sign in to it, then open this link again.`,
   );
 
 const meantForAnother = () =>

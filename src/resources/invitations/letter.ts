@@ -35,7 +35,7 @@ export async function mailInvitation(
     link: { label: translate("Accept the invitation"), url: link },
     foot: [
       translate(
-        "The link is valid for seven days and can be used once. If you don't know the sender, ignore this mail.",
+        "The link is valid for seven days and can be used once. If you don't know the sender, ignore this email.",
       ),
     ],
   });

@@ -82,6 +82,6 @@ async function provenMe(ctx: Context): Promise<UserRow> {
   if (me.addressProvenAt !== null) return me;
   throw new AppError(
     "forbidden",
-    `The address ${me.email} isn't verified yet, so its invitations aren't shown. Open the link that was mailed to it, or ask the operator to confirm the address.`,
+    `The address ${me.email} isn't verified yet, so its invitations aren't shown. Open the link that was emailed to it, or ask the operator to confirm the address.`,
   );
 }

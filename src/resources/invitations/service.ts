@@ -168,7 +168,7 @@ export async function joinByInvitation(
   userId: string,
 ): Promise<MembershipRow> {
   if (await roleOf(tx, invitation.organizationId, userId)) {
-    throw new AppError("conflict", "You are a member of this organization already.");
+    throw new AppError("conflict", "You are already a member of this organization.");
   }
   await tx.db.delete(invitations).where(eq(invitations.id, invitation.id));
   return addMember(tx, { userId, role: invitation.role, invitationId: invitation.id });

@@ -26,7 +26,7 @@ export const mcpOperationsOver = (serverFor: typeof weirServer) => [
     response: anything(),
     example: { jsonrpc: "2.0", id: 1, result: { tools: [] } },
     replies: {
-      202: { description: "A notification or a response was taken." },
+      202: { description: "A notification or a response was accepted." },
       ...Object.fromEntries(
         [400, 404, 406, 415].map((status) => [
           status,

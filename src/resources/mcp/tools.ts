@@ -111,7 +111,7 @@ const outside = ({ name, description, inputSchema, call }: AgentTool, isReading:
 
 const approvalList = (ctx: Context): OutsideTool => ({
   name: "list_approvals",
-  description: "Lists what waits for a person's decision in this organization, newest first.",
+  description: "Lists the organization's pending approvals, newest first.",
   inputSchema: { type: "object", properties: {}, additionalProperties: false },
   isReading: true,
   async call() {

@@ -49,7 +49,7 @@ export async function sendMail(
   for (const [key, rate] of rates) {
     const { retryAfterSeconds } = app.limiter.take(key, rate);
     if (retryAfterSeconds > 0)
-      return { how: "later", reason: "Too many mails at once.", afterSeconds: retryAfterSeconds };
+      return { how: "later", reason: "Too many emails at once.", afterSeconds: retryAfterSeconds };
   }
   const { hostname } = new URL(app.baseUrl());
   const letter = { ...letterOf(target, content), messageId: `<${id}@${hostname}>` };
@@ -59,7 +59,7 @@ export async function sendMail(
     return { how: "sent" };
   } catch (error) {
     signal.throwIfAborted();
-    if (limit.aborted) return { how: "again", reason: "The mail server did not accept the mail in time." };
+    if (limit.aborted) return { how: "again", reason: "The mail server didn't accept the email in time." };
     return failure(error);
   }
 }
@@ -164,7 +164,7 @@ export async function postWebhook(
     );
     await reply.body.cancel();
     const isDone = reply.status >= 200 && reply.status <= 299;
-    return isDone ? { how: "sent" } : { how: "again", reason: `The receiver answered ${reply.status}.` };
+    return isDone ? { how: "sent" } : { how: "again", reason: `The receiver returned ${reply.status}.` };
   } catch (error) {
     signal.throwIfAborted();
     return failure(error);

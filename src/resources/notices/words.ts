@@ -30,10 +30,10 @@ export function contentOf(
           'The alert settings of "{name}" define the recipients. Change them on the automation\'s page.',
           { name },
         )
-      : translate("Under Access, Notices you choose what is mailed to you."),
+      : translate("To choose what is emailed to you, open Access, Notices."),
   ];
   const since = facts.recoveredAt
-    ? [translate("A run has completed since, at {time}.", { time: time(facts.recoveredAt) })]
+    ? [translate("A later run completed at {time}.", { time: time(facts.recoveredAt) })]
     : [];
   switch (row.kind) {
     case "automation.failed": {
@@ -126,7 +126,7 @@ export function approvalContent(
   ];
   const foot = [
     translate("Only people with the right to decide can, after they have signed in."),
-    translate("Under Access, Notices you choose what is mailed to you."),
+    translate("To choose what is emailed to you, open Access, Notices."),
   ];
   if (first && questions.length === 1)
     return {

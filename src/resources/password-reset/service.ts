@@ -22,7 +22,9 @@ const LINK_RATE = { perMinute: 1, burst: 3 };
 export async function sendReset(app: App, email: string, correlationId: string): Promise<void> {
   const user = await findUserByEmail(app.store.db, email);
   if (!user) {
-    app.log.write("info", "A new password was asked for, and no account has the address.", { correlationId });
+    app.log.write("info", "A password reset was requested for an address that no account has.", {
+      correlationId,
+    });
     return;
   }
   const token = makeToken("", app.ids);
@@ -43,7 +45,7 @@ export async function sendReset(app: App, email: string, correlationId: string):
     link: { label: translate("Choose a new password"), url: `${app.baseUrl()}/reset?token=${token}` },
     foot: [
       translate(
-        "The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this mail: nothing changes.",
+        "The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this email: nothing changes.",
       ),
     ],
   });
@@ -81,4 +83,4 @@ export async function resetByLink(
 }
 
 const gone = () =>
-  new AppError("gone", "This link is not valid: it was used, or is older than an hour; ask for a new one.");
+  new AppError("gone", "This link is invalid: it was used, or is older than an hour. Ask for a new one.");

@@ -59,7 +59,7 @@ export function queryFaults(raw: Json): Fault[] {
       .filter((name) => !NAME.test(name))
       .map((name) => ({
         loc: ["body", "parameters", name],
-        msg: "A parameter name consists of letters, digits and _, and does not start with a digit",
+        msg: "A parameter name has letters, digits and _, and can't start with a digit",
         type: "string_pattern_mismatch",
       })),
     ...chartFaults(chart, ["body", "chart"]),

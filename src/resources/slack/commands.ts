@@ -73,7 +73,8 @@ async function act(ctx: Context, verb: string, words: string[], command: Command
   const [name = "", ...rest] = words;
   const trigger: Trigger = { method: "api", sourceType: "user", sourceId: ctx.actor.id };
   const need = (what: string) => {
-    if (name === "") throw new AppError("bad_request", `Say which ${what}: ${verb} ${what.toUpperCase()}.`);
+    if (name === "")
+      throw new AppError("bad_request", `Specify which ${what}: ${verb} ${what.toUpperCase()}.`);
   };
   switch (verb) {
     case "run": {

@@ -61,7 +61,7 @@ export function inputNameFault(of: Inputs, { source, path, fallback }: Template)
   const [, name] = path;
   const names = inputNames(of);
   if (name === undefined || fallback !== undefined || names === null || names.includes(name)) return null;
-  return `The template ${source} names an input that inputJsonSchema does not have`;
+  return `The template ${source} names an input that inputJsonSchema doesn't have`;
 }
 
 /**

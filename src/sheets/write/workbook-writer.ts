@@ -45,7 +45,7 @@ export class WorkbookWriter implements Disposable {
     readonly names: readonly string[],
   ) {
     if (names.length > MAX_COLUMNS)
-      throw refusal(`A sheet has at most 16,384 columns, and these are ${names.length}.`);
+      throw refusal(`A sheet can have at most 16,384 columns, not ${names.length}.`);
     this.#letters = names.map((_, at) => lettersOf(at));
     this.#widths = names.map(() => MIN_WIDTH);
     this.#zip = new ZipWriter(path);
@@ -88,7 +88,7 @@ export class WorkbookWriter implements Disposable {
     const row = ++this.#rows;
     if (row > MAX_ROWS)
       throw refusal(
-        "A sheet has at most 1,048,576 rows with its header, and these are more. Ask for fewer, or use csv or parquet.",
+        "A sheet can have at most 1,048,576 rows, with its header. Request fewer rows, or use csv or parquet.",
       );
     let xml = `<row r="${row}">`;
     for (let at = 0; at < cells.length; at++) {
@@ -136,9 +136,7 @@ export class WorkbookWriter implements Disposable {
       this.#sheet.write(xml);
     } catch (error) {
       if (!(error instanceof ZipTooLarge)) throw error;
-      throw refusal(
-        "A sheet has at most 4 GiB, and these rows are more. Ask for fewer, or use csv or parquet.",
-      );
+      throw refusal("A sheet can have at most 4 GiB. Request fewer rows, or use csv or parquet.");
     }
   }
 }

@@ -148,7 +148,7 @@ function apis(draw: Draw): JsonObject {
 
 /** Returns a list of objects, without the fields that files don't have. */
 function withoutFields(list: unknown, lacks: readonly string[]): JsonObject {
-  if (!isObject(list) || !isObject(list.items)) throw new Error("This is the schema of no list.");
+  if (!isObject(list) || !isObject(list.items)) throw new Error("This isn't the schema of a list.");
   return { ...list, items: variant(list.items, { title: "", fields: {}, lacks }) };
 }
 

@@ -41,7 +41,7 @@ export const apiToDataset: BuiltIn = {
         maxLength: 1000,
         default: "@",
       },
-      dataset: dataset("api_items", "The dataset that holds the items, in the layer raw."),
+      dataset: dataset("api_items", "Dataset for the items, in the layer raw."),
       cron: cron("0 * * * *"),
       timezone,
     },

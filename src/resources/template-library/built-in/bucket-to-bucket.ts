@@ -18,14 +18,12 @@ export const bucketToBucket: BuiltIn = {
   description:
     "Copies new and changed files from one S3 bucket to another. Uses two sample folders until you select connections.",
   inputJsonSchema: inputs({
-    sourceConnectionId: connectionId(
-      "The connection that files are copied from; a sample folder without one.",
-    ),
-    sourcePath: path("From", "/incoming", "The folder that is copied, in the source."),
+    sourceConnectionId: connectionId("Connection to copy files from. Default: a sample folder."),
+    sourcePath: path("From", "/incoming", "Folder to copy, at the source."),
     destinationConnectionId: connectionId(
-      "The connection that files are copied to; a folder of the organization without one.",
+      "Connection to copy files to. Default: a folder of the organization.",
     ),
-    destinationPath: path("To", "/copies", "The folder that files are copied into, in the destination."),
+    destinationPath: path("To", "/copies", "Folder to copy into, at the destination."),
     mode: {
       type: "string",
       title: "Mode",
@@ -33,7 +31,7 @@ export const bucketToBucket: BuiltIn = {
       enum: ["copy", "mirror"],
       default: "copy",
     },
-    folder: folder("buckets", "Where the sample folders lie, below the organization's own folder."),
+    folder: folder("buckets", "Folder of the sample folders, in the organization's files."),
     cron: cron("15 * * * *"),
     timezone,
   }),

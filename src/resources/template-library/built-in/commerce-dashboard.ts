@@ -82,8 +82,8 @@ export const commerceDashboard: BuiltIn = {
   description:
     "Loads new and changed orders of a Shopify shop and creates a dashboard from them. Uses sample orders until you select a connection.",
   inputJsonSchema: inputs({
-    connectionId: connectionId("The Shopify connection whose orders are loaded; sample orders without one."),
-    folder: folder("commerce", "Where the sample orders lie, below the organization's own folder."),
+    connectionId: connectionId("Shopify connection to load orders from. Default: sample orders."),
+    folder: folder("commerce", "Folder of the sample orders, in the organization's files."),
     cron: cron("0 6 * * *"),
     timezone,
   }),

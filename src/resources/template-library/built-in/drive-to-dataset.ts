@@ -30,9 +30,9 @@ export const driveToDataset: BuiltIn = {
     "Loads the files and sheets of a Google Drive folder into a dataset and keeps it up to date. Uses a sample file until you select a connection.",
   inputJsonSchema: inputs({
     connectionId: connectionId(
-      "The Google Drive connection; its rootFolderId is the folder. A sample folder without one.",
+      "Google Drive connection with the folder as its rootFolderId. Default: a sample folder.",
     ),
-    folder: folder("drive", "Where the sample file lies, below the organization's own folder."),
+    folder: folder("drive", "Folder of the sample file, in the organization's files."),
     pattern: {
       type: "string",
       title: "Files",
@@ -41,7 +41,7 @@ export const driveToDataset: BuiltIn = {
       maxLength: 500,
       default: "*.csv",
     },
-    dataset: dataset("drive_files", "The dataset that holds the files' rows, in the layer raw."),
+    dataset: dataset("drive_files", "Dataset for the files' rows, in the layer raw."),
     cron: cron("*/30 * * * *"),
     timezone,
   }),

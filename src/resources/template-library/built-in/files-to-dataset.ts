@@ -10,7 +10,7 @@ export const filesToDataset: BuiltIn = {
   displayName: "File drop to dataset",
   description: "Loads files that people upload to a folder into a dataset and keeps it up to date.",
   inputJsonSchema: inputs({
-    folder: folder("inbox", "The folder that is watched, below the organization's own."),
+    folder: folder("inbox", "Folder to watch, in the organization's files."),
     pattern: {
       type: "string",
       title: "Files",
@@ -19,7 +19,7 @@ export const filesToDataset: BuiltIn = {
       maxLength: 500,
       default: "*.csv",
     },
-    dataset: dataset("inbox", "The dataset that holds the files' rows, in the layer raw."),
+    dataset: dataset("inbox", "Dataset for the files' rows, in the layer raw."),
     cron: cron("*/15 * * * *"),
     timezone,
   }),

@@ -3,7 +3,7 @@ import { type BuiltIn, dataset, inputs } from "./contract.ts";
 const FIELDS = {
   type: "object",
   properties: {
-    what: { type: "string", title: "What do you ask for?", minLength: 1, maxLength: 2000 },
+    what: { type: "string", title: "What do you need?", minLength: 1, maxLength: 2000 },
     amount: { type: "number", title: "Amount", minimum: 0 },
     neededBy: { type: "string", title: "Needed by", format: "date" },
   },
@@ -37,7 +37,7 @@ export const formApproval: BuiltIn = {
       maxLength: 200,
       default: "Ask for something",
     },
-    dataset: dataset("requests", "Where requests are kept, in the layer raw."),
+    dataset: dataset("requests", "Dataset for requests, in the layer raw."),
   }),
   definition: {
     components: [

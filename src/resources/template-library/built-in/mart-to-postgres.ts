@@ -20,7 +20,7 @@ export const martToPostgres: BuiltIn = {
     "Loads files of sales, aggregates them, and merges the result into a PostgreSQL table, on a schedule.",
   inputJsonSchema: inputs(
     {
-      postgres: connectionId("The PostgreSQL connection. Its user has to be allowed to write the table."),
+      postgres: connectionId("PostgreSQL connection. Its user needs permission to write to the table."),
       table: {
         type: "string",
         title: "Table",
@@ -29,7 +29,7 @@ export const martToPostgres: BuiltIn = {
         maxLength: 200,
         default: "public.weir_revenue",
       },
-      folder: folder("sales", "Where the files of sales lie, below the organization's own folder."),
+      folder: folder("sales", "Folder of the sales files, in the organization's files."),
       cron: cron("0 6 * * *"),
       timezone,
     },

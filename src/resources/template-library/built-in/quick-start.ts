@@ -98,7 +98,7 @@ export const quickStart: BuiltIn = {
   description:
     "A sample shop: a signed webhook loads files of orders incrementally and computes revenue by day and a dashboard. A person approves before the team is notified of a busy day.",
   inputJsonSchema: inputs({
-    folder: folder("shop", "Where the shop's files lie, below the organization's own folder."),
+    folder: folder("shop", "Folder of the shop's files, in the organization's files."),
     path: webhookPath("shop/exported"),
     secret: webhookSecret,
     busyFrom: {

@@ -21,7 +21,7 @@ export const scheduledReport: BuiltIn = {
   description:
     "Loads files of sales on a schedule, maintains a daily report that you can query, and emails it as a workbook.",
   inputJsonSchema: inputs({
-    folder: folder("sales", "Where the files of sales lie, below the organization's own folder."),
+    folder: folder("sales", "Folder of the sales files, in the organization's files."),
     cron: cron("0 7 * * *"),
     timezone,
     addresses: {
@@ -32,9 +32,7 @@ export const scheduledReport: BuiltIn = {
       minItems: 1,
       maxItems: 100,
     },
-    smtp: connectionId(
-      "The SMTP connection that the mail goes by. The installation's mail server if omitted.",
-    ),
+    smtp: connectionId("SMTP connection that sends the email. Default: the installation's mail server."),
   }),
   files: [{ component: "files", name: "sales.csv", text: sales }],
   definition: {

@@ -18,7 +18,7 @@ export const webhookApproval: BuiltIn = {
   inputJsonSchema: inputs({
     path: webhookPath("requests"),
     secret: webhookSecret,
-    dataset: dataset("approved_requests", "Where approved requests are kept, in the layer raw."),
+    dataset: dataset("approved_requests", "Dataset for approved requests, in the layer raw."),
     title: {
       type: "string",
       title: "Question",

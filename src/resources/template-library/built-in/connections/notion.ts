@@ -40,7 +40,7 @@ export const notion: Service = {
   config: {
     version: {
       title: "API version",
-      description: "API version that the lists are written for.",
+      description: "API version that the lists use.",
       default: "2022-06-28",
     },
     databaseId: {
