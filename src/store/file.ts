@@ -1,5 +1,5 @@
 import { Database as Sqlite } from "bun:sqlite";
-import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { AppError } from "../base/errors.ts";
 import { storeFault } from "./faults.ts";
 
@@ -13,10 +13,15 @@ const BUSY_TIMEOUT_MS = 2_000;
 /** Size to which the WAL is truncated on a restart, after a large transaction. */
 const MAX_WAL_BYTES = 64 << 20;
 
-/** Opens the file for writing. Creates it if missing, readable only by its owner. */
+/**
+ * Opens the file for writing. Creates it if missing, readable only by its owner.
+ *
+ * Nothing else in this process may open and close the file: that would end SQLite's POSIX locks on it. The last other
+ * program to close the database would then delete the WAL, and with it everything that isn't checkpointed.
+ */
 export const openWriter = (path: string): Sqlite =>
   opening(() => {
-    closeSync(openSync(path, "a", 0o600));
+    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
     chmodSync(path, 0o600); // the -wal and -shm files inherit the mode of the file
     const connection = new Sqlite(path, { readwrite: true, create: false });
     refuseOld(connection);

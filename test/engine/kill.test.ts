@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { stamped } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -174,3 +176,15 @@ test("a run during which the process died twice runs alone the third time, and o
   expect((await runEnd(server.owner, other)).status).toBe("completed");
   expect(got).toEqual(["/never", "/never", "/never", "/other"]);
 }, 120_000);
+
+test.if(existsSync("/proc/locks"))(
+  "it keeps SQLite's lock on the database file, so that no other program that closes it deletes the WAL",
+  async () => {
+    await using installation = await startInstallation();
+    const server = await installation.serve();
+    await makeAction(server.owner); // the writing connection is open
+    const { ino } = statSync(join(installation.dataFolder, "weir.db"));
+    const locks = readFileSync("/proc/locks", "utf8").split("\n");
+    expect(locks.filter((line) => line.includes(`:${ino} `) && line.includes(" READ "))).not.toEqual([]);
+  },
+);
