@@ -122,6 +122,31 @@ describe("a test of an automation", () => {
 });
 
 describe("a draft", () => {
+  test("is tested up to a complete step, while later ones are incomplete", async () => {
+    await using app = await startApp();
+    const steps = [
+      { key: "a", kind: "conditional_branch", definition: branch() },
+      { key: "b", dependsOn: ["a"] },
+    ];
+    const flow = created(
+      await app.owner("POST", AUTOMATIONS, {
+        name: "Begun",
+        triggerType: "manual",
+        status: "draft",
+        config: { steps },
+      }),
+    );
+    const refused = await app.owner("POST", `${AUTOMATIONS}/${flow.id}/test`, { input: {} });
+    expect(faultsOf(refused)).toEqual(["body.config.steps.1.kind missing"]);
+    const run = await tested(app.owner, flow.id, { upTo: "a", input: {} });
+    expect([run.status, run.steps.map(({ status }: { status: string }) => status)]).toEqual([
+      "completed",
+      ["completed", "skipped"],
+    ]);
+    const pinned = await tested(app.owner, flow.id, { pinned: { b: { rows: 1 } }, input: {} });
+    expect(pinned.steps.map(({ status }: { status: string }) => status)).toEqual(["completed", "completed"]);
+  });
+
   test("can be unfinished, triggers nothing, and is checked completely when it becomes active", async () => {
     await using app = await startApp();
     const config = { path: "orders", steps: [{ key: "a", kind: "http_request", definition: {} }] };

@@ -1,5 +1,5 @@
 import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation, findAutomationRun } from "../../flows/find.ts";
 import type { StoredTrigger } from "../../flows/long-payload.ts";
@@ -41,7 +41,7 @@ export async function testAutomation(
   if (input !== undefined && fromRunId !== undefined)
     throw invalid(["body", "input"], "Set either input or fromRunId, not both");
   const { automation } = await findAutomation(tx, id);
-  const config = await checkedConfig(tx, automation, newConfig);
+  const config = await checkedConfig(tx, automation, newConfig, { upTo, pinned });
   const definitions = stepsOf(config);
   const from = fromRunId === undefined ? null : await startOf(tx, automation, fromRunId);
   const own = input === undefined ? ((config as JsonObject).pinnedInput ?? null) : input;
@@ -68,16 +68,39 @@ async function checkedConfig(
   tx: WriteContext,
   automation: AutomationRow,
   newConfig: JsonObject | undefined,
+  selection: Selection,
 ): Promise<AutomationConfig> {
   const { triggerType, config: before } = automation;
   if (newConfig === undefined && automation.status !== "draft") return before as AutomationConfig;
   const whole = keepDefinitions(newConfig ?? before, before);
-  const faults = configFaults(tx, triggerType, whole, ["body", "config"], before);
+  const idle = idleSteps(whole, selection);
+  const faults = configFaults(tx, triggerType, whole, ["body", "config"], before).filter(
+    ({ loc: [, , field, index] }) => !(field === "steps" && idle.has(Number(index))),
+  );
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: _, ...rest } = whole;
   const { config } = withoutProof(withoutSlackSecrets(rest).config);
-  await checkReferences(tx, { ...automation, config });
+  const steps = idle.size > 0 ? stepsOf(config as AutomationConfig).filter((_, at) => !idle.has(at)) : null;
+  await checkReferences(tx, {
+    ...automation,
+    config: steps ? { ...config, steps } : config,
+  } as AutomationRow);
   return config as AutomationConfig;
+}
+
+interface Selection {
+  upTo: string | undefined;
+  pinned: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the indexes of steps that a test won't run: they may be incomplete. */
+function idleSteps({ steps }: JsonObject, { upTo, pinned }: Selection): ReadonlySet<number> {
+  if (!Array.isArray(steps) || !steps.every((step) => isObject(step) && typeof step.key === "string"))
+    return new Set();
+  const all = steps as unknown as Step[];
+  const wanted = upTo === undefined ? null : stepsBefore(all, upTo);
+  const isIdle = ({ key }: Step) => Object.hasOwn(pinned, key) || (wanted !== null && !wanted.has(key));
+  return new Set(all.flatMap((step, at) => (isIdle(step) ? [at] : [])));
 }
 
 /** Returns the trigger data of another run. */
@@ -102,10 +125,7 @@ const scopeOf = ({ triggerType }: AutomationRow, input: Json): StoredTrigger =>
       ? {}
       : { payload: input };
 
-function stepsFor(
-  definitions: readonly Step[],
-  { upTo, pinned }: { upTo: string | undefined; pinned: Readonly<Record<string, unknown>> },
-): StepState[] {
+function stepsFor(definitions: readonly Step[], { upTo, pinned }: Selection): StepState[] {
   const keys = definitions.map(({ key }) => key);
   const unknown = [
     ...(upTo === undefined ? [] : [["upTo", upTo]]),
