@@ -247,10 +247,20 @@ describe("weir doctor", () => {
     const db = new Database(join(app.dataFolder, "weir.db"));
     db.run("PRAGMA busy_timeout = 60000");
     db.run("UPDATE action_runs SET due_at = '2026-01-01T00:00:00.000Z' WHERE id = ?", [run.id]);
-    db.close();
     const { wrong } = await examine(app.dataFolder);
     expect(Object.keys(wrong)).toEqual(["queue"]);
     expect(wrong.queue?.message).toBe("1 runs have been due since 2026-01-01T00:00:00.000Z.");
+    db.run("UPDATE action_runs SET due_at = '2099-01-01T00:00:00.000Z' WHERE id = ?", [run.id]);
+    const hook = created(
+      await app.owner("POST", "/api/v1/webhooks", { url: "https://a.example", events: ["*"] }),
+    );
+    created(await app.owner("POST", `/api/v1/webhooks/${hook.id}/test`));
+    db.run("UPDATE outbound_deliveries SET due_at = '2026-01-01T00:00:00.000Z', taken_by = NULL");
+    const late = "1 deliveries have been due since 2026-01-01T00:00:00.000Z.";
+    expect((await examine(app.dataFolder)).wrong.queue?.message).toBe(late);
+    await app.owner("DELETE", `/api/v1/webhooks/${hook.id}`);
+    expect((await examine(app.dataFolder)).wrong).toEqual({});
+    db.close();
   });
 
   test("reports scheduled backups that are missing, or fail", async () => {

@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { and, count, isNotNull, isNull, lte, min, sql } from "drizzle-orm";
+import { and, count, eq, isNotNull, isNull, lte, min, sql } from "drizzle-orm";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { systemIds } from "../../base/ids.ts";
 import { keyIdIn, keyIdOf, openSecretBox, type SecretBox } from "../../crypto/secretbox.ts";
@@ -9,7 +9,7 @@ import { SEALED, type SealedColumn } from "../../engine/sealed.ts";
 import { lakeFiles } from "../../resources/datasets/table.ts";
 import { events } from "../../resources/events/table.ts";
 import { actionRuns } from "../../resources/runs/table.ts";
-import { outboundDeliveries } from "../../resources/webhooks/table.ts";
+import { outboundDeliveries, webhooks } from "../../resources/webhooks/table.ts";
 import { migrations } from "../../store/migrations.ts";
 import { settings } from "../../store/settings.ts";
 import type { ReadDb } from "../../store/store.ts";
@@ -122,8 +122,10 @@ export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): P
   const [sent] = await db
     .select({ n: count(), since: min(outboundDeliveries.dueAt) })
     .from(outboundDeliveries)
+    .innerJoin(webhooks, eq(webhooks.id, outboundDeliveries.webhookId))
     .where(
       and(
+        isNull(webhooks.deletedAt),
         isNotNull(outboundDeliveries.dueAt),
         isNull(outboundDeliveries.takenBy),
         lte(outboundDeliveries.dueAt, limit),

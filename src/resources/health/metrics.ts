@@ -129,7 +129,7 @@ async function readRunning(app: App): Promise<Sample[]> {
 
 async function readOutbound(app: App): Promise<number> {
   const [row] = await app.store.db.all<{ n: number }>(
-    sql`select count(*) as n from outbound_deliveries indexed by outbound_deliveries_due where due_at is not null`,
+    sql`select count(*) as n from outbound_deliveries indexed by outbound_deliveries_due where due_at is not null and not exists (select 1 from webhooks where id = webhook_id and deleted_at is not null)`,
   );
   return row?.n ?? 0;
 }
