@@ -1,12 +1,14 @@
 import { type Fault, InvalidInput, invalid } from "../../base/errors.ts";
 import { EVENT_TYPES, type EventType } from "./table.ts";
 
+const WILDCARD = /^(?:[a-z_]+\.)?\*$/;
+
 /**
- * Returns the event types that `pattern` matches: an exact type, all with the same beginning for a trailing wildcard
- * (`action.*`), or all (`*`). Throws `invalid` at `loc` if it matches none.
+ * Returns the event types that `pattern` matches: an exact type, all of a group (`action.*`), or all (`*`). Throws
+ * `invalid` at `loc` if it matches none.
  */
 export function typesMatching(pattern: string, loc: readonly string[]): readonly EventType[] {
-  const types = pattern.endsWith("*")
+  const types = WILDCARD.test(pattern)
     ? EVENT_TYPES.filter((type) => type.startsWith(pattern.slice(0, -1)))
     : EVENT_TYPES.filter((type) => type === pattern);
   if (types.length > 0) return types;
