@@ -57,6 +57,14 @@ describe("a draft", () => {
     expect(faultsOf(wrong)).toEqual(["body.config.steps list_type"]);
   });
 
+  test("is returned as it is if nothing is to be changed", async () => {
+    const { id } = await make();
+    const config = { steps: [step("a", "other")] };
+    const { body } = await app.owner("PATCH", draftOf(id), { config });
+    const same = await app.owner("PATCH", draftOf(id), {});
+    expect([same.status, same.body]).toEqual([200, body]);
+  });
+
   test("shows who last changed each step", async () => {
     const { id } = await make();
     const member = await join(app, "member");

@@ -37,7 +37,7 @@ export async function findDraft(ctx: Context, id: string): Promise<DraftRow> {
 export function patchDraft(
   ctx: Context,
   id: string,
-  { config: patch, basedOn }: { config: JsonObject; basedOn?: number },
+  { config: patch = {}, basedOn }: { config?: JsonObject; basedOn?: number },
 ): Promise<DraftRow> {
   return write(ctx, async (tx) => {
     const { automation } = await findAutomation(tx, id);

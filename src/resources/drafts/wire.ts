@@ -26,7 +26,9 @@ export const AutomationDraft = object({
 });
 
 export const AutomationDraftPatch = object({
-  config: typed("AutomationConfigChange", jsonObject({ description: "Fields to change; null removes one" })),
+  config: optional(
+    typed("AutomationConfigChange", jsonObject({ description: "Fields to change; null removes one" })),
+  ),
   basedOn: optional(
     described(
       "Version whose changes you have seen. Default: the version that the draft is based on",
