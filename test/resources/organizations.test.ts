@@ -246,6 +246,9 @@ describe("changing the organization", () => {
       plan: "enterprise",
       webhookRate,
     });
+    const { call: admin } = await join(app, "admin");
+    const byAdmin = await admin("PATCH", current, { webhookRate: { perMinute: 5, burst: 5 } });
+    expect([byAdmin.status, byAdmin.body.code]).toEqual([403, "forbidden"]);
     expect((await app.owner("PATCH", current, { webhookRate: { perMinute: 0, burst: 1 } })).status).toBe(422);
     expect((await app.owner("PATCH", current, { plan: "pro" })).body).toMatchObject({
       plan: "pro",

@@ -94,12 +94,12 @@ export function refuseRateOfPlan<C extends { plan?: Plan; webhookRate?: WebhookR
 export function updateOrganization(ctx: Context, input: OrganizationChange): Promise<OrganizationRow> {
   return write(ctx, async (tx) => {
     const before = await findCurrentOrganization(tx);
+    const field = changesBetween(before, input).find(({ field }) => OPERATORS_ONLY.includes(field))?.field;
+    if (field !== undefined && !(await isOperator(tx.db, tx.actor.id)))
+      throw new AppError("forbidden", `Only operators of this installation can change ${field}.`);
     const settings = refuseRateOfPlan(before, input);
     const changes = changesBetween(before, settings);
     if (changes.length === 0) return before;
-    const field = changes.find(({ field }) => OPERATORS_ONLY.includes(field))?.field;
-    if (field !== undefined && !(await isOperator(tx.db, tx.actor.id)))
-      throw new AppError("forbidden", `Only operators of this installation can change ${field}.`);
     if (settings.slug !== undefined && settings.slug !== before.slug) await freeOrThrow(tx, settings.slug);
     const change = { ...settings, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
