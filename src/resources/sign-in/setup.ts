@@ -111,7 +111,7 @@ export async function createAdminFromConfig(app: App): Promise<UserRow | null> {
   const { value, faults } = read(FirstOwner, owner, []);
   const [fault] = faults;
   if (fault) {
-    const name = fault.loc[0] === "email" ? "WEIR_ADMIN_EMAIL" : "The password in WEIR_ADMIN_PASSWORD_FILE";
+    const name = fault.loc[0] === "email" ? "WEIR_ADMIN_EMAIL" : "password in WEIR_ADMIN_PASSWORD_FILE";
     throw new ConfigError(`Invalid ${name}: ${fault.msg}.`);
   }
   const { user } = await createFirstOwner(app, value, app.ids.uuid());
