@@ -252,6 +252,8 @@ describe("metrics", () => {
     await using weir = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
     const elsewhere = { "x-forwarded-for": "198.51.100.7" };
     expect((await weir.anonymous("GET", "/metrics")).status).toBe(200);
+    const wrong = { authorization: "Bearer svc_pat_wrong" };
+    expect((await weir.anonymous("GET", "/metrics", undefined, wrong)).status).toBe(401);
     expect((await weir.anonymous("GET", "/metrics", undefined, elsewhere)).status).toBe(401);
     expect((await weir.owner("GET", "/metrics", undefined, elsewhere)).status).toBe(200);
     const { call: admin } = await enrol(weir, "owner");

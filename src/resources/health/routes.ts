@@ -5,6 +5,7 @@ import { identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
+import { hasUsers } from "../sign-in/setup.ts";
 import { isOperator } from "../users/service.ts";
 import { checkDeeply } from "./check.ts";
 import { renderMetrics } from "./metrics.ts";
@@ -78,10 +79,10 @@ export const healthOperations = [
     summary: "Test logging",
     description: "Writes a line to the server log.",
     response: Health,
-    errors: [429],
+    errors: [403, 429],
     example: { status: "ok" },
     async handle({ app, visit }) {
-      limitProbes(app, visit);
+      await admitProbe(app, visit);
       app.log.write("info", "observability smoke", { correlationId: visit.correlationId });
       return { status: "ok" };
     },
@@ -94,13 +95,13 @@ export const healthOperations = [
     summary: "Simulate a model error",
     description: "Logs a language model error, to test your monitoring.",
     response: SimulatedError,
-    errors: [429],
+    errors: [403, 429],
     example: {
       detail: "A failure of the language model was simulated; the log has it.",
       status: "simulated",
     },
     async handle({ app, visit }) {
-      limitProbes(app, visit);
+      await admitProbe(app, visit);
       app.log.report(new AppError("upstream", "The language model didn't answer (simulated)."), {
         correlationId: visit.correlationId,
         simulated: true,
@@ -122,7 +123,8 @@ export const healthOperations = [
     produces: "text/plain",
     errors: [401, 403],
     async handle({ app, visit }) {
-      if (!app.config.metricsPublic && !isLocal(visit)) await admitOperator(app, visit);
+      const rank = await rankOf(app, visit);
+      if (!app.config.metricsPublic) await admitToMetrics(app, visit, rank);
       return new Reply(200, new Blob([await renderMetrics(app)]), {
         "content-type": "text/plain; version=0.0.4; charset=utf-8",
       });
@@ -133,17 +135,29 @@ export const healthOperations = [
 /** Rate limit of anonymous probes, per address. */
 const PROBE_RATE = { perMinute: 30, burst: 10 };
 
-function limitProbes(app: App, { address }: Visit): void {
+/** Throws `forbidden` until Weir is set up, and `rate_limited`. */
+async function admitProbe(app: App, { address }: Visit): Promise<void> {
   const { retryAfterSeconds } = app.limiter.take(`probe:${sourceOf(address)}`, PROBE_RATE);
   if (retryAfterSeconds > 0) {
     throw new AppError("rate_limited", `Too many requests. Try again in ${retryAfterSeconds} seconds.`, {
       retryAfterSeconds,
     });
   }
+  await refuseBeforeSetup(app);
 }
 
-/** Returns who is asking: an anonymous client, a user or key, or an operator. Throws `scope_missing`. */
-async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "operator"> {
+async function refuseBeforeSetup(app: App): Promise<void> {
+  if (!(await hasUsers(app.store)))
+    throw new AppError("forbidden", "Weir isn't set up yet. Open the setup link from the server log.");
+}
+
+type Rank = "nobody" | "person" | "operator";
+
+/**
+ * Returns who is asking: an anonymous client, a user or key, or an operator. Throws `unauthenticated` for an invalid
+ * credential, and `scope_missing`.
+ */
+async function rankOf(app: App, visit: Visit): Promise<Rank> {
   const identity = await identify(app, visit.request.headers);
   if (!identity) return "nobody";
   if (!(await isOperator(app.store.db, identity.userId))) return "person";
@@ -151,14 +165,15 @@ async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "op
   return "operator";
 }
 
-async function admitOperator(app: App, visit: Visit): Promise<void> {
-  const rank = await rankOf(app, visit);
+async function admitToMetrics(app: App, visit: Visit, rank: Rank): Promise<void> {
+  await refuseBeforeSetup(app);
+  if (rank === "operator" || isLocal(visit)) return;
   if (rank === "nobody")
     throw new AppError(
       "unauthenticated",
       "Metrics require an operator's access token, except for requests from this machine to a loopback host name. To make them public, set WEIR_METRICS_PUBLIC=true.",
     );
-  if (rank === "person") throw new AppError("forbidden", "Metrics need an operator of this installation.");
+  throw new AppError("forbidden", "Metrics need an operator of this installation.");
 }
 
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
