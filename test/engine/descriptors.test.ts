@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { eventually } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { makeAction, runToEnd } from "../support/work.ts";
+import { makeAction, runEnd, runToEnd } from "../support/work.ts";
 
 /** A connection that begins a request and never ends it, since a descriptor is used immediately. */
 function slowSocket(origin: string): Promise<Socket | null> {
@@ -77,11 +77,12 @@ test("without file descriptors, connections are refused, and runs continue with 
     (await fetch(`${server.origin}/health`).catch(() => null)) ?? Bun.sleep(20).then(again);
   await again();
   const { runs } = (await server.owner("GET", "/api/v1/action-runs")).body;
-  expect([
-    isSent,
-    receiver.got.length,
-    runs.map((run: { status: string; error: unknown }) => [run.status, run.error]),
-  ]).toEqual([true, 1, [["completed", null]]]);
+  const ends = await Promise.all(runs.map((run: { id: string }) => runEnd(server.owner, run.id)));
+  expect([isSent, receiver.got.length, ends.map(({ status, error }) => [status, error])]).toEqual([
+    true,
+    1,
+    [["completed", null]],
+  ]);
   expect(await runToEnd(server.owner, id)).toMatchObject({ status: "completed" });
 }, 120_000);
 
