@@ -34,6 +34,11 @@ describe("a CSV column", () => {
     ["amounts of all digits", ["123456789012345678901234567890123456.78"], "DECIMAL(38,2)"],
     ["fractions beyond all decimals", ["0.5", `0.${"1".repeat(39)}`], "VARCHAR"],
     ["floats", ["1e-05", "2.5", "1e+22"], "DOUBLE"],
+    ["floats and whole numbers", ["1e-05", "1", "-2.0"], "DOUBLE"],
+    ["floats and nan", ["1e-05", "nan"], "VARCHAR"],
+    ["floats and infinity", ["1e-05", "-inf"], "VARCHAR"],
+    ["floats and a negative zero", ["1e-05", "-0.0"], "VARCHAR"],
+    ["floats and a leading zero", ["1e-05", "01.5"], "VARCHAR"],
     ["days", ["2026-01-31", "0001-01-01"], "DATE"],
     ["instants", ["2026-01-31 10:00:00", "2026-01-31T10:00:00.123456"], "TIMESTAMP"],
     [
