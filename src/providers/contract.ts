@@ -41,8 +41,11 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   note?(text: string): void;
   /** Waits longer for a rate limit, and gives up the slot in the meantime. Absent without slots. */
   rest?(wait: () => Promise<void>): Promise<void>;
-  /** Reports a warning, such as a field that may not be read. Absent if nobody follows the work. */
-  warn?(text: string): void;
+  /**
+   * Reports a warning, such as a field that may not be read. With `isPartial`, rows of the source weren't read. Absent
+   * if nobody follows the work.
+   */
+  warn?(text: string, loss?: { isPartial: boolean }): void;
   /** Reports until when the work waits for a rate limit, as ISO 8601. Null when it continues. */
   waits?(until: string | null): void;
 }
@@ -220,7 +223,10 @@ export interface ExtractRequest {
   format?: FileFormat;
   /** Columns that identify a row. Absent if rows aren't looked up. */
   keyOf?(columns: readonly string[]): string[];
-  /** Columns whose values are also read from all rows, to find deleted rows. */
+  /**
+   * Columns whose values in all rows are needed, to find deleted rows. With a range, they are read in addition to the
+   * rows; otherwise the rows have them.
+   */
   keys?: readonly string[];
   /** How to request the path in `spec`. Only for HTTP APIs of a template. */
   endpoint?: JsonObject;
@@ -283,7 +289,7 @@ export type Extraction =
       ranged: boolean;
       /**
        * The request's `keys` of all rows that match `where`, whatever the range, from the same snapshot as the rows.
-       * Call it after all bytes have been read. Absent if not requested.
+       * Call it after all bytes have been read. Absent if not requested, or if the rows have all of them.
        */
       keys?(): Promise<Extraction & { kind: "csv" }>;
       /** Releases what is held for `keys`. Called by the run that requested them. */

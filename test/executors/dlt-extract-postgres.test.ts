@@ -384,14 +384,6 @@ deepTest(
       expect(refused).toMatchObject({ code: "definition_invalid" });
       expect(refused.message).toStartWith("resources.0.deletes: ");
     }
-    async function* pages() {
-      yield [{ id: 1 }];
-    }
-    const api = await failure(
-      world.run({ resources: [resource] }, () => ({ kind: "rows", pages: pages(), ranged: false })),
-    );
-    expect(api).toMatchObject({ code: "definition_invalid" });
-    expect(api.message).toContain("doesn't report which rows are gone");
   },
   120_000,
 );

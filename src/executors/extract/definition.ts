@@ -84,7 +84,7 @@ export const definition = object({
           oneOf(DELETES, {
             default: "ignore",
             description:
-              "What to do with rows that the source no longer has: soft sets _dlt_deleted_at, hard deletes them. All keys of the source are compared.",
+              "What to do with rows that the source no longer has: soft sets _dlt_deleted_at, hard deletes them. All keys of the source are compared. For files and APIs the run must read all rows, so without incremental and where, and within maxRows.",
           }),
         ),
         maxDelete: optional(
@@ -280,7 +280,7 @@ export function faultsOf(
     }
     for (const { path, message } of incrementalFaults(incremental))
       faults.push({ path: [...at, "incremental", ...path], message });
-    const against = deletesFault(resource, isMany || isOpen);
+    const against = deletesFault(resource, isMany || isOpen) ?? lookFault(resource, source);
     if (against) faults.push({ path: [...at, "deletes"], message: against });
     for (const [at2, column] of (Array.isArray(resource.columns) ? resource.columns : []).entries()) {
       if (typeof column === "string" || column?.type === undefined || columnType(column.type) !== null)
@@ -317,6 +317,19 @@ function deletesFault(resource: Definition["resources"][number], isMany: boolean
   if (incremental?.endValue != null) return "A backfill with endValue deletes nothing.";
   if (mergeStrategy === "scd2") return "With scd2 rows are never deleted: a version ends, and stays.";
   return null;
+}
+
+/** Returns why the run wouldn't read all keys of a source that doesn't return them separately. */
+function lookFault(
+  { deletes = "ignore", incremental, where }: Definition["resources"][number],
+  source: SourceKind,
+): string | null {
+  if (deletes === "ignore" || isTemplate(deletes) || (source !== "files" && source !== "other")) return null;
+  const field = incremental !== undefined ? "incremental" : where !== undefined ? "where" : null;
+  return (
+    field &&
+    `deletes compares all keys of the source, and with ${field} the run doesn't read all rows. Remove ${field}, or set deletes to ignore.`
+  );
 }
 
 /** Returns what is wrong with the settings of an HTTP API. */

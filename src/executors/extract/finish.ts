@@ -170,7 +170,8 @@ async function merged(landed: Landed, options: FinishOptions, ready: Ready): Pro
   const [root, ...children] = landed.tables;
   if (!root) return [];
   const { session, folder, plan } = options;
-  const isWhole = plan.incremental === null;
+  const isWhole = plan.incremental === null && !landed.isPartial && root.rejected === 0;
+  if (plan.strategy === "scd2" && plan.incremental === null && !isWhole) warnOfOpenVersions(root, options);
   checkVersions(root, plan);
   const endsAll = plan.strategy === "scd2" && isWhole && root.existing !== null;
   if (root.files.length === 0 && !endsAll) return landed.tables.map((table) => written(table, options));
@@ -219,6 +220,14 @@ async function merged(landed: Landed, options: FinishOptions, ready: Ready): Pro
     if (ids) finished.push(await pruned(name, child ?? null, existing, ids, options));
   }
   return finished;
+}
+
+/** Rows that weren't loaded may have the keys that seem to be gone. */
+function warnOfOpenVersions({ table, existing }: LandedTable, { warn }: FinishOptions): void {
+  if (existing === null) return;
+  warn(
+    `${table}: no version was ended for rows that the source no longer has, since not all of its rows were loaded. See the other warnings.`,
+  );
 }
 
 /** A table of versions accepts no other merge, which would replace all versions. */

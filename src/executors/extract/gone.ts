@@ -1,17 +1,19 @@
 import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
+import type { OddValues } from "../../base/odd-values.ts";
 import { deleteRows } from "../../lake/deletes.ts";
 import { type ExistingFile, pruneFiles } from "../../lake/merge.ts";
 import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
-import { quoteName } from "../../sql/text.ts";
+import { quoteName, scanOf } from "../../sql/text.ts";
 import { type Finished, type FinishOptions, nothing, sizeOf } from "./finish.ts";
 import { fitInto } from "./fit.ts";
 import type { IntakeOptions } from "./intake.ts";
 import { filesOf } from "./keys.ts";
 import type { Landed } from "./land.ts";
-import { KEY_COLUMN } from "./naming.ts";
+import { columnPath, KEY_COLUMN, normaliseName } from "./naming.ts";
 import { partsOf } from "./parts.ts";
+import type { Plan } from "./plan.ts";
 import { columnsOf, digitsOf } from "./resolve.ts";
 import { KEY } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
@@ -31,12 +33,7 @@ export async function takeKeys(
     const type = root?.targets.find((target) => target.name === name)?.type;
     const column = sheet.columns[at];
     const [part] = column ? partsOf(column) : [];
-    if (!type || !column || !part) {
-      throw new AppError(
-        "definition_invalid",
-        `${options.table} has no column ${name}, which is in its primaryKey.`,
-      );
-    }
+    if (!type || !column || !part) throw noKeyColumn(options.table, name);
     const digits = type === "VARCHAR" ? digitsOf(column) : null;
     return `${digits ?? fitInto(type, part).main} AS ${quoteName(name)}`;
   });
@@ -45,6 +42,59 @@ export async function takeKeys(
   await staging.write(`SELECT ${values.join(", ")} FROM (${sheet.scan()})`, path);
   return path;
 }
+
+/** Throws `definition_invalid` if reading ended at the limit: the source may have more rows. */
+export function checkLimit({ tables: [root] }: Landed, { resource }: Plan, limit: number | null): void {
+  if (limit === null || (root?.rowsRead ?? 0) < limit) return;
+  throw new AppError(
+    "definition_invalid",
+    `${resource}: maxRows (${limit}) was reached, so it isn't known which rows the source no longer has. Raise or remove maxRows, or set deletes to ignore. Nothing was loaded.`,
+  );
+}
+
+/** Whether a value of the key changed when it was loaded, so that its row no longer has the source's key. */
+export function hasOddKeys({ key }: Landed, odd: readonly (OddValues | undefined)[]): boolean {
+  const columns = odd.flatMap((values) => values?.all ?? []).map(({ column }) => column);
+  const names = new Set(columns.flatMap((column) => [normaliseName(column), columnPath(column)]));
+  return key.columns.some((name) => names.has(name));
+}
+
+/** Whether the rows that were read have all keys of the source. Warns if they may not. */
+export function hasAllKeys(
+  { tables: [root], isPartial = false }: Landed,
+  warn: (text: string) => void,
+): boolean {
+  const { table = "", rows = 0, rejected = 0 } = root ?? {};
+  const isEmpty = rows + rejected === 0; // then nothing is loaded, with a better reason
+  if ((!isPartial || isEmpty) && rejected === 0) return true;
+  const why =
+    rejected > 0
+      ? `${rejected} of its rows ${rejected === 1 ? "was" : "were"} rejected`
+      : "not all keys were read (see the other warnings)";
+  warn(`${table}: nothing was deleted, since it isn't known which rows the source no longer has: ${why}.`);
+  return false;
+}
+
+/** Writes the keys of the rows that were read to a Parquet file. Null if there is nothing to compare them with. */
+export async function keysOfRows({ key, tables: [root] }: Landed, staging: Staging): Promise<string | null> {
+  if (!root?.existing?.files.length) return null;
+  const { targets, files, table } = root;
+  const columns = key.match.map((name) => {
+    const target = targets.find((each) => each.name === name);
+    if (!target) throw noKeyColumn(table, name);
+    return { name, dataType: target.type, nullable: true };
+  });
+  const path = staging.path("parquet");
+  const rows = scanOf(
+    files.map((file) => file.path),
+    columns,
+  );
+  await staging.write(`SELECT DISTINCT * FROM (${rows})`, path);
+  return path;
+}
+
+const noKeyColumn = (table: string, name: string) =>
+  new AppError("definition_invalid", `${table} has no column ${name}, which is in its primaryKey.`);
 
 /** Deletes or marks rows whose keys are missing from the source. Deletes their child rows too. */
 export async function deleteMissing(

@@ -2,7 +2,15 @@ import { unlink } from "node:fs/promises";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import type { Intake } from "./intake.ts";
-import { addedTable, knownColumns, type Landed, type LandedTable, metaTargets, type Site } from "./land.ts";
+import {
+  addedTable,
+  isKeyed,
+  knownColumns,
+  type Landed,
+  type LandedTable,
+  metaTargets,
+  type Site,
+} from "./land.ts";
 import { type Resolution, resolve, type SchemaContract, selectOf, type Target } from "./resolve.ts";
 import type { Chunk, Sheet } from "./sheet.ts";
 import { readText, type Staging } from "./staging.ts";
@@ -14,7 +22,7 @@ import { refusal } from "./typed.ts";
  * proved wrong. Returns whether a load is plain enough for that.
  */
 export const isGuessable = ({ plan, dryRun, where }: Site): boolean =>
-  !dryRun && where === null && plan.incremental === null && plan.disposition !== "merge";
+  !dryRun && where === null && plan.incremental === null && !isKeyed(plan);
 
 interface Guess {
   resolution: Resolution;

@@ -71,6 +71,8 @@ export interface Intake {
   sheets: Sheet[];
   /** Whether the source named all of its columns, including those without values. */
   areNamed: boolean;
+  /** Whether rows of the source are known to be missing. */
+  isPartial?: boolean;
   /** Values that were changed when they were loaded. */
   rejects: readonly Reject[];
   /** Values that didn't arrive unchanged. */
@@ -89,6 +91,7 @@ export async function takeLoose(
 ): Promise<Intake> {
   const root = new Sheet(options.table, null, options.fingerprint ? FINGERPRINTED_SLOTS : ROOT_SLOTS);
   const reader = new LooseReader(root, staging, options);
+  let isMiscounted = false;
   if (extraction.kind === "rows") {
     await reader.api(extraction);
     const { total } = extraction;
@@ -100,12 +103,14 @@ export async function takeLoose(
         });
       }
       options.warn(`source_count_mismatch: ${message}`);
+      isMiscounted = true;
     }
   } else await reader.files(extraction.files);
   await reader.end();
   return {
     sheets: reader.sheets,
     areNamed: reader.areNamed,
+    isPartial: isMiscounted || reader.isPartial,
     rejects: reader.rejects,
     odd: reader.odd,
     furtherSheets: [...reader.furtherSheets],
@@ -122,6 +127,8 @@ class LooseReader {
   readonly furtherSheets = new Set<string>();
   /** Reading doesn't pause while rows arrive, so it must yield to other work. */
   readonly #yieldSlice = openTurns();
+  /** Whether a file may not have been written to its end. */
+  isPartial = false;
   /** Numbers of files with and without column names. */
   #named = 0;
   #unnamed = 0;
@@ -301,8 +308,10 @@ class LooseReader {
         if (bytes === 0) throw emptyFile(name, "Parquet");
         this.#normaliser.skip(await this.#tabular.parquet(file, limit));
       } else {
-        if (bytes === 0)
+        if (bytes === 0) {
           options.warn(`${name} has no bytes, and no rows came of it. Was it written to its end?`);
+          this.isPartial = true;
+        }
         const style = csvStyleOf(options.file);
         const delimiter = format === "tsv" ? { delimiter: "\t" } : {};
         this.#normaliser.skip(await this.#tabular.csv(file, limit, { ...delimiter, ...style }));

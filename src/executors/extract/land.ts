@@ -14,7 +14,14 @@ import { orderKey } from "./cursor.ts";
 import { discard, reject } from "./discards.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
-import { DELETED_COLUMN, HISTORY_COLUMNS, KEY_COLUMN, META_COLUMNS, normaliseName } from "./naming.ts";
+import {
+  columnPath,
+  DELETED_COLUMN,
+  HISTORY_COLUMNS,
+  KEY_COLUMN,
+  META_COLUMNS,
+  normaliseName,
+} from "./naming.ts";
 import type { Plan } from "./plan.ts";
 import type { Reject } from "./rejects.ts";
 import {
@@ -73,8 +80,10 @@ export interface Landed {
   rejects: readonly Reject[];
   /** Sheets of workbooks that weren't read. */
   furtherSheets: readonly string[];
-  /** A Parquet file with all keys of the source, in those columns. Omitted if not needed. */
+  /** A Parquet file with all keys of the source, in `key.match`. Omitted if not needed, or not known. */
   keysFile?: string;
+  /** Whether rows of the source are known to be missing, so that their keys are too. */
+  isPartial?: boolean;
   /** Which row of a key is kept, as in `mergeFiles`. */
   dedupeBy: string | undefined;
 }
@@ -105,7 +114,7 @@ export const knownColumns = (existing: LakeTable | null) =>
 
 /** Throws `cursor_field_missing` if no row had the cursor, and `definition_invalid` if none had the key. */
 function checkFields(sheet: Sheet, plan: Plan): void {
-  const { incremental, primaryKey, disposition, resource } = plan;
+  const { incremental, primaryKey, resource } = plan;
   if (incremental && !hasValues(sheet, incremental.field)) {
     throw new AppError(
       "cursor_field_missing",
@@ -116,7 +125,7 @@ function checkFields(sheet: Sheet, plan: Plan): void {
     );
   }
   const missing = primaryKey.filter((name) => !hasValues(sheet, name));
-  if (missing.length > 0 && (disposition === "merge" || incremental)) {
+  if (missing.length > 0 && (isKeyed(plan) || incremental)) {
     throw new AppError(
       "definition_invalid",
       `No row of ${resource} has the primary key "${missing.join('", "')}".`,
@@ -187,14 +196,18 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     state: end?.state ?? null,
     rejects: [...intake.rejects, ...drops.rejects],
     furtherSheets: intake.furtherSheets ?? [],
-    key: keyOf(root, plan),
+    key: keyOf(root, plan, site.existing(root.table)),
     dedupeBy: order && field ? `${orderOf(order, field)} DESC NULLS LAST` : undefined,
   };
 }
 
-export function keyOf(root: Sheet, { primaryKey }: Pick<Plan, "primaryKey">): TableKey {
+export function keyOf(
+  root: Sheet,
+  { primaryKey }: Pick<Plan, "primaryKey">,
+  existing: LakeTable | null = null,
+): TableKey {
   const field = root.keyField;
-  const nameOf = (name: string) => root.find(name)?.name ?? normaliseName(name);
+  const nameOf = (name: string) => root.find(name)?.name ?? nameIn(existing, name) ?? normaliseName(name);
   const parts = primaryKey
     .filter((name) => field?.columns.includes(root.find(name)?.source ?? ""))
     .map(nameOf);
@@ -202,6 +215,12 @@ export function keyOf(root: Sheet, { primaryKey }: Pick<Plan, "primaryKey">): Ta
   const others = columns.filter((name) => !parts.includes(name));
   return { columns, match: parts.length > 0 ? [...others, KEY_COLUMN] : columns, field, parts };
 }
+
+/** The table's column for a key of which nothing was read. */
+const nameIn = (table: LakeTable | null, name: string): string | undefined =>
+  [normaliseName(name), columnPath(name)].find((wanted) =>
+    table?.columns.some((column) => column.name === wanted),
+  );
 
 /** Sort order for a column of the table. Numbers stored as text are sorted as numbers. */
 function orderOf({ name, type }: Target, { slots }: SheetColumn): string {

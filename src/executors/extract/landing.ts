@@ -7,7 +7,7 @@ import type { RunContext } from "../contract.ts";
 import { isWhole } from "./boundary.ts";
 import { choiceOf } from "./chosen.ts";
 import { landDirect } from "./direct.ts";
-import { takeKeys } from "./gone.ts";
+import { checkLimit, hasAllKeys, hasOddKeys, keysOfRows, takeKeys } from "./gone.ts";
 import { guessSheet, isGuessable, landGuessed } from "./guess.ts";
 import { type IntakeOptions, takeLoose } from "./intake.ts";
 import { knownColumns, type Landed, landStaged, type Site } from "./land.ts";
@@ -74,9 +74,13 @@ async function land(
     const message = `${plan.resource}: endpoint is only for connections of an HTTP connection template. ${provider.title} defines the requests of its resources itself.`;
     throw new AppError("definition_invalid", message);
   }
+  let isCut = false;
   const counted: Link = {
     ...link,
-    warn: (text) => warn(`${plan.resource}: ${text}`),
+    warn(text, loss) {
+      if (loss?.isPartial) isCut = true;
+      warn(`${plan.resource}: ${text}`);
+    },
     note(text) {
       ctx.log("info", `${plan.resource}: ${text}`);
       reporter.note(text);
@@ -86,12 +90,6 @@ async function land(
   const extraction = await (extractor
     ? extractor.extract(counted, plan.request)
     : provider.extract(counted, plan.request));
-  if (plan.request.keys && (extraction.kind !== "csv" || !extraction.keys)) {
-    throw new AppError(
-      "definition_invalid",
-      `${plan.resource}: ${provider.title} doesn't report which rows are gone; deletes is for PostgreSQL and MySQL.`,
-    );
-  }
   const site: Site = { ...originalSite, where: extraction.kind === "files" ? plan.request.where : null };
   // A cursor may only advance past rows that were read, and with a condition the limit counts matching rows. Both
   // are known only after all rows have been read.
@@ -119,7 +117,7 @@ async function land(
   if (extraction.kind === "csv") {
     try {
       const landed = await landTyped(extraction, site, intake, { isTrusting, reporter });
-      if (!extraction.keys) return landed;
+      if (!extraction.keys) return withKeys(landed, site, intake);
       reporter.phase("extract", `Looking for deleted rows of ${plan.resource}`, 0);
       return { ...landed, keysFile: await takeKeys(await extraction.keys(), landed, staging, intake) };
     } finally {
@@ -136,8 +134,22 @@ async function land(
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
   const landed = guessed ?? (await landStaged(site, taken, extraction.ranged));
   warnOfOdd(taken.odd, site);
+  const odd = [taken.odd, extraction.kind === "rows" ? extraction.odd : undefined];
   if (extraction.kind === "rows") warnOfOdd(extraction.odd, site);
-  return landed;
+  const isPartial = isCut || taken.isPartial === true || hasOddKeys(landed, odd);
+  return withKeys({ ...landed, isPartial }, site, intake);
+}
+
+/** Adds the keys of the rows that were read, which are all of the source's. Leaves them out if rows are missing. */
+async function withKeys(
+  landed: Landed,
+  { plan, staging, warn }: Site,
+  { limit }: IntakeOptions,
+): Promise<Landed> {
+  if (!plan.request.keys) return landed;
+  checkLimit(landed, plan, limit);
+  const keysFile = hasAllKeys(landed, warn) ? await keysOfRows(landed, staging) : null;
+  return keysFile === null ? landed : { ...landed, keysFile };
 }
 
 async function landTyped(

@@ -41,6 +41,9 @@ export function normaliseName(name: string): string {
   return shorten(snake === "" || snake === "_" ? "unnamed" : snake);
 }
 
+/** The column that a name with dots means: of a field in nested objects. */
+export const columnPath = (name: string): string => name.split(".").map(normaliseName).join(PATH_SEPARATOR);
+
 /**
  * A normalized name in ASCII, for a table whose files use it. Accents are removed, and letters of other scripts are
  * written as their code, `漢` as `u6f22`.

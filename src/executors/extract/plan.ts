@@ -7,7 +7,7 @@ import type { Endpoint } from "../../providers/http-template/endpoint.ts";
 import type { ConnectionUse } from "../contract.ts";
 import { beforeLag } from "./cursor.ts";
 import type { FileOptions } from "./file-options.ts";
-import { asciiName, normaliseName } from "./naming.ts";
+import { asciiName, columnPath, normaliseName } from "./naming.ts";
 import type { SchemaContract } from "./resolve.ts";
 import { columnType } from "./types.ts";
 
@@ -156,7 +156,7 @@ export function planResource(
     sheet: resource.furtherSheet ?? null,
     deletes,
     maxDelete: resource.maxDelete ?? MAX_DELETE_PERCENT,
-    fixed: new Map([...types].map(([name, type]) => [name.split(".").map(normaliseName).join("__"), type])),
+    fixed: new Map([...types].map(([name, type]) => [columnPath(name), type])),
     request: {
       spec: resource.spec ?? resourceName(resource),
       columns: isChosen ? [...new Set([...named.map(({ name }) => name), ...needed])] : null,

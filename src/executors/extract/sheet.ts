@@ -2,7 +2,7 @@ import { storedType } from "../../lake/stored-types.ts";
 import type { KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
-import { Names, normaliseName } from "./naming.ts";
+import { columnPath, Names, normaliseName } from "./naming.ts";
 import type { Target } from "./resolve.ts";
 import type { TextType } from "./types.ts";
 
@@ -159,7 +159,7 @@ export class Sheet {
 
   /** The column that a definition means by `name`: the source's name, a path with dots, or the table's name. */
   find(name: string): SheetColumn | undefined {
-    const path = name.split(".").map(normaliseName).join("__");
+    const path = columnPath(name);
     const exact = this.#bySource.get(name);
     if (exact) return exact;
     return [name, normaliseName(name), path]

@@ -5,7 +5,7 @@ import { instantMs } from "../../providers/api/instants.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";
-import { normaliseName } from "./naming.ts";
+import { columnPath } from "./naming.ts";
 import type { Options, Plan } from "./plan.ts";
 import type { Sheet } from "./sheet.ts";
 
@@ -90,7 +90,7 @@ export function warnOfMissing([root, ...children]: readonly Sheet[], { plan, exi
   if (!root || root.rows === 0) return;
   const names = [...root.columns, ...(existing(plan.table)?.columns ?? [])].map((column) => column.name);
   for (const column of plan.request.columns ?? []) {
-    const path = column.split(".").map(normaliseName).join("__");
+    const path = columnPath(column);
     const isIn = (name: string) => name === path || name.startsWith(`${path}__`);
     const isInChild = (table: string) =>
       isIn(table.slice(root.table.length + 2)) || `${root.table}__${path}`.startsWith(`${table}__`);

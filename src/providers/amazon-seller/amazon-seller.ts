@@ -51,6 +51,12 @@ export const amazonSeller = defineProvider({
     if (request.where) {
       throw new AppError("definition_invalid", "Amazon doesn't support conditions. Remove `where`.");
     }
+    if (request.keys && request.spec !== "inventory") {
+      throw new AppError(
+        "definition_invalid",
+        `deletes is only possible for inventory: Amazon returns only a period of ${request.spec}, so older rows would count as deleted. Set deletes to ignore.`,
+      );
+    }
     const type = reportType(request.spec);
     if (type !== null) return extractReport(link, type, request);
     switch (request.spec) {

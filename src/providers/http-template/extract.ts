@@ -191,18 +191,21 @@ class Reading {
     const error = errorIn(body, endpoint.dataPath ?? "", secrets);
     if (error !== null && rows === 0)
       throw new AppError("upstream", `${system} returned an error and no rows for ${spec}: ${error}`);
-    if (error !== null) link.warn?.(`The API gave rows and an error: ${error}`);
+    if (error !== null) link.warn?.(`The API gave rows and an error: ${error}`, { isPartial: true });
     const hasNextPath = paginator && "hasNextPath" in paginator ? paginator.hasNextPath : undefined;
     if (
       hasNextPath !== undefined &&
       this.#pages === 1 &&
       (await searchPage(link, page, hasNextPath)) === null
     )
-      link.warn?.("The first response has nothing at hasNextPath, so only one page was read.");
+      link.warn?.("The first response has nothing at hasNextPath, so only one page was read.", {
+        isPartial: true,
+      });
     const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
     if (hint !== null) {
       link.warn?.(
         `The response for ${spec} seems to name a next page (${hint}), but only one was read. Set endpoint.paginator, or its type to none.`,
+        { isPartial: true },
       );
     }
   }

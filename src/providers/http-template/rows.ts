@@ -45,7 +45,7 @@ export async function rowsIn(asking: Asking, page: PageBody): Promise<{ rows: Js
   const list = listPath === null || jmespathFault(listPath) ? found : await searchPage(link, page, listPath);
   const rows = found.filter((item) => item !== null);
   if (rows.length < found.length)
-    link.warn?.(`${found.length - rows.length} items were null. They were omitted.`);
+    link.warn?.(`${found.length - rows.length} items were null. They were omitted.`, { isPartial: true });
   return {
     rows: rows.map((item) => (isObject(item) ? item : { value: item })),
     items: Array.isArray(list) ? list.length : found.length,

@@ -123,7 +123,10 @@ async function readPage(reading: Reading, page: PageRequest): Promise<ApiPage<Pa
     const isRefused = error instanceof AppError && error.details?.parameter === "filter";
     if (!part?.isOptional || !isRefused) throw error;
     const of = Object.values(part.columns).join(", ");
-    reading.link.warn?.(`Klaviyo has no ${reading.resource.name} of ${of} for this account. None were read.`);
+    reading.link.warn?.(
+      `Klaviyo has no ${reading.resource.name} of ${of} for this account. None were read.`,
+      { isPartial: true },
+    );
     return null;
   });
   if (document === null) return { rows: [], next: following };
@@ -135,7 +138,9 @@ async function readPage(reading: Reading, page: PageRequest): Promise<ApiPage<Pa
   }
   const items = data.filter(isObject);
   if (items.length < data.length) {
-    reading.link.warn?.(`Klaviyo returned ${data.length - items.length} items as null. They were omitted.`);
+    reading.link.warn?.(`Klaviyo returned ${data.length - items.length} items as null. They were omitted.`, {
+      isPartial: true,
+    });
   }
   const rows = items.map((item) => ({ ...rowOf(item), ...part?.columns }));
   const cursor = cursorIn(isObject(links) ? links.next : null);

@@ -165,6 +165,7 @@ async function readPage(
   if (nodes.length < items.length) {
     session.link.warn?.(
       `Shopify returned ${items.length - nodes.length} objects as null. They were omitted.`,
+      { isPartial: true },
     );
   }
   const info = isObject(list.pageInfo) ? list.pageInfo : {};
@@ -185,6 +186,7 @@ async function tellHistory(link: ShopifyLink, from: string | null): Promise<void
   if (scopes === null || scopes.includes("read_all_orders")) return;
   link.warn?.(
     "This access token lacks the scope read_all_orders: Shopify returns only the orders of the last 60 days.",
+    { isPartial: true },
   );
 }
 

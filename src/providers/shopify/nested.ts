@@ -50,6 +50,7 @@ async function completeConnection(
     if (!isObject(more) || items === null) {
       reading.session.link.warn?.(
         `${node.id} was deleted while its ${field.name} were being read. Some of them are missing.`,
+        { isPartial: true },
       );
       break;
     }
@@ -77,6 +78,7 @@ async function completeList(
   if (Array.isArray(whole) && whole.length < WHOLE_LIST) return;
   reading.session.link.warn?.(
     `${node.id} has more ${field.name} than Shopify returns. Only the first ones were read.`,
+    { isPartial: true },
   );
 }
 

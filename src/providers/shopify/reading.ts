@@ -51,7 +51,7 @@ function leaveOut(
   const path = at === "" || below === "" ? below : `${at}.${below}`;
   const needs = scope ? `: missing scope ${scope}` : "";
   if (path === "" && hasData) {
-    session.link.warn?.(`This access token can't read all of ${resource.name}${needs}.`);
+    session.link.warn?.(`This access token can't read all of ${resource.name}${needs}.`, { isPartial: true });
     return false;
   }
   if (path === "" || (leftOut.has(path) && !hasData)) {
