@@ -19,16 +19,37 @@ const NEWLINE = 0x0a;
  * for invalid UTF-8.
  */
 export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const lines of cutLines(name, bytes)) {
+    checkText(name, lines);
+    yield lines;
+  }
+}
+
+/** As `readLines`, with lines of any bytes. */
+export async function* cutLines(name: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const cutter = new LineCutter();
   for await (const chunk of bytes) {
     const lines = cutter.push(chunk);
     checkLength(name, cutter);
-    checkText(name, lines);
     if (lines.length > 0) yield lines;
   }
-  const rest = cutter.end();
-  checkText(name, rest);
-  yield rest;
+  yield cutter.end();
+}
+
+/** Parses one line into a row. Returns why it can't be one otherwise; null for a blank line. */
+export function parseLine(line: Uint8Array, onRepeated: OnRepeated): JsonObject | string | null {
+  if (!isUtf8(line)) return "not utf-8";
+  const text = withBom.decode(line);
+  if (text.trim() === "") return null;
+  let value: unknown;
+  try {
+    value = parseExact(text);
+  } catch {
+    return "not valid JSON"; // or nested too deeply to parse
+  }
+  if (!isObject(value)) return "not an object";
+  for (const key of repeatedKeys(text, value)) onRepeated(key);
+  return value;
 }
 
 /**

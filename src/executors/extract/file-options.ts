@@ -1,8 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
 import { described, object, oneOf, optional } from "../../base/shape.ts";
 import type { CsvStyle } from "../../lake/csv-style.ts";
 import { dateFormatFault, strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
-import { FILE_FORMATS } from "../../providers/contract.ts";
+import { FILE_FORMATS, type FileFormat } from "../../providers/contract.ts";
 
 /** How to read a resource's files, if their names and content don't show it. */
 export const FileOptions = object(
@@ -71,13 +72,25 @@ export const FileOptions = object(
       oneOf(["fail", "reject"], {
         default: "fail",
         description:
-          "What to do with CSV records that can't be read: fail the run, or reject them. Rejected records are counted and stored as an artifact.",
+          "What to do with records of CSV and JSON Lines that can't be read: fail the run, or reject them. Rejected records are counted and stored as an artifact.",
       }),
     ),
   },
   { description: "How to read the files" },
 );
 export type FileOptions = Static<typeof FileOptions>;
+
+/** Whether records of this format can be read without the others. */
+const hasRecords = (format: FileFormat): boolean => ["csv", "tsv", "jsonl"].includes(format);
+
+/** Throws `definition_invalid` for a file of which single records can't be rejected, as the options ask. */
+export function checkRejecting(name: string, format: FileFormat, { onBadRow }: FileOptions): void {
+  if (onBadRow !== "reject" || hasRecords(format)) return;
+  throw new AppError(
+    "definition_invalid",
+    `${name} is ${format}, and file.onBadRow "reject" is only for csv, tsv and jsonl. Remove it, or read such files with a resource of their own.`,
+  );
+}
 
 /** Returns the options of CSV. */
 export const csvStyleOf = ({
@@ -103,10 +116,12 @@ export function textStyleOf({ decimal, dateFormat }: FileOptions): TextStyle {
 
 /** Errors that the schema can't express. */
 export function fileFaults({
+  format: fileFormat,
   encoding,
   dateFormat,
   quote,
   delimiter,
+  onBadRow,
 }: FileOptions): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   if (encoding !== undefined && !isEncoding(encoding))
@@ -118,6 +133,11 @@ export function fileFaults({
   if (format !== null) faults.push({ path: ["dateFormat"], message: format });
   if (delimiter !== undefined && quote !== undefined && quote !== "" && delimiter.includes(quote))
     faults.push({ path: ["delimiter"], message: "The delimiter and the quote have to differ." });
+  if (onBadRow === "reject" && FILE_FORMATS.some((known) => known === fileFormat && !hasRecords(known)))
+    faults.push({
+      path: ["onBadRow"],
+      message: `Records can be rejected in csv, tsv and jsonl, and not in ${fileFormat}. Remove onBadRow.`,
+    });
   return faults;
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { unlink } from "node:fs/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -5,10 +6,12 @@ import type { OddValues } from "../../base/odd-values.ts";
 import { KEY_REPEATED } from "../../base/repeated-keys.ts";
 import { openTurns } from "../../base/slices.ts";
 import {
+  cutLines,
   lineIn,
   linesIn,
   type OnRepeated,
   parseItem,
+  parseLine,
   parseLines,
   readJson,
   readLines,
@@ -20,12 +23,13 @@ import type { Column } from "../../sql/contract.ts";
 import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
 import type { Choice } from "./chosen.ts";
-import { csvStyleOf, type FileOptions } from "./file-options.ts";
+import { checkRejecting, csvStyleOf, type FileOptions } from "./file-options.ts";
 import type { Names } from "./naming.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
 import { type CopiedFile, prepared, type SourceFiles, type StreamedFile } from "./prepared.ts";
-import type { Reject } from "./rejects.ts";
+import { addRejects, type Reject, rejectedSentence, rejectText } from "./rejects.ts";
 import { Sheet } from "./sheet.ts";
+import { byteOrderOf } from "./spool.ts";
 import type { Staging } from "./staging.ts";
 import { Tabular } from "./tabular.ts";
 import { isRefusal } from "./typed.ts";
@@ -257,6 +261,36 @@ class LooseReader {
     return count;
   }
 
+  /** As `#lines`, but only with objects. Other lines are rejected. */
+  async #goodLines(name: string, stream: AsyncIterable<Uint8Array>): Promise<void> {
+    let [line, rejected] = [0, 0];
+    let first: Reject | undefined;
+    for await (const bytes of cutLines(name, stream)) {
+      const isText = isUtf8(bytes);
+      const rejects: Reject[] = [];
+      for (let at = line === 0 ? markLength(bytes) : 0; at < bytes.length && !this.full; ) {
+        const next = isText && this.#bytes ? this.#bytes.add(bytes, at) : -1;
+        const end = next < 0 ? bytes.indexOf(NEWLINE, at) + 1 : next;
+        line++;
+        if (next < 0) {
+          const one = bytes.subarray(at, end - 1);
+          const row = parseLine(one, this.#onRepeated);
+          if (typeof row === "string") rejects.push({ file: name, line, reason: row, text: rejectText(one) });
+          else if (row) this.#normaliser.add(row);
+        }
+        at = end;
+        if (line % ROWS_AT_ONCE === 0) await this.#pause();
+      }
+      first ??= rejects[0];
+      rejected += rejects.length;
+      this.root.rejected += rejects.length;
+      addRejects(this.#tabular.rejects, rejects);
+      await this.#pause();
+      if (this.full) break;
+    }
+    if (rejected > 0) this.options.warn(rejectedSentence(name, rejected, first));
+  }
+
   async files(files: SourceFiles): Promise<void> {
     const { staging, options } = this;
     let isSheetMeant = options.file.sheet === undefined;
@@ -267,6 +301,7 @@ class LooseReader {
         isSheetMeant = true;
         options.warn(`file.sheet has no effect on ${file.name}, which was read as ${file.format}.`);
       }
+      checkRejecting(file.name, file.format, options.file);
       if ("open" in file) await this.#streamed(file);
       else await this.#copied(file);
       options.progress(this.root.rows);
@@ -276,7 +311,10 @@ class LooseReader {
   async #streamed({ name, format, open }: StreamedFile): Promise<void> {
     this.#unnamed++;
     const stream = await open();
-    if (format === "jsonl") return this.#lines(name, stream);
+    if (format === "jsonl")
+      return this.options.file.onBadRow === "reject"
+        ? this.#goodLines(name, stream)
+        : this.#lines(name, stream);
     const before = this.root.rows;
     let isEmpty = true;
     await this.rows(
@@ -348,6 +386,9 @@ class LooseReader {
     return rows;
   }
 }
+
+/** Length of the byte order mark at the start of a file. */
+const markLength = (bytes: Uint8Array): number => (byteOrderOf(bytes)?.encoding === "utf-8" ? 3 : 0);
 
 const emptyFile = (name: string, title: string) =>
   new AppError(

@@ -44,6 +44,21 @@ export function addRejects(rejects: Reject[], more: readonly Reject[]): void {
   }
 }
 
+const MAX_CHARACTER_BYTES = 4;
+
+/** The text of a line that was rejected, as far as it is kept. */
+export const rejectText = (line: Uint8Array): string =>
+  decoder
+    .decode(line.subarray(0, MAX_REJECT_CHARACTERS * MAX_CHARACTER_BYTES))
+    .slice(0, MAX_REJECT_CHARACTERS)
+    .replace(/\r$/, "");
+
+const decoder = new TextDecoder();
+
+/** Warning about records of a file that were rejected, with the first of them. */
+export const rejectedSentence = (file: string, count: number, first: Reject | undefined): string =>
+  `${count} ${count === 1 ? "record" : "records"} of ${file} could not be read and ${count === 1 ? "was" : "were"} rejected (line ${first?.line}: ${first?.reason}). See the artifact with the rejected records.`;
+
 /** Returns the records that the last statement recorded for `file`, and deletes them. */
 export async function takeRejects(
   session: SqlSession,

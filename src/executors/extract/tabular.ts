@@ -13,7 +13,14 @@ import type { Choice } from "./chosen.ts";
 import { type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import type { CopiedFile } from "./prepared.ts";
-import { addRejects, forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
+import {
+  addRejects,
+  forgetRejects,
+  REJECTING,
+  type Reject,
+  rejectedSentence,
+  takeRejects,
+} from "./rejects.ts";
 import { selectOf, type Target } from "./resolve.ts";
 import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
@@ -96,10 +103,7 @@ export class Tabular {
     if (count === 0) return;
     this.sheet.rejected += count;
     addRejects(this.rejects, kept);
-    const [first] = kept;
-    this.options.warn(
-      `${count} ${count === 1 ? "record" : "records"} of ${name} could not be read and ${count === 1 ? "was" : "were"} rejected (line ${first?.line}: ${first?.reason}). See the artifact with the rejected records.`,
-    );
+    this.options.warn(rejectedSentence(name, count, kept[0]));
   }
 
   /** A first line that looks like a comment most likely is one. */
