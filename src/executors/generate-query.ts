@@ -117,7 +117,7 @@ export const generateQuery = defineExecutor({
       new RegExp(`(?<![\\w])${RegExp.escape(name)}(?![\\w])`, "i").test(sql),
     );
     const done = execute ? await schema.select(sql, maxRows) : null;
-    ctx.log("info", `The SQL holds${done ? `, and gave ${done.rows.length} rows` : ""}.`);
+    ctx.log("info", `The SQL holds${done ? `, but returned ${done.rows.length} rows` : ""}.`);
     return {
       reads: done ? schema.reads(sql) : [],
       result: {

@@ -112,6 +112,6 @@ test("a list at another server isn't a resource of the API", async () => {
     "/uploads": list(rows(), [], { servers: [{ url: "https://uploads.example.net" }] }),
     "/below": list(rows(), [], { servers: [{ url: "https://api.example.com/v2" }] }),
   });
-  expect(lines["/uploads"]?.[0]).toContain("another address");
+  expect(lines["/uploads"]?.[0]).toContain("a different address");
   expect(lines["/v2/below"]?.[0]).toBe("@");
 });

@@ -321,7 +321,7 @@ test("the API's own count is compared with what arrived", async () => {
   const { warnings } = await extract.result();
   expect(warnings).toEqual([
     expect.stringContaining("nothing at hasNextPath"),
-    "source_count_mismatch: the source announced 45 rows of orders and gave 30.",
+    "source_count_mismatch: the source announced 45 rows of orders and returned 30.",
   ]);
   expect(await extract.run({ strictCounts: true })).toMatchObject({
     status: "failed",

@@ -62,7 +62,7 @@ describe("a private authority's certificates", () => {
       status: "active",
     });
     expect((await verified({ ...own, sslMode: "verify-full" }, user)).status).toBe("error");
-    expect((await verified(asked, user)).why).toContain("takes both");
+    expect((await verified(asked, user)).why).toContain("requires both");
   });
 
   test("that are replaced require entering the credentials again", async () => {
@@ -137,7 +137,7 @@ describe.skipIf(!hasSshd)("a database behind an SSH server", () => {
     const why = async (config: object, credentials: object = { sshPrivateKey: sshd.privateKey }) =>
       (await verified(config, credentials)).why;
     expect(await why(through(), {})).toContain("sshPrivateKey");
-    expect(await why(through(), { sshPrivateKey: sshd.strangerKey })).toContain("refuses");
+    expect(await why(through(), { sshPrivateKey: sshd.strangerKey })).toContain("rejected");
     expect(await why(through({ hostKey: `SHA256:${"A".repeat(43)}` }))).toContain("another host key");
     expect(await why({ ...through(), port: pg.port + 1 })).toContain("does not get to");
   });

@@ -58,7 +58,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
   test("report what is wrong: the key, the passphrase, the folder, a missing credential", async () => {
     const why = async (more: Parameters<typeof open>[0]) =>
       (await verify(await open(more))).verificationError;
-    expect(await why({ credentials: { privateKey: sshd.strangerKey } })).toContain("refuses");
+    expect(await why({ credentials: { privateKey: sshd.strangerKey } })).toContain("rejected");
     expect(await why({ credentials: { ...sshd.guarded, passphrase: "another" } })).toContain("can't be read");
     expect(await why({ config: { root: "/nowhere" } })).toContain('There is no folder "/nowhere"');
     const body = {

@@ -365,8 +365,8 @@ deepTest("a failed test fails the run, with its result, and leaves the dataset u
   expect(failed.error).toMatchObject({
     code: "test_failed",
     retryable: false,
-    message: 'The test "at most three" failed: it should give 0, and gave 2. Nothing was written.',
-    details: { tests: [{ name: "at most three", message: "it should give 0, and gave 2." }] },
+    message: 'The test "at most three" failed: it should return 0, but returned 2. Nothing was written.',
+    details: { tests: [{ name: "at most three", message: "it should return 0, but returned 2." }] },
   });
   expect(await data.sums("marts", "checked")).toMatchObject({ rows: 3 });
 });

@@ -410,15 +410,15 @@ describe("tests of a transform", () => {
   });
 
   test.each([
-    [{ sql: "FROM output" }, /it should give no rows, and gave 2, the first \{"half":/],
-    [{ sql: "SELECT 1", expect: 2 }, /it should give 2, and gave 1\./],
-    [{ sql: "SELECT ''", expect: 0 }, /it should give 0, and gave ""\./],
-    [{ sql: "SELECT 1 WHERE false", expect: 1 }, /it should give 1, and gave no rows\./],
+    [{ sql: "FROM output" }, /it should return no rows, but returned 2, the first \{"half":/],
+    [{ sql: "SELECT 1", expect: 2 }, /it should return 2, but returned 1\./],
+    [{ sql: "SELECT ''", expect: 0 }, /it should return 0, but returned ""\./],
+    [{ sql: "SELECT 1 WHERE false", expect: 1 }, /it should return 1, but returned no rows\./],
     [
       { sql: "SELECT 1 AS a, 2 AS b", expect: { a: 1, b: 3 } },
-      /it should give \{"a":1,"b":3\}, and gave \{"a":1,"b":2\}/,
+      /it should return \{"a":1,"b":3\}, but returned \{"a":1,"b":2\}/,
     ],
-    [{ sql: "SELECT 1 AS a", expect: [] }, /it should give \[\], and gave \[\{"a":1\}\]/],
+    [{ sql: "SELECT 1 AS a", expect: [] }, /it should return \[\], but returned \[\{"a":1\}\]/],
   ])("that fail fail the run: %j", async (fails, message) => {
     const tests = [
       { name: "first", ...fails },

@@ -292,7 +292,7 @@ describe("an endless list fails with a sentence:", () => {
     let n = 0;
     peer.state.instead = () => json({ rows: [{ id: n++ }], next: `c${n}` });
     const error = await refused("/x", { ...cursors, maxPages: 12 });
-    expect(error.message).toContain("gave 12 pages of /x, and there are more");
+    expect(error.message).toContain("returned 12 pages of /x, and there are more");
     expect(peer.asked).toHaveLength(12);
   });
 
@@ -525,7 +525,7 @@ describe("an unexpected response", () => {
       [
         json({ rows: [1], next: {} }),
         { dataPath: "rows", paginator: { type: "cursor", cursorPath: "next", cursorParam: "c" } },
-        "cursorPath finds",
+        "value at cursorPath",
       ],
       [
         json({ rows: [1], next: "http://" }),

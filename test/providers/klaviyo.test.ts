@@ -342,7 +342,7 @@ describe("special cases", () => {
     peer.state.nulls = 3;
     const link = to();
     expect(await rowsOf(klaviyo, link, request("profiles"))).toHaveLength(2);
-    expect(link.warnings).toEqual(["Klaviyo gave 3 items as null. They were omitted."]);
+    expect(link.warnings).toEqual(["Klaviyo returned 3 items as null. They were omitted."]);
   });
 });
 

@@ -81,7 +81,7 @@ describe("verify", () => {
       message: expect.stringContaining("too many connections"),
     });
     db.state.refusal = { code: 1130, message: "Host '127.0.0.1' is not allowed to connect" };
-    expect((await failure(verify(link()))).message).toContain("refuses connections from this machine");
+    expect((await failure(verify(link()))).message).toContain("rejects connections from this machine");
     db.state.refusal = { code: 3159, message: "Connections using insecure transport are prohibited" };
     expect((await failure(verify(link({ sslMode: "disable" })))).message).toContain("requires TLS");
     const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));

@@ -81,7 +81,7 @@ describe("verify", () => {
 
   test("reports that the keys may not list, that they have expired, and that the clock is off", async () => {
     for (const [code, words] of [
-      ["AccessDenied", "may not list the bucket"],
+      ["AccessDenied", "can't list the bucket"],
       ["ExpiredToken", "sessionToken"],
       ["RequestTimeTooSkewed", "clock"],
     ]) {

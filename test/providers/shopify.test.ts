@@ -125,7 +125,7 @@ describe("an app of the Dev Dashboard", () => {
     const link = asApp(shopApp, { apiVersion: "2024-01" });
     await shopify.verify(link);
     expect(link.warnings).toEqual([
-      "Shopify ends version 2024-01 of its API about 2025-01-01: set a later apiVersion.",
+      "Shopify ends version 2024-01 of its API about 2025-01-01. Set a later apiVersion.",
     ]);
   });
 });
@@ -398,7 +398,7 @@ describe("special cases", () => {
     peer.state.nulls = 1;
     const link = to();
     expect(await rowsOf(shopify, link, request("orders"))).toHaveLength(30);
-    expect(link.warnings).toEqual(["Shopify gave 1 objects as null. They were omitted."]);
+    expect(link.warnings).toEqual(["Shopify returned 1 objects as null. They were omitted."]);
   });
 
   test("a list that repeats the same page endlessly is rejected", async () => {

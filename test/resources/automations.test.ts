@@ -708,7 +708,7 @@ describe("retrying a run", () => {
 
     const nothing = await app.owner("POST", `${AUTOMATION_RUNS}/${ended.id}/retry`);
     expect([nothing.status, nothing.body.code]).toEqual([409, "invalid_state"]);
-    expect(nothing.body.detail).toContain("fromFailed: false");
+    expect(nothing.body.detail).toContain("set fromFailed to false");
 
     const whole = await app.owner("POST", `${AUTOMATION_RUNS}/${failed.id}/retry`, { fromFailed: false });
     await automationRunEnd(app.owner, created(whole).id);

@@ -268,10 +268,10 @@ describe("commands", () => {
     ["", "Commands:"],
     ["help", "Commands:"],
     ["dance", "Unknown command: dance"],
-    ["run", "Say which action"],
+    ["run", "Specify which action"],
     ["run nowhere", "Action not found"],
     ["start nowhere", "Automation nowhere not found."],
-    ["ask", "Say which agent"],
+    ["ask", "Specify which agent"],
     ["ask shop", "Missing question"],
     ["approve 01900000-0000-7000-8000-00000000abcd", "Approval"],
   ])("%p is answered in words", async (text, answer) => {

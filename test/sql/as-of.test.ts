@@ -98,7 +98,7 @@ describe("AS OF", () => {
   test.each([
     [`FROM orders AS OF ${A}`, "AS OF must follow a table with its layer, such as raw.orders."],
     [`FROM read_csv('x') AS OF ${A}`, "AS OF must follow a table with its layer, such as raw.orders."],
-    ["FROM raw.orders AS OF $no", "AS OF asks for $no, which is to be the id of a load, as a text."],
+    ["FROM raw.orders AS OF $no", "AS OF uses $no, which must be the ID of a load, as text."],
   ])("rejects %s", (sql, message) => {
     expect(() => takeAsOf(sql)).toThrow(message);
   });

@@ -15,7 +15,7 @@ tools:
   - datasets
 ---
 You answer questions about the organization's data.
-Look at the datasets first, then query them. Say which tables your numbers come from.
+Look at the datasets first, then query them. Specify which tables your numbers come from.
 `);
 
 export default function NewAgent() {

@@ -141,7 +141,7 @@ export function findPaging(facts: ListFacts): FoundPaging {
     return open(`${param.name} asks for the next page, and no field of the reply holds what goes into it.`);
   const paging = uses.length > 0 ? uses : parameters.filter(speaksOfPages).map(({ name }) => name);
   if (paging.length > 0)
-    return open(`It has the parameters ${paging.join(", ")}, but doesn't say how to request the next page.`);
+    return open(`It accepts ${paging.join(", ")}, but doesn't say how to request the next page.`);
   const header = facts.headers.find((each) => speaksOfPages(each) || /^range$/i.test(each.name));
   if (header)
     return open(`It takes the header ${header.name}, which paginators don't support.`, [{ type: "none" }]);

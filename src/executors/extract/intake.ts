@@ -100,7 +100,7 @@ export async function takeLoose(
     await reader.api(extraction);
     const { total } = extraction;
     if (total !== undefined && total !== root.rows && !reader.full) {
-      const message = `the source announced ${total} rows of ${options.table} and gave ${root.rows}.`;
+      const message = `the source announced ${total} rows of ${options.table} and returned ${root.rows}.`;
       if (options.strictCounts) {
         throw new AppError("row_count_mismatch", `Nothing was loaded: ${message}`, {
           details: { table: options.table, told: total, read: root.rows },

@@ -168,7 +168,7 @@ async function callTool(
     const result = readResult(await client.callTool(tool, input));
     const declined = client.declined.join(" ");
     if (declined !== "") outbox.log("warn", declined);
-    outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} gave ${result.bytes} bytes.`);
+    outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} returned ${result.bytes} bytes.`);
     if (result.isError && !tellsFailures) {
       const text = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
       throw new AppError("upstream", declined === "" ? text : `${text} ${declined}`);

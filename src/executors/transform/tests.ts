@@ -74,18 +74,20 @@ function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]
   if (expect === undefined) {
     if (!first) return null;
     const count = rows.length < MAX_ROWS ? String(rows.length) : `at least ${MAX_ROWS}`;
-    return `it should give no rows, and gave ${count}, the first ${shown(first)}.`;
+    return `it should return no rows, but returned ${count}, the first ${shown(first)}.`;
   }
   if (Array.isArray(expect)) {
-    return same(expect, rows as Json) ? null : `it should give ${shown(expect)}, and gave ${shown(rows)}.`;
+    return same(expect, rows as Json)
+      ? null
+      : `it should return ${shown(expect)}, but returned ${shown(rows)}.`;
   }
-  if (!first) return `it should give ${shown(expect)}, and gave no rows.`;
+  if (!first) return `it should return ${shown(expect)}, and gave no rows.`;
   if (isObject(expect)) {
     const wrong = Object.keys(expect).filter((name) => !same(expect[name] ?? null, first[name] ?? null));
-    return wrong.length === 0 ? null : `it should give ${shown(expect)}, and gave ${shown(first)}.`;
+    return wrong.length === 0 ? null : `it should return ${shown(expect)}, but returned ${shown(first)}.`;
   }
   const value = Object.values(first)[0] ?? null;
-  return same(expect, value) ? null : `it should give ${shown(expect)}, and gave ${shown(value)}.`;
+  return same(expect, value) ? null : `it should return ${shown(expect)}, but returned ${shown(value)}.`;
 }
 
 /** Decimals and large numbers are text here, compared by their value. */

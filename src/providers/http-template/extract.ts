@@ -163,7 +163,7 @@ class Reading {
     const { system, spec } = this.asking;
     this.#empty = items === 0 ? this.#empty + 1 : 0;
     if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {
-      const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and announces more.`;
+      const message = `${system} returned ${MAX_EMPTY_PAGES} pages of ${spec} without a row, and announces more.`;
       throw new AppError("upstream", message);
     }
     if (countOf(rows) === 0) return;

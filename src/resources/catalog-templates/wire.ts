@@ -53,7 +53,7 @@ export const exampleDraft: Static<typeof ConnectionTemplateDraft> = {
       endpoint: "list_orders",
       resource: null,
       field: "endpoint.paginator",
-      message: "It has the parameter limit, but doesn't say how to request the next page.",
+      message: "It accepts limit, but doesn't say how to request the next page.",
       candidates: [],
     },
   ],

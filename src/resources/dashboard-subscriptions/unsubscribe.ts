@@ -26,7 +26,7 @@ function readToken(secrets: SecretBox, token: string): Recipient {
   if (rest.length > 0 || !secrets.verify(`${subscriptionId}.${userId}`, PURPOSE, signature))
     throw new AppError(
       "not_found",
-      "This link is not valid. Copy all of it from the email, or change the schedule on the dashboard's page, under Email.",
+      "This link is invalid. Copy all of it from the email, or change the schedule on the dashboard's page, under Email.",
     );
   return { subscriptionId, userId };
 }
