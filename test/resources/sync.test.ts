@@ -479,6 +479,26 @@ describe("a sync", () => {
     expect(left).toHaveLength(1);
   });
 
+  test("doesn't copy a table whose name in SQL another table of the destination has", async () => {
+    const there = await another();
+    await load("shop", "SELECT 1 AS id", "orders__lines", there.id);
+    await load("shop__orders", "SELECT 2 AS id", "lines");
+    await load("crm", "SELECT 3 AS id");
+    expect(await run({ destTenantId: there.id })).toMatchObject({
+      status: "partial",
+      filesCopied: 1,
+      errors: [
+        {
+          key: `${layer}.shop__orders`,
+          code: "conflict",
+          message: `Table lines of dataset shop__orders would be ${layer}.shop__orders__lines in SQL, which is the name of table orders__lines of dataset shop. Use another dataset or table name.`,
+        },
+      ],
+    });
+    expect(await ids(there.call, "shop__orders__lines")).toEqual([1]);
+    expect(await ids(there.call, "crm")).toEqual([3]);
+  });
+
   test("keeps what someone has overwritten at the destination, and says what to do", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");

@@ -5,6 +5,7 @@ import type { WriteContext } from "../../context.ts";
 import { SMALL_FILE_BYTES } from "../../lake/compact.ts";
 import type { LakeFile, LakeLoad, TableChange } from "../../lake/contract.ts";
 import { withinStorage } from "../usage/quotas.ts";
+import { checkSqlName } from "./sql-names.ts";
 import {
   extractCursors,
   type LoadedTable,
@@ -26,8 +27,8 @@ export interface Origin {
  * Makes a load visible in the caller's transaction: its files, those that they replace, the tables' columns and totals,
  * and the cursors of `ownerId`.
  *
- * Throws `dataset_changed` (retryable) if a table has changed since the version that the load was computed from, and
- * `quota_exceeded`.
+ * Throws `dataset_changed` (retryable) if a table has changed since the version that the load was computed from,
+ * `conflict` for a new table whose name in SQL another one has, and `quota_exceeded`.
  */
 export async function commitLoad(
   tx: WriteContext,
@@ -102,6 +103,7 @@ async function commitTable(
   const here = { ...dataset, tableName: change.table };
   const [before] = await tx.db.select().from(lakeTables).where(tableIs(here));
   if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) throw changed(dataset);
+  if (!before) await checkSqlName(tx, here);
   const moment = { ...commit, snapshot: (before?.snapshot ?? 0) + 1 };
   const removed = await removeFiles(tx, here, change.remove, moment);
   await addFiles(tx, here, change.add, moment);

@@ -1,0 +1,42 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import type { WriteContext } from "../../context.ts";
+import { sqlName } from "../../lake/views.ts";
+import type { Here } from "./commit.ts";
+import { lakeTables } from "./table.ts";
+
+/**
+ * Throws `conflict` if another table of the layer has the SQL name of a new one: `shop.orders__lines` and
+ * `shop__orders.lines` are both `shop__orders__lines`, and SQL would find only one of them.
+ */
+export async function checkSqlName(tx: WriteContext, { tableName: table, ...here }: Here): Promise<void> {
+  const name = sqlName({ dataset: here.dataset, table });
+  const datasets = datasetsFor(name).filter((dataset) => dataset !== here.dataset);
+  if (datasets.length === 0) return;
+  const [other] = await tx.db
+    .select({ dataset: lakeTables.dataset, table: lakeTables.tableName })
+    .from(lakeTables)
+    .where(
+      and(
+        eq(lakeTables.organizationId, here.organizationId),
+        eq(lakeTables.layer, here.layer),
+        inArray(lakeTables.dataset, datasets),
+        sql`case when ${lakeTables.tableName} = ${lakeTables.dataset} then ${lakeTables.dataset}
+          else ${lakeTables.dataset} || '__' || ${lakeTables.tableName} end = ${name}`,
+      ),
+    )
+    .limit(1);
+  if (!other) return;
+  throw new AppError(
+    "conflict",
+    `Table ${table} of dataset ${here.dataset} would be ${here.layer}.${name} in SQL, which is the name of table ${other.table} of dataset ${other.dataset}. Use another dataset or table name.`,
+  );
+}
+
+/** All datasets that can have a table of this SQL name. */
+function datasetsFor(name: string): string[] {
+  const datasets = [name];
+  for (let at = name.indexOf("__"); at >= 0; at = name.indexOf("__", at + 1))
+    datasets.push(name.slice(0, at));
+  return datasets;
+}
