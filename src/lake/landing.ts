@@ -7,7 +7,7 @@ import { readHead, refuseLongRecords, withSeparator } from "./csv-head.ts";
 import { withCsv } from "./csv-source.ts";
 import { type JsonColumn, writeCells } from "./json-cells.ts";
 import { writeRows } from "./merge.ts";
-import { parquetColumns } from "./parquet-source.ts";
+import { lossOf, parquetColumns } from "./parquet-source.ts";
 import { provenReadings } from "./text-types.ts";
 
 export const FILE_FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"] as const;
@@ -107,6 +107,9 @@ async function read(session: SqlSession, options: LandingOptions): Promise<Sourc
 async function readParquet(session: SqlSession, path: string): Promise<Source> {
   const columns = await parquetColumns(session, path);
   checkCount(columns.length);
+  const loss = lossOf(columns);
+  if (loss !== null)
+    throw new AppError("sql_error", `The file ${loss} Write them as text, or load the file with an extract.`);
   const names = distinct(columns.map(({ name }) => name));
   return {
     relation: parquet([path]),

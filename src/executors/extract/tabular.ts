@@ -140,6 +140,11 @@ export class Tabular {
     return existing === undefined ? (fixed.get(column.name) ?? null) : typeName(existing);
   }
 
+  /** Whether the column is text in the table, or is to be. */
+  #isText(column: SheetColumn): boolean {
+    return this.options.fixed.get(column.name) === "VARCHAR" || this.#knownType(column) === "VARCHAR";
+  }
+
   async #trusted(source: CsvSource, limit: number | null): Promise<number> {
     const { staging } = this;
     const wanted = this.#wanted(source.names);
@@ -246,14 +251,17 @@ export class Tabular {
     const wanted = described.filter(({ name }) => options.only?.has(name) ?? true);
     const values: Value[] = [];
     const pairs: string[] = [];
-    for (const { name: source, type, sql } of wanted) {
-      const column = sheet.columnOf(source, options.warn);
-      const slot = sheet.slotOf(column, type);
+    const odd: ParquetColumn[] = [];
+    for (const found of wanted) {
+      const column = sheet.columnOf(found.name, options.warn);
+      const text = this.#isText(column) ? found.odd?.text : undefined;
+      const slot = sheet.slotOf(column, text === undefined ? found.type : "VARCHAR");
       if (slot.type === "VARCHAR") column.texts = "VARCHAR";
-      values.push({ slot, sql });
-      pairs.push(fingerprintPair(column.name, quoteName(source)));
+      values.push({ slot, sql: text ?? found.sql });
+      pairs.push(fingerprintPair(column.name, quoteName(found.name)));
+      if (text === undefined) odd.push(found);
     }
-    await this.#countOdd(relation, wanted, limit);
+    await this.#countOdd(relation, odd, limit);
     return this.#stage(relation, values, pairs, { limit, isTyped: true });
   }
 
@@ -262,10 +270,11 @@ export class Tabular {
       if (odd === null) continue;
       const room = limit === null ? "" : ` LIMIT ${limit}`;
       const [row] = await this.staging.session.run(
-        `SELECT count(*) AS n, min(left(${odd.text}, 200)) AS example FROM (SELECT * FROM ${relation}${room}) WHERE ${odd.where}`,
+        `SELECT count(*) AS n, min(DISTINCT left(${odd.text}, 200), 3) AS examples FROM (SELECT * FROM ${relation}${room}) WHERE ${odd.where}`,
       );
       const count = Number(row?.n ?? 0);
-      if (count > 0) this.odd.add(name, odd.what, String(row?.example), count);
+      const examples = Array.isArray(row?.examples) ? row.examples.map(String) : [];
+      if (count > 0) this.odd.addAll({ column: name, what: odd.what, count, examples });
     }
   }
 

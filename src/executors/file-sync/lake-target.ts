@@ -9,7 +9,7 @@ import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
 import { isMixed } from "../../lake/iceberg/fields.ts";
 import { writeRows } from "../../lake/merge.ts";
 import { arrivedAt, arrivedPart, nameFault } from "../../lake/names.ts";
-import { type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
+import { lossOf, type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
 import type { Opened, TreeFile } from "../../providers/contract.ts";
 import { exactly, readChunks } from "../../providers/files/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
@@ -195,6 +195,8 @@ function openWorkshop(ctx: RunContext) {
     session ??= ctx.sql.session({ folders: [folder], signal: ctx.signal });
     const sql = await session;
     const found = await parquetColumns(sql, path);
+    const loss = lossOf(found);
+    if (loss !== null) throw new AppError("bad_request", `It ${loss} Load it with an extract.`);
     const columns = found.map(({ name, type }) => ({ name, dataType: type, nullable: true }));
     const isKept = await keepsTypes(sql, path, found);
     const lacking = stamps(ctx.run.id, number).filter(
