@@ -6,6 +6,7 @@ import { type Done, defineExecutor } from "./contract.ts";
 import { sourceFaults } from "./explain-schema.ts";
 import { answerOf } from "./model/answer.ts";
 import { openSchema, schemaText } from "./schema/live.ts";
+import { namesIn } from "./schema/mentions.ts";
 
 const DEFAULT_ROWS = 100;
 
@@ -108,14 +109,12 @@ export const generateQuery = defineExecutor({
       );
     });
     const { sql, explanation } = value;
-    const lower = sql.toLowerCase();
-    const tables = schema.tables.filter(({ name }) =>
-      lower.includes(name.toLowerCase().split(".").at(-1)?.replaceAll('"', "") ?? ""),
-    );
-    const names = new Set(tables.flatMap((table) => table.columns.map((column) => column.name)));
-    const columns = [...names].filter((name) =>
-      new RegExp(`(?<![\\w])${RegExp.escape(name)}(?![\\w])`, "i").test(sql),
-    );
+    const named = schema.named(sql);
+    const tables = schema.tables.filter(({ name }) => named.has(name));
+    const used = namesIn(sql);
+    const columns = [
+      ...new Set(tables.flatMap((table) => table.columns.map((column) => column.name))),
+    ].filter((name) => used.has(name.toLowerCase()));
     const done = execute ? await schema.select(sql, maxRows) : null;
     ctx.log("info", `The SQL holds${done ? `, but returned ${done.rows.length} rows` : ""}.`);
     return {

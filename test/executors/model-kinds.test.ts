@@ -54,6 +54,7 @@ beforeAll(async () => {
   await load("raw", "shop", "orders__lines", "SELECT 'x0' AS _dlt_parent_id, 2 AS quantity");
   await load("raw", "shop", "customers", "SELECT i AS id, 'Ada' AS name FROM range(2) t(i)");
   await load("marts", "other", "other", "SELECT 1 AS x");
+  await load("marts", "en", "en", "SELECT 1 AS word");
 });
 afterAll(async () => {
   await weir[Symbol.asyncDispose]();
@@ -165,6 +166,19 @@ describe("generate_query", () => {
       usage: { inputTokens: 10, outputTokens: 5 },
     });
     expect(asked()[0]?.content).toContain("raw.shop__orders(id BIGINT, customer_id BIGINT");
+  });
+
+  test("names only tables and columns that the SQL refers to, whatever its literals and comments contain", async () => {
+    const sql =
+      "SELECT o.id AS en, 'word' AS state -- marts.other\nFROM raw.shop__orders AS o WHERE 'sent' <> 'marts.en'";
+    const { result } = await run("generate_query", { question: "Which were sent?" }, [
+      answers({ sql, explanation: "" }),
+    ]);
+    expect([result.tables, result.columns]).toEqual([["raw.shop__orders"], ["id"]]);
+    const own = await run("generate_query", { question: "Words?" }, [
+      answers({ sql: 'SELECT "word" FROM marts."EN__en"', explanation: "" }),
+    ]);
+    expect([own.result.tables, own.result.columns]).toEqual([["marts.en"], ["word"]]);
   });
 
   test("warns where more rows were found than maxRows", async () => {

@@ -84,6 +84,24 @@ test("SQL is written in its dialect, resolved by it, and run there, read-only", 
   expect(model.heard.at(-1)?.body.messages[0].content).toContain("Dialect: postgres");
 });
 
+test.each([
+  ["SELECT 'sent' AS en FROM orders -- customers", ["public.orders"]],
+  ["SELECT customers.id FROM public.orders AS customers", ["public.orders"]],
+  [
+    'SELECT o.id FROM orders o, "customers" c JOIN ONLY (public.en) ON true',
+    ["public.customers", "public.en", "public.orders"],
+  ],
+  ["SELECT extract(year FROM now()) FROM (SELECT 1 FROM Customers) AS x", ["public.customers"]],
+])("only the tables that a statement refers to are named: %s", async (sql, tables) => {
+  await database.sql`CREATE TABLE en (id int)`;
+  try {
+    const { result } = await run("generate_query", { question: "?" }, [{ sql, explanation: "" }]);
+    expect(result.tables).toEqual(tables);
+  } finally {
+    await database.sql`DROP TABLE en`;
+  }
+});
+
 test("a database's rows keep all digits of their numbers", async () => {
   const sql = `SELECT 9007199254740993::bigint AS id, 12345678901234567.89::numeric AS price, ARRAY[-9007199254740993] AS ids,
     '{"a": 0.12345678901234567891}'::json AS doc, 1.5::float8 AS share, 7 AS count`;

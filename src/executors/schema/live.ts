@@ -7,6 +7,7 @@ import type { SourceSql } from "../../providers/contract-tables.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName, withoutEnd } from "../../sql/text.ts";
 import type { RunContext } from "../contract.ts";
+import { tablesIn } from "./mentions.ts";
 
 /** Maximum number of tables. More would help neither a person nor a model. */
 const MAX_TABLES = 200;
@@ -28,6 +29,8 @@ export interface LiveSchema {
   /** Throws `sql_error` if `sql` isn't a SELECT, or names something that doesn't exist. */
   check(sql: string): Promise<void>;
   select(sql: string, maxRows: number): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
+  /** Names of the tables that the SQL refers to. */
+  named(sql: string): ReadonlySet<string>;
   /** Tables of the lake that the SQL reads. Empty for a connection's database. */
   reads(sql: string): LakeRead[];
 }
@@ -87,6 +90,12 @@ async function ofLake(ctx: RunContext, datasets: readonly string[] | undefined):
     // Inside a FROM clause, only a single query is valid.
     check: async (sql) => void (await ctx.sql.explain(await job(`SELECT * FROM (${withoutEnd(sql)}\n)`))),
     select: async (sql, maxRows) => ctx.sql.query(await job(withoutEnd(sql)), maxRows),
+    named: (sql) =>
+      new Set(
+        readsOf(sql, tables).flatMap(({ layer, dataset, tables }) =>
+          tables.map((table) => `${layer}.${sqlName({ dataset, table })}`),
+        ),
+      ),
     reads: (sql) => readsOf(sql, tables),
   };
 }
@@ -115,6 +124,11 @@ async function ofConnection(
     tables,
     check: async (sql) => void (await speaksSql().select(link, sql, 0)),
     select: (sql, maxRows) => speaksSql().select(link, sql, maxRows),
+    named: (sql) =>
+      tablesIn(
+        sql,
+        tables.map(({ name }) => name),
+      ),
     reads: () => [],
   };
 }
