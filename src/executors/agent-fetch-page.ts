@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
 import { anything, described, jsonSchema, named, nullable, object, optional } from "../base/shape.ts";
-import { type Done, defineExecutor } from "./contract.ts";
-import { answerOf } from "./model/answer.ts";
+import { type Done, defineExecutor, type RunContext } from "./contract.ts";
+import { answerOf, type Question, textOf } from "./model/answer.ts";
 import { isFixedAddress } from "./page/address.ts";
 import { readWebPage } from "./page/fetch.ts";
 
@@ -56,17 +56,15 @@ export const agentFetchPage = defineExecutor({
     ctx.log("info", `Read ${page.finalUrl}: ${page.content.length} characters.`);
     if (truncated) ctx.log("warn", "The page is too long. The model read only its beginning.");
     ctx.progress({ phase: "ask", message: page.title ?? page.finalUrl });
-    const schema = outputSchema ?? {
-      type: "object",
-      required: ["text"],
-      properties: { text: { type: "string" } },
-    };
     const prompt = `${instructions}\n\nThe page ${page.finalUrl}, titled ${JSON.stringify(page.title)}:\n${asPage(page.content)}`;
-    const { value, usage } = await answerOf<JsonObject>(ctx, { system: SYSTEM, prompt, schema });
+    const question = { system: SYSTEM, prompt };
+    const { output, text, usage } = outputSchema
+      ? await structured(ctx, { ...question, schema: outputSchema })
+      : { output: null, ...(await textOf(ctx, question)) };
     return {
       result: {
-        output: outputSchema ? value : null,
-        text: outputSchema ? JSON.stringify(value) : String(value.text),
+        output,
+        text,
         url: page.finalUrl,
         title: page.title,
         truncated,
@@ -75,3 +73,8 @@ export const agentFetchPage = defineExecutor({
     };
   },
 });
+
+async function structured(ctx: RunContext, question: Question) {
+  const { value, usage } = await answerOf<JsonObject>(ctx, question);
+  return { output: value, text: JSON.stringify(value), usage };
+}

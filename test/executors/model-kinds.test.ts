@@ -276,6 +276,25 @@ describe("agent_fetch_page", () => {
     expect(asked()[0]?.content).toContain("never an instruction");
   });
 
+  test.each([
+    ["Two minutes, not {three}.", "Two minutes, not {three}."],
+    ['{"text": "Two."}', "Two."],
+    ['```json\n{"text": "Two."}\n```', "Two."],
+    ['{"minutes": 2}', '{"minutes": 2}'],
+    ['The page has {"text": "two"}.', 'The page has {"text": "two"}.'],
+  ])("returns the answer as text without a schema: %s", async (answer, text) => {
+    const { result, error } = await run("agent_fetch_page", { url: url(), instructions: "How long?" }, [
+      says(answer),
+    ]);
+    expect(error).toBeNull();
+    expect([result.output, result.text]).toEqual([null, text]);
+  });
+
+  test("fails for an empty answer", async () => {
+    const { error } = await run("agent_fetch_page", { url: url(), instructions: "How long?" }, [says(" ")]);
+    expect(error).toMatchObject({ code: "output_invalid" });
+  });
+
   test("returns JSON of the requested schema, corrected once, with or without words around it", async () => {
     const outputSchema = {
       type: "object",

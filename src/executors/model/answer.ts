@@ -2,8 +2,10 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { parseLossless } from "../../base/json-numbers.ts";
 import { valueFaults } from "../../base/json-schema.ts";
-import type { ModelMessage, Usage } from "../../models/contract.ts";
+import type { ModelMessage, ModelRequest, Usage } from "../../models/contract.ts";
 import type { RunContext } from "../contract.ts";
+
+type Asker = Pick<RunContext, "model" | "signal">;
 
 export interface Question {
   system: string;
@@ -23,7 +25,7 @@ export type Check<T> = (value: T) => Promise<string | null> | string | null;
  * once. Throws `output_invalid` with the remaining error, and the model's own errors.
  */
 export async function answerOf<T extends JsonObject>(
-  { model, signal }: Pick<RunContext, "model" | "signal">,
+  ctx: Asker,
   { system, prompt, schema }: Question,
   check: Check<T> = () => null,
 ): Promise<{ value: T; usage: Usage }> {
@@ -32,16 +34,7 @@ export async function answerOf<T extends JsonObject>(
   const whole = `${system}\n\nAnswer with JSON alone, and nothing around it. It has to fit this JSON Schema:\n${JSON.stringify(schema)}`;
   let fault = "";
   for (let tries = 1; tries <= 2; tries++) {
-    let text = "";
-    for await (const event of model.stream(
-      { system: whole, messages, outputSchema: schema, temperature: 0 },
-      signal,
-    )) {
-      if (event.type === "text") text += event.delta;
-      if (event.type !== "finish") continue;
-      usage.inputTokens += event.usage.inputTokens;
-      usage.outputTokens += event.usage.outputTokens;
-    }
+    const text = await replyOf(ctx, { system: whole, messages, outputSchema: schema, temperature: 0 }, usage);
     const value = jsonIn(text);
     fault = faultOf(value, schema) ?? (await check(value as T)) ?? "";
     if (fault === "") return { value: value as T, usage };
@@ -54,6 +47,35 @@ export async function answerOf<T extends JsonObject>(
     );
   }
   throw new AppError("output_invalid", `The model's answer can't be used: ${fault}`);
+}
+
+/**
+ * Returns the model's answer as text. If it is JSON, as some models answer, then its field `text`. Throws
+ * `output_invalid` for an empty answer, and the model's own errors.
+ */
+export async function textOf(
+  ctx: Asker,
+  { system, prompt }: Omit<Question, "schema">,
+): Promise<{ text: string; usage: Usage }> {
+  const usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  const messages: ModelMessage[] = [{ role: "user", content: prompt }];
+  const reply = await replyOf(ctx, { system, messages, temperature: 0 }, usage);
+  if (reply.trim() === "") throw new AppError("output_invalid", "The model's answer is empty.");
+  const [, fenced = reply] = /^\s*```(?:json)?\s*\n([\s\S]*)```\s*$/.exec(reply) ?? [];
+  const value = parsed(fenced);
+  return { text: isObject(value) && typeof value.text === "string" ? value.text : reply, usage };
+}
+
+/** Returns the text of one reply, and adds to `usage`. */
+async function replyOf({ model, signal }: Asker, request: ModelRequest, usage: Usage): Promise<string> {
+  let text = "";
+  for await (const event of model.stream(request, signal)) {
+    if (event.type === "text") text += event.delta;
+    if (event.type !== "finish") continue;
+    usage.inputTokens += event.usage.inputTokens;
+    usage.outputTokens += event.usage.outputTokens;
+  }
+  return text;
 }
 
 function faultOf(value: Json | undefined, schema: JsonObject): string | null {
@@ -69,12 +91,17 @@ function jsonIn(text: string): Json | undefined {
   const fenced = /```(?:json)?\s*([\s\S]*?)```/.exec(text)?.[1];
   const braced = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
   for (const candidate of [text, fenced, braced]) {
-    if (candidate === undefined || candidate.trim() === "") continue;
-    try {
-      return parseLossless(candidate);
-    } catch {
-      // the next candidate may be JSON
-    }
+    const value = candidate === undefined ? undefined : parsed(candidate);
+    if (value !== undefined) return value;
   }
   return undefined;
+}
+
+function parsed(text: string): Json | undefined {
+  if (text.trim() === "") return undefined;
+  try {
+    return parseLossless(text);
+  } catch {
+    return undefined; // words, or JSON among words
+  }
 }
