@@ -658,7 +658,9 @@ describe("weir query", () => {
       expect([wrong.code, wrong.out]).toEqual([1, ""]);
       expect(wrong.err).toMatch(/^weir: [A-Z]\w+ Error: .+/);
       const missing = await shell.run("query", "SELECT * FROM orders", ...flags);
-      expect(missing.err).toStartWith("weir: Table orders not found. The lake has no tables yet.");
+      expect(missing.err).toStartWith(
+        "weir: Catalog Error: Table with name orders does not exist! The lake has no tables yet.",
+      );
     }
   });
 });

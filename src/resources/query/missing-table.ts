@@ -2,9 +2,12 @@ import { distance } from "../../base/nearest.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { sqlName } from "../../lake/views.ts";
 
-/** DuckDB only sees tables that the SQL names, so its own suggestions come from its system tables. */
+/**
+ * DuckDB's first sentence about a missing table, and its suggestion, which comes from its system tables: it only sees
+ * tables that the SQL names.
+ */
 const MISSING =
-  /^Catalog Error: Table with name "?(.+?)"? does not exist(?:!| because schema "[^"]*" does not exist\.)(?:\nDid you mean "[^"]*"\?)?/;
+  /^(Catalog Error: Table with name "?(.+?)"? does not exist(?:!| because schema "[^"]*" does not exist\.))(?:\nDid you mean "[^"]*"\?)?/;
 
 const MAX_NAMES = 3;
 /** Comparing takes the product of both lengths, and blocks other requests. */
@@ -16,11 +19,11 @@ type Named = Pick<LakeTable, "layer" | "dataset" | "table">;
 /** Returns whether this is DuckDB's message about a missing table. */
 export const isMissingTable = (message: string): boolean => MISSING.test(message);
 
-/** Adds the tables with the most similar names to DuckDB's message about a missing table. */
+/** Replaces the suggestion in DuckDB's message about a missing table by the tables with the most similar names. */
 export const withSimilarTables = (message: string, tables: readonly Named[]): string =>
   message.replace(
     MISSING,
-    (_, missing: string) => `Table ${missing} not found. ${adviceFor(missing, tables)}`,
+    (_, sentence: string, missing: string) => `${sentence} ${adviceFor(missing, tables)}`,
   );
 
 function adviceFor(missing: string, tables: readonly Named[]): string {
