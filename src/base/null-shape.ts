@@ -7,7 +7,7 @@ export const NULL_IS = Symbol("what null stands for");
 
 /**
  * Like `object`, for requests: null in an optional field means the same as omitting it.
- * With a default, null is rejected, since it could mean none, such as no end or no limit.
+ * With a default, null is rejected, since it could mean none, such as no end or no limit; see `nullIsDefault`.
  */
 export function requestObject<P extends TProperties>(
   properties: P,
@@ -25,6 +25,10 @@ export function clearable<T extends TSchema>(empty: unknown, field: T) {
   const either = noneOr(field) as T;
   return Type.Optional(Object.assign(either, { [NULL_IS]: empty }));
 }
+
+/** A field of a request with a default that null stands for too, as no value could mean anything else. */
+export const nullIsDefault = <T extends TSchema>(field: T): T =>
+  Object.assign(noneOr(field) as T, { default: field.default });
 
 const takesNull = ({ type, const: constant, enum: values, anyOf }: TSchema): boolean =>
   anyOf

@@ -164,6 +164,14 @@ test("deleting a dataset hides its tables, is recorded, and keeps cursors and, f
 describe("SQL over the lake", () => {
   const query = (body: object) => weir.owner("POST", "/api/v1/query", body);
 
+  test.each([[{}], [{ parameters: null }], [{ parameters: null, limit: null }]])(
+    "null means the same as an omitted field: %j",
+    async (more) => {
+      const { status, body } = await query({ sql: "SELECT 1 AS x", ...more });
+      expect([status, body.rows]).toEqual([200, [{ x: 1 }]]);
+    },
+  );
+
   test("responds with columns and rows", async () => {
     const { status, body } = await query({
       sql: "SELECT name, (SELECT count(*) FROM raw.shop__orders WHERE id >= $least) AS orders FROM raw.shop__customers",

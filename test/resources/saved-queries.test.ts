@@ -85,6 +85,8 @@ test("a run binds the given values, and the defaults of the rest", async () => {
     rowCount: 1,
     truncated: true,
   });
+  const fixed = await save({ sql: "SELECT 1 AS x", parameters: {} });
+  expect((await run(fixed.id, { parameters: null, limit: null })).body.rows).toEqual([{ x: 1 }]);
   // A value is never part of the SQL text.
   const text = await save({ sql: "SELECT $who AS who", parameters: { who: { type: "text" } } });
   const given = "x'; DROP TABLE raw.orders; --";

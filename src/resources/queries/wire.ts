@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { clearable, requestObject } from "../../base/null-shape.ts";
+import { clearable, nullIsDefault, requestObject } from "../../base/null-shape.ts";
 import {
   anything,
   defaulted,
@@ -90,10 +90,12 @@ export const SavedQueryPage = object({
 
 export const SavedQueryRun = requestObject({
   parameters: defaulted(
-    Type.Record(Type.String(), anything(), {
-      default: {},
-      description: "Values that override the defaults.",
-    }),
+    nullIsDefault(
+      Type.Record(Type.String(), anything(), {
+        default: {},
+        description: "Values that override the defaults.",
+      }),
+    ),
   ),
   limit: optional(
     Type.Integer({ minimum: 1, maximum: 10_000, description: "Maximum number of rows. Default: 1000." }),

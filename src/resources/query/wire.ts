@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { requestObject } from "../../base/null-shape.ts";
+import { nullIsDefault, requestObject } from "../../base/null-shape.ts";
 import { anything, defaulted, object, oneOf, optional } from "../../base/shape.ts";
 import { SAVE_FORMATS } from "../../sql/contract.ts";
 import { ColumnShape, Rows } from "../datasets/wire.ts";
@@ -12,10 +12,12 @@ export const QueryRequest = requestObject({
       "One SELECT, or several statements of which the last is a SELECT. Tables that they create are dropped afterwards. `raw.orders AS OF 'LOAD_ID'` (or `AS OF $name`) reads a table as of that load, as long as its files are kept.",
   }),
   parameters: defaulted(
-    Type.Record(Type.String(), anything(), {
-      default: {},
-      description: "Values for `$name` in the SQL.",
-    }),
+    nullIsDefault(
+      Type.Record(Type.String(), anything(), {
+        default: {},
+        description: "Values for `$name` in the SQL.",
+      }),
+    ),
   ),
   limit: optional(
     Type.Integer({
