@@ -6,6 +6,8 @@ type Path = readonly string[];
 const TEMPLATE = /\{\{[^{}]*\}\}/g;
 /** A URL parameter with a literal value. */
 const PARAMETER = /([?&#])([^=&#]{1,100})=([^&#]+)/g;
+/** A user and a password, or a token, before the host of a URL. Braces of templates can contain anything. */
+const USER_INFO = /^(https?:\/\/)((?:\{\{[^{}]*\}\}|[^/?#\\{]|\{(?!\{))*)@/i;
 const ADDRESS = /^(?:https?:\/\/|\/)/i;
 /** Fields of a form as one text. */
 const FORM = /^[\w.%[\]-]{1,100}=[^&\s]*(?:&[\w.%[\]-]{1,100}=[^&\s]*)*$/;
@@ -76,9 +78,13 @@ function parsed(text: string): Json | undefined {
 }
 
 const maskAddress = (address: string, mask: string): string =>
-  address.replace(PARAMETER, (whole, before, name, value) =>
-    isSecretParameter(name) && isWritten(value) ? `${before}${name}=${mask}` : whole,
-  );
+  address
+    .replace(USER_INFO, (whole, scheme, user) =>
+      isWritten(user.replaceAll(/:(?=\{\{|$)/g, "")) ? `${scheme}${mask}@` : whole,
+    )
+    .replace(PARAMETER, (whole, before, name, value) =>
+      isSecretParameter(name) && isWritten(value) ? `${before}${name}=${mask}` : whole,
+    );
 
 const nameOf = (path: Path): string => path.findLast((step) => !/^\d+$/.test(step)) ?? "";
 

@@ -250,7 +250,6 @@ describe("a forbidden part of a request", () => {
     expect(faults({ url: "ftp://h.test/" })).toEqual(["url"]);
     expect(faults({ url: "file:///etc/passwd" })).toEqual(["url"]);
     expect(faults({ url: "h.test" })).toEqual(["url"]);
-    expect(faults({ url: "https://u:p@h.test/" })).toEqual(["url"]);
     for (const name of ["Host", "content-length", "Transfer-Encoding", "Connection", "a b", "x\r\ny"]) {
       expect(faults({ url: base, headers: { [name]: "1" } })).toEqual([`headers.${name}`]);
     }

@@ -30,6 +30,8 @@ describe("a secret that is typed into a definition", () => {
     ["a parameter", { query: { api_key: "abc123456" } }, "query.api_key"],
     ["a parameter called key", { query: { key: "AIza-1" } }, "query.key"],
     ["a parameter in the address", { url: `${url}?access_token=abc123456&page=1` }, "url"],
+    ["a password before the host", { url: "https://ada:hunter{2}@api.example.com/orders" }, "url"],
+    ["a token before the host", { url: "https://abc123456@api.example.com/orders/{{input.id}}" }, "url"],
     [
       "a password in a body",
       { method: "POST", body: { user: "ada", login: [{ password: "hunter22" }] } },
@@ -95,6 +97,9 @@ describe("a secret that is typed into a definition", () => {
     ["a count of tokens", { method: "POST", body: { max_tokens: 500, prompt: "The token expires soon" } }],
     ["a field that is empty", { method: "POST", body: { password: "", token: null } }],
     ["an address with harmless parameters", { url: `${url}?page=1&sort=key` }],
+    ["an address with an @ in its path", { url: "https://api.example.com/@ada/{{input.id}}@2" }],
+    ["an address whose host is a template", { url: '{{input.hosts["a@b"]}}/orders' }],
+    ["a host from a template", { url: 'https://{{input.hosts["a@b"]}}/orders' }],
     ["a schema of a password", { method: "POST", body: { properties: { password: { type: "string" } } } }],
   ])("isn't: %s", async (_, definition) => {
     expect((await owner("POST", ACTIONS, asks(definition))).status).toBe(201);
@@ -109,6 +114,12 @@ describe("a secret that is typed into a definition", () => {
     });
     expect(faultsOf(made)).toContain("body.definition.http.auth.token use_a_connection");
   });
+});
+
+test("a password in the URL of a page is rejected too", async () => {
+  const definition = { url: "http://ada:hunter22@x.example/" };
+  const made = await owner("POST", ACTIONS, { kind: "fetch_page", name: "Page", definition });
+  expect(faultsOf(made)).toEqual(["body.definition.url use_a_connection"]);
 });
 
 describe("a secret that was typed in earlier", () => {

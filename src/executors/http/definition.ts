@@ -156,7 +156,8 @@ const OF_A_URL = [
 /** Errors that the shape can't express. */
 export function definitionFaults(definition: Definition): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
-  const url = definition.url === undefined ? null : urlFault(definition.url);
+  // Credentials in it are reported as a typed secret.
+  const url = definition.url === undefined ? null : addressFault(definition.url);
   if (url) faults.push({ path: ["url"], message: url });
   faults.push(...apiFaults(definition));
   for (const [name, value] of Object.entries(definition.headers ?? {})) {
@@ -208,11 +209,14 @@ const isOpen = (text: string) => text.includes("{{");
 
 /** Returns why a URL can't be requested. Null if it can, and for a path, which a connection completes. */
 export function urlFault(url: string): string | null {
+  const fault = addressFault(url);
+  if (fault !== null || isOpen(url) || url.startsWith("/")) return fault;
+  const { username, password } = new URL(url);
+  return username || password ? "URL must not contain a username or password. Use a connection." : null;
+}
+
+function addressFault(url: string): string | null {
   if (isOpen(url) || url.startsWith("/")) return null;
   if (!/^https?:\/\//i.test(url)) return "A URL must start with http:// or https://.";
-  if (!URL.canParse(url)) return "Invalid URL.";
-  const { username, password } = new URL(url);
-  return username || password
-    ? "URL must not contain a username or password. Use a connection or a header."
-    : null;
+  return URL.canParse(url) ? null : "Invalid URL.";
 }
