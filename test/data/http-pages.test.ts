@@ -223,6 +223,21 @@ test("only the selected columns arrive, and one that no row has is reported", as
   expect(await data.rows(`select value from raw.${dataset}__r__tags`)).toEqual([{ value: 1 }]);
 });
 
+test("a type for a column that no row has is reported", async () => {
+  const row = { id: 1, customer: { age: 3 }, lines: [{ sku: "a" }] };
+  const columns = ["nope", "id", "customer.age", "lines.sku", "customer.fax"].map((name) => ({
+    name,
+    type: "text",
+  }));
+  const { result, dataset } = await open({}, () => [row], { columns });
+  expect((await result()).warnings).toEqual(
+    ["nope", "customer.fax"].map((name) => `No row of r has a value in the column "${name}".`),
+  );
+  expect(await data.rows(`select id, customer__age from raw.${dataset}__r`)).toEqual([
+    { id: "1", customer__age: "3" },
+  ]);
+});
+
 describe("numbers that a double can't hold keep every digit", () => {
   const page = `{"total": 2.0, "more": 1.10, "items": [
     {"id": 1, "long": 12345678901234567.89, "zeros": 1.10, "big": 9007199254740993, "huge": 18446744073709551616, "in": {"n": 2.50}, "list": [1.10]},

@@ -187,6 +187,14 @@ test("a replace replaces all old rows with the new ones, even if there are none"
   expect(await data.rows("select * from raw.swap")).toEqual([]);
 });
 
+test("a type for a column that the table doesn't have is reported", async () => {
+  await pg.sql.unsafe('create table typed as select 1 as id, 2.5 as "Amount"');
+  const columns = ["id", "Amount", "nope"].map((name) => ({ name, type: "text" }));
+  const extract = await data.extract(shop, { dataset: "typed", resources: [{ name: "typed", columns }] });
+  expect((await extract.result()).warnings).toEqual(['No row of typed has a value in the column "nope".']);
+  expect(await data.rows("SELECT id, amount FROM raw.typed")).toEqual([{ id: "1", amount: "2.5" }]);
+});
+
 test("a condition gets its values as parameters, and columns select what is loaded", async () => {
   await pg.sql.unsafe(
     "create table chosen as select i as id, 'n' || i as name, i % 2 = 0 as even, now() as at from generate_series(1, 9) i",

@@ -25,6 +25,17 @@ const load = (world: World, spec: string, files: Record<string, string | Uint8Ar
   world.run({ resources: [{ name: "t", spec, ...more }] }, folderOf(world, files));
 
 describe("CSV files", () => {
+  test("report a type for a column that they don't have", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const columns = [
+      { name: "Full Name", type: "text" },
+      { name: "nope", type: "integer" },
+    ];
+    const { result } = await load(world, "in/a.csv", { "in/a.csv": "id,Full Name\n1,7\n" }, { columns });
+    expect(result.warnings).toEqual(['No row of t has a value in the column "nope".']);
+    expect(await world.query("SELECT id, full_name FROM raw.shop__t")).toEqual([{ id: 1, full_name: "7" }]);
+  });
+
   test("of one pattern are loaded together, with their own types, in DuckDB's own process", async () => {
     await using world = openWorld({ sql: duck.sql });
     const { result } = await load(world, "in/*", {

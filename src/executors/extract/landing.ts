@@ -17,7 +17,7 @@ import type { Options } from "./plan.ts";
 import type { Reporter } from "./reporter.ts";
 import { Staging } from "./staging.ts";
 import { measured, recordFiles, takeTyped, typedSheet } from "./typed.ts";
-import { warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
+import { typedNames, warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
 
 /** State shared by the resources of one run. */
 export interface Job {
@@ -127,8 +127,9 @@ async function land(
   const isGuessed = isTrusting && isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.targets ?? null;
   const taken = await takeLoose(extraction, staging, intake);
-  // Other sources know their columns and reject unknown ones.
-  if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);
+  // Other sources know their columns and reject unknown ones that are selected.
+  const selected = extraction.kind === "files" || provider.http ? (plan.request.columns ?? []) : [];
+  if (taken.sheets[0]?.rows) warnOfMissing(new Set([...selected, ...typedNames(plan)]), taken.sheets, site);
   if (taken.areNamed && taken.sheets[0]) warnOfGone(taken.sheets[0], site);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
@@ -165,6 +166,7 @@ async function landTyped(
     measured(recordFiles(extraction, staging, intake), { extraction, sheet, staging, known }),
   );
   warnOfGone(sheet, site);
+  warnOfMissing(typedNames(plan), [sheet], site);
   let landed = isTrusting ? await landDirect(site, extraction, records, sheet) : null;
   if (!landed) {
     const taken = await takeTyped(extraction, records, sheet, staging);

@@ -85,11 +85,15 @@ export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
   }
 }
 
-/** A selected column that is in neither these nor earlier rows is probably misspelled. */
-export function warnOfMissing([root, ...children]: readonly Sheet[], { plan, existing, warn }: Site): void {
-  if (!root || root.rows === 0) return;
+/** A column of the definition that is in neither these nor earlier rows is probably misspelled. */
+export function warnOfMissing(
+  named: Iterable<string>,
+  [root, ...children]: readonly Sheet[],
+  { plan, existing, warn }: Site,
+): void {
+  if (!root) return;
   const names = [...root.columns, ...(existing(plan.table)?.columns ?? [])].map((column) => column.name);
-  for (const column of plan.request.columns ?? []) {
+  for (const column of named) {
     const path = columnPath(column);
     const isIn = (name: string) => name === path || name.startsWith(`${path}__`);
     const isInChild = (table: string) =>
@@ -98,6 +102,10 @@ export function warnOfMissing([root, ...children]: readonly Sheet[], { plan, exi
     warn(`No row of ${plan.resource} has a value in the column "${column}".`);
   }
 }
+
+/** Names of columns whose types the definition sets. Further sheets of a workbook share them with the first. */
+export const typedNames = ({ request, sheet }: Plan): string[] =>
+  sheet === null ? [...(request.types?.keys() ?? [])] : [];
 
 /** Clocks differ, and time zones start the day earlier. No valid value is later than this. */
 const AHEAD_MS = 86_400_000;

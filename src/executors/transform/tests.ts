@@ -81,7 +81,7 @@ function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]
       ? null
       : `it should return ${shown(expect)}, but returned ${shown(rows)}.`;
   }
-  if (!first) return `it should return ${shown(expect)}, and gave no rows.`;
+  if (!first) return `it should return ${shown(expect)}, but returned no rows.`;
   if (isObject(expect)) {
     const wrong = Object.keys(expect).filter((name) => !same(expect[name] ?? null, first[name] ?? null));
     return wrong.length === 0 ? null : `it should return ${shown(expect)}, but returned ${shown(first)}.`;
