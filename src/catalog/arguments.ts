@@ -46,16 +46,41 @@ const OPEN =
     " ",
   );
 
+/**
+ * The arguments of an endpoint as a JSON Schema, for those who choose them. Without an `inputSchema`, these are the
+ * arguments that its path needs, and those that its templates use.
+ */
+export function inputsOf(endpoint: EndpointDefinition): JsonObject {
+  if (endpoint.inputSchema !== null) return endpoint.inputSchema;
+  const required = inPath(endpoint.path);
+  const others = inTemplates(endpoint).filter((name) => name !== undefined && !required.includes(name));
+  return {
+    type: "object",
+    properties: Object.fromEntries([
+      ...required.map((name) => [name, { type: "string" }] as const),
+      ...others.map((name) => [name, {}] as const),
+    ]),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
 /** The names of an endpoint's arguments, or null if it accepts any. */
-function namesOf({ inputSchema, path, headers, queryTemplate, bodyTemplate }: EndpointDefinition) {
+function namesOf(endpoint: EndpointDefinition) {
+  const { inputSchema, path } = endpoint;
   if (OPEN.some((keyword) => inputSchema?.[keyword] !== undefined)) return null;
   const described = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : [];
-  const inPath = [...path.matchAll(/\{([^{}/]+)\}/g)].map(([, name = ""]) => name);
-  const read = [headers, queryTemplate, bodyTemplate].flatMap((template) => readsOf(template));
+  const read = inTemplates(endpoint);
   return read.includes(undefined)
     ? null
-    : new Set([...described, ...inPath, ...read.flatMap((name) => name ?? [])]);
+    : new Set([...described, ...inPath(path), ...read.flatMap((name) => name ?? [])]);
 }
+
+const inPath = (path: string): string[] => [
+  ...new Set([...path.matchAll(/\{([^{}/]+)\}/g)].map(([, name = ""]) => name)),
+];
+
+const inTemplates = ({ headers, queryTemplate, bodyTemplate }: EndpointDefinition) =>
+  [headers, queryTemplate, bodyTemplate].flatMap((template) => readsOf(template));
 
 /** The fields of `input` that the template reads; undefined means all of it. */
 function readsOf(template: Json): (string | undefined)[] {

@@ -7,6 +7,7 @@ import { executors } from "../../src/executors/registry.ts";
 import { decisions } from "../../src/resources/decisions/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { calls, type Heard, says } from "../peers/model.ts";
+import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
 import {
   ask,
   type Chat,
@@ -233,6 +234,46 @@ describe("the tools of an agent", () => {
       state: "output-available",
       output: { status: 200 },
     });
+  });
+
+  test("of the catalog without an inputSchema have the arguments that their path and templates use", async () => {
+    const name = fresh("Cat API");
+    await addHttp(
+      owner,
+      httpApi(name, {
+        baseUrl: `${receiver.url}/${name.replaceAll(" ", "-")}`,
+        endpoints: [
+          endpoint("cat", { path: "/cat/{id}/toys/{toy}", queryTemplate: { size: "{{input.size}}" } }),
+          endpoint("all", { method: "POST", path: "/cats", bodyTemplate: "{{input}}" }),
+          endpoint("plain", { path: "/cats" }),
+        ],
+      }),
+    );
+    const { at } = await makeThread(chat, [`api:${name}`]);
+    chat.play([says("Hm.")]);
+    await ask(chat, at);
+    const { tools } = chat.heard[0]!.body;
+    const schemas = tools.map((tool: { function: { parameters: object } }) => tool.function.parameters);
+    expect(schemas).toEqual([
+      {
+        type: "object",
+        properties: { id: { type: "string" }, toy: { type: "string" }, size: {} },
+        required: ["id", "toy"],
+      },
+      { type: "object", properties: {} },
+      { type: "object", properties: {} },
+    ]);
+    const [cat] = offered(chat.heard[0]!);
+    chat.play([calls(cat, { size: 2 }), says("Hm.")]);
+    expect((await ask(chat, at)).reply.rawData.parts).toContainEqual(
+      expect.objectContaining({ errorText: expect.stringContaining("id: Field required; toy: Field") }),
+    );
+    chat.play([calls(cat, { id: "a/b", toy: "ball", size: 2 }), says("Done.")]);
+    const { reply } = await ask(chat, (await makeThread(chat, [`api:${name}`])).at);
+    expect(outputOf(reply)).toMatchObject({ output: { result: { status: 200 } } });
+    expect(receiver.got.map(({ path }) => path).filter((path) => path.includes("/cat/"))).toEqual([
+      `/${name.replaceAll(" ", "-")}/cat/a%2Fb/toys/ball?size=2`,
+    ]);
   });
 
   test("read a page whose URL the user gave, as a run; any other URL needs approval", async () => {

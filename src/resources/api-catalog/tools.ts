@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { inputsOf } from "../../catalog/arguments.ts";
 import { modelName } from "../../catalog/names.ts";
 import type { Context } from "../../context.ts";
 import { callApi, checkInput } from "../../executors/http/api.ts";
@@ -79,12 +80,15 @@ async function rulesOf(ctx: Context, rows: readonly ApiRow[]): Promise<Map<strin
   return new Map(found.map(({ id, rule }) => [id, rule]));
 }
 
+const NO_INPUTS: JsonObject = { type: "object", properties: {} };
+
 function toolOf(row: ApiRow, item: ItemRow, approvalRequired: boolean): CatalogTool {
-  const { description, inputSchema } = item.definition;
+  const { definition } = item;
+  const { description } = definition;
   const common = {
     name: modelName(row.slug, item.name),
     description: description ?? `${item.name} of ${row.name}.`,
-    inputSchema: inputSchema ?? { type: "object", properties: {} },
+    inputSchema: "path" in definition ? inputsOf(definition) : (definition.inputSchema ?? NO_INPUTS),
     approvalRequired,
     apiName: row.name,
     fingerprint: fingerprintOf(row, item),
