@@ -2,7 +2,7 @@ import type { WriteContext } from "../context.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import type { AutomationRow } from "../resources/automations/table.ts";
 import { endOfTrail } from "../resources/events/followed.ts";
-import { typesMatching } from "../resources/events/matching.ts";
+import { typesStored } from "../resources/events/matching.ts";
 import type { EventType } from "../resources/events/table.ts";
 import { instantAfter } from "./schedule.ts";
 
@@ -23,10 +23,7 @@ export async function triggerState(
   };
 }
 
-/**
- * Returns the event types that these patterns match, without duplicates. Throws `invalid` at `loc` for a pattern that
- * matches none.
- */
-export const typesOf = (patterns: readonly string[], loc: readonly string[] = []): EventType[] => [
-  ...new Set(patterns.flatMap((pattern, index) => typesMatching(pattern, [...loc, String(index)]))),
+/** Returns the event types that these stored patterns match, without duplicates. */
+export const typesOf = (patterns: readonly string[]): EventType[] => [
+  ...new Set(patterns.flatMap(typesStored)),
 ];

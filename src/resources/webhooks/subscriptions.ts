@@ -6,7 +6,7 @@ import type { App } from "../../context.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
 import type { Secrets } from "../../crypto/signature.ts";
 import type { ReadDb } from "../../store/store.ts";
-import { typesMatching } from "../events/matching.ts";
+import { typesStored } from "../events/matching.ts";
 import type { EventRow, EventType } from "../events/table.ts";
 import { type WebhookRow, webhookLabel, webhooks } from "./table.ts";
 
@@ -74,7 +74,7 @@ function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {
   const text = patterns.join(" ");
   const found = typesByPatterns.get(text);
   if (found) return found;
-  const types = new Set(patterns.flatMap((pattern) => typesMatching(pattern, ["events"])));
+  const types = new Set(patterns.flatMap(typesStored));
   if (typesByPatterns.size >= MAX_KNOWN) typesByPatterns.clear();
   typesByPatterns.set(text, types);
   return types;
