@@ -143,8 +143,31 @@ describe("a draft", () => {
       "completed",
       ["completed", "skipped"],
     ]);
-    const pinned = await tested(app.owner, flow.id, { pinned: { b: { rows: 1 } }, input: {} });
-    expect(pinned.steps.map(({ status }: { status: string }) => status)).toEqual(["completed", "completed"]);
+    const test = (list: object[], upTo: string) =>
+      app.owner("POST", `${AUTOMATIONS}/${flow.id}/test`, { config: { steps: list }, upTo, input: {} });
+    const [a] = steps;
+    const circle = [
+      { ...a, key: "c", dependsOn: ["zz"] },
+      { ...a, dependsOn: ["b"] },
+      { ...a, key: "b", dependsOn: ["a"] },
+    ];
+    expect(faultsOf(await test(circle, "b"))).toEqual(["body.config.steps value_error"]);
+    expect(faultsOf(await test([{ key: "c" }, { ...a, dependsOn: ["gone"] }], "a"))).toEqual([
+      "body.config.steps.1.dependsOn.0 value_error",
+    ]);
+    expect(faultsOf(await test([{ ...a, dependsOn: "c" }, { key: "c" }], "a"))).toContain(
+      "body.config.steps.0.dependsOn list_type",
+    );
+    const secret = {
+      key: "c",
+      kind: "http_request",
+      definition: { url: "https://a.example", headers: { authorization: "Bearer 0123456789abcdef" } },
+    };
+    expect(faultsOf(await test([a ?? {}, secret], "a")).join()).toContain("use_a_connection");
+    const unknown = { key: "c", actionId: NOBODY };
+    expect(faultsOf(await test([{ key: "b" }, unknown], "c"))).toEqual([
+      "body.config.steps.1.actionId not_found",
+    ]);
   });
 
   test("can be unfinished, triggers nothing, and is checked completely when it becomes active", async () => {

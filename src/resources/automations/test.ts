@@ -1,4 +1,4 @@
-import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
+import { AppError, type Fault, InvalidInput, invalid } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation, findAutomationRun } from "../../flows/find.ts";
@@ -41,7 +41,7 @@ export async function testAutomation(
   if (input !== undefined && fromRunId !== undefined)
     throw invalid(["body", "input"], "Set either input or fromRunId, not both");
   const { automation } = await findAutomation(tx, id);
-  const config = await checkedConfig(tx, automation, newConfig, { upTo, pinned });
+  const config = await checkedConfig(tx, automation, newConfig, upTo);
   const definitions = stepsOf(config);
   const from = fromRunId === undefined ? null : await startOf(tx, automation, fromRunId);
   const own = input === undefined ? ((config as JsonObject).pinnedInput ?? null) : input;
@@ -64,44 +64,60 @@ export async function testAutomation(
   );
 }
 
+/** Checks the config, of which with `upTo` only the steps that run have to be complete. */
 async function checkedConfig(
   tx: WriteContext,
   automation: AutomationRow,
   newConfig: JsonObject | undefined,
-  selection: Selection,
+  upTo: string | undefined,
 ): Promise<AutomationConfig> {
   const { triggerType, config: before } = automation;
   if (newConfig === undefined && automation.status !== "draft") return before as AutomationConfig;
   const whole = keepDefinitions(newConfig ?? before, before);
-  const idle = idleSteps(whole, selection);
-  const faults = configFaults(tx, triggerType, whole, ["body", "config"], before).filter(
-    ({ loc: [, , field, index] }) => !(field === "steps" && idle.has(Number(index))),
-  );
+  const used = usedSteps(whole, upTo);
+  const faultsOf = (config: JsonObject) => configFaults(tx, triggerType, config, ["body", "config"], before);
+  const secrets = used ? faultsOf(whole).filter(({ type }) => type === "use_a_connection") : [];
+  const faults = [...secrets, ...faultsOf(used ? onlySteps(whole, used) : whole).map(inWhole(used))];
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: _, ...rest } = whole;
   const { config } = withoutProof(withoutSlackSecrets(rest).config);
-  const steps = idle.size > 0 ? stepsOf(config as AutomationConfig).filter((_, at) => !idle.has(at)) : null;
-  await checkReferences(tx, {
-    ...automation,
-    config: steps ? { ...config, steps } : config,
-  } as AutomationRow);
+  try {
+    await checkReferences(tx, { ...automation, config: used ? onlySteps(config, used) : config });
+  } catch (error) {
+    throw error instanceof InvalidInput ? new InvalidInput(error.faults.map(inWhole(used))) : error;
+  }
   return config as AutomationConfig;
 }
 
-interface Selection {
-  upTo: string | undefined;
-  pinned: Readonly<Record<string, unknown>>;
+/** Returns the indexes of the steps that a test up to a step runs. Null for all, or if their shape isn't known. */
+function usedSteps({ steps }: JsonObject, upTo: string | undefined): readonly number[] | null {
+  if (upTo === undefined || !Array.isArray(steps) || !steps.every(isShaped)) return null;
+  const all = steps as unknown as Step[];
+  if (!all.some(({ key }) => key === upTo)) return null;
+  const wanted = stepsBefore(all, upTo);
+  return all.flatMap(({ key }, index) => (wanted.has(key) ? [index] : []));
 }
 
-/** Returns the indexes of steps that a test won't run: they may be incomplete. */
-function idleSteps({ steps }: JsonObject, { upTo, pinned }: Selection): ReadonlySet<number> {
-  if (!Array.isArray(steps) || !steps.every((step) => isObject(step) && typeof step.key === "string"))
-    return new Set();
-  const all = steps as unknown as Step[];
-  const wanted = upTo === undefined ? null : stepsBefore(all, upTo);
-  const isIdle = ({ key }: Step) => Object.hasOwn(pinned, key) || (wanted !== null && !wanted.has(key));
-  return new Set(all.flatMap((step, at) => (isIdle(step) ? [at] : [])));
+const isShaped = (step: Json): boolean => {
+  const { key, dependsOn = [] } = isObject(step) ? step : {};
+  const isList = Array.isArray(dependsOn) && dependsOn.every((text) => typeof text === "string");
+  return typeof key === "string" && isList;
+};
+
+/** The response may read steps that don't run, and a test sends none. */
+function onlySteps({ response: _, ...config }: JsonObject, used: readonly number[]): JsonObject {
+  const steps = Array.isArray(config.steps) ? config.steps : [];
+  return { ...config, steps: steps.filter((__, index) => used.includes(index)) };
 }
+
+/** Returns the fault at the step's index in the whole config. */
+const inWhole =
+  (used: readonly number[] | null) =>
+  (fault: Fault): Fault => {
+    const [body = "", config = "", field, index, ...rest] = fault.loc;
+    if (used === null || field !== "steps" || index === undefined) return fault;
+    return { ...fault, loc: [body, config, field, String(used[Number(index)] ?? index), ...rest] };
+  };
 
 /** Returns the trigger data of another run. */
 async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
@@ -125,7 +141,10 @@ const scopeOf = ({ triggerType }: AutomationRow, input: Json): StoredTrigger =>
       ? {}
       : { payload: input };
 
-function stepsFor(definitions: readonly Step[], { upTo, pinned }: Selection): StepState[] {
+function stepsFor(
+  definitions: readonly Step[],
+  { upTo, pinned }: { upTo: string | undefined; pinned: Readonly<Record<string, unknown>> },
+): StepState[] {
   const keys = definitions.map(({ key }) => key);
   const unknown = [
     ...(upTo === undefined ? [] : [["upTo", upTo]]),
