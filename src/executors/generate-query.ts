@@ -116,7 +116,7 @@ export const generateQuery = defineExecutor({
       ...new Set(tables.flatMap((table) => table.columns.map((column) => column.name))),
     ].filter((name) => used.has(name.toLowerCase()));
     const done = execute ? await schema.select(sql, maxRows) : null;
-    ctx.log("info", `The SQL holds${done ? `, but returned ${done.rows.length} rows` : ""}.`);
+    ctx.log("info", `The SQL holds${done ? `, and returned ${done.rows.length} rows` : ""}.`);
     return {
       reads: done ? schema.reads(sql) : [],
       result: {

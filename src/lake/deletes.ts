@@ -19,6 +19,8 @@ export async function deleteRows(
   deletion: {
     table: string;
     existing: readonly ExistingFile[];
+    /** The table's files before the load. Its new rows don't count towards `maxPercent`. */
+    former: readonly ExistingFile[];
     /** All of the table's columns, with `_dlt_deleted_at` if rows are marked. */
     columns: readonly Column[];
     key: readonly string[];
@@ -47,7 +49,8 @@ export async function deleteRows(
   );
   const deleted = await countOf(session, "SELECT count(*) FROM weir_gone");
   if (deleted > 0) {
-    const rows = await countOf(session, `SELECT count(*) FROM (${scan}) t WHERE ${known} AND ${lives}`);
+    const former = scanOf(pathsOf(deletion.former), columns);
+    const rows = await countOf(session, `SELECT count(*) FROM (${former}) t WHERE ${known} AND ${lives}`);
     const left = await countOf(session, `SELECT count(*) FROM ${keys}`);
     checkCount({ table, deleted, rows, left, maxPercent });
   }

@@ -36,20 +36,16 @@ export async function* cutLines(name: string, bytes: AsyncIterable<Uint8Array>):
   yield cutter.end();
 }
 
-/** Parses one line into a row. Returns why it can't be one otherwise; null for a blank line. */
-export function parseLine(line: Uint8Array, onRepeated: OnRepeated): JsonObject | string | null {
+/** Parses one line into rows, as `parseLines` does. Returns why if it can't be parsed. */
+export function parseLine(line: Uint8Array, onRepeated: OnRepeated): JsonObject[] | string {
   if (!isUtf8(line)) return "not utf-8";
   const text = withBom.decode(line);
-  if (text.trim() === "") return null;
-  let value: unknown;
+  if (text.trim() === "") return [];
   try {
-    value = parseExact(text);
+    return parseLines("", [text], 0, onRepeated);
   } catch {
     return "not valid JSON"; // or nested too deeply to parse
   }
-  if (!isObject(value)) return "not an object";
-  for (const key of repeatedKeys(text, value)) onRepeated(key);
-  return value;
 }
 
 /**

@@ -41,10 +41,7 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   note?(text: string): void;
   /** Waits longer for a rate limit, and gives up the slot in the meantime. Absent without slots. */
   rest?(wait: () => Promise<void>): Promise<void>;
-  /**
-   * Reports a warning, such as a field that may not be read. With `isPartial`, rows of the source weren't read. Absent
-   * if nobody follows the work.
-   */
+  /** Reports a warning. With `isPartial`, rows of the source weren't read. Absent if nobody follows the work. */
   warn?(text: string, loss?: { isPartial: boolean }): void;
   /** Reports until when the work waits for a rate limit, as ISO 8601. Null when it continues. */
   waits?(until: string | null): void;
@@ -223,10 +220,7 @@ export interface ExtractRequest {
   format?: FileFormat;
   /** Columns that identify a row. Absent if rows aren't looked up. */
   keyOf?(columns: readonly string[]): string[];
-  /**
-   * Columns whose values in all rows are needed, to find deleted rows. With a range, they are read in addition to the
-   * rows; otherwise the rows have them.
-   */
+  /** Columns whose values in all rows are needed, to find deleted rows. With a range, they are read in addition. */
   keys?: readonly string[];
   /** How to request the path in `spec`. Only for HTTP APIs of a template. */
   endpoint?: JsonObject;

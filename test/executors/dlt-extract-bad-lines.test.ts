@@ -49,30 +49,30 @@ const LINES = [
   '{"id":1,"of":{"n":1}}',
   '{"id":2,"of":{"n":2}',
   "",
-  "[1, 2]",
+  "[1, 2",
   '{"id":3,"id":4,"lots":[5]}',
-  "7\r",
+  "seven\r",
   '{"id":9}{"id":9}',
   '{"id":5, "of": {}}',
 ];
 const REJECTS = [
   { line: 2, reason: "not valid JSON", text: '{"id":2,"of":{"n":2}' },
-  { line: 4, reason: "not an object", text: "[1, 2]" },
-  { line: 6, reason: "not an object", text: "7" },
+  { line: 4, reason: "not valid JSON", text: "[1, 2" },
+  { line: 6, reason: "not valid JSON", text: "seven" },
   { line: 7, reason: "not valid JSON", text: '{"id":9}{"id":9}' },
 ];
 
-test("lines that are no JSON objects are left out, counted, and kept with their reasons", async () => {
-  const run = await load({ "a.jsonl": LINES.join("\n"), "b.jsonl.gz": gzipSync('{"id":6}\nnull\n') });
+test("lines that are no JSON are left out, counted, and kept with their reasons", async () => {
+  const run = await load({ "a.jsonl": LINES.join("\n"), "b.jsonl.gz": gzipSync('{"id":6}\nnul\n') });
   expect(run.result.tables[0]).toMatchObject({ table: "t", rowsRead: 9, rows: 4, rejected: 5 });
   expect(await run.rejects()).toEqual([
     ...REJECTS.map((reject) => ({ file: `lines${count}/a.jsonl`, ...reject })),
-    { file: `lines${count}/b.jsonl.gz`, line: 2, reason: "not an object", text: "null" },
+    { file: `lines${count}/b.jsonl.gz`, line: 2, reason: "not valid JSON", text: "nul" },
   ]);
   expect(run.result.warnings).toEqual(
     expect.arrayContaining([
       `4 records of lines${count}/a.jsonl could not be read and were rejected (line 2: not valid JSON). See the artifact with the rejected records.`,
-      `1 record of lines${count}/b.jsonl.gz could not be read and was rejected (line 2: not an object). See the artifact with the rejected records.`,
+      `1 record of lines${count}/b.jsonl.gz could not be read and was rejected (line 2: not valid JSON). See the artifact with the rejected records.`,
     ]),
   );
   expect(await run.rows("id, of__n AS n")).toEqual([
@@ -149,12 +149,21 @@ test("formats that are read as a whole can't reject records, as is said when the
         }),
       ],
     ]);
-    const run = await load({ "a.csv": "id\n1\n", [`b.${format}`]: "[]" });
-    expect(run.error).toMatchObject({
-      code: "definition_invalid",
-      message: `lines${count}/b.${format} is ${format}, and file.onBadRow "reject" is only for csv, tsv and jsonl. Remove it, or read such files with a resource of their own.`,
-    });
   }
+  const run = await load({ "a.csv": "id\n1\n", "b.json": '[{"id":2}]' });
+  expect([run.status, run.result.warnings]).toEqual([
+    "completed",
+    [expect.stringContaining(`file.onBadRow "reject" has no effect on lines${count}/b.json`)],
+  ]);
+});
+
+test("values that aren't objects become rows, with and without it", async () => {
+  const run = await load({ "a.jsonl": '{"id":1}\n7\n[{"id":2}]\n' });
+  expect(await run.rows("id, value")).toEqual([
+    { id: 1, value: null },
+    { id: 2, value: null },
+    { id: null, value: 7 },
+  ]);
 });
 
 test("in a transform's files too", async () => {
@@ -168,10 +177,4 @@ test("in a transform's files too", async () => {
     items: [{ a: 5 }],
     warnings: [expect.stringContaining("1 record of bad.jsonl could not be read and was rejected (line 2: ")],
   });
-  await data.upload(folder, "/bad.json", "[]");
-  const whole = await data.end("duckdb_transform", {
-    sql: "FROM files.bad",
-    files: { bad: { file: { ...file, path: "/bad.json" }, ...REJECT } },
-  });
-  expect(whole.error.message).toContain('files.bad.onBadRow "reject" is only for csv, tsv and jsonl');
 });

@@ -114,6 +114,35 @@ describe("rows that files no longer have", () => {
     }
   });
 
+  test("are kept, with a failure, if all keys of the source are others", async () => {
+    const file = await fileOf(".csv");
+    await file.write("id\n1\n2\n3\n");
+    await file.result();
+    await file.write("id\n11\n12\n13\n14\n15\n16\n");
+    expect(await file.run()).toMatchObject({
+      status: "failed",
+      error: { code: "too_many_deletes", details: { deleted: 3, rows: 3 } },
+    });
+    expect(await file.ids()).toEqual([1, 2, 3]);
+  });
+
+  test("are kept while one of several files has no bytes yet", async () => {
+    for (const [ending, content] of [
+      [".jsonl", '{"id":1}\n{"id":2}\n'],
+      [".csv", "id\n1\n2\n"],
+    ] as const) {
+      const file = await fileOf(ending);
+      await file.write(content);
+      await file.write(content.replaceAll("1", "3").replaceAll("2", "4"), "b");
+      await file.result();
+      await file.write("", "b");
+      const result = await file.result();
+      expect(result.tables[0]).toMatchObject({ deleted: 0 });
+      expect(result.warnings.join()).toContain("has no bytes");
+      expect(await file.ids()).toEqual([1, 2, 3, 4]);
+    }
+  });
+
   test("of a nested key are kept too if the file is empty", async () => {
     const file = await fileOf(".json", { primaryKey: ["meta.no"] });
     await file.write('[{"meta":{"no":1}},{"meta":{"no":2}}]');
@@ -275,6 +304,11 @@ describe("rows that an HTTP API no longer has", () => {
     const { tables, warnings } = await unpaged.result();
     expect(tables[0]).toMatchObject({ deleted: 0 });
     expect(warnings).toContainEqual(expect.stringContaining("orders: nothing was deleted"));
+    const way = WAYS["/cursors"];
+    const paginator = { ...way?.paginator, cursorPath: "misspelled" };
+    const astray = await (await shop.extract({ spec: "/cursors", endpoint: { ...way, paginator } })).result();
+    expect(astray.tables[0]).toMatchObject({ deleted: 0 });
+    expect(astray.warnings).toContainEqual(expect.stringContaining("seems to name a next page"));
   });
 
   test("are found by a resource of the connection that has a cursor, without it", async () => {

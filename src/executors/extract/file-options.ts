@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { AppError } from "../../base/errors.ts";
 import { described, object, oneOf, optional } from "../../base/shape.ts";
 import type { CsvStyle } from "../../lake/csv-style.ts";
 import { dateFormatFault, strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
@@ -83,12 +82,16 @@ export type FileOptions = Static<typeof FileOptions>;
 /** Whether records of this format can be read without the others. */
 const hasRecords = (format: FileFormat): boolean => ["csv", "tsv", "jsonl"].includes(format);
 
-/** Throws `definition_invalid` for a file of which single records can't be rejected, as the options ask. */
-export function checkRejecting(name: string, format: FileFormat, { onBadRow }: FileOptions): void {
+/** Warns of a file of which single records can't be rejected, although the options ask for it. */
+export function warnOfRejecting(
+  name: string,
+  format: FileFormat,
+  { onBadRow }: FileOptions,
+  warn: (text: string) => void,
+): void {
   if (onBadRow !== "reject" || hasRecords(format)) return;
-  throw new AppError(
-    "definition_invalid",
-    `${name} is ${format}, and file.onBadRow "reject" is only for csv, tsv and jsonl. Remove it, or read such files with a resource of their own.`,
+  warn(
+    `file.onBadRow "reject" has no effect on ${name}: in ${format}, single records can't be rejected. A file that can't be read fails the run.`,
   );
 }
 

@@ -8,7 +8,7 @@ import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName, scanOf } from "../../sql/text.ts";
 import { type Finished, type FinishOptions, nothing, sizeOf } from "./finish.ts";
 import { fitInto } from "./fit.ts";
-import type { IntakeOptions } from "./intake.ts";
+import type { IntakeOptions } from "./intake-options.ts";
 import { filesOf } from "./keys.ts";
 import type { Landed } from "./land.ts";
 import { columnPath, KEY_COLUMN, normaliseName } from "./naming.ts";
@@ -109,9 +109,11 @@ export async function deleteMissing(
   const isHard = plan.deletes === "hard";
   const columns = first.change?.columns ?? columnsOf(root.targets);
   const goneIds = join(folder, "deleted.parquet");
+  const former = await filesOf(root.existing, lake);
   const deletion = await deleteRows(session, {
     table: root.table,
-    existing: current(await filesOf(root.existing, lake), first),
+    existing: current(former, first),
+    former,
     columns,
     key: key.match,
     known: key.columns,

@@ -1,7 +1,7 @@
 import { unlink } from "node:fs/promises";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
-import type { Intake } from "./intake.ts";
+import type { Intake } from "./intake-options.ts";
 import {
   addedTable,
   isKeyed,

@@ -18,13 +18,10 @@ import {
 } from "../../lake/json-reader.ts";
 import { pastValue } from "../../providers/api/json-list.ts";
 import type { Extraction, JsonList } from "../../providers/contract.ts";
-import type { Sheets } from "../../sheets/contract.ts";
-import type { Column } from "../../sql/contract.ts";
 import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
-import type { Choice } from "./chosen.ts";
-import { checkRejecting, csvStyleOf, type FileOptions } from "./file-options.ts";
-import type { Names } from "./naming.ts";
+import { csvStyleOf, warnOfRejecting } from "./file-options.ts";
+import type { Intake, IntakeOptions } from "./intake-options.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
 import { type CopiedFile, prepared, type SourceFiles, type StreamedFile } from "./prepared.ts";
 import { addRejects, type Reject, rejectedSentence, rejectText } from "./rejects.ts";
@@ -39,53 +36,6 @@ const ROWS_AT_ONCE = 512;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 const BYTE_ORDER_MARK = 0xef;
-
-export interface IntakeOptions {
-  table: string;
-  idPrefix: string;
-  maxNesting: number;
-  fingerprint: boolean;
-  /** Columns to read, or null for all. */
-  only: Choice | null;
-  /** Maximum number of rows to read, or null for all. */
-  limit: number | null;
-  /** Whether a row count that differs from the source's own is an error. */
-  strictCounts: boolean;
-  tables: Names;
-  file: FileOptions;
-  readSheets: Sheets["read"];
-  /** The only sheet to read from workbooks that have it. Null: the file option decides. */
-  sheet: string | null;
-  /** Folder for child processes that read files. */
-  folder: string;
-  /** The table's current columns. Null if it doesn't exist. */
-  known: readonly Column[] | null;
-  /** Types set in the definition, by the column's name in the table. */
-  fixed: ReadonlyMap<string, string>;
-  /** Whether the first rows may decide the types in files without types. */
-  isTrusting: boolean;
-  signal: AbortSignal;
-  warn(text: string): void;
-  /** Called with the number of rows read so far. */
-  progress(rows: number): void;
-}
-
-/** What was read of one resource: its root table first, then child tables, parents before children. */
-export interface Intake {
-  sheets: Sheet[];
-  /** Whether the source named all of its columns, including those without values. */
-  areNamed: boolean;
-  /** Whether rows of the source are known to be missing. */
-  isPartial?: boolean;
-  /** Values that were changed when they were loaded. */
-  rejects: readonly Reject[];
-  /** Values that didn't arrive unchanged. */
-  odd?: OddValues;
-  /** Sheets of workbooks that weren't read. */
-  furtherSheets?: readonly string[];
-  /** Whether the root's staged rows have a fingerprint of the whole row. */
-  fingerprinted: boolean;
-}
 
 /** Reads JSON rows, or files of any format, into staged files. */
 export async function takeLoose(
@@ -261,7 +211,7 @@ class LooseReader {
     return count;
   }
 
-  /** As `#lines`, but only with objects. Other lines are rejected. */
+  /** As `#lines`, but lines that aren't JSON are rejected. */
   async #goodLines(name: string, stream: AsyncIterable<Uint8Array>): Promise<void> {
     let [line, rejected] = [0, 0];
     let first: Reject | undefined;
@@ -274,9 +224,10 @@ class LooseReader {
         line++;
         if (next < 0) {
           const one = bytes.subarray(at, end - 1);
-          const row = parseLine(one, this.#onRepeated);
-          if (typeof row === "string") rejects.push({ file: name, line, reason: row, text: rejectText(one) });
-          else if (row) this.#normaliser.add(row);
+          const rows = parseLine(one, this.#onRepeated);
+          if (typeof rows === "string")
+            rejects.push({ file: name, line, reason: rows, text: rejectText(one) });
+          else for (const row of rows) this.#normaliser.add(row);
         }
         at = end;
         if (line % ROWS_AT_ONCE === 0) await this.#pause();
@@ -301,7 +252,7 @@ class LooseReader {
         isSheetMeant = true;
         options.warn(`file.sheet has no effect on ${file.name}, which was read as ${file.format}.`);
       }
-      checkRejecting(file.name, file.format, options.file);
+      warnOfRejecting(file.name, file.format, options.file, options.warn);
       if ("open" in file) await this.#streamed(file);
       else await this.#copied(file);
       options.progress(this.root.rows);
@@ -311,10 +262,10 @@ class LooseReader {
   async #streamed({ name, format, open }: StreamedFile): Promise<void> {
     this.#unnamed++;
     const stream = await open();
-    if (format === "jsonl")
-      return this.options.file.onBadRow === "reject"
-        ? this.#goodLines(name, stream)
-        : this.#lines(name, stream);
+    if (format === "jsonl") {
+      const read = this.options.file.onBadRow === "reject" ? this.#goodLines : this.#lines;
+      return read.call(this, name, this.#counted(name, stream));
+    }
     const before = this.root.rows;
     let isEmpty = true;
     await this.rows(
@@ -323,6 +274,21 @@ class LooseReader {
       }),
     );
     if (isEmpty && this.root.rows === before) throw emptyFile(name, "JSON");
+  }
+
+  /** The bytes of a file. Without any, it may not have been written to its end. */
+  async *#counted(name: string, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
+    for await (const chunk of stream) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+    if (bytes === 0) this.#warnOfEmpty(name);
+  }
+
+  #warnOfEmpty(name: string): void {
+    this.options.warn(`${name} has no bytes, and no rows came of it. Was it written to its end?`);
+    this.isPartial = true;
   }
 
   async end(): Promise<void> {
@@ -346,10 +312,7 @@ class LooseReader {
         if (bytes === 0) throw emptyFile(name, "Parquet");
         this.#normaliser.skip(await this.#tabular.parquet(file, limit));
       } else {
-        if (bytes === 0) {
-          options.warn(`${name} has no bytes, and no rows came of it. Was it written to its end?`);
-          this.isPartial = true;
-        }
+        if (bytes === 0) this.#warnOfEmpty(name);
         const style = csvStyleOf(options.file);
         const delimiter = format === "tsv" ? { delimiter: "\t" } : {};
         this.#normaliser.skip(await this.#tabular.csv(file, limit, { ...delimiter, ...style }));

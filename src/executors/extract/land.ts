@@ -13,7 +13,7 @@ import { dropUnmet } from "./condition.ts";
 import { orderKey } from "./cursor.ts";
 import { discard, reject } from "./discards.ts";
 import { Drops } from "./drops.ts";
-import type { Intake } from "./intake.ts";
+import type { Intake } from "./intake-options.ts";
 import {
   columnPath,
   DELETED_COLUMN,

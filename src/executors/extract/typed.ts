@@ -2,7 +2,7 @@ import { decimalReading } from "../../lake/readings.ts";
 import { typeName } from "../../lake/stored-types.ts";
 import type { CsvColumn, Extraction } from "../../providers/contract.ts";
 import type { Column, SqlSession } from "../../sql/contract.ts";
-import type { Intake, IntakeOptions } from "./intake.ts";
+import type { Intake, IntakeOptions } from "./intake-options.ts";
 import { isListOf } from "./parts.ts";
 import { cutRecords, type RecordFile } from "./records.ts";
 import { KEY, Sheet, type SheetColumn, type Slot } from "./sheet.ts";

@@ -50,7 +50,7 @@ export async function answerOf<T extends JsonObject>(
 }
 
 /**
- * Returns the model's answer as text. If it is JSON, as some models answer, then its field `text`. Throws
+ * Returns the model's answer as text. If it is JSON, as some models answer, then its field `text`, if it has no other. Throws
  * `output_invalid` for an empty answer, and the model's own errors.
  */
 export async function textOf(
@@ -63,7 +63,8 @@ export async function textOf(
   if (reply.trim() === "") throw new AppError("output_invalid", "The model's answer is empty.");
   const [, fenced = reply] = /^\s*```(?:json)?\s*\n([\s\S]*)```\s*$/.exec(reply) ?? [];
   const value = parsed(fenced);
-  return { text: isObject(value) && typeof value.text === "string" ? value.text : reply, usage };
+  const isOnlyText = isObject(value) && typeof value.text === "string" && Object.keys(value).length === 1;
+  return { text: isOnlyText ? String(value.text) : reply, usage };
 }
 
 /** Returns the text of one reply, and adds to `usage`. */

@@ -151,11 +151,29 @@ class Reading {
     await this.#look(reply, reply.headers, paginator, countOf(rows));
     const page = { ...reply, items };
     const next = paginator
-      ? await nextPage(this.asking.link, paginator, pageRequest, page, this.request.batchSize)
+      ? await nextPage(this.asking.link, this.#patient(paginator), pageRequest, page, this.request.batchSize)
       : null;
+    if (paginator && next === null) this.#checkEnd(reply.body, reply.headers);
     this.#checkMoves(rows, items, next);
     this.rows += countOf(rows);
     return { rows, next };
+  }
+
+  /** If keys are compared, a short page doesn't prove that the list ends: the server may limit the size of pages. */
+  #patient(paginator: Paginator): Paginator {
+    return this.request.keys && "stopOnShortPage" in paginator
+      ? { ...paginator, stopOnShortPage: false }
+      : paginator;
+  }
+
+  /** A paginator that finds nothing in the first response may look at the wrong field. */
+  #checkEnd(body: Json, headers: Headers): void {
+    const hint = this.request.keys && this.#pages === 1 ? hintOfMore(body, headers) : null;
+    if (hint !== null)
+      this.asking.link.warn?.(
+        `The list ${this.asking.spec} ended with its first response, which seems to name a next page (${hint}). Check endpoint.paginator.`,
+        { isPartial: true },
+      );
   }
 
   /** A repeated page, or many empty ones, means that the list doesn't end. */

@@ -43,7 +43,7 @@ export async function extractResource(link: ShopifyLink, request: ExtractRequest
     leftOut: new Set(),
     pageSize: Math.min(request.batchSize ?? resource.pageSize, request.maxRows ?? MAX_PAGE, MAX_PAGE),
   };
-  if (resource.isOrderHistory) await tellHistory(link, range?.from ?? null);
+  if (resource.isOrderHistory) await tellHistory(link, range?.from ?? null, request.keys !== undefined);
   return { kind: "rows", pages: rowsOf(reading, request, range), ranged: false };
 }
 
@@ -179,10 +179,15 @@ async function readPage(
 }
 
 /** Without a special scope an app doesn't see orders older than 60 days, and responses don't say so. */
-async function tellHistory(link: ShopifyLink, from: string | null): Promise<void> {
+async function tellHistory(link: ShopifyLink, from: string | null, comparesKeys: boolean): Promise<void> {
   const now = link.clock.now().getTime();
   if (from !== null && Date.parse(from) > now - SIXTY_DAYS_MS) return;
   const scopes = await readScopes(link);
+  if (scopes === null && comparesKeys)
+    link.warn?.(
+      "Shopify doesn't say whether this access token has the scope read_all_orders, without which orders older than 60 days are missing.",
+      { isPartial: true },
+    );
   if (scopes === null || scopes.includes("read_all_orders")) return;
   link.warn?.(
     "This access token lacks the scope read_all_orders: Shopify returns only the orders of the last 60 days.",
