@@ -7,7 +7,7 @@ const TEMPLATE = /\{\{[^{}]*\}\}/g;
 /** A URL parameter with a literal value. */
 const PARAMETER = /([?&#])([^=&#]{1,100})=([^&#]+)/g;
 /** A user and a password, or a token, before the host of a URL. Braces of templates can contain anything. */
-const USER_INFO = /^(https?:\/\/)((?:\{\{[^{}]*\}\}|[^/?#\\{]|\{(?!\{))*)@/i;
+const USER_INFO = /^(https?:[\\/]{2,})((?:\{\{[^{}]*\}\}|[^/?#\\{]|\{(?!\{))*)@/i;
 const ADDRESS = /^(?:https?:\/\/|\/)/i;
 /** Fields of a form as one text. */
 const FORM = /^[\w.%[\]-]{1,100}=[^&\s]*(?:&[\w.%[\]-]{1,100}=[^&\s]*)*$/;

@@ -87,16 +87,13 @@ export async function deliveryEnded(
   if (!delivery) return null;
   if (run.status !== "failed" || run.error === null) {
     const isDone = run.status === "completed";
-    if (delivery.attempts > 1)
-      await noteAttempt(tx, delivery, { replyCode: isDone ? 200 : 500, error: run.error });
-    await save(tx, delivery, {
-      status: isDone ? "processed" : "failed",
-      replyCode: isDone ? 200 : 500,
-      error: run.error,
-      nextAttemptAt: null,
-    });
+    const replyCode = isDone ? 200 : 500;
+    const error = isDone ? run.error : (run.error ?? cancelled(delivery));
+    if (delivery.attempts > 1) await noteAttempt(tx, delivery, { replyCode, error });
+    const status = isDone ? "processed" : "failed";
+    await save(tx, delivery, { status, replyCode, error, nextAttemptAt: null });
     if (isDone && delivery.replayOf !== null) await digUp(tx, delivery.replayOf);
-    if (!isDone) await putInboundBack(tx, delivery, run.error ?? cancelled(delivery));
+    if (error !== null && !isDone) await putInboundBack(tx, delivery, error);
     return null;
   }
   await noteAttempt(tx, delivery, { replyCode: 500, error: run.error });

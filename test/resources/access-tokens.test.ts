@@ -53,6 +53,11 @@ describe("creating an access token", () => {
       expiresAt,
       [expect.stringContaining(`expires at ${expiresAt}`)],
     ]);
+    const soon = new Date(Date.parse(app.clock.now().toISOString()) + 30 * 60_000).toISOString();
+    await app.app.store.write((db) => db.update(accessTokens).set({ expiresAt: soon }));
+    const brief = await first("POST", place, { name: "brief", expiresInDays: 1 });
+    expect([brief.body.expiresAt, brief.body.warnings]).toEqual([soon, [expect.stringContaining(soon)]]);
+    await app.app.store.write((db) => db.update(accessTokens).set({ expiresAt }));
     const shorter = await first("POST", place, { name: "third", expiresInDays: 1 });
     expect(shorter.body.warnings).toBeUndefined();
     const used = (await first("GET", place)).body.items.find(

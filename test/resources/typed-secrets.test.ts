@@ -32,6 +32,7 @@ describe("a secret that is typed into a definition", () => {
     ["a parameter in the address", { url: `${url}?access_token=abc123456&page=1` }, "url"],
     ["a password before the host", { url: "https://ada:hunter{2}@api.example.com/orders" }, "url"],
     ["a token before the host", { url: "https://abc123456@api.example.com/orders/{{input.id}}" }, "url"],
+    ["a password after three slashes", { url: "https:///ada:hunter2@api.example.com/orders" }, "url"],
     [
       "a password in a body",
       { method: "POST", body: { user: "ada", login: [{ password: "hunter22" }] } },

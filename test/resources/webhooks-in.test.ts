@@ -517,7 +517,10 @@ describe("the response", () => {
     await app.owner("POST", `${AUTOMATION_RUNS}/${latestRun.id}/cancel`);
     const answer = await sent;
     expect([answer.status, answer.body.code]).toEqual([500, "cancelled"]);
-    expect((await deliveryOf(app, answer.body.deliveryId)).status).toBe("failed");
+    expect(await deliveryOf(app, answer.body.deliveryId)).toMatchObject({
+      status: "failed",
+      error: { code: "cancelled", message: "The run was cancelled." },
+    });
     open.resolve();
   });
 });

@@ -67,7 +67,8 @@ export async function createAccessToken(
     };
     await record(tx, "auth.token_created", { type: "access_token", id: row.id }, data);
   });
-  const isShort = Date.parse(wanted) - Date.parse(expiresAt) >= DAY_MS; // else it is as long as the one that creates it
+  const missingMs = Date.parse(wanted) - Date.parse(expiresAt);
+  const isShort = missingMs > (input.expiresInDays * DAY_MS) / 100; // else it is as long as the one that creates it
   return { row, token, ...(isShort ? { warnings: [endsEarly(row)] } : {}) };
 }
 

@@ -123,8 +123,9 @@ export const healthOperations = [
     produces: "text/plain",
     errors: [401, 403],
     async handle({ app, visit }) {
+      await refuseBeforeSetup(app);
       const rank = await rankOf(app, visit);
-      if (!app.config.metricsPublic) await admitToMetrics(app, visit, rank);
+      if (!app.config.metricsPublic) admitToMetrics(visit, rank);
       return new Reply(200, new Blob([await renderMetrics(app)]), {
         "content-type": "text/plain; version=0.0.4; charset=utf-8",
       });
@@ -165,8 +166,7 @@ async function rankOf(app: App, visit: Visit): Promise<Rank> {
   return "operator";
 }
 
-async function admitToMetrics(app: App, visit: Visit, rank: Rank): Promise<void> {
-  await refuseBeforeSetup(app);
+function admitToMetrics(visit: Visit, rank: Rank): void {
   if (rank === "operator" || isLocal(visit)) return;
   if (rank === "nobody")
     throw new AppError(
