@@ -36,6 +36,23 @@ describe("CSV files", () => {
     expect(await world.query("SELECT id, full_name FROM raw.shop__t")).toEqual([{ id: 1, full_name: "7" }]);
   });
 
+  test("too large to be staged have an ID for each row, on all threads, and keep every value", async () => {
+    await using four = openTestSql({ threads: 4 });
+    await using world = openWorld({ sql: four.sql });
+    const rows = 150_000;
+    const lines = Array.from({ length: rows }, (_, n) => `${n},${String(n).padStart(60, "x")}\n`);
+    const { result } = await load(world, "in/*", {
+      "in/a.csv": `id,token\n${lines.join("")}`,
+      "in/b.csv": `id,token\n${rows},last\n`,
+    });
+    expect(result.tables[0]).toMatchObject({ rowsRead: rows + 1, rows: rows + 1 });
+    expect(
+      await world.query(
+        `SELECT count(*)::INT AS n, count(DISTINCT _dlt_id)::INT AS ids, count(DISTINCT id)::INT AS values, count(*) FILTER (token = lpad(id::VARCHAR, 60, 'x'))::INT AS whole FROM raw.shop__t`,
+      ),
+    ).toEqual([{ n: rows + 1, ids: rows + 1, values: rows + 1, whole: rows }]);
+  });
+
   test("of one pattern are loaded together, with their own types, in DuckDB's own process", async () => {
     await using world = openWorld({ sql: duck.sql });
     const { result } = await load(world, "in/*", {

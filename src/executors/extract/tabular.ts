@@ -42,6 +42,9 @@ export interface TabularOptions {
   warn(text: string): void;
 }
 
+/** Numbers the rows of a large file on all threads, in any order. A window function would take a single thread. */
+const NUMBERS = "weir_numbers";
+
 const UNTYPED = { isUntyped: true };
 
 /** SQL of one slot over the rows of a file. */
@@ -198,15 +201,16 @@ export class Tabular {
     { limit, isTyped }: { limit: number | null; isTyped: boolean },
   ): Promise<number> {
     const { sheet, staging, options } = this;
+    const targets = isTyped && this.#isLarge ? await staging.guess?.(sheet) : null;
+    const number = targets ? `nextval('${NUMBERS}')` : `row_number() OVER () + ${sheet.rows}`;
     const picked = [
-      `row_number() OVER () + ${sheet.rows} AS ${SEQUENCE.name}`,
+      `${number} AS ${SEQUENCE.name}`,
       ...values.map(({ slot, sql }) => `${sql} AS ${slot.name}`),
     ];
     if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
     const room = limit === null ? "" : ` LIMIT ${limit}`;
     const attempts = values.flatMap(({ attempt }) => (attempt === undefined ? [] : [`, ${attempt}`]));
     const from = `FROM (SELECT *${attempts.join("")} FROM ${relation}${room})`;
-    const targets = isTyped && this.#isLarge ? await staging.guess?.(sheet) : null;
     if (targets) {
       const presentSlots = new Set([SEQUENCE, ...values.map(({ slot }) => slot)]);
       const missing = sheet.slots.filter((slot) => !presentSlots.has(slot));
@@ -235,6 +239,7 @@ export class Tabular {
   /** Writes rows to the table's files. */
   async #land(select: string, targets: readonly Target[], blank: ReadonlySet<string>): Promise<number> {
     const { sheet, staging } = this;
+    await staging.session.run(`CREATE OR REPLACE TEMP SEQUENCE ${NUMBERS} START ${sheet.rows + 1}`);
     const files = await staging.writeLarge(`SELECT ${selectOf(targets)} FROM (${select})`);
     const rows = files.reduce((sum, file) => sum + file.rows, 0);
     if (rows > 0) sheet.chunks.push({ text: null, targets, blank, files });
