@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, or } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import { sqlName } from "../../lake/views.ts";
@@ -11,8 +11,8 @@ import { lakeTables } from "./table.ts";
  */
 export async function checkSqlName(tx: WriteContext, { tableName: table, ...here }: Here): Promise<void> {
   const name = sqlName({ dataset: here.dataset, table });
-  const datasets = datasetsFor(name).filter((dataset) => dataset !== here.dataset);
-  if (datasets.length === 0) return;
+  const others = tablesNamed(name).filter(({ dataset }) => dataset !== here.dataset);
+  if (others.length === 0) return;
   const [other] = await tx.db
     .select({ dataset: lakeTables.dataset, table: lakeTables.tableName })
     .from(lakeTables)
@@ -20,9 +20,11 @@ export async function checkSqlName(tx: WriteContext, { tableName: table, ...here
       and(
         eq(lakeTables.organizationId, here.organizationId),
         eq(lakeTables.layer, here.layer),
-        inArray(lakeTables.dataset, datasets),
-        sql`case when ${lakeTables.tableName} = ${lakeTables.dataset} then ${lakeTables.dataset}
-          else ${lakeTables.dataset} || '__' || ${lakeTables.tableName} end = ${name}`,
+        or(
+          ...others.map((one) =>
+            and(eq(lakeTables.dataset, one.dataset), eq(lakeTables.tableName, one.table)),
+          ),
+        ),
       ),
     )
     .limit(1);
@@ -33,10 +35,10 @@ export async function checkSqlName(tx: WriteContext, { tableName: table, ...here
   );
 }
 
-/** All datasets that can have a table of this SQL name. */
-function datasetsFor(name: string): string[] {
-  const datasets = [name];
+/** All tables that would have this SQL name. */
+function tablesNamed(name: string): { dataset: string; table: string }[] {
+  const tables = [{ dataset: name, table: name }];
   for (let at = name.indexOf("__"); at >= 0; at = name.indexOf("__", at + 1))
-    datasets.push(name.slice(0, at));
-  return datasets;
+    tables.push({ dataset: name.slice(0, at), table: name.slice(at + 2) });
+  return tables.filter((table) => sqlName(table) === name);
 }
