@@ -118,7 +118,7 @@ async function land(
   if (extraction.kind === "csv") {
     try {
       const landed = await landTyped(extraction, site, intake, { isTrusting, reporter });
-      if (!extraction.keys) return withKeys(landed, site, intake);
+      if (!extraction.keys) return withKeys({ ...landed, isPartial: isCut }, site, intake);
       reporter.phase("extract", `Looking for deleted rows of ${plan.resource}`, 0);
       return { ...landed, keysFile: await takeKeys(await extraction.keys(), landed, staging, intake) };
     } finally {

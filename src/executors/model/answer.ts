@@ -50,7 +50,7 @@ export async function answerOf<T extends JsonObject>(
 }
 
 /**
- * Returns the model's answer as text. If it is JSON, as some models answer, then its field `text`, if it has no other. Throws
+ * Returns the model's answer as text, or the `text` of an answer in JSON that has no other field. Throws
  * `output_invalid` for an empty answer, and the model's own errors.
  */
 export async function textOf(
