@@ -73,8 +73,10 @@ test("a webhook automation is built by form, tested, fails, is fixed with its la
   );
   await when.fill('steps.route.result.branch == "big"');
   expect(await troubles()).toEqual([]);
+  // The page may still say that the version before was published.
+  const published = page.waitForResponse((reply) => reply.url().endsWith("/draft/publish") && reply.ok());
   await page.getByRole("button", { name: "Publish" }).click();
-  await page.getByText("Published", { exact: true }).waitFor();
+  await published;
   await page.getByRole("link", { name: "Back to the automation" }).click();
   isBroken = false;
 
