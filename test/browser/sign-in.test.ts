@@ -117,14 +117,16 @@ test("a sign-in page shows no English before German, nor does one that says why 
   try {
     const { page, faults } = await browser.open(app.origin, { locale: "de-DE" });
     await page.addInitScript(() => void Reflect.deleteProperty(RegExp, "escape")); // As in older browsers.
+    const requested = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
     await page.route("**/sign-in/de.js", async (route) => {
+      requested.resolve();
       await held.promise;
       await route.continue();
     });
     await page.goto(`${app.origin}/login`, { waitUntil: "commit" });
     const heading = page.getByRole("heading", { level: 1, includeHidden: true });
-    await heading.waitFor({ state: "attached" });
+    await requested.promise; // The browser runs the script that does so once it has the page's styles.
     expect([await heading.textContent(), await heading.isVisible()]).toEqual(["Sign in to Weir", false]);
     held.resolve();
     await page.getByRole("heading", { name: "Bei Weir anmelden" }).waitFor();
