@@ -181,6 +181,9 @@ test("a run shows its steps over time, is approved while it waits, and runs agai
   const output = page.locator("[data-part=output]");
   await output.getByRole("link", { name: "Open run" }).waitFor();
   expect((await output.boundingBox())?.height).toBeGreaterThan(150);
+  await page.waitForURL((url) => url.searchParams.get("step") === "check");
+  await page.reload();
+  await output.getByRole("link", { name: "Open run" }).waitFor();
   await page.setViewportSize({ width: 1280, height: 860 });
 
   await page.getByRole("button", { name: "Retry failed steps" }).click();

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "react";
+import { useSearchParams } from "wouter";
 import type { Automation, AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { useKinds, useStepActions } from "../automations/actions.ts";
@@ -37,6 +38,23 @@ function keptDirection(): Layout["direction"] | null {
 const turnedTo = (direction: Layout["direction"] | null, layout: Layout): Layout =>
   direction === null || direction === layout.direction ? layout : { ...layout, direction, positions: {} };
 
+/** The selected card is in the URL, so that a reload or a link restores it. */
+function useChosen(steps: readonly StepValue[]) {
+  const [search, setSearch] = useSearchParams();
+  const key = search.get("step");
+  const isKnown = key === TRIGGER || steps.some((step) => step.key === key);
+  const choose = (next: string | null) =>
+    setSearch(
+      (before) => {
+        if (next === null) before.delete("step");
+        else before.set("step", next);
+        return before;
+      },
+      { replace: true },
+    );
+  return [isKnown ? key : null, choose] as const;
+}
+
 /** The steps of an automation with their state in a run. A click shows a step's input, output and log. */
 export default function RunCanvas({ automation, config = automation.config, run }: Props) {
   const steps = useMemo(() => withRun(stepsIn(inSteps(config)), run), [config, run]);
@@ -48,7 +66,7 @@ export default function RunCanvas({ automation, config = automation.config, run 
   const { titleOf } = useKinds();
   const actions = useStepActions(steps);
   const states = useStates(run);
-  const [chosen, choose] = useState<string | null>(null);
+  const [chosen, choose] = useChosen(steps);
   const last = useLastRun(automation, run, chosen !== null);
   const [tab, setTab] = useState<PanelTab>("output");
   const [shown, setShown] = useState<{ key: string; count: number } | null>(null);

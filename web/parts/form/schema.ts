@@ -115,7 +115,7 @@ export function isShort(name: string, schema: Schema): boolean {
   );
 }
 
-/** `primaryKey` → `Primary key`. */
+/** `primaryKey` → `Primary key`, `memoryMb` → `Memory (MB)`. */
 export const titleOf = (name: string, schema: Schema): string =>
   typeof schema.title === "string"
     ? schema.title
@@ -124,7 +124,8 @@ export const titleOf = (name: string, schema: Schema): string =>
         .replaceAll("_", " ")
         .toLowerCase()
         .replace(/^./, (letter) => letter.toUpperCase())
-        .replace(/\b(url|sql|id|ssl|ssh|api|http|json|csv)\b/gi, (word) => word.toUpperCase());
+        .replace(/\b(url|sql|id|ssl|ssh|api|http|json|csv)\b/gi, (word) => word.toUpperCase())
+        .replace(/ mb$/, " (MB)");
 
 export const aboutOf = (schema: Schema): string | null =>
   typeof schema.description === "string" ? schema.description : null;
