@@ -5,6 +5,7 @@ import {
   type DuckDBPreparedStatement,
   type DuckDBType,
   type DuckDBValue,
+  HUGEINT,
   INTEGER,
   LIST,
   SQLNULL,
@@ -32,11 +33,23 @@ export function bindOne(statement: DuckDBPreparedStatement, index: number, value
 const isShort = (value: number): boolean =>
   Number.isInteger(value) && value >= -2_147_483_648 && value <= 2_147_483_647;
 
+/** As a double, a whole number would equal its neighbours from 2^53 on. */
 function bindNumber(statement: DuckDBPreparedStatement, index: number, value: number): void {
-  if (!Number.isSafeInteger(value)) return statement.bindDouble(index, value);
   if (isShort(value)) return statement.bindInteger(index, value);
-  return statement.bindBigInt(index, BigInt(value));
+  const whole = wholeOf(value);
+  if (whole === null) return statement.bindDouble(index, value);
+  if (isLong(whole)) return statement.bindBigInt(index, whole);
+  return statement.bindHugeInt(index, whole);
 }
+
+/** Null for what isn't a whole number of less than 128 bits. */
+function wholeOf(value: number): bigint | null {
+  if (!Number.isInteger(value)) return null;
+  const whole = BigInt(value);
+  return BigInt.asIntN(127, whole) === whole ? whole : null;
+}
+
+const isLong = (whole: bigint): boolean => BigInt.asIntN(64, whole) === whole;
 
 interface List {
   items: DuckDBValue[];
@@ -55,15 +68,20 @@ function listOf(list: readonly Json[]): List | null {
   return wholeList(list) ?? { items: [...list] as number[], type: DOUBLE };
 }
 
-/** 64-bit integers, which are strings if a JSON number can't represent them. */
+/** Whole numbers. Those of 64 bits are strings if a JSON number can't represent them. */
 function wholeList(list: readonly Json[]): List | null {
   const items: (bigint | null)[] = [];
   for (const item of list) {
-    const isLong = typeof item === "string" && /^-?\d+$/.test(item) && isBeyondDoubles(item);
-    if (item !== null && !isLong && !Number.isSafeInteger(item)) return null;
-    const whole = item === null ? null : BigInt(item as string | number);
-    if (whole !== null && BigInt.asIntN(64, whole) !== whole) return null;
+    const whole = item === null ? null : wholeItem(item);
+    if (item !== null && whole === null) return null;
     items.push(whole);
   }
-  return { items, type: BIGINT };
+  return { items, type: items.every((item) => item === null || isLong(item)) ? BIGINT : HUGEINT };
+}
+
+function wholeItem(item: Json): bigint | null {
+  if (typeof item === "number") return wholeOf(item);
+  if (typeof item !== "string" || !/^-?\d+$/.test(item) || !isBeyondDoubles(item)) return null;
+  const whole = BigInt(item);
+  return isLong(whole) ? whole : null;
 }

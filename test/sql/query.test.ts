@@ -131,7 +131,10 @@ describe("a query", () => {
     [[1, 2], "INTEGER[]", [1, 2]],
     [[5_000_000_000, null, 1], "BIGINT[]", [5_000_000_000, null, 1]],
     [["9007199254740993", 1], "BIGINT[]", ["9007199254740993", 1]],
+    [[9007199254740996, null], "BIGINT[]", ["9007199254740996", null]],
+    [[2 ** 64, 1], "HUGEINT[]", ["18446744073709551616", 1]],
     [[1, 1.5, null], "DOUBLE[]", [1, 1.5, null]],
+    [[1e300, 1], "DOUBLE[]", [1e300, 1]],
     [["a", null], "VARCHAR[]", ["a", null]],
     [["9007199254740993", "9007199254740994"], "VARCHAR[]", ["9007199254740993", "9007199254740994"]],
     [[null, true], "BOOLEAN[]", [null, true]],
@@ -143,6 +146,16 @@ describe("a query", () => {
       { type, value },
     ]);
   });
+
+  test.each([9007199254740996, -9007199254740996, 2 ** 64])(
+    "finds only the row whose id is %d",
+    async (id) => {
+      const ids = "SELECT unnest([$id::HUGEINT - 1, $id::HUGEINT, $id::HUGEINT + 1]) AS id";
+      expect(await duck.rows(`SELECT id FROM (${ids}) WHERE id = $id`, [], { id })).toEqual([
+        { id: String(BigInt(id)) },
+      ]);
+    },
+  );
 
   test("binds an empty list wherever SQL expects a list", async () => {
     const empty = { list: [] };
