@@ -85,6 +85,12 @@ test("a run binds the given values, and the defaults of the rest", async () => {
     rowCount: 1,
     truncated: true,
   });
+  const whole = { type: "integer" };
+  const two = await save({ sql: "SELECT $a < $b AS less", parameters: { a: whole, b: whole } });
+  expect((await run(two.id, { parameters: { a: "9", b: "010" } })).body.rows).toEqual([{ less: true }]);
+  expect((await run(two.id, { parameters: { a: 9007199254740996, b: 1e16 } })).body.rows).toEqual([
+    { less: true },
+  ]);
   const fixed = await save({ sql: "SELECT 1 AS x", parameters: {} });
   expect((await run(fixed.id, { parameters: null, limit: null })).body.rows).toEqual([{ x: 1 }]);
   // A value is never part of the SQL text.

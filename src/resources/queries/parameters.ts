@@ -19,7 +19,9 @@ const SHAPES = {
 
 /** Returns what is wrong with a value of this type at `loc`. Null is valid for every type. */
 export const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
-  value === null ? [] : read(SHAPES[type], value, loc).faults;
+  value === null || (type === "integer" && Number.isInteger(value))
+    ? []
+    : read(SHAPES[type], value, loc).faults;
 
 const NUMBERS: Partial<Record<ParameterType, RegExp>> = { number: /^-?\d+(\.\d+)?$/, integer: /^-?\d+$/ };
 
@@ -66,10 +68,14 @@ export function valuesFor(
         type: "missing",
       });
     faults.push(...valueFaults(type, value, [...loc, name]));
-    values[name] = value;
+    values[name] = isWholeText(type, value) ? fromText(type, value) : value;
   }
   if (faults.length > 0) throw new InvalidInput(faults);
   return values;
 }
+
+/** Two whole numbers given as text would be compared as text. A fraction stays text, which equals decimals exactly. */
+const isWholeText = (type: ParameterType, value: Json): value is string =>
+  NUMBERS[type] !== undefined && typeof value === "string" && /^-?\d+$/.test(value);
 
 const listed = (names: readonly string[]) => (names.length === 0 ? "none" : names.join(", "));
