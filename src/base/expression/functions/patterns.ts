@@ -81,19 +81,66 @@ export const patternFunctions: Definitions = {
   },
   "regex.replace": {
     takes: "text, pattern, with",
-    about: `Replaces all matches; \`$1\` and \`\${name}\` insert groups.`,
+    about: `Replaces all matches; \`$1\` and \`\${name}\` insert groups, and \`$$\` is a dollar sign.`,
     examples: [['regex.replace("2026-01-31", "(\\\\d+)-(\\\\d+)-(\\\\d+)", "$3.$2.$1")', '"31.01.2026"']],
     call(values, { budget }) {
       const text = textOf(values[0]);
-      const by = textOf(values[2]);
-      const counter = matcherOf(values, budget);
-      let parts = 0;
-      while (counter.find()) {
-        parts++;
-        budget.make(by.length);
+      const matcher = matcherOf(values, budget);
+      const parts = partsOf(textOf(values[2]), patternOf(textOf(values[1]), budget));
+      let made = "";
+      let end = 0;
+      const add = (piece: string) => {
+        budget.make(piece.length);
+        made += piece;
+      };
+      while (matcher.find()) {
+        budget.step();
+        add(text.slice(end, matcher.start()));
+        for (const part of parts) add(typeof part === "string" ? part : (matcher.group(part) ?? ""));
+        end = matcher.end();
       }
-      budget.make(text.length * (1 + (by.includes("$") ? Math.min(parts, 10) : 0)));
-      return matcherOf(values, budget).replaceAll(by, true);
+      add(text.slice(end));
+      return made;
     },
   },
 };
+
+const REFERENCE = /\$(?:\$|(\d+)|\{(\w+)\})/;
+
+/** Returns the texts and the numbers of the groups that a replacement consists of. */
+function partsOf(replacement: string, pattern: RE2JS): (string | number)[] {
+  const parts: (string | number)[] = [];
+  let rest = replacement;
+  for (let found = REFERENCE.exec(rest); found !== null; found = REFERENCE.exec(rest)) {
+    const [reference, digits, name] = found;
+    parts.push(rest.slice(0, found.index));
+    let { length } = reference;
+    if (name !== undefined) parts.push(groupNamed(name, pattern));
+    else if (digits === undefined) parts.push("$");
+    else {
+      const group = groupIn(digits, pattern);
+      parts.push(Number(group));
+      length = 1 + group.length;
+    }
+    rest = rest.slice(found.index + length);
+  }
+  return [...parts, rest];
+}
+
+/** Of `10`, only the 1 names a group if there are fewer than ten. */
+function groupIn(digits: string, pattern: RE2JS): string {
+  const groups = pattern.groupCount();
+  for (let length = digits.length; length > 0; length--)
+    if (Number(digits.slice(0, length)) <= groups) return digits.slice(0, length);
+  return noGroup(`$${digits}`, groups);
+}
+
+function groupNamed(name: string, pattern: RE2JS): number {
+  const named = pattern.namedGroups();
+  const group = Object.hasOwn(named, name) ? named[name] : /^\d+$/.test(name) ? Number(name) : undefined;
+  const groups = pattern.groupCount();
+  return group !== undefined && group <= groups ? group : noGroup(`\${${name}}`, groups);
+}
+
+const noGroup = (reference: string, groups: number) =>
+  fail(`the pattern has ${groups} groups, so there is no ${reference}. Write $$ for a dollar sign`);
