@@ -58,6 +58,14 @@ describe("an expression", () => {
     ["{'a': {'b': 1}}", { a: { b: 1 } }],
     ["9007199254740993", "9007199254740993"],
     ["9007199254740991", 9007199254740991],
+    ["'9007199254740993' < '10007199254740993'", true],
+    ["['10007199254740993', '9007199254740993', '5'].sort()", ["5", "9007199254740993", "10007199254740993"]],
+    ["'9.50' < '9.75' && '2026' < '2027' && '007' < '1'", true],
+    ["'x' == 7 || '8' == 7 || 7 in ['8']", false],
+    [
+      "regex.replace('at END', '(E)(ND)', r'C:\\temp\\$1 $10 ' + '$' + '{2} $$5 $')",
+      "at C:\\temp\\E E0 ND $5 $",
+    ],
     ['headers["X-Order"]', "17"],
     ["headers.`X-Order`", "17"],
     ['input["odd-key"] - 1', 6],
@@ -72,7 +80,7 @@ describe("an expression", () => {
     ["timestamp('1969-12-31T23:59:59.999999999Z')", "1969-12-31T23:59:59.999999999Z"],
     ["input.long == 9007199254740993", true],
     ["9007199254740992 != input.long && 9007199254740993 in [input.long]", true],
-    ["'5' == 5", false],
+    ["'5' == 6 || '05' == 5", false],
     ["int(input.long) + input.amount", "9007199254740996"],
     ["int(input.long) - input.next", 1],
     ["[int(input.long), input.next].sum()", "18014398509481985"],
@@ -128,6 +136,26 @@ describe("an expression", () => {
     ],
     ["true + 'x'", "+ doesn't apply to a bool and a text (at character 6, \"+ 'x'\")"],
     ["{'a': 1, 'a': 2}", "duplicate key \"a\" (at character 1, \"{'a': 1, 'a': 2}\")"],
+    [
+      "'7' == 7",
+      '== doesn\'t apply to a whole number and a text, convert one with double(…) or string(…) (at character 5, "== 7")',
+    ],
+    [
+      "7.5 in ['a', '7.50']",
+      "in doesn't apply to a number and a text, convert one with double(…) or string(…) (at character 5, \"in ['a', '7.50']\")",
+    ],
+    [
+      "'9.00' > '10.00'",
+      '"9.00" and "10.00" are text, and have another order than as numbers. Convert them with double(…) (at character 8, "> \'10.00\'")',
+    ],
+    [
+      "['9', '10'].max()",
+      'max: "10" and "9" are text, and have another order than as numbers. Convert them with double(…) (at character 13, "max()")',
+    ],
+    [
+      "regex.replace('a', 'a', 'costs $5')",
+      "regex.replace: the pattern has 0 groups, so there is no $5. Write $$ for a dollar sign (at character 7, \"replace('a', 'a', 'costs $5')\")",
+    ],
   ])("%s says why it has no value", (text, wanted) => {
     expect(reason(text)).toBe(wanted);
   });

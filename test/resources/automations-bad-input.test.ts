@@ -160,6 +160,8 @@ describe("a when that compares different types", () => {
     ["input.apples + input.pears > 1", { apples: 1, pears: "1" }],
     ["input.apples", { apples: "many" }],
     ["input.plums > 1", { apples: 1 }],
+    ["input.apples == input.pears", { apples: 3, pears: "3" }],
+    ["input.apples in input.pears", { apples: 3, pears: ["1", "3.0"] }],
   ])("fails its run with a sentence: %s", async (when, input) => {
     const flow = await makeAutomation(app.owner, {
       steps: [step("a", { when }), step("b", { dependsOn: ["a"] })],
@@ -176,7 +178,7 @@ describe("a when that compares different types", () => {
   test("equals nothing else, and so skips", async () => {
     const steps = [step("a", { when: "input.apples == input.pears" }), step("b")];
     const flow = await makeAutomation(app.owner, { steps });
-    const run = await flowToEnd(app.owner, flow.id, { input: { apples: 3, pears: "3" } });
+    const run = await flowToEnd(app.owner, flow.id, { input: { apples: 3, pears: "4" } });
     expect(run.steps.map(({ status }: { status: string }) => status)).toEqual(["skipped", "completed"]);
   });
 });

@@ -1,3 +1,4 @@
+import { compareNumbers, exactOf } from "../json-numbers.ts";
 import type { Budget } from "./budget.ts";
 import { ExpressionError } from "./fault.ts";
 import {
@@ -46,6 +47,23 @@ export function isEqual(a: Value, b: Value, budget: Budget): boolean {
   });
 }
 
+/** Text that writes a number, as long whole numbers and the decimals of SQL arrive. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:[.]\d+)?$/;
+
+/** Throws for a text and the number that it writes: they aren't equal, which nobody wants who compares them. */
+function refuseWritten(operator: string, a: Value, b: Value): void {
+  if (isNumber(b) && typeof a === "string") return refuseWritten(operator, b, a);
+  if (!isNumber(a) || typeof b !== "string" || !NUMBER.test(b)) return;
+  const isSame = typeof a === "bigint" ? compareNumbers(a, exactOf(b)) === 0 : Number(b) === a;
+  if (isSame) throw unfit(operator, a, b);
+}
+
+function isEqualTo(operator: string, a: Value, b: Value, budget: Budget): boolean {
+  if (isEqual(a, b, budget)) return true;
+  refuseWritten(operator, a, b);
+  return false;
+}
+
 /** Returns whether a double can't represent the integer. */
 const isLong = (value: number | bigint): boolean =>
   typeof value === "bigint" && !Number.isSafeInteger(Number(value));
@@ -71,7 +89,7 @@ const isSameNumber = (a: number | bigint, b: number | bigint) =>
 
 /** Negative if `a` comes first, NaN if neither does, null for values without an order. */
 export function compare(a: Value, b: Value, budget: Budget): number | null {
-  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b, budget);
+  if (typeof a === "string" && typeof b === "string") return compareWritten(a, b, compareTexts(a, b, budget));
   if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
   if ((isNumber(a) && isNumber(b)) || (typeof a === "boolean" && typeof b === "boolean"))
     return orderOf(Number(a), Number(b));
@@ -98,6 +116,23 @@ function compareTexts(a: string, b: string, budget: Budget): number {
     if (x !== y) return x - y;
     if (x > 0xffff) i++;
   }
+}
+
+/**
+ * Returns the order of two texts, which is `order`, or of long whole numbers, which are text only since JSON can't hold
+ * them. Throws for other texts that write numbers with another order.
+ */
+function compareWritten(a: string, b: string, order: number): number {
+  if (order === 0 || !NUMBER.test(a) || !NUMBER.test(b)) return order;
+  const [x, y] = [exactOf(a), exactOf(b)];
+  const numbers = compareNumbers(x, y);
+  if (Math.sign(numbers) === Math.sign(order)) return order;
+  if (typeof x === "bigint" || typeof y === "bigint") return numbers;
+  const [left, right] = [a, b].map((text) => JSON.stringify(text.slice(0, 40)));
+  throw new ExpressionError(
+    "type",
+    `${left} and ${right} are text, and have another order than as numbers. Convert them with double(…)`,
+  );
 }
 
 type Operator = (a: Value, b: Value, budget: Budget) => Value;
@@ -161,7 +196,11 @@ function minus(a: Value, b: Value, budget: Budget): Value {
 }
 
 function isIn(a: Value, b: Value, budget: Budget): boolean {
-  if (isList(b)) return b.some((item) => isEqual(a, item, budget));
+  if (isList(b)) {
+    const isThere = b.some((item) => isEqual(a, item, budget));
+    if (!isThere) for (const item of b) refuseWritten("in", a, item);
+    return isThere;
+  }
   if (isObject(b)) return find(b, a) !== undefined;
   throw unfit("in", b);
 }
@@ -193,8 +232,8 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
     (a, b) => a % b,
     (a, b) => a % b,
   ),
-  "==": isEqual,
-  "!=": (a, b, budget) => !isEqual(a, b, budget),
+  "==": (a, b, budget) => isEqualTo("==", a, b, budget),
+  "!=": (a, b, budget) => !isEqualTo("!=", a, b, budget),
   "<": ordered("<", (order) => order < 0),
   "<=": ordered("<=", (order) => order <= 0),
   ">": ordered(">", (order) => order > 0),
