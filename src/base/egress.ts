@@ -32,6 +32,8 @@ export interface EgressResponse {
   headers: Headers;
   /** URL of the last hop. */
   url: string;
+  /** True if a redirect with 301 or 302 turned a POST into a GET, without the body. */
+  lostBody: boolean;
   /** Decoded bytes. Read it, or cancel it. */
   body: ReadableStream<Uint8Array>;
   /** Reads the whole body, at most `maxBytes` after decoding. `truncated` means that there was more. */
@@ -107,6 +109,8 @@ interface Hop {
   headers: HeaderRecord;
   body: EgressRequest["body"];
   isRaw: boolean;
+  /** Whether a redirect dropped the body of a POST. One with 303 is meant to. */
+  lostBody: boolean;
 }
 
 async function exchange(
@@ -153,7 +157,7 @@ function firstHop(address: string, request: EgressRequest): Hop {
   const target = readTarget(address);
   const headers = headersOf(request.headers ?? {}, request.body instanceof ReadableStream);
   headers["user-agent"] ??= "Weir";
-  return { target, method, headers, body: request.body, isRaw: request.isRaw ?? false };
+  return { target, method, headers, body: request.body, isRaw: request.isRaw ?? false, lostBody: false };
 }
 
 /** Drops headers that the caller can't set. A length is kept only for streams, such as uploads to S3. */
@@ -267,7 +271,10 @@ function redirected(
       (isElsewhere && (CREDENTIALS.test(one) || own.has(one))) || (asGet && one.startsWith("content-"));
     if (!isLeft) headers[one] = hop.headers[one] ?? "";
   }
-  if (asGet) return { target, method: "GET", headers, body: undefined, isRaw: hop.isRaw };
+  if (asGet) {
+    const lostBody = hop.lostBody || (status < 303 && hop.body !== undefined);
+    return { target, method: "GET", headers, body: undefined, isRaw: hop.isRaw, lostBody };
+  }
   if (hop.body instanceof ReadableStream) {
     throw new AppError("upstream", `${from} redirected a streamed body, which can't be sent a second time.`);
   }
@@ -303,6 +310,10 @@ class Reply implements EgressResponse {
 
   get url(): string {
     return this.#hop.target.url.href;
+  }
+
+  get lostBody(): boolean {
+    return this.#hop.lostBody;
   }
 
   get body(): ReadableStream<Uint8Array> {

@@ -151,6 +151,29 @@ describe("a request", () => {
     expect(await run({ url: base, responseExtract: "nothing" })).toMatchObject({ extracted: null });
   });
 
+  test.each([1, 100_000])("says that a key in a response repeats, of %d objects", async (count) => {
+    const text = `[${Array.from({ length: count }, () => '{"id":1, "id" : 2}').join(",")}]`;
+    answer = () => new Response(text, { headers: { "content-type": "application/json" } });
+    const ctx = testContext();
+    const done = (await httpRequest.execute(ctx, { url: base })) as { result: JsonObject };
+    expect(JSON.stringify(done.result.body ?? null).slice(0, 9)).toBe('[{"id":2}');
+    expect(ctx.logs).toContainEqual({
+      level: "warn",
+      message: expect.stringContaining(`have a key twice (${count} times: `),
+    });
+  });
+
+  test("says that a redirect dropped the body of a POST", async () => {
+    answer = (request, url) =>
+      url.pathname === "/old" ? Response.redirect("/new", 302) : Response.json(request.method);
+    const ctx = testContext();
+    const message = expect.stringContaining("turned the POST into a GET without its body");
+    expect(await run({ url: `${base}/old`, method: "POST", body: { a: 1 } }, ctx)).toMatchObject({
+      body: "GET",
+    });
+    expect(ctx.logs).toContainEqual({ level: "warn", message });
+  });
+
   test("truncates a long response at maxBytes and says so", async () => {
     answer = () => Response.json({ text: "x".repeat(1000) });
     const ctx = testContext();
@@ -414,6 +437,23 @@ describe("a request with pages", () => {
     });
     const error = await failure({ url: base, maxBytes: 50, pagination: { type: "page" } });
     expect(error.code).toBe("response_too_large");
+  });
+
+  test("fails at a page without its list, unless its body is empty", async () => {
+    const second = { answer: Response.json({ error: "rate limited" }) };
+    answer = (_, url) =>
+      url.searchParams.get("page") === "2" ? second.answer : Response.json({ items: [1] });
+    const definition = { url: base, pagination: { type: "page", itemsPath: "items" } };
+    expect(await failure(definition)).toMatchObject({
+      code: "upstream",
+      message:
+        'A page has nothing at itemsPath "items"; it is an object with error. Where an empty page may leave out its list, write "items || `[]`".',
+    });
+    second.answer = new Response(null, { status: 204 });
+    expect(await run(definition)).toMatchObject({ extracted: [1], pages: 2 });
+    second.answer = Response.json({ total: 1 });
+    const optional = { ...definition, pagination: { type: "page", itemsPath: "items || `[]`" } };
+    expect(await run(optional)).toMatchObject({ extracted: [1], pages: 2 });
   });
 
   test("fails if the same page follows again", async () => {

@@ -2,8 +2,9 @@ import { AppError } from "../../base/errors.ts";
 import { hideInBytes, hideInCut, hideSecrets } from "../../base/hide.ts";
 import { bytesOf, type Reply, readBody } from "../../base/http-message.ts";
 import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../../base/jmespath.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { hasLongNumbers, lossless, parseExact } from "../../base/json-numbers.ts";
+import { repeatedKeys } from "../../base/repeated-keys.ts";
 import { type Summary, summaryOf } from "../../base/summary.ts";
 import type { Compute } from "../../compute/contract.ts";
 import type { RunContext } from "../contract.ts";
@@ -81,16 +82,20 @@ export interface By {
   compute: Compute;
   organizationId: string;
   signal: AbortSignal;
+  /** Reports what of a response isn't in its result. */
+  warn?(text: string): void;
 }
 
 export const byOf = ({
   compute,
   signal,
   run,
-}: Pick<RunContext, "compute" | "signal"> & { run: { organizationId: string } }): By => ({
+  log,
+}: Pick<RunContext, "compute" | "signal" | "log"> & { run: { organizationId: string } }): By => ({
   compute,
   signal,
   organizationId: run.organizationId,
+  warn: (text) => log("warn", text),
 });
 
 const isSearched = ({ responseExtract, itemsPath }: Pick<HttpWork, "responseExtract" | "itemsPath">) =>
@@ -108,12 +113,32 @@ export async function makeResult(
   const pieces = replies.flatMap((reply) => reply.pieces);
   const bytes = replies.reduce((sum, reply) => sum + reply.bytes, 0);
   const here = tryHere(bytes, isSearched(work), () => resultOf(whole, bytesOf(pieces), SEARCH_HERE));
-  if (here) return { result: here };
+  if (here) {
+    warnOfRepeated(by, here.repeated);
+    return { result: here.result };
+  }
   const input = whole as unknown as JsonObject;
   const { output, bytes: json } = await by.compute.run({ name: "http_result", input, pieces, tooMuch }, by);
+  const { repeated, summary } = output as unknown as { repeated: Repeated; summary: Summary };
+  warnOfRepeated(by, repeated);
   if (json.length <= MAX_PARSED_BYTES) return { result: JSON.parse(Buffer.from(json).toString()) };
-  const summary = output as unknown as Summary;
   return { result: summary.fields, whole: { json, summary } };
+}
+
+/** Keys that objects in responses have more than once, with the paths of the first ones. */
+interface Repeated {
+  count: number;
+  paths: string[];
+}
+
+const PATHS_SHOWN = 3;
+
+function warnOfRepeated(by: By, { count, paths }: Repeated): void {
+  if (count === 0) return;
+  const shown = paths.join(", ") + (count > paths.length ? ", …" : "");
+  by.warn?.(
+    `Objects in the response have a key twice (${count} times: ${shown}). Only the last value is in the result; saveAs keeps the response as it is.`,
+  );
 }
 
 /** The values in a response that lead to the next page, found while the result is created. */
@@ -174,8 +199,11 @@ export const nextPageJob = (work: NextPageWork, bytes: Buffer) => ({
 });
 
 export function resultJob(work: HttpWork, bytes: Buffer) {
-  const result = resultOf(work, bytes, WHOLE_SEARCH);
-  return { output: { ...summaryOf(result) }, bytes: Buffer.from(JSON.stringify(result)) };
+  const { result, repeated } = resultOf(work, bytes, WHOLE_SEARCH);
+  return {
+    output: { repeated: { ...repeated }, summary: { ...summaryOf(result) } },
+    bytes: Buffer.from(JSON.stringify(result)),
+  };
 }
 
 function nextPageIn(
@@ -199,28 +227,47 @@ function nextPageIn(
   };
 }
 
-/** Returns the items of one page. Null if the page isn't a list and no path to its items is known. */
+/**
+ * Returns the items of one page. Null if the page isn't a list and no path to its items is known. Throws `upstream` if
+ * the path finds nothing, since the page may be an error rather than the last one.
+ */
 function itemsIn(body: Json, itemsPath: string | null, limits: SearchLimits): Json[] | null {
-  const found = itemsPath === null ? body : (searchJson(body, itemsPath, limits) ?? []);
+  const found = itemsPath === null ? body : searchJson(body, itemsPath, limits);
   if (Array.isArray(found)) return found;
-  return itemsPath === null ? null : [found];
+  if (itemsPath === null) return null;
+  if (found !== null) return [found];
+  if (body === null) return []; // such as 204
+  const shape = isObject(body) ? `an object with ${Object.keys(body).slice(0, 20).join(", ")}` : "no object";
+  throw new AppError(
+    "upstream",
+    `A page has nothing at itemsPath ${JSON.stringify(itemsPath)}; it is ${shape.slice(0, 500)}. Where an empty page may leave out its list, write ${JSON.stringify(`${itemsPath} || \`[]\``)}.`,
+  );
 }
 
-function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResult {
+function resultOf(
+  work: HttpWork,
+  bytes: Buffer,
+  limits: SearchLimits,
+): { result: CallResult; repeated: Repeated } {
   const { status, headers, pages, truncated, isPaged, secrets } = work;
   let at = 0;
   const exact: (Json | null)[] = [];
+  const repeated: Repeated = { count: 0, paths: [] };
   const bodies = pages.map((page) => {
     at += page.size;
     const safeBytes = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also in bytes that aren't valid text
-    const body = withoutEchoes(page, bodyIn(page, safeBytes), secrets);
+    const parsed = bodyIn(page, safeBytes);
+    if (typeof parsed === "object" && parsed !== null)
+      for (const { path } of repeatedKeys(safeBytes.toString(), parsed))
+        if (++repeated.count <= PATHS_SHOWN) repeated.paths.push(hideSecrets(path, secrets));
+    const body = withoutEchoes(page, parsed, secrets);
     const found = isSearched(work) ? exactIn(page, safeBytes) : null;
     exact.push(found && withoutEchoes(page, found, secrets));
     return body;
   });
   const last = bodies.at(-1) ?? null;
   const lists = bodies.every(Array.isArray);
-  return {
+  const result = {
     status,
     headers: hideSecrets(headers, secrets),
     body: isPaged ? (lists ? bodies.flat(1) : bodies) : last,
@@ -237,6 +284,7 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
     bytes: at,
     truncated,
   };
+  return { result, repeated };
 }
 
 /** Some servers echo the request with its credentials, which may be cut off at the end. */

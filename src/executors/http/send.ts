@@ -144,6 +144,11 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, ctx);
     const message = `${method} ${request.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
     ctx.log(good ? "info" : "warn", message);
+    if (response.lostBody)
+      ctx.log(
+        "warn",
+        `A redirect turned the POST into a GET without its body. Use the final URL, or set followRedirects to false.`,
+      );
     if (reply.isGarbled) {
       const charset = charsetOf(reply.headers["content-type"] ?? "");
       const fault = `The reply isn't valid ${charset}, and its Content-Type names no other charset.`;
