@@ -125,16 +125,16 @@ describe("a scheduled time", () => {
 
   test("starts one run each, in order, if one check finds several", async () => {
     await using app = await start();
-    const id = await scheduleAt(app, "2026-05-01T10:00:30Z", "* * * * *");
+    const id = await scheduleAt(app, "2026-05-01T10:02:15Z", "*/20 * * * * *");
     const loop = openLoop(LOOPS.scheduler, app.app);
     setClock(app, "2026-05-01T10:03:10Z");
     await tickAll(loop);
     expect(await instantsOf(app, id)).toEqual([
-      "2026-05-01T10:01:00.000Z",
-      "2026-05-01T10:02:00.000Z",
+      "2026-05-01T10:02:20.000Z",
+      "2026-05-01T10:02:40.000Z",
       "2026-05-01T10:03:00.000Z",
     ]);
-    expect(await nextOf(app, id)).toBe("2026-05-01T10:04:00.000Z");
+    expect(await nextOf(app, id)).toBe("2026-05-01T10:03:20.000Z");
   });
 
   test("isn't repeated when the clock is set back, or the schedule is enabled again", async () => {
@@ -298,9 +298,7 @@ describe("after a time without a server", () => {
     const loop = openLoop(LOOPS.scheduler, app.app);
     setClock(app, "2026-05-01T18:30:30Z");
     await tickAll(loop);
-    const instants = await instantsOf(app, id);
-    expect(instants).toHaveLength(5);
-    expect(instants[0]).toBe("2026-05-01T18:26:00.000Z");
+    expect(await instantsOf(app, id)).toEqual(["2026-05-01T18:30:00.000Z"]);
   });
 });
 
