@@ -267,8 +267,8 @@ const RUN = {
     cure: "Correct the data, the SQL or the test.",
   },
   dataset_changed: {
-    cause: "Another run committed to the same dataset at the same time.",
-    cure: "Retry the run.",
+    cause: "Another run committed to the same dataset at the same time, or a file of the table is missing.",
+    cure: "Retry the run. If it fails again, `weir doctor` finds missing files.",
   },
   disk_full: {
     cause: "The disk is full.",

@@ -11,6 +11,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from "@duckdb/node-api";
+import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { isBeyondDoubles } from "../base/json-numbers.ts";
 
@@ -18,7 +19,7 @@ import { isBeyondDoubles } from "../base/json-numbers.ts";
 export function bindOne(statement: DuckDBPreparedStatement, index: number, value: Json): void {
   switch (typeof value) {
     case "string":
-      return statement.bindVarchar(index, value);
+      return statement.bindVarchar(index, wellFormed(value));
     case "boolean":
       return statement.bindBoolean(index, value);
     case "number":
@@ -28,6 +29,15 @@ export function bindOne(statement: DuckDBPreparedStatement, index: number, value
   const list = Array.isArray(value) ? listOf(value) : null;
   if (list) return statement.bindList(index, list.items, LIST(list.type));
   statement.bindVarchar(index, JSON.stringify(value)); // `$x::JSON` reads it
+}
+
+/** Throws for half of a surrogate pair, which the driver would replace. */
+function wellFormed(text: string): string {
+  if (text.isWellFormed()) return text;
+  throw new AppError(
+    "sql_error",
+    "A text for the SQL contains half of a surrogate pair, which isn't a character. Remove it.",
+  );
 }
 
 const isShort = (value: number): boolean =>
@@ -61,7 +71,10 @@ function listOf(list: readonly Json[]): List | null {
   const items = list.filter((item) => item !== null);
   const every = (type: string) => items.every((item) => typeof item === type);
   if (items.length === 0) return { items: [...list] as null[], type: SQLNULL };
-  if (every("string")) return { items: [...list] as string[], type: VARCHAR };
+  if (every("string")) {
+    for (const item of items) wellFormed(item as string);
+    return { items: [...list] as string[], type: VARCHAR };
+  }
   if (every("boolean")) return { items: [...list] as boolean[], type: BOOLEAN };
   if (!every("number")) return wholeList(list);
   if (items.every((item) => isShort(item as number))) return { items: [...list] as number[], type: INTEGER };

@@ -60,7 +60,7 @@ export async function makeViews(connection: DuckDBConnection, tables: readonly S
       if (!(cause instanceof Error) || !/^IO Error/.test(cause.message)) throw cause;
       throw new AppError(
         "dataset_changed",
-        `${table.layer}.${table.name} changed while it was opened. Try again.`,
+        `${table.layer}.${table.name} changed while it was opened. Try again. If this persists, a file of it may be missing: an operator finds out with weir doctor.`,
         {
           retryable: true,
           cause,

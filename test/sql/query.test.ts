@@ -157,6 +157,10 @@ describe("a query", () => {
     },
   );
 
+  test.each([["a\ud800b"], [["a", "\udc00"]]])("rejects half of a surrogate pair in %j", async (text) => {
+    await expect(duck.rows("SELECT $text AS text", [], { text })).rejects.toThrow("half of a surrogate pair");
+  });
+
   test("binds an empty list wherever SQL expects a list", async () => {
     const empty = { list: [] };
     const [row] = await duck.rows(
