@@ -238,6 +238,21 @@ describe("pages", () => {
     expect((await read("/linked", WAYS["/linked"], { maxRows: 40, range })).length).toBe(95);
   });
 
+  test("that a total or a number of pages promises are reported", async () => {
+    const rows = [{ id: 1 }];
+    for (const [more, warnings] of [
+      [{ total: 5 }, ["have more rows (total: 5)"]],
+      [{ meta: { totalCount: 2 } }, ["have more rows (meta.totalCount: 2)"]],
+      [{ pagination: { total_pages: 3 } }, ["have more rows (pagination.total_pages: 3)"]],
+      [{ total: 1, pages: 1, total_amount: 129, meta: { total: "9" } }, []],
+    ] as const) {
+      peer.state.instead = () => ({ status: 200, body: JSON.stringify({ rows, ...more }) });
+      const link = to();
+      await read("/x", { dataPath: "rows" }, {}, link);
+      expect(link.warnings).toEqual(warnings.map((words) => expect.stringContaining(words)));
+    }
+  });
+
   test("that weren't requested are reported", async () => {
     peer.orders.push(...many(35, order));
     for (const [spec, dataPath, words] of [

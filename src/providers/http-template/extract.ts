@@ -148,12 +148,12 @@ class Reading {
     if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
     const { list } = reply;
     const { rows, items } = list ? { rows: list, items: list.rows } : await rowsIn(this.asking, reply);
-    await this.#look(reply, reply.headers, paginator, countOf(rows));
+    await this.#look(reply, paginator, countOf(rows), items);
     const page = { ...reply, items };
     const next = paginator
       ? await nextPage(this.asking.link, this.#patient(paginator), pageRequest, page, this.request.batchSize)
       : null;
-    if (paginator && next === null) this.#checkEnd(reply.body, reply.headers);
+    if (paginator && next === null) this.#checkEnd(reply.body, reply.headers, items);
     this.#checkMoves(rows, items, next);
     this.rows += countOf(rows);
     return { rows, next };
@@ -167,11 +167,11 @@ class Reading {
   }
 
   /** A paginator that finds nothing in the first response may look at the wrong field. */
-  #checkEnd(body: Json, headers: Headers): void {
-    const hint = this.request.keys && this.#pages === 1 ? hintOfMore(body, headers) : null;
+  #checkEnd(body: Json, headers: Headers, items: number): void {
+    const hint = this.request.keys && this.#pages === 1 ? hintOfMore(body, headers, items) : null;
     if (hint !== null)
       this.asking.link.warn?.(
-        `The list ${this.asking.spec} ended with its first response, which seems to name a next page (${hint}). Check endpoint.paginator.`,
+        `The list ${this.asking.spec} ended with its first response, which seems to ${hint}. Check endpoint.paginator.`,
         { isPartial: true },
       );
   }
@@ -194,12 +194,12 @@ class Reading {
 
   /** Metadata of a page, apart from its rows. */
   async #look(
-    page: PageBody,
-    headers: Headers,
+    page: PageBody & { headers: Headers },
     paginator: Paginator | undefined,
     rows: number,
+    items: number,
   ): Promise<void> {
-    const { body } = page;
+    const { body, headers } = page;
     const { link, endpoint, spec, system, secrets } = this.asking;
     if (endpoint.totalPath !== undefined) {
       const total = doubleOf(await searchPage(link, page, endpoint.totalPath));
@@ -219,10 +219,11 @@ class Reading {
       link.warn?.("The first response has nothing at hasNextPath, so only one page was read.", {
         isPartial: true,
       });
-    const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
+    const isOne = paginator === undefined && this.#pages === 1;
+    const hint = isOne && endpoint.totalPath === undefined ? hintOfMore(body, headers, items) : null;
     if (hint !== null) {
       link.warn?.(
-        `The response for ${spec} seems to name a next page (${hint}), but only one was read. Set endpoint.paginator, or its type to none.`,
+        `The response for ${spec} seems to ${hint}, but only one page was read. Set endpoint.paginator, or its type to none.`,
         { isPartial: true },
       );
     }
@@ -240,16 +241,21 @@ const textOf = ({ bytes, from, to }: JsonList) =>
 
 const NEXT = /^(next|next_?(page|url|link|cursor|token|page_?token|page_?url)|@odata\.nextlink)$/i;
 const MORE = /^(has_?(more|next|next_?page))$/i;
+const TOTAL = /^total_?(count|items|results|rows|records|elements|size)?$/i;
+const PAGES = /^(total_?pages|page_?count|pages)$/i;
 const AROUND = /^(links?|_links|paging|pagination|page_?info|meta|response_metadata)$/i;
 
-/** Signs of further pages in a response. */
-function hintOfMore(body: Json, headers: Headers): string | null {
-  if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "the Link header";
+/** Signs of further pages in a response with this number of items. */
+function hintOfMore(body: Json, headers: Headers, items: number): string | null {
+  if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "name a next page (the Link header)";
   const search = (value: Json, at: string): string | null => {
     if (!isObject(value)) return null;
     for (const [name, item] of Object.entries(value)) {
       const isNext = NEXT.test(name) && item !== null && item !== "" && item !== false;
-      if (isNext || (MORE.test(name) && item === true)) return at + name;
+      if (isNext || (MORE.test(name) && item === true)) return `name a next page (${at}${name})`;
+      const isTotal = TOTAL.test(name) && Number.isSafeInteger(item) && Number(item) > items;
+      if (isTotal || (PAGES.test(name) && Number.isSafeInteger(item) && Number(item) > 1))
+        return `have more rows (${at}${name}: ${item})`;
       const inner = at === "" && AROUND.test(name) ? search(item, `${name}.`) : null;
       if (inner !== null) return inner;
     }
