@@ -281,6 +281,8 @@ export type Extraction =
       oddField?: ReadonlyMap<string, string>;
       /** True if the source has already applied `range`. */
       ranged: boolean;
+      /** Number of rows that match `where` and that `range` leaves out because their cursor has no value. */
+      leftOut?: number;
       /**
        * The request's `keys` of all rows that match `where`, whatever the range, from the same snapshot as the rows.
        * Call it after all bytes have been read. Absent if not requested, or if the rows have all of them.
@@ -327,10 +329,7 @@ export interface Provider {
   readonly credentials: TSchema;
   /** Config fields that decide where the credentials are sent. Changing one requires the credentials again. */
   readonly destination: readonly string[];
-  /**
-   * Config field that decides how credentials are protected in transit, with its values from weakest to strongest. A
-   * weaker one requires the credentials again.
-   */
+  /** Config field that protects credentials in transit, weakest value first. A weaker one requires them again. */
   readonly guard?: { field: string; levels: readonly string[] };
   /** True if its data is in this machine's data directory, which other processes on the store may not see. */
   readonly isLocal?: boolean;

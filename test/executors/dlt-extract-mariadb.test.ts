@@ -119,6 +119,37 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     expect(world.cursors.get("by_code")?.lastValue).toBe("ä");
   }, 120_000);
 
+  test("rows whose cursor became NULL or an invalid day are counted each time, and not loaded", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const invalid = "SET sql_mode = 'ALLOW_INVALID_DATES'";
+    await db.run(
+      "CREATE TABLE left_out (id int, c int, day date, at datetime, ts timestamp NULL); INSERT INTO left_out VALUES (1, 1, '2026-01-01', '2026-01-01', '2026-01-01')",
+    );
+    const by = async (cursorField: string) =>
+      (
+        await run(world, {
+          name: `by_${cursorField}`,
+          spec: "left_out",
+          columns: ["id", cursorField],
+          incremental: { cursorField },
+          where: "id < 100",
+        })
+      ).result;
+    for (const field of ["c", "day", "at", "ts"]) await by(field);
+    await db.run(`${invalid}; INSERT INTO left_out VALUES (2, NULL, NULL, NULL, NULL), (3, 2, '2026-01-02', '2026-01-02', '2026-01-02'),
+      (4, NULL, '0000-00-00', '0000-00-00 00:00:00', '0000-00-00 00:00:00'), (5, 3, '2026-02-31', '2026-03-00 10:00:00', NULL), (101, NULL, NULL, NULL, NULL)`);
+    for (const [field, rows, count] of [
+      ["c", 2, 2],
+      ["day", 1, 3],
+      ["at", 1, 3],
+      ["ts", 1, 3],
+    ] as const) {
+      const told = `${count} rows have no value in the cursor ${field} and were left out.`;
+      expect(await by(field)).toMatchObject({ rows, warnings: [told] });
+      expect(await by(field)).toMatchObject({ rows: 0, warnings: [told] });
+    }
+  }, 120_000);
+
   test.each(["time", "enum('small', 'large')", "inet6"])(
     "a cursor of %s is rejected, since its order isn't that of its texts",
     async (type) => {

@@ -410,3 +410,61 @@ test("a cursor that ends at NaN or infinity is reported, since nothing follows i
     expect.stringContaining("The cursor at of beyond is at nan, and no value is greater"),
   );
 });
+
+test("rows whose cursor became NULL or has no order are counted each time, and not loaded", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(`
+    create table left_out (id int, c int, at timestamptz, day date, n numeric, price numeric(9,2), code text);
+    insert into left_out values (1, 1, '2026-01-01', '2026-01-01', 1, 1, '1')`);
+  const by = (cursorField: string, more: JsonObject = {}) =>
+    run(world, {
+      name: `by_${cursorField}`,
+      spec: "left_out",
+      columns: ["id", cursorField],
+      incremental: { cursorField },
+      where: "id < 100",
+      ...more,
+    });
+  const text = { name: "n_as_text", columns: ["id", { name: "n", type: "text" }] };
+  for (const field of ["c", "at", "day", "n", "price", "code"]) await by(field);
+  await by("n", text);
+  await pg.sql.unsafe(`
+    insert into left_out values (2, null, null, null, null, null, null), (3, 2, '2026-01-02', '2026-01-02', 2, 2, '2'),
+      (4, null, 'infinity', '-infinity', 'NaN', 'NaN', null), (5, 3, '-infinity', '0044-03-15 BC', 3, 3, '3'), (101, null, null, null, null, null, null)`);
+  for (const [field, rows, count] of [
+    ["c", 2, 2],
+    ["at", 1, 3],
+    ["day", 1, 3],
+    ["n", 2, 2],
+    ["price", 2, 2],
+    ["code", 2, 2],
+  ] as const) {
+    const told = `${count} rows have no value in the cursor ${field} and were left out.`;
+    expect((await by(field)).result).toMatchObject({ rows, warnings: [told] });
+    expect((await by(field)).result).toMatchObject({ rows: 0, warnings: [told] });
+  }
+  expect((await by("n", text)).result).toMatchObject({
+    rows: 2,
+    warnings: ["2 rows have no value in the cursor n and were left out."],
+  });
+}, 120_000);
+
+test("a merged row whose cursor becomes NULL keeps its values, and the run says that it was left out", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe("create table lapsed (id int, c int); insert into lapsed values (1, 1), (2, 1)");
+  const resource = {
+    name: "lapsed",
+    primaryKey: ["id"],
+    writeDisposition: "merge",
+    incremental: { cursorField: "c" },
+  };
+  expect((await run(world, resource)).result.warnings).toEqual([]);
+  await pg.sql.unsafe("update lapsed set c = null where id = 2");
+  expect((await run(world, resource)).result.warnings).toEqual([
+    "1 rows have no value in the cursor c and were left out.",
+  ]);
+  expect(await world.query("SELECT id, c FROM raw.shop__lapsed ORDER BY id")).toEqual([
+    { id: 1, c: 1 },
+    { id: 2, c: 1 },
+  ]);
+}, 120_000);

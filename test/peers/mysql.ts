@@ -227,6 +227,10 @@ const translated = (sql: string): string =>
   sql
     .replace(/_utf8mb4 X'([0-9a-f]*)'/g, "CAST(X'$1' AS TEXT)")
     .replace(/\b(?:DATE|TIMESTAMP)'/g, "'")
+    .replace(
+      / AND \(DAYOFMONTH\(\S+ BETWEEN 1 AND DAYOFMONTH\(LAST_DAY\(\S+\)\)\) IS NOT TRUE/g,
+      " AND FALSE",
+    )
     .replace(/ AND DAYOFMONTH\(\S+ BETWEEN 1 AND DAYOFMONTH\(LAST_DAY\(\S+\)\)/g, "")
     .replace(/CONVERT\((`(?:[^`]|``)*`) USING utf8mb4\) COLLATE utf8mb4_bin/g, "$1")
     .replace("VERSION()", "'8.0.36'");

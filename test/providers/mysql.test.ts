@@ -32,8 +32,8 @@ const link = (config: object = {}, credentials: object = {}, overrides: Partial<
 async function csv(more: Partial<ExtractRequest> = {}, on: Link = link()) {
   const extraction = await mysql.extract?.(on, request("orders", more));
   if (extraction?.kind !== "csv") throw new Error("It gives no CSV.");
-  const text = await textOf(extraction.bytes);
-  return { columns: extraction.columns, ranged: extraction.ranged, text, odd: extraction.odd?.all };
+  const { columns, ranged, odd, leftOut, bytes } = extraction;
+  return { columns, ranged, leftOut, text: await textOf(bytes), odd: odd?.all };
 }
 
 const verify = (on: Link) => mysql.verify(on);
@@ -234,6 +234,9 @@ describe("extract", () => {
       "2",
     );
     expect(await ids({ field: "at", from: null, to: "2026-01-02" })).toBe("1,3");
+    const leftOut = async (range: ExtractRequest["range"]) => (await csv({ range })).leftOut;
+    expect(await leftOut({ field: "at", from: null, to: null })).toBe(0);
+    expect(await leftOut({ field: "at", from: "2026-01-02", to: null })).toBe(1);
     expect(await ids({ field: "id", from: "3", to: null })).toBe("3,4");
     expect(await ids({ field: "id", from: 2, to: null }, { maxRows: 2 })).toBe("2,3");
     expect(await ids({ field: "at", from: null, to: null }, { maxRows: 2 })).toBe("3,1");

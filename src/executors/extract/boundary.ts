@@ -66,8 +66,7 @@ export async function dropSeen(
       `SELECT count(*) AS n FROM (${drops.alive(drops.root)}) WHERE ${sql} IS NULL`,
     );
     const nulls = from === null ? 0 : Number(row?.n ?? 0);
-    if (nulls > 0)
-      warn(`${nulls} rows have no value in the cursor ${plan.incremental.field} and were left out.`);
+    warnOfLeftOut(nulls, plan.incremental.field, warn);
     const least = from === null ? [] : [`${sql} >= ${await cursorValue(session, from, type, "start")}`];
     const most = to === null ? [] : [`${sql} < ${await cursorValue(session, to, type, "end")}`];
     const inside = `CASE WHEN ${sql} IS NULL THEN ${from === null} ELSE ${[...least, ...most].join(" AND ")} END`;
@@ -92,6 +91,11 @@ export async function dropSeen(
       `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) ORDER BY ${sql} NULLS FIRST, ${SEQUENCE.name} OFFSET ${plan.limit}`,
     );
   }
+}
+
+/** They are counted in each load, since none of them finds them. */
+export function warnOfLeftOut(rows: number, field: string, warn: (text: string) => void): void {
+  if (rows > 0) warn(`${rows} rows have no value in the cursor ${field} and were left out.`);
 }
 
 /** Warns about rows that were loaded before and look different now, as when a column's type changed. */

@@ -4,7 +4,7 @@ import type { LakeTable } from "../../lake/contract.ts";
 import type { Extraction, Extractor, Link } from "../../providers/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import type { RunContext } from "../contract.ts";
-import { isWhole } from "./boundary.ts";
+import { isWhole, warnOfLeftOut } from "./boundary.ts";
 import { choiceOf } from "./chosen.ts";
 import { landDirect } from "./direct.ts";
 import { checkLimit, hasAllKeys, hasOddKeys, keysOfRows, takeKeys } from "./gone.ts";
@@ -175,5 +175,6 @@ async function landTyped(
     landed = await landStaged(site, taken, extraction.ranged);
   }
   warnOfOdd(extraction.odd, site);
+  if (plan.incremental) warnOfLeftOut(extraction.leftOut ?? 0, plan.incremental.field, site.warn);
   return landed;
 }

@@ -84,6 +84,7 @@ async function read(
   const select = selectText(table, sent, request);
   // Reports errors in the condition before reading starts.
   if (request.where) await session.rows(`EXPLAIN ${select}`);
+  const leftOut = await countLeftOut(session, table, request);
   const odd = new OddValues();
   return {
     kind: "csv",
@@ -97,6 +98,7 @@ async function read(
     odd,
     ...(likeness ? { key: keyField(link, likeness) } : {}),
     ranged: true,
+    leftOut,
   };
 }
 
@@ -151,9 +153,37 @@ function rangeConditions(column: SourceColumn, { from, to }: NonNullable<Extract
   if (from === null) return before === null ? [] : [`(${before} OR ${quoteName(column.name)} IS NULL)`];
   const after = `${value} >= ${cursorText(from, column)}`;
   // Invalid dates are returned like NULL: while the range has no start.
-  const isDay = `DAYOFMONTH(${value}) BETWEEN 1 AND DAYOFMONTH(LAST_DAY(${value}))`;
-  const isDated = (column.sort === "date" || column.sort === "datetime") && column.dataType !== "VARCHAR";
-  return [after, ...(before === null ? [] : [before]), ...(isDated ? [isDay] : [])];
+  return [after, ...(before === null ? [] : [before]), ...(isDated(column) ? [isDay(column)] : [])];
+}
+
+const isDated = ({ sort, dataType }: SourceColumn): boolean =>
+  (sort === "date" || sort === "datetime") && dataType !== "VARCHAR";
+
+function isDay({ name }: SourceColumn): string {
+  const value = quoteName(name);
+  return `DAYOFMONTH(${value}) BETWEEN 1 AND DAYOFMONTH(LAST_DAY(${value}))`;
+}
+
+/**
+ * Counts the rows that a range with a start leaves out because their cursor is NULL or an invalid date: zero dates, and
+ * those within the range. An index finds them.
+ */
+async function countLeftOut(session: Session, table: SourceTable, request: ExtractRequest): Promise<number> {
+  const { range, where } = request;
+  const cursor = range ? table.columns.find(({ name }) => name === range.field) : undefined;
+  if (!cursor || !range || range.from === null) return 0;
+  const none = cursor.nullable ? [`${quoteName(cursor.name)} IS NULL`] : [];
+  if (isDated(cursor)) {
+    const value = ordered(cursor);
+    const first = cursor.dataType === "TIMESTAMPTZ" ? "1970-01-01 00:00:01" : "0001-01-01";
+    none.push(`${value} < ${cursorText(first, cursor)}`);
+    none.push(`(${value} >= ${cursorText(range.from, cursor)} AND (${isDay(cursor)}) IS NOT TRUE)`);
+  }
+  if (none.length === 0) return 0;
+  const [row] = await session.rows<"n">(
+    `SELECT COUNT(*) AS n FROM ${quoteName(table.schema)}.${quoteName(table.table)} WHERE (${none.join(" OR ")})${where === null ? "" : ` AND ${conditionText(where)}`}`,
+  );
+  return Number(row?.n ?? 0);
 }
 
 /** The error of a failed query. Invalid values or names are reported as the definition's if it supplies any. */

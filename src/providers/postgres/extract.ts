@@ -83,6 +83,7 @@ async function read(
   // A table without columns can still have rows.
   const isTold = odd !== null || columns.length === 0;
   const select = await selectText(session, table, isTold ? [...fields, odd ?? "null"] : fields, request);
+  const leftOut = await countLeftOut(session, table, request);
   const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);
   return {
     kind: "csv",
@@ -99,6 +100,7 @@ async function read(
         }
       : {}),
     ranged: true,
+    leftOut,
   };
 }
 
@@ -151,6 +153,25 @@ async function selectText(
     ...(cursor && request.maxRows !== null ? [`ORDER BY ${orderOf(cursor, request)}`] : []),
     ...(request.maxRows === null ? [] : [`LIMIT ${Math.max(0, Math.trunc(request.maxRows))}`]),
   ].join(" ");
+}
+
+/** Counts the rows that a range with a start leaves out because their cursor is NULL or can't be ordered. */
+async function countLeftOut(session: Session, table: SourceTable, request: ExtractRequest): Promise<number> {
+  const { range, where } = request;
+  const cursor = table.columns.find(({ name }) => name === range?.field);
+  if (!cursor || !range || range.from === null) return 0;
+  const odd = unordered(cursor, request);
+  const { sql, of } = comparable(cursor, request);
+  // NaN is the greatest number. An index finds it by that, and the condition alone would read the whole table.
+  const found = odd && cursor.base === "numeric" ? `(${sql} >= ${of(range.from)} AND ${odd})` : odd;
+  const none = [...(cursor.nullable ? [`${quoteName(cursor.name)} IS NULL`] : []), ...(found ? [found] : [])];
+  if (none.length === 0) return 0;
+  const from = `${quoteName(table.schema)}.${quoteName(table.table)}`;
+  const condition = await whereText(session, from, where);
+  const [row] = await session.rows<{ rows: string }>(
+    `SELECT count(*) AS rows FROM ${from} WHERE (${none.join(" OR ")})${condition === null ? "" : ` AND ${condition}`}`,
+  );
+  return Number(row?.rows ?? 0);
 }
 
 /**

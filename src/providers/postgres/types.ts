@@ -75,7 +75,7 @@ export const POSTGRES_TYPES: Readonly<Record<string, Way>> = {
   float4: as("FLOAT"),
   float8: as("DOUBLE"),
   bool: as("BOOLEAN"),
-  date: where("DATE", NO_DATE, (name) => `(isfinite(${name}) and ${name} >= '0001-01-01')`),
+  date: where("DATE", NO_DATE, (name) => `(${name} >= '0001-01-01' and ${name} < 'infinity')`),
   time: where("TIME", NO_TIME, (name) => `${name} < '24:00'`),
   timestamp: where("TIMESTAMP", NO_DATE, isInstant),
   timestamptz: where("TIMESTAMPTZ", NO_DATE, isInstant),
