@@ -14,6 +14,7 @@ import { orderKey } from "./cursor.ts";
 import { discard, reject } from "./discards.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake-options.ts";
+import { presentTargets } from "./lacking.ts";
 import {
   columnPath,
   DELETED_COLUMN,
@@ -368,8 +369,7 @@ async function write(
   const { session } = drops;
   const counts = await drops.counts(sheet);
   const isUpsert = site.plan.disposition === "merge" && site.plan.strategy === "upsert";
-  const existing = isUpsert ? targets.filter((target) => !target.isAbsent) : targets;
-  const select = `SELECT ${selectOf(existing)} FROM (${drops.alive(sheet)})`;
+  const select = `SELECT ${selectOf(isUpsert ? presentTargets(targets) : targets)} FROM (${drops.alive(sheet)})`;
   const expected = sheet.rows - counts.filtered - counts.deduplicated - counts.rejected;
   const writes = !site.dryRun && expected !== 0;
   const files = writes

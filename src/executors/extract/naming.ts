@@ -89,6 +89,10 @@ function shorten(name: string): string {
 /** Joins normalized parts of a nested name. */
 export const joinNames = (parts: readonly string[]): string => shorten(parts.join(PATH_SEPARATOR));
 
+/** The column whose other values are in the column `name`: `v` for `v__v_text`. Null if it isn't named so. */
+export const variantOwner = (name: string): string | null =>
+  /^(.+)__v_[a-z]+(?:_\d+)?$/.exec(name)?.[1] ?? null;
+
 /** Tracks used names, and appends `_2`, `_3` … to later ones. */
 export class Names {
   readonly #taken: Set<string>;

@@ -5,7 +5,7 @@ import { instantMs } from "../../providers/api/instants.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";
-import { columnPath } from "./naming.ts";
+import { columnPath, variantOwner } from "./naming.ts";
 import type { Options, Plan } from "./plan.ts";
 import type { Sheet } from "./sheet.ts";
 
@@ -80,7 +80,7 @@ export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
   if (plan.request.columns !== null || sheet.columns.length === 0) return;
   const present = new Set(sheet.columns.map((column) => column.name));
   for (const { name } of knownColumns(existing(plan.table)) ?? []) {
-    if (present.has(name) || /__v_[a-z]+(_\d+)?$/.test(name)) continue;
+    if (present.has(name) || variantOwner(name) !== null) continue;
     warn(`${plan.table}.${name}: the source no longer has this column. New rows have NULL there.`);
   }
 }
