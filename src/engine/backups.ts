@@ -9,6 +9,7 @@ import { record } from "../resources/events/service.ts";
 import {
   backupFailure,
   backupInstant,
+  backupsUntil,
   reportBackup,
   reportNewestBackup,
 } from "../resources/health/backups.ts";
@@ -28,12 +29,14 @@ const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version
  * Makes backups at an interval (`WEIR_BACKUP_EVERY`) in a separate process, and keeps the latest:
  * in `backups/`, or in a bucket (`WEIR_BACKUP_URL`).
  * The age of the newest backup there determines when the next is due, also after a restart.
+ * Backups dated in the future are left alone.
  */
 export function backups(app: App): Loop {
   const { clock, config } = app;
   const store = backupStore(app);
   const folder = join(config.dataFolder, "backups");
   let notBefore = Number.NEGATIVE_INFINITY;
+  let last: Made | null = null;
   if (config.backupEvery > 0 && app.store.remote)
     app.log.write("warn", "WEIR_BACKUP_EVERY doesn't back up a database server; use that server's tools");
   return {
@@ -45,13 +48,15 @@ export function backups(app: App): Loop {
       const ending = config.backupPassphraseFile === null ? "tar.zst" : "tar.zst.age";
       const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.${ending}`);
       try {
-        const newest = await store.newest();
+        const newest = backupsUntil(await store.names(), clock.now()).at(-1);
         reportNewestBackup(app, newest);
-        if (!isDue(app, newest)) return "idle";
+        if (!isDue(app, newest, last)) return "idle";
         await backUp(app, path, until);
         await store.keep(path);
-        reportNewestBackup(app, basename(path));
-        for (const name of (await store.all()).slice(0, -config.backupKeep)) await store.remove(name);
+        last = { name: basename(path), at: clock.monotonic() };
+        reportNewestBackup(app, last.name);
+        const made = backupsUntil(await store.names(), clock.now());
+        for (const name of made.slice(0, -config.backupKeep)) await store.remove(name);
       } catch (error) {
         if (until.aborted) return "idle";
         notBefore = clock.monotonic() + AGAIN_MS;
@@ -71,27 +76,22 @@ export function backups(app: App): Loop {
 interface BackupStore {
   /** Stores a new backup. */
   keep(path: string): Promise<void>;
-  /** Names of scheduled backups, the oldest first. */
-  all(): Promise<string[]>;
-  newest(): Promise<string | undefined>;
+  /** Names of all files there. */
+  names(): Promise<readonly string[]>;
   remove(name: string): Promise<void>;
 }
 
-const scheduled = (names: readonly string[]) => names.filter((name) => backupInstant(name) !== null).sort();
-
 function backupStore({ away, config }: App): BackupStore {
   const folder = join(config.dataFolder, "backups");
-  const inFolder = async () => scheduled(await readdir(folder).catch(() => [])); // a missing folder has none
   if (away === null) {
     return {
       keep: async () => {},
-      all: inFolder,
-      newest: async () => (await inFolder()).at(-1),
+      names: () => readdir(folder).catch(() => []), // a missing folder has none
       remove: (name) => rm(join(folder, name), { force: true }),
     };
   }
   /** Caches the list: the bucket is listed once, and after each upload. */
-  let newest: string | undefined;
+  let names: readonly string[] | null = null;
   return {
     async keep(path) {
       try {
@@ -99,22 +99,33 @@ function backupStore({ away, config }: App): BackupStore {
       } finally {
         await rm(path, { force: true });
       }
-      newest = basename(path);
+      names = null;
     },
-    all: async () => scheduled(await away.names()),
-    async newest() {
-      newest ??= scheduled(await away.names()).at(-1);
-      return newest;
+    async names() {
+      names ??= await away.names();
+      return names;
     },
-    remove: away.remove,
+    async remove(name) {
+      await away.remove(name);
+      names = null;
+    },
   };
 }
 
-function isDue({ clock, config }: App, newest: string | undefined): boolean {
+/** A backup that this process made, and when. */
+interface Made {
+  name: string;
+  /** On the monotonic clock. */
+  at: number;
+}
+
+function isDue({ clock, config }: App, newest: string | undefined, last: Made | null): boolean {
+  const every = config.backupEvery * HOUR_MS;
+  const now = clock.now().getTime();
+  // the clock was set back since
+  if (last !== null && (backupInstant(last.name) ?? 0) > now) return clock.monotonic() - last.at >= every;
   const made = newest === undefined ? null : backupInstant(newest);
-  if (made === null) return true;
-  // a clock that was set back must not postpone it forever
-  return Math.abs(clock.now().getTime() - made) >= config.backupEvery * HOUR_MS;
+  return made === null || now - made >= every;
 }
 
 /** Throws `unavailable` with the command's message. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { timestamp } from "../../src/base/clock.ts";
 import { backup } from "../../src/cli/backup.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { readConfig } from "../../src/config.ts";
@@ -105,6 +106,28 @@ describe("a backup in a bucket", () => {
     },
     120_000,
   );
+
+  test("dated in the future makes no others due and replaces none", async () => {
+    await using s3 = await startS3();
+    s3.createBucket("backups");
+    await using app = await startApp({
+      engine: false,
+      env: {
+        ...settings(s3.endpointUrl),
+        WEIR_BACKUP_URL: "s3://backups/nightly",
+        WEIR_BACKUP_EVERY: "24",
+        WEIR_BACKUP_KEEP: "2",
+      },
+    });
+    const named = (hours: number) =>
+      `nightly/weir-${timestamp(app.clock, hours * HOUR_MS).replaceAll(/[:.]/g, "-")}.tar.zst`;
+    const kept = [named(-60), named(-30), named(240)];
+    for (const name of kept) await s3.put("backups", name, "made");
+    const loop = backups(app.app);
+    for (let n = 0; n < 3; n++) await loop.tick(never);
+    const names = await keysOf(s3);
+    expect([names.length, names[0], names[2]]).toEqual([3, kept[1], kept[2]]);
+  }, 120_000);
 
   test("requires an interval, since otherwise none would be created", () => {
     const env = { ...settings("http://127.0.0.1:1"), WEIR_BACKUP_URL: "s3://backups/nightly" };

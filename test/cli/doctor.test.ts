@@ -278,6 +278,7 @@ describe("weir doctor", () => {
       return at;
     };
     const at = backup(4);
+    backup(-240); // From a clock that was ahead.
     expect(await found()).toEqual({
       check: "backups",
       ok: false,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { timestamp } from "../../src/base/clock.ts";
 import { backup } from "../../src/cli/backup.ts";
 import { contextFor } from "../../src/context.ts";
 import { backups } from "../../src/engine/backups.ts";
@@ -22,6 +23,10 @@ async function ageIn(app: Awaited<ReturnType<typeof startApp>>): Promise<number 
 }
 
 const never = new AbortController().signal;
+
+/** The name of a backup made so many hours ago. */
+const named = (app: Awaited<ReturnType<typeof startApp>>, hoursAgo: number) =>
+  `weir-${timestamp(app.clock, -hoursAgo * HOUR_MS).replaceAll(/[:.]/g, "-")}.tar.zst`;
 
 describe("scheduled backups", () => {
   test("are created at the set interval, also after a restart, and the newest few are kept", async () => {
@@ -54,6 +59,35 @@ describe("scheduled backups", () => {
     expect([health.status, health.body.checks.backups]).toEqual([200, { ok: true }]);
     app.clock.turn(HOUR_MS);
     expect(await ageIn(app)).toBeCloseTo(HOUR_MS / 1000, -2);
+  }, 120_000);
+
+  test("dated in the future neither make others due nor replace them", async () => {
+    await using app = await startApp({
+      engine: false,
+      env: { WEIR_BACKUP_EVERY: "24", WEIR_BACKUP_KEEP: "3" },
+    });
+    const [yesterday, today, future] = [named(app, 30), named(app, 4), named(app, -240)];
+    for (const name of [yesterday, today, future])
+      writeFileSync(join(app.dataFolder, "backups", name), "made");
+    const loop = backups(app.app);
+    for (let n = 0; n < 3; n++) await loop.tick(never);
+    expect(scheduled(app.dataFolder).sort()).toEqual([yesterday, today, future]);
+    expect(await ageIn(app)).toBeCloseTo((4 * HOUR_MS) / 1000, -2);
+
+    app.clock.turn(21 * HOUR_MS);
+    for (let n = 0; n < 3; n++) await loop.tick(never);
+    const names = scheduled(app.dataFolder).sort();
+    expect([names.slice(0, 2), names.length, names.at(-1)]).toEqual([[yesterday, today], 4, future]);
+
+    app.clock.turn(-HOUR_MS / 2); // The last one made is now dated in the future too.
+    for (let n = 0; n < 3; n++) await loop.tick(never);
+    app.clock.turn(20 * HOUR_MS);
+    await backups(app.app).tick(never);
+    expect(scheduled(app.dataFolder).sort()).toEqual(names);
+    app.clock.turn(7 * HOUR_MS);
+    await loop.tick(never);
+    const later = scheduled(app.dataFolder).sort();
+    expect([later.length, later.includes(yesterday), later.includes(future)]).toEqual([4, false, true]);
   }, 120_000);
 
   deepTest(

@@ -8,7 +8,7 @@ import { ConfigError } from "../../base/config-error.ts";
 import { readPassphrase } from "../../crypto/age.ts";
 import { awayFrom } from "../../lake/away-from.ts";
 import { events } from "../../resources/events/table.ts";
-import { backupInstant } from "../../resources/health/backups.ts";
+import { backupInstant, backupsUntil } from "../../resources/health/backups.ts";
 import { organizations } from "../../resources/organizations/table.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
@@ -35,7 +35,8 @@ export async function checkBackups(
       );
   }
   const where = backupUrl ?? join(dataFolder, "backups");
-  const newest = Math.max(...(await namesIn(settings, clock)).map((name) => backupInstant(name) ?? 0), 0);
+  const latest = backupsUntil(await namesIn(settings, clock), clock.now()).at(-1);
+  const newest = latest === undefined ? 0 : (backupInstant(latest) ?? 0);
   const [failure] = await db
     .select({ at: sql<string | null>`max(${events.timestamp})` })
     .from(events)

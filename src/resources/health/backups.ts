@@ -36,3 +36,10 @@ const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst(\.
 export function backupInstant(name: string): number | null {
   return NAME.test(name) ? Date.parse(name.replace(NAME, "$1T$2:$3:$4.$5Z")) : null;
 }
+
+/**
+ * Names of the scheduled backups made until now, the oldest first. Those dated in the future were made while the clock
+ * was wrong: when is unknown, so they don't count, neither as the newest nor among those to keep.
+ */
+export const backupsUntil = (names: readonly string[], now: Date): string[] =>
+  names.filter((name) => (backupInstant(name) ?? Number.POSITIVE_INFINITY) <= now.getTime()).sort();
