@@ -221,6 +221,6 @@ async function intoTableTested(work: Work, job: SqlJob, output: TableOutput): Pr
     ctx.log("warn", text);
     warnings.push(text);
   };
-  const result = resultOf(made.columns, await intoTable(ctx, target, made, warn));
+  const result = resultOf(made.columns, await intoTable(ctx, target, made, output, warn));
   return { result: warnings.length > 0 ? { ...result, warnings } : result };
 }

@@ -44,6 +44,20 @@ test("append creates a missing table and adds rows", async () => {
   ]);
 });
 
+test("rows that a trigger of the table leaves out are reported", async () => {
+  await pg.sql.unsafe(
+    `create table t (id int); create function skip() returns trigger language plpgsql as $$ begin if new.id = 2 then return null; end if; return new; end $$;
+    create trigger skip before insert on t for each row execute function skip()`,
+  );
+  const sql = "select * from (values (1), (2), (3)) t(id)";
+  expect(await write(sql, to("t", { writeDisposition: "append" }))).toMatchObject({
+    output: { inserted: 2 },
+    warnings: [
+      "1 of 3 rows are not in public.t. A trigger or a rule of the database may have left them out.",
+    ],
+  });
+});
+
 test("replace replaces the rows and keeps grants, views and indexes", async () => {
   await pg.sql.unsafe(
     "create table t (id int primary key, v text default 'given'); insert into t values (1, 'old'), (2, 'old'); create view seen as select * from t; create index i on t (v)",

@@ -113,6 +113,10 @@ describe("an expression", () => {
       "date.parse('2026-02-29T12:00:00+02:00')",
       'date.parse: "2026-02-29T12:00:00+02:00" is not a time such as 2026-01-31T12:00:00Z (at character 6, "parse(\'2026-02-29T12:00:00+02:…")',
     ],
+    [
+      "date.parse('2026-01-31 03', 'yyyy-MM-dd hh')",
+      "date.parse: h is an hour of half a day. Add a for AM or PM, or write H for hours up to 23 (at character 6, \"parse('2026-01-31 03', 'yyyy-M…\")",
+    ],
     ["1 / 0", 'division by zero (at character 3, "/ 0")'],
     ["1.0 / 0.0", "JSON has no number Infinity"],
     ["9223372036854775807 + 1", 'the number exceeds 64 bits (at character 21, "+ 1")'],

@@ -67,6 +67,7 @@ export async function intoTable(
   ctx: RunContext,
   target: TableTarget,
   { columns, files }: { columns: readonly Column[]; files: readonly SqlFile[] },
+  { writeDisposition }: Pick<TableOutput, "writeDisposition">,
   warn: (text: string) => void,
 ): Promise<TableCounts> {
   const plan = target.plan(columns);
@@ -85,6 +86,11 @@ export async function intoTable(
     );
     const { inserted, updated, deleted } = counts;
     ctx.log("info", `${target.name}: ${inserted} inserted, ${updated} updated, ${deleted} deleted.`);
+    const lost = total - inserted;
+    if (lost > 0 && writeDisposition !== "merge")
+      warn(
+        `${lost} of ${total} rows are not in ${target.name}. A trigger or a rule of the database may have left them out.`,
+      );
     return counts;
   } finally {
     await session.close();

@@ -124,6 +124,8 @@ export function parseDate(text: string, pattern: string, zone: string): Instant 
   const half = /^p/i.test(parts.get("half") ?? "") ? 12 : 0;
   const hour12 = number("hour12");
   if (hour12 !== null && (hour12 < 1 || hour12 > 12)) fail(`invalid 12-hour clock hour ${hour12}`);
+  if (hour12 !== null && !parts.has("half"))
+    fail("h is an hour of half a day. Add a for AM or PM, or write H for hours up to 23");
   const decimals = (parts.get("fraction") ?? "").padEnd(9, "0");
   const fields = {
     year,
