@@ -53,11 +53,11 @@ export const ROW_COLUMN = "__weir_row";
 /**
  * Merges new rows into a table, file by file. Rewrites only files that hold a replaced key.
  *
- * Both strategies replace every existing row of the same key. For columns missing from `incoming`, `upsert` keeps
- * the old values and `delete_insert` sets NULL. Of several new rows with one key, the first in the order `dedupeBy`
- * is kept (an ORDER BY text over the columns, such as `"updated_at" DESC NULLS LAST`); without it, the one read
- * last. The session must have permission to read all files and to write to `out`. Doesn't change the lake itself.
- * Throws `sql_error`.
+ * Both strategies replace every existing row of the same key. For columns missing from `incoming`, or from a row of it
+ * (`lacks`), `upsert` keeps the old values and `delete_insert` sets NULL. Of several new rows with one key, the first
+ * in the order `dedupeBy` is kept (an ORDER BY text over the columns, such as `"updated_at" DESC NULLS LAST`); without
+ * it, the one read last. The session must have permission to read all files and to write to `out`. Doesn't change the
+ * lake itself. Throws `sql_error`.
  *
  * Invariant: rows of `incoming` = inserted + updated + deduplicated.
  */
@@ -67,13 +67,20 @@ export async function mergeFiles(
     key: readonly string[];
     strategy: "delete_insert" | "upsert";
     dedupeBy?: string;
+    /** For `upsert`, by column: another column of `incoming` that is true for rows without the former. */
+    lacks?: ReadonlyMap<string, string>;
     /** Each file written holds rows of one value of these columns only. */
     partitionBy?: readonly string[];
   },
 ): Promise<Rewritten & { updated: number; deduplicated: number }> {
   const { existing, incoming, columns, key, strategy, out, dedupeBy, goneIds, partitionBy } = merge;
   const keys = key.map(quoteName).join(", ");
-  const fresh = scanOf(incoming, columns);
+  const flags = [...new Set(merge.lacks?.values())].map((name) => ({
+    name,
+    dataType: "BOOLEAN",
+    nullable: true,
+  }));
+  const fresh = scanOf(incoming, [...columns, ...flags]);
   await session.run(
     `CREATE OR REPLACE TEMP TABLE weir_keys AS SELECT ${keys}, count(*) AS n FROM (${fresh}) GROUP BY ${keys}`,
   );
@@ -97,7 +104,8 @@ export async function mergeFiles(
 
   const rank = `QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY ${dedupeBy ? `${dedupeBy}, ` : ""}${ROW_COLUMN} DESC)`;
   const numbered = `SELECT *, row_number() OVER () AS ${ROW_COLUMN} FROM (${fresh})`;
-  const winners = distinct === read ? fresh : `SELECT ${namesOf(columns)} FROM (${numbered}) ${rank} = 1`;
+  const winners =
+    distinct === read ? fresh : `SELECT ${namesOf([...columns, ...flags])} FROM (${numbered}) ${rank} = 1`;
   const complete = strategy === "upsert" ? await keepOldValues(session, merge, winners, old) : winners;
   const kept = `SELECT t.* FROM (${old}) t ANTI JOIN weir_keys k ON ${sameKey(key, "t", "k")}`;
 
@@ -166,21 +174,30 @@ export async function touchedFiles(
   };
 }
 
-/** The new rows, with the old rows' values in columns that no incoming file has. */
+/** The new rows, with the old rows' values in columns that they lack. */
 async function keepOldValues(
   session: SqlSession,
-  merge: { incoming: readonly string[]; columns: readonly Column[]; key: readonly string[] },
+  merge: {
+    incoming: readonly string[];
+    columns: readonly Column[];
+    key: readonly string[];
+    lacks?: ReadonlyMap<string, string>;
+  },
   winners: string,
   old: string,
 ): Promise<string> {
   if (merge.incoming.length === 0) return winners;
   const incoming = await session.run(`DESCRIBE SELECT * FROM ${parquet(merge.incoming)}`);
   const known = new Set(incoming.map((row) => String(row.column_name).toLowerCase()));
-  if (merge.columns.every((c) => known.has(c.name.toLowerCase()))) return winners;
+  const { lacks } = merge;
+  if (!lacks?.size && merge.columns.every((c) => known.has(c.name.toLowerCase()))) return winners;
   const keys = merge.key.map(quoteName).join(", ");
-  const picked = merge.columns.map(
-    (c) => `${known.has(c.name.toLowerCase()) ? "n" : "o"}.${quoteName(c.name)}`,
-  );
+  const picked = merge.columns.map((c) => {
+    const name = quoteName(c.name);
+    const flag = lacks?.get(c.name);
+    if (flag) return `CASE WHEN n.${quoteName(flag)} THEN o.${name} ELSE n.${name} END AS ${name}`;
+    return `${known.has(c.name.toLowerCase()) ? "n" : "o"}.${name}`;
+  });
   return `SELECT ${picked.join(", ")} FROM (${winners}) n LEFT JOIN (SELECT DISTINCT ON (${keys}) * FROM (${old})) o ON ${sameKey(merge.key, "n", "o")}`;
 }
 

@@ -76,3 +76,123 @@ describe("a value that was stored in another column because of its type is repla
     expect(await read(world)).toEqual([{ id: 1, v: 8, v__v_text: null }]);
   }, 120_000);
 });
+
+describe("a row keeps the values of columns that it lacks", () => {
+  test("whatever the other rows of the load have, and null is a value", async () => {
+    await using world = openWorld();
+    await load(world, { id: 1, v: 5 }, { id: 2, v: 6 }, { id: 3, v: 7 });
+    await load(world, { id: 1, v: null }, { id: 2 }, { id: 3, v: 9 }, { id: 4 });
+    expect(await read(world)).toEqual([
+      { id: 1, v: null },
+      { id: 2, v: 6 },
+      { id: 3, v: 9 },
+      { id: 4, v: null },
+    ]);
+  });
+
+  test("even if no row of the load has a value", async () => {
+    await using world = openWorld();
+    await load(world, { id: 1, v: 5 }, { id: 2, v: 6 });
+    await load(world, { id: 1, v: null }, { id: 2 });
+    expect(await read(world)).toEqual([
+      { id: 1, v: null },
+      { id: 2, v: 6 },
+    ]);
+    await load(world, { id: 1 }, { id: 2, v: null });
+    expect(await read(world)).toEqual([
+      { id: 1, v: null },
+      { id: 2, v: null },
+    ]);
+  });
+
+  test("with what another column holds of them because of its type", async () => {
+    await using world = openWorld();
+    await load(world, { id: 1, v: 5 }, { id: 2, v: 6 }, { id: 3, v: 7 });
+    await load(world, { id: 1, v: "x" }, { id: 2, v: "y" }, { id: 3, v: "z" });
+    await load(world, { id: 1 }, { id: 2, v: null }, { id: 3, v: 9 });
+    expect(await read(world)).toEqual([
+      { id: 1, v: null, v__v_text: "x" },
+      { id: 2, v: null, v__v_text: null },
+      { id: 3, v: 9, v__v_text: null },
+    ]);
+  });
+
+  test("within objects, unless the object is null or something else", async () => {
+    await using world = openWorld();
+    const old = { a: { b: 1, c: { d: 2 } }, n: 3 };
+    await load(world, ...[1, 2, 3, 4, 5, 6, 7].map((id) => ({ id, ...old })));
+    await load(
+      world,
+      { id: 1, a: { b: 9 } },
+      { id: 2, a: { c: null } },
+      { id: 3, a: null },
+      { id: 4, a: 8 },
+      { id: 5, a: [1] },
+      { id: 6, n: { of: 4 } },
+      { id: 7, n: { of: null } },
+    );
+    expect(await read(world)).toEqual([
+      { id: 1, a__b: 9, a__c__d: 2, n: 3, a: null, n__of: null },
+      { id: 2, a__b: 1, a__c__d: null, n: 3, a: null, n__of: null },
+      { id: 3, a__b: null, a__c__d: null, n: 3, a: null, n__of: null },
+      { id: 4, a__b: null, a__c__d: null, n: 3, a: 8, n__of: null },
+      { id: 5, a__b: null, a__c__d: null, n: 3, a: null, n__of: null },
+      { id: 6, a__b: 1, a__c__d: 2, n: null, a: null, n__of: 4 },
+      { id: 7, a__b: 1, a__c__d: 2, n: null, a: null, n__of: null },
+    ]);
+  });
+
+  test("also of an incremental source, of selected columns and of the last of several rows", async () => {
+    await using world = openWorld();
+    const run = (...page: JsonObject[]) =>
+      world.run(upsert({ incremental: { cursorField: "at" }, columns: ["id", "at", "v"] }), rows(page));
+    await run({ id: 1, at: 1, v: 5, w: 1 }, { id: 2, at: 1, v: 6, w: 1 }, { id: 3, at: 1, v: 7 });
+    await run({ id: 1, at: 2, w: 2 }, { id: 2, at: 2, v: null }, { id: 3, at: 3 }, { id: 3, at: 2, v: 9 });
+    expect(await read(world)).toEqual([
+      { id: 1, at: 2, v: 5 },
+      { id: 2, at: 2, v: null },
+      { id: 3, at: 3, v: 7 },
+    ]);
+  });
+
+  test("also of JSON Lines, whose usual rows are parsed as bytes", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const lines = (...page: JsonObject[]) => page.map((row) => `${JSON.stringify(row)}\n`).join("");
+    const old = { v: 5, a: { b: 6 } };
+    await loadFiles(world, { "a.jsonl": lines(...[1, 2, 3, 4, 5].map((id) => ({ id, ...old }))) });
+    await loadFiles(world, {
+      "a.jsonl": lines(
+        { id: 0, v: 0, a: { b: 0 }, l: [{ of: 0 }] },
+        { id: 1, v: 9 },
+        { id: 2, a: { b: null } },
+        { id: 3, v: [1], l: [{ of: null }] },
+        { id: 4, a: null },
+        { id: 5, a: {} },
+      ),
+    });
+    expect(await read(world)).toEqual([
+      { id: 0, v: 0, a__b: 0 },
+      { id: 1, v: 9, a__b: 6 },
+      { id: 2, v: 5, a__b: null },
+      { id: 3, v: null, a__b: 6 },
+      { id: 4, v: 5, a__b: null },
+      { id: 5, v: 5, a__b: 6 },
+    ]);
+  }, 120_000);
+
+  test("a file's rows have all of its columns, and none of the other files'", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await loadFiles(world, { "a.csv": "id,v,w\n1,5,a\n2,6,b\n3,7,c\n4,8,d\n" });
+    await loadFiles(world, {
+      "a.csv": "id,v\n1,\n",
+      "b.csv": "id,w\n2,z\n",
+      "c.jsonl": '{"id":3,"w":null}\n{"id":4}\n',
+    });
+    expect(await read(world)).toEqual([
+      { id: 1, v: null, w: "a" },
+      { id: 2, v: 6, w: "z" },
+      { id: 3, v: 7, w: null },
+      { id: 4, v: 8, w: "d" },
+    ]);
+  }, 120_000);
+});

@@ -3,7 +3,7 @@ import { ZONED } from "../../lake/readings.ts";
 import { ByteCells } from "./byte-cells.ts";
 import type { Field, Lines, Node } from "./lines.ts";
 import { type Normaliser, TOO_MANY_DIGITS } from "./normalise.ts";
-import type { SheetColumn } from "./sheet.ts";
+import { PRESENT, type SheetColumn } from "./sheet.ts";
 import { textType } from "./types.ts";
 
 /** Numbers with up to this many digits survive conversion to a double. */
@@ -32,6 +32,8 @@ export class ByteRows {
   /** Columns whose texts in this row are known to be plain text. */
   #texts: SheetColumn[] = [];
   readonly #prefix: Uint8Array;
+  /** Whether the normalizer records fields without a value. */
+  readonly #isPresenceKept: boolean;
 
   constructor(
     readonly normaliser: Normaliser,
@@ -39,6 +41,7 @@ export class ByteRows {
     readonly options: { idPrefix: string; maxNesting: number },
   ) {
     this.#prefix = encoder.encode(options.idPrefix);
+    this.#isPresenceKept = root.sheet.slots.includes(PRESENT);
   }
 
   /**
@@ -148,10 +151,11 @@ export class ByteRows {
         this.#at++;
         return field.object !== null && this.#object(lines, field.object, level + 1, idFrom, idTo);
       case OPEN_LIST:
+        if (lines === this.root && this.#isPresenceKept) return false;
         this.#at++;
         return this.#list(field.list, level, idFrom, idTo);
       case 0x6e: // n
-        return this.#passes(NULL);
+        return !(lines === this.root && this.#isPresenceKept) && this.#passes(NULL);
       case 0x74: // t
         return this.#word(lines, field.column, TRUE);
       case 0x66: // f

@@ -187,6 +187,7 @@ async function merged(landed: Landed, options: FinishOptions, ready: Ready): Pro
     key: landed.key.match,
     out: join(folder, `merged-${root.table}`),
     ...(ids ? { goneIds: ids } : {}),
+    ...(root.lacks ? { lacks: root.lacks } : {}),
     ...(landed.dedupeBy ? { dedupeBy: landed.dedupeBy } : {}),
   };
   const { add, remove, inserted, updated, deleted, deduplicated } =

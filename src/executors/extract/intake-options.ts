@@ -12,6 +12,8 @@ export interface IntakeOptions {
   idPrefix: string;
   maxNesting: number;
   fingerprint: boolean;
+  /** Whether the root's staged rows have `PRESENT`. */
+  isPresenceKept: boolean;
   /** Columns to read, or null for all. */
   only: Choice | null;
   /** Maximum number of rows to read, or null for all. */

@@ -22,7 +22,7 @@ import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
 import { csvStyleOf, warnOfRejecting } from "./file-options.ts";
 import type { Intake, IntakeOptions } from "./intake-options.ts";
-import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
+import { Normaliser, rootSlots } from "./normalise.ts";
 import { type CopiedFile, prepared, type SourceFiles, type StreamedFile } from "./prepared.ts";
 import { addRejects, type Reject, rejectedSentence, rejectText } from "./rejects.ts";
 import { Sheet } from "./sheet.ts";
@@ -43,7 +43,7 @@ export async function takeLoose(
   staging: Staging,
   options: IntakeOptions,
 ): Promise<Intake> {
-  const root = new Sheet(options.table, null, options.fingerprint ? FINGERPRINTED_SLOTS : ROOT_SLOTS);
+  const root = new Sheet(options.table, null, rootSlots(options));
   const reader = new LooseReader(root, staging, options);
   let isMiscounted = false;
   if (extraction.kind === "rows") {

@@ -14,7 +14,7 @@ import { orderKey } from "./cursor.ts";
 import { discard, reject } from "./discards.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake-options.ts";
-import { presentTargets } from "./lacking.ts";
+import { upserted } from "./lacking.ts";
 import {
   columnPath,
   DELETED_COLUMN,
@@ -55,6 +55,8 @@ export interface LandedTable {
   split: ReadonlyMap<string, readonly string[]>;
   /** Time columns without a zone whose values had one. They are stored in UTC. */
   zoneless: ReadonlySet<string>;
+  /** For an upsert, as in `mergeFiles`. */
+  lacks?: ReadonlyMap<string, string>;
   /** First rows, in a dry run only. */
   sample: Record<string, Json>[];
 }
@@ -368,8 +370,8 @@ async function write(
 ): Promise<LandedTable> {
   const { session } = drops;
   const counts = await drops.counts(sheet);
-  const isUpsert = site.plan.disposition === "merge" && site.plan.strategy === "upsert";
-  const select = `SELECT ${selectOf(isUpsert ? presentTargets(targets) : targets)} FROM (${drops.alive(sheet)})`;
+  const { targets: kept, flags, lacks } = await upserted(site, drops, sheet, targets);
+  const select = `SELECT ${selectOf([...kept, ...flags])} FROM (${drops.alive(sheet)})`;
   const expected = sheet.rows - counts.filtered - counts.deduplicated - counts.rejected;
   const writes = !site.dryRun && expected !== 0;
   const files = writes
@@ -389,6 +391,9 @@ async function write(
     changes,
     split,
     zoneless,
-    sample: site.dryRun ? await session.run(`SELECT * FROM (${select}) LIMIT ${SAMPLE_ROWS}`) : [],
+    lacks,
+    sample: site.dryRun
+      ? await session.run(`SELECT ${selectOf(kept)} FROM (${drops.alive(sheet)}) LIMIT ${SAMPLE_ROWS}`)
+      : [],
   };
 }

@@ -11,6 +11,7 @@ import { checkLimit, hasAllKeys, hasOddKeys, keysOfRows, takeKeys } from "./gone
 import { guessSheet, isGuessable, landGuessed } from "./guess.ts";
 import { takeLoose } from "./intake.ts";
 import type { IntakeOptions } from "./intake-options.ts";
+import { isUpsert } from "./lacking.ts";
 import { knownColumns, type Landed, landStaged, type Site } from "./land.ts";
 import type { Names } from "./naming.ts";
 import { Peekable } from "./peekable.ts";
@@ -100,6 +101,7 @@ async function land(
     idPrefix: site.idPrefix,
     maxNesting: options.maxNesting,
     fingerprint: (plan.incremental !== null && isWhole(plan)) || plan.strategy === "scd2",
+    isPresenceKept: isUpsert(plan) && site.existing(plan.table) !== null,
     only: plan.request.columns && choiceOf(plan.request.columns),
     limit: isUncut ? null : plan.limit,
     strictCounts: options.strictCounts,

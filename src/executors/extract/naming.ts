@@ -19,7 +19,7 @@ export const META_COLUMNS: readonly string[] = [
 ];
 
 /** Joins the parts of a nested name, as in `address__city`. No part contains it. */
-const PATH_SEPARATOR = "__";
+export const PATH_SEPARATOR = "__";
 
 /**
  * Converts `name` as dlt's snake_case convention does, so that both create the same tables: `orderId` and `Order ID`

@@ -5,7 +5,7 @@ import type { OddValues } from "../../base/odd-values.ts";
 import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
 import { asciiName, joinNames, type Names, normaliseName } from "./naming.ts";
-import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
+import { FINGERPRINT, PRESENT, SEQUENCE, Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { textType } from "./types.ts";
 
 /** More columns in one table, or more tables of one resource, mean that data is used as names. */
@@ -39,21 +39,27 @@ export class Normaliser {
   readonly #root: Lines;
   /** State of the current root row. */
   #sequence = 0;
+  /** Position of the cell for `PRESENT`, or -1. */
+  readonly #presentAt: number;
+  #present = "";
 
   constructor(root: Sheet, options: NormaliserOptions) {
     this.#options = options;
     this.#root = new Lines(root);
+    this.#presentAt = root.slots.indexOf(PRESENT);
     this.lines = [this.#root];
   }
 
   add(row: JsonObject): void {
     const { cells, sheet, top } = this.#root;
     const sequence = String(++this.#sequence);
+    this.#present = "";
     cells[0] = sequence;
     const { only } = this.#options;
     const wanted = only ? chosen(row, only) : row;
     if (this.#options.fingerprint) cells[1] = hash(exactJson(wanted, true));
     this.#spread(this.#root, top, wanted, 0, this.#options.idPrefix + sequence);
+    if (this.#present !== "") cells[this.#presentAt] = quote(`,${this.#present}`);
     this.#root.endRow();
     if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
   }
@@ -79,7 +85,10 @@ export class Normaliser {
         order[at] = field;
       }
       at++;
-      if (item === null || item === undefined) continue;
+      if (item === null || item === undefined) {
+        this.#sawNoValue(lines, field);
+        continue;
+      }
       switch (typeof item) {
         case "string":
           this.#text(lines, field, item);
@@ -100,10 +109,16 @@ export class Normaliser {
     }
   }
 
+  /** Records that the row has a field although there is no value for its column. */
+  #sawNoValue(lines: Lines, { name }: Field): void {
+    if (this.#presentAt >= 0 && lines === this.#root) this.#present += `${name},`;
+  }
+
   #nested(lines: Lines, field: Field, item: unknown, level: number, id: string): void {
     if (level >= this.#options.maxNesting) {
       put(lines, column(lines, field), "json", "JSON", quote(exactJson(item)));
     } else if (Array.isArray(item)) {
+      this.#sawNoValue(lines, field);
       if (item.length === 0) return;
       field.list ??= this.#child(lines, field);
       for (let index = 0; index < item.length; index++)
@@ -212,8 +227,11 @@ function sawDigits(column: SheetColumn, text: string): void {
 
 const encoder = new TextEncoder();
 
-export const ROOT_SLOTS = [SEQUENCE];
-export const FINGERPRINTED_SLOTS = [SEQUENCE, FINGERPRINT];
+export const rootSlots = ({ fingerprint = false, isPresenceKept = false }): Slot[] => [
+  SEQUENCE,
+  ...(fingerprint ? [FINGERPRINT] : []),
+  ...(isPresenceKept ? [PRESENT] : []),
+];
 const CHILD_SLOTS = [
   SEQUENCE,
   { name: "_dlt_id", type: "VARCHAR" },

@@ -126,7 +126,7 @@ export const violation = ({ table, column, change, from, to }: SchemaChange): Ap
     { details: { table, column, change, from, to } },
   );
 
-const isFilled = (column: SheetColumn) =>
+export const isFilled = (column: SheetColumn) =>
   `(${column.slots.map((slot) => `${slot.name} IS NOT NULL`).join(" OR ")})`;
 
 async function resolveColumn(

@@ -172,5 +172,10 @@ export class Sheet {
 export const SEQUENCE: Slot = { name: "__seq", type: "BIGINT" };
 /** Stand-in for the parts of a row's key that the source doesn't compare by their bytes, in staged files only. */
 export const KEY: Slot = { name: "__key", type: "VARCHAR" };
+/**
+ * Names of columns that a row has even without a value in them, each between commas, in staged files only: those that
+ * are null or a list in JSON, and all columns of other files. NULL for none.
+ */
+export const PRESENT: Slot = { name: "__present", type: "VARCHAR" };
 /** Distinguishes rows with the same cursor, in staged files only. */
 export const FINGERPRINT: Slot = { name: "__fp", type: "VARCHAR" };

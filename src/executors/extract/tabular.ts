@@ -22,7 +22,7 @@ import {
   takeRejects,
 } from "./rejects.ts";
 import { selectOf, type Target } from "./resolve.ts";
-import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
+import { PRESENT, SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
 
@@ -208,6 +208,8 @@ export class Tabular {
       ...values.map(({ slot, sql }) => `${sql} AS ${slot.name}`),
     ];
     if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
+    if (sheet.slots.includes(PRESENT))
+      picked.push(`${quoteText(this.#presentOf(values))} AS ${PRESENT.name}`);
     const room = limit === null ? "" : ` LIMIT ${limit}`;
     const attempts = values.flatMap(({ attempt }) => (attempt === undefined ? [] : [`, ${attempt}`]));
     const from = `FROM (SELECT *${attempts.join("")} FROM ${relation}${room})`;
@@ -226,6 +228,13 @@ export class Tabular {
     sheet.files.push(staged);
     sheet.rows += rows;
     return rows;
+  }
+
+  /** All columns of a file with these values, as in `PRESENT`. */
+  #presentOf(values: readonly Value[]): string {
+    const own = new Set(values.map(({ slot }) => slot));
+    const columns = this.sheet.columns.filter(({ slots }) => slots.some((slot) => own.has(slot)));
+    return `,${columns.map(({ name }) => name).join(",")},`;
   }
 
   /** Names of the columns that have no value in a file with these values. */

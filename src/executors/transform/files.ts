@@ -133,6 +133,7 @@ async function land(ctx: RunContext, { name, file, options, staging, warn }: Lan
       idPrefix: site.idPrefix,
       maxNesting: 0,
       fingerprint: false,
+      isPresenceKept: false,
       only: null,
       limit: null,
       strictCounts: false,
