@@ -195,4 +195,21 @@ describe("a row keeps the values of columns that it lacks", () => {
       { id: 4, v: 8, w: "d" },
     ]);
   }, 120_000);
+
+  test("a column that a table no longer has is reported as kept", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe("create table shrunk (id int, v int, w int); insert into shrunk values (1, 5, 6)");
+    await world.run(upsert({ name: "shrunk" }), sourceOf(pg));
+    await pg.sql.unsafe(
+      "alter table shrunk drop w; update shrunk set v = null; insert into shrunk values (2, 7)",
+    );
+    const { result } = await world.run(upsert({ name: "shrunk" }), sourceOf(pg));
+    expect(result.warnings).toEqual([
+      "shrunk.w: the source no longer has this column. Rows with new keys have NULL there, and others keep their values.",
+    ]);
+    expect(await read(world, "shrunk")).toEqual([
+      { id: 1, v: null, w: 6 },
+      { id: 2, v: 7, w: null },
+    ]);
+  }, 120_000);
 });

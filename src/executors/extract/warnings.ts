@@ -4,6 +4,7 @@ import type { LakeTable } from "../../lake/contract.ts";
 import { instantMs } from "../../providers/api/instants.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
+import { isUpsert } from "./lacking.ts";
 import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";
 import { columnPath, variantOwner } from "./naming.ts";
 import type { Options, Plan } from "./plan.ts";
@@ -79,9 +80,12 @@ function tell({ contract, warn }: Site, table: string, value: OddValue): void {
 export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
   if (plan.request.columns !== null || sheet.columns.length === 0) return;
   const present = new Set(sheet.columns.map((column) => column.name));
+  const effect = isUpsert(plan)
+    ? "Rows with new keys have NULL there, and others keep their values."
+    : "New rows have NULL there.";
   for (const { name } of knownColumns(existing(plan.table)) ?? []) {
     if (present.has(name) || variantOwner(name) !== null) continue;
-    warn(`${plan.table}.${name}: the source no longer has this column. New rows have NULL there.`);
+    warn(`${plan.table}.${name}: the source no longer has this column. ${effect}`);
   }
 }
 
