@@ -1,5 +1,7 @@
+import { dirname } from "node:path";
 import { DrizzleError, DrizzleQueryError } from "drizzle-orm/errors";
 import { AppError } from "../base/errors.ts";
+import { diskTrouble } from "../base/file-error.ts";
 
 /**
  * A statement that SQLite rejected: a constraint, a trigger or invalid SQL. `message` is SQLite's own text, which
@@ -62,6 +64,14 @@ export function storeFault(error: unknown): unknown {
     });
   }
   return bare(code, error);
+}
+
+/** Like `storeFault`, for a database file: recognizes a full or read-only disk where SQLite reports something else. */
+export function fileFault(error: unknown, file: string): unknown {
+  const fault = storeFault(error);
+  const cause = fault instanceof AppError && fault.code === "unavailable" ? fault.cause : fault;
+  const isOfDisk = cause instanceof StoreError && /^SQLITE_(IOERR|CANTOPEN|READONLY)/.test(cause.code);
+  return isOfDisk ? (diskTrouble(dirname(file)) ?? fault) : fault;
 }
 
 /** Codes of SQLite and the libSQL client that concern the store rather than the statement. */

@@ -3,25 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, statfsSync, truncateSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SOURCE } from "../support/program.ts";
+import { smallDisk } from "../support/small-disk.ts";
 import { folder, sync } from "../support/sync.ts";
 import { connectFolder, startData } from "./place.ts";
-
-/** A small separate disk. Null if this machine doesn't allow it. */
-function smallDisk(size: string) {
-  const path = mkdtempSync(join(tmpdir(), "weir-disk-"));
-  const done = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path]);
-  if (done.exitCode !== 0) {
-    rmSync(path, { recursive: true });
-    return null;
-  }
-  return {
-    path,
-    [Symbol.dispose]() {
-      Bun.spawnSync(["umount", "-l", path]);
-      rmSync(path, { recursive: true, force: true });
-    },
-  };
-}
 
 test("a full disk fails the load by name, leaves nothing of it, and everything continues once there is space", async () => {
   using disk = smallDisk("48m");

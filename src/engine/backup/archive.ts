@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
-import { fileReason } from "../../base/file-error.ts";
+import { fileReason, isSystemError, writeFault } from "../../base/file-error.ts";
 import { AGE_MAGIC, ageDecrypt, ageEncrypt } from "../../crypto/age.ts";
-import { storeFault } from "../../store/faults.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 const FILE_MODE = 0o600;
@@ -52,7 +52,10 @@ export async function writeArchive(path: string, passphrase: string | null = nul
     fault = error;
     pack.destroy();
   });
-  const failed = () => storeFault(fault ?? new AppError("unavailable", "Couldn't write the backup."));
+  const failed = () =>
+    isSystemError(fault)
+      ? writeFault(fault, dirname(path))
+      : (fault ?? new AppError("unavailable", "Couldn't write the backup."));
 
   return {
     async add({ name, bytes }, chunks) {
@@ -172,9 +175,7 @@ export async function readArchive(
   const cause = fault ?? refused;
   if (cause === null) return;
   if (cause instanceof AppError) throw cause;
-  const known = storeFault(cause);
-  if (known instanceof AppError && known.code === "disk_full") throw known;
-  throw damaged(path, cause);
+  throw isSystemError(cause) ? unreadable(path, cause) : damaged(path, cause);
 }
 
 async function* passed(chunks: AsyncIterable<Uint8Array>, hear: () => void): AsyncGenerator<Uint8Array> {
@@ -186,6 +187,9 @@ async function* passed(chunks: AsyncIterable<Uint8Array>, hear: () => void): Asy
 
 export const damaged = (path: string, cause?: unknown) =>
   new AppError("invalid_state", `${path} is damaged or incomplete. Use another backup.`, { cause });
+
+const unreadable = (path: string, cause: unknown) =>
+  new AppError("not_found", `Couldn't read the backup ${path}: ${fileReason(cause)}.`, { cause });
 
 const locked = (path: string) =>
   new AppError(
@@ -204,7 +208,7 @@ export async function isEncryptedBackup(path: string): Promise<boolean> {
       await handle.close();
     }
   } catch (cause) {
-    throw new AppError("not_found", `Couldn't read the backup ${path}: ${fileReason(cause)}.`, { cause });
+    throw unreadable(path, cause);
   }
   if (Buffer.from(head).toString("latin1") === AGE_MAGIC) return true;
   if (!ZSTD_MAGIC.every((byte, at) => head[at] === byte)) throw foreign(path);

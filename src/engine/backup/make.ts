@@ -3,6 +3,7 @@ import { link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { diskFault, isSystemError } from "../../base/file-error.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
 import { keyInFile } from "../../folder.ts";
@@ -77,7 +78,7 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
       throw error;
     }
     const manifest = await verifyBackup(part, {
-      work,
+      work: { folder: work, named: dataFolder },
       isOwn: true,
       passphrase: request.passphrase,
       signal: request.signal,
@@ -86,10 +87,11 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
     await publish(part, to);
     return { path: to, bytes: (await stat(to)).size, manifest };
   } catch (error) {
-    throw fileFault(error, to);
+    throw fileFault(error, to, dataFolder);
   } finally {
-    await rm(part, { force: true });
-    await rm(work, { recursive: true, force: true });
+    // what can't be removed now is removed by a later backup
+    await rm(part, { force: true }).catch(() => undefined);
+    await rm(work, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
@@ -198,13 +200,13 @@ async function publish(part: string, to: string): Promise<void> {
 const taken = (path: string) => new AppError("conflict", `${path} already exists. Choose another filename.`);
 
 /** The file system's error as a sentence. */
-function fileFault(error: unknown, to: string): unknown {
+function fileFault(error: unknown, to: string, dataFolder: string): unknown {
   const known = storeFault(error);
-  if (known instanceof AppError || !(error instanceof Error) || !("code" in error)) return known;
-  if (!/^E[A-Z]+$/.test(String(error.code))) return known;
-  return new AppError("unavailable", `Couldn't write the backup ${to}: ${error.message}.`, {
-    cause: error,
-  });
+  if (known instanceof AppError || !(error instanceof Error) || !isSystemError(error)) return known;
+  const isOfData = "path" in error && String(error.path).startsWith(resolve(dataFolder));
+  const full = diskFault(error, isOfData ? dataFolder : dirname(to));
+  if (full) return full;
+  return new AppError("unavailable", `Couldn't write the backup ${to}: ${error.message}.`, { cause: error });
 }
 
 async function sweepLeftovers(backups: string, clock: Clock): Promise<void> {

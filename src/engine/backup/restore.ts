@@ -3,6 +3,7 @@ import { chown, copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { dirname, join, resolve } from "node:path";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { diskFault } from "../../base/file-error.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
 import { BEFORE, keyInFile, openDataFolder, RESTORING } from "../../folder.ts";
@@ -11,7 +12,7 @@ import {
   locationsOf as installationPlaces,
   recordInstallation,
 } from "../../installation.ts";
-import { storeFault } from "../../store/faults.ts";
+import { fileFault } from "../../store/faults.ts";
 import { openWriter } from "../../store/file.ts";
 import type { Watch } from "./archive.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
@@ -68,6 +69,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     request.watch?.begin("restore", await sizeOf(path));
     const manifest = await unpack(path, {
       into: fresh,
+      named: dirname(target),
       isWanted: () => true,
       passphrase: request.passphrase,
       watch: request.watch,
@@ -84,7 +86,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     await swapFolders(target, fresh, kept);
     return { manifest, kept };
   } catch (error) {
-    throw storeFault(error);
+    throw diskFault(error, dirname(target)) ?? fileFault(error, target);
   } finally {
     lock?.unlock();
     await rm(fresh, { recursive: true, force: true });

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
+import { diskFault, writeFault } from "../../base/file-error.ts";
 import { endOfChain } from "../../resources/events/heads.ts";
 import { verifyChain } from "../../resources/events/verify.ts";
 import type { ReadDb } from "../../store/store.ts";
@@ -14,8 +15,8 @@ import { DATABASE, HEAD, isPartName, MANIFEST, type Manifest, readHead, readMani
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
 interface VerifyOptions {
-  /** Folder to unpack the database to. Default: a temporary one. */
-  work?: string;
+  /** Folder to unpack the database to, and the folder to name if its disk is full. Default: a temporary one. */
+  work?: { folder: string; named: string };
   /** The backup was just made from this database, so its audit logs don't need verifying again. */
   isOwn?: boolean;
   /** Decrypts an encrypted backup. */
@@ -30,10 +31,18 @@ interface VerifyOptions {
  * version.
  */
 export async function verifyBackup(path: string, options: VerifyOptions = {}): Promise<Manifest> {
-  const work = await mkdtemp(join(options.work ?? tmpdir(), "weir-verify-"));
+  const { folder, named } = options.work ?? { folder: tmpdir(), named: `${tmpdir()} (TMPDIR)` };
+  const work = await mkdtemp(join(folder, "weir-verify-")).catch((error: unknown) => {
+    throw diskFault(error, named) ?? error;
+  });
   try {
     options.watch?.begin("check", await sizeOf(path));
-    const manifest = await unpack(path, { into: work, isWanted: (name) => name === DATABASE, ...options });
+    const manifest = await unpack(path, {
+      ...options,
+      into: work,
+      named,
+      isWanted: (name) => name === DATABASE,
+    });
     await checkDatabase(path, join(work, DATABASE), manifest, options);
     return manifest;
   } finally {
@@ -53,13 +62,15 @@ export async function unpack(
   path: string,
   options: {
     into: string;
+    /** The folder to name if it can't be written. */
+    named: string;
     isWanted: (name: string) => boolean;
     passphrase?: string | null;
     signal?: AbortSignal;
     watch?: Watch | undefined;
   },
 ): Promise<Manifest> {
-  const { into, isWanted, passphrase = null, signal, watch } = options;
+  const { into, named, isWanted, passphrase = null, signal, watch } = options;
   const seen = new Map<string, Manifest["parts"][number]>();
   let hasHead = false;
   let manifest: Manifest | null = null;
@@ -75,7 +86,7 @@ export async function unpack(
     else {
       if (!isPartName(entry.name) || seen.has(entry.name)) throw damaged(path);
       const target = isWanted(entry.name) ? join(into, ...entry.name.split("/")) : null;
-      seen.set(entry.name, await take(entry, chunks, target));
+      seen.set(entry.name, await take(entry, chunks, target, named));
     }
   };
   await readArchive(path, visit, passphrase, (bytes) => watch?.reach(bytes));
@@ -91,21 +102,31 @@ export async function unpack(
   return summary;
 }
 
-async function take(entry: Entry, chunks: AsyncIterable<Uint8Array>, target: string | null) {
+async function take(
+  entry: Entry,
+  chunks: AsyncIterable<Uint8Array>,
+  target: string | null,
+  named: string,
+): Promise<Manifest["parts"][number]> {
+  // an error while writing says nothing about the backup, unlike one of `chunks`
+  const written = <T>(work: Promise<T>) =>
+    work.catch((error: unknown) => {
+      throw writeFault(error, named);
+    });
   const hash = new Bun.CryptoHasher("sha256");
   let bytes = 0;
-  if (target !== null) await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  if (target !== null) await written(mkdir(dirname(target), { recursive: true, mode: 0o700 }));
   const file = target === null ? null : createWriteStream(target, { flags: "wx", mode: 0o600 });
-  const ended = file ? once(file, "close") : null;
+  const ended = file ? written(once(file, "close")) : null;
   ended?.catch(() => undefined); // awaited below
   for await (const chunk of chunks) {
     hash.update(chunk);
     bytes += chunk.length;
-    if (file && !file.write(chunk)) await Promise.race([once(file, "drain"), ended]);
+    if (file && !file.write(chunk)) await Promise.race([written(once(file, "drain")), ended]);
   }
   file?.end();
   await ended;
-  if (target !== null) await flush(target);
+  if (target !== null) await written(flush(target));
   return { path: entry.name, bytes, sha256: hash.digest("hex") };
 }
 

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { backup } from "../../src/cli/backup.ts";
+import { restore } from "../../src/cli/restore.ts";
+import { startApp } from "../support/app.ts";
+import { PROGRAM } from "../support/program.ts";
+import { folder, shell } from "../support/shell.ts";
+import { hasSmallDisks, smallDisk } from "../support/small-disk.ts";
+
+const weir = shell();
+
+/** A command in a process of its own: its exit code, and what it writes to standard error. */
+async function run(args: string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn([...PROGRAM, ...args], {
+    env: { ...process.env, ...env },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  return [await child.exited, (await new Response(child.stderr).text()).trim()];
+}
+
+function disk(size: string) {
+  const made = smallDisk(size);
+  if (made === null) throw new Error("This machine allows no small disk.");
+  return made;
+}
+
+const installed = async (dataFolder: string) =>
+  (await startApp({ dataFolder, engine: false }))[Symbol.asyncDispose]();
+
+/** Mounting a small disk takes root. */
+describe.skipIf(!hasSmallDisks)("a full disk (needs root, to mount a small one)", () => {
+  test("is what restore and verify report, and not a damaged backup", async () => {
+    using here = folder();
+    using small = disk("16m");
+    const dataFolder = join(here.path, "data");
+    const file = join(here.path, "good.weir");
+    await installed(dataFolder);
+    expect((await weir(backup, file, "--data", dataFolder, "--include-key")).code).toBe(0);
+    expect((await weir(restore, file, "--data", join(here.path, "x"))).code).toBe(0);
+    const { size } = statSync(join(here.path, "x", "weir.db"));
+    const full = "weir: The disk is full. Free up space";
+    const refused = async (free: number) => {
+      small.leave(free);
+      const { code, err } = await weir(restore, file, "--data", join(small.path, "x"));
+      expect([free, code, err.slice(0, full.length)]).toEqual([free, 1, full]);
+      expect(readdirSync(small.path)).toEqual(["fill"]);
+    };
+    for (const free of [0, 200_000, size - 50_000]) await refused(free);
+    small.leave(400_000);
+    expect(await run(["backup", "verify", file], { TMPDIR: small.path })).toEqual([
+      1,
+      `${full} for ${small.path} (TMPDIR) and try again.`,
+    ]);
+    small.turn("ro");
+    const { code, err } = await weir(restore, file, "--data", join(small.path, "x"));
+    expect([code, err]).toEqual([
+      1,
+      `weir: ${small.path} is on a read-only file system. Make it writable and try again.`,
+    ]);
+    small.turn("rw");
+    await refused(size + 12_000); // Not enough for SQLite, which reports an I/O error.
+  }, 120_000);
+});
