@@ -131,6 +131,21 @@ deepTest("beyond five changes an hour, a failure that is over is reported with t
   await allWrittenDown(app);
 });
 
+test("a failure after alerts were removed and added again is reported at once", async () => {
+  await using app = await startMailing();
+  const alerts = { onFailure: true, notify: [{ email: OPS }] };
+  const { id } = await alerting(app.owner, alerts);
+  await fail(app.owner, id);
+  await mailsTo(app, OPS, 1);
+  const change = (to: object | null) =>
+    app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config: { alerts: to } });
+  expect((await change(null)).status).toBe(200);
+  await complete(app.owner, id);
+  expect((await change(alerts)).status).toBe(200);
+  await fail(app.owner, id);
+  await mailsTo(app, OPS, 2);
+});
+
 test("an automation that hasn't completed for too long is reported as late, once until it has", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, {

@@ -10,6 +10,7 @@ import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains, inFolder, tagged } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
+import { endTrouble } from "../notices/automation-ends.ts";
 import { sealNotify, withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import type { AutomationConfig } from "./config.ts";
@@ -256,6 +257,7 @@ export async function updateAutomation(
       .returning();
     if (!row) throw notFound("automation");
     if (isVersion) await keep(tx, row, changes);
+    if (configChanges && config.alerts === undefined) await endTrouble(tx, id);
     forgetWebhooks(tx);
     if (changes.length > 0)
       await record(tx, "automation.updated", entity(id), {

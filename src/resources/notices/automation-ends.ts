@@ -35,8 +35,8 @@ export async function noticeEnd(tx: WriteContext, run: AutomationRunRow): Promis
   else await noticeRecovery(tx, automation, run, since);
 }
 
-/** Returns since when the automation has failed. Null if it hasn't. */
-async function endTrouble(tx: WriteContext, automationId: string): Promise<string | null> {
+/** Returns since when the automation has failed. Null if it hasn't. Without alerts, nothing follows its runs. */
+export async function endTrouble(tx: WriteContext, automationId: string): Promise<string | null> {
   const [trouble] = await tx.db
     .delete(automationTroubles)
     .where(eq(automationTroubles.automationId, automationId))
