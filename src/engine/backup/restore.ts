@@ -89,7 +89,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     throw diskFault(error, dirname(target)) ?? fileFault(error, target);
   } finally {
     lock?.unlock();
-    await rm(fresh, { recursive: true, force: true });
+    await rm(fresh, { recursive: true, force: true }).catch(() => undefined); // the error of the restore matters more
   }
 }
 
