@@ -143,8 +143,11 @@ async function backUp({ config, self }: App, path: string, signal: AbortSignal):
   try {
     lower(child.pid);
     const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
-    const message = stderr.trim().replace(/^weir: /, "");
-    if (code !== 0) throw new AppError("unavailable", message || `The backup failed with ${code}.`);
+    if (code === 0) return;
+    const [, sentence] = /^weir: (.+)$/m.exec(stderr) ?? []; // a bug writes more, which is for the log
+    throw new AppError("unavailable", sentence ?? `The backup failed with ${code}. See the server log.`, {
+      cause: new Error(stderr.trim()),
+    });
   } finally {
     signal.removeEventListener("abort", end);
   }

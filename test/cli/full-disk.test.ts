@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { readdirSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
 import { restore } from "../../src/cli/restore.ts";
+import { backups } from "../../src/engine/backups.ts";
 import { startApp } from "../support/app.ts";
 import { PROGRAM } from "../support/program.ts";
 import { folder, shell } from "../support/shell.ts";
@@ -61,5 +63,29 @@ describe.skipIf(!hasSmallDisks)("a full disk (needs root, to mount a small one)"
     ]);
     small.turn("rw");
     await refused(size + 12_000); // Not enough for SQLite, which reports an I/O error.
+  }, 120_000);
+
+  test("ends a backup with one sentence, also in the health check", async () => {
+    using small = disk("16m");
+    const dataFolder = join(small.path, "data");
+    await using app = await startApp({ dataFolder, engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
+    const files = join(dataFolder, "files", app.ids.organizationId);
+    mkdirSync(files, { recursive: true });
+    writeFileSync(join(files, "noise"), randomBytes(3_000_000));
+    const { size } = statSync(join(dataFolder, "weir.db"));
+    small.leave(size + 175_000);
+    expect(await run(["backup", join(small.path, "p.weir"), "--data", dataFolder])).toEqual([
+      1,
+      `weir: The disk is full. Free up space for ${small.path} and try again.`,
+    ]);
+    expect(readdirSync(small.path).sort()).toEqual(["data", "fill"]);
+
+    await backups(app.app).tick(new AbortController().signal);
+    const { body } = await app.owner("GET", "/api/v1/health?deep=true");
+    expect(body.checks.backups).toEqual({
+      ok: false,
+      detail: `The last backup failed: The disk is full. Free up space for ${join(dataFolder, "backups")} and try again.`,
+    });
+    expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
   }, 120_000);
 });

@@ -142,6 +142,18 @@ describe("scheduled backups", () => {
     120_000,
   );
 
+  test("report the sentence of what failed, without what else the process writes", async () => {
+    const script = 'console.error("568 | stream.emit()\\n  at _destroy\\nweir: No space."); process.exit(1)';
+    await using app = await startApp({
+      engine: false,
+      env: { WEIR_BACKUP_EVERY: "24" },
+      self: [process.execPath, "-e", script, "--"],
+    });
+    await backups(app.app).tick(never);
+    const { body } = await app.owner("GET", "/api/v1/health?deep=true");
+    expect(body.checks.backups).toEqual({ ok: false, detail: "The last backup failed: No space." });
+  });
+
   test("are off unless they are set", async () => {
     await using app = await startApp({ engine: false });
     await backups(app.app).tick(never);

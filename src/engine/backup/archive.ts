@@ -59,6 +59,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
 
   return {
     async add({ name, bytes }, chunks) {
+      if (fault !== null) throw failed();
       const hash = new Bun.CryptoHasher("sha256");
       let left = bytes;
       const stored = Promise.withResolvers<void>();
@@ -66,6 +67,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
         error ? stored.reject(error) : stored.resolve(),
       );
       stored.promise.catch(() => undefined); // awaited below, after the chunks
+      sink.on("error", () => undefined); // when the file can't be written: `fault` says why
       for await (const chunk of chunks) {
         const piece = chunk.length > left ? chunk.subarray(0, left) : chunk;
         left -= piece.length;
@@ -85,7 +87,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
         });
       }
       sink.end(null);
-      await Promise.race([stored.promise, written]);
+      await Promise.race([stored.promise, written]).catch(() => written.catch(() => undefined));
       if (fault !== null) throw failed();
       return hash.digest("hex");
     },
