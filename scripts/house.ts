@@ -25,7 +25,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   [
     "context",
-    /^src\/(context|config|config-pairs|config-shown|folder|installation|own-names|own-services|authorities|reset-requests)\.ts$/,
+    /^src\/(context|config|config-pairs|config-shown|folder|folder-swap|installation|own-names|own-services|authorities|reset-requests)\.ts$/,
   ],
   ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],
   ["service", /^src\/(?:queue|flows|resources\/[\w-]+)\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],

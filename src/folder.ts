@@ -22,6 +22,7 @@ import { codeOf } from "./base/disk.ts";
 import { fileReason } from "./base/file-error.ts";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
+import { BEFORE, finishInside, isHalfSwapped, RESTORING, realPathOf } from "./folder-swap.ts";
 
 /** Everything that Weir stores is below one directory (docs/decisions/one-file.md). */
 export interface DataFolder {
@@ -50,6 +51,7 @@ export function openDataFolder(directory: string, { isShared = false, ids = syst
   let id: string;
   try {
     refuseHalfRestored(path);
+    finishRestore(path);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK);
     for (const name of ["lake", "files", "artifacts", "backups", "scratch"]) {
@@ -70,17 +72,24 @@ export function openDataFolder(directory: string, { isShared = false, ids = syst
     artifacts: below("artifacts"),
     backups: below("backups"),
     id,
-    ...(isShared ? lockTogether(path) : { scratch: below("scratch"), unlock: lock(path) }),
+    ...(isShared ? lockTogether(path) : { scratch: below("scratch"), unlock: lockFolder(path) }),
   };
 }
 
-/** Suffix of a data directory that `weir restore` hasn't completed. */
-export const RESTORING = ".restoring-";
-/** Suffix of the previous data directory. */
-export const BEFORE = ".before-";
+/** Completes a restore inside the directory that was killed. Throws `ConfigError` if another process has it. */
+export function finishRestore(path: string): void {
+  if (!isHalfSwapped(path)) return;
+  const unlock = lockFolder(path);
+  try {
+    finishInside(path);
+  } finally {
+    unlock();
+  }
+}
 
 /** A restore that was killed between its last two steps leaves no directory of this name, but loses nothing. */
-function refuseHalfRestored(path: string): void {
+function refuseHalfRestored(directory: string): void {
+  const path = realPathOf(directory);
   const parent = dirname(path);
   if (existsSync(path) || !existsSync(parent)) return;
   const beside = readdirSync(parent).filter((name) => name.startsWith(basename(path)));
@@ -114,7 +123,8 @@ function idOf(path: string, ids: Ids): string {
 /** Another process has the data directory: a server or a command. */
 export class FolderLocked extends ConfigError {}
 
-function lock(path: string): () => void {
+/** Locks the directory for this process alone. The file belongs to the directory's owner. */
+export function lockFolder(path: string): () => void {
   try {
     return hold(join(path, "lock"), true);
   } catch (error) {

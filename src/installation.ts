@@ -7,6 +7,7 @@ import { nullable, optional, read } from "./base/shape.ts";
 import { type Config, ConfigError, type Secrets } from "./config.ts";
 import { keyIdOf } from "./crypto/secretbox.ts";
 import {
+  finishRestore,
   flushFolder,
   keyInFile,
   nextMasterKey,
@@ -87,6 +88,7 @@ function withoutCredentials(address: string | null): string | null {
  */
 export function checkInstallation({ config, secrets }: Settings): void {
   const { dataFolder } = config;
+  finishRestore(dataFolder);
   // A server that rotates its key may do so between the reads, so a mismatch is checked again.
   const hasWrongKey = wrongKey(dataFolder, secrets) !== null;
   refuse(wrongLocation(config) ?? (hasWrongKey ? wrongKey(dataFolder, secrets) : null));

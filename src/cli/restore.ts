@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { fileReason } from "../base/file-error.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
-import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
+import { type RestoreRequest, restoreBackup, roomOf } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
 import { isPostgresUrl, serverName } from "../store/store.ts";
 import { summaryOf, watchOf } from "./backup.ts";
@@ -40,22 +39,18 @@ export const restore = (args: readonly string[], host: Host) =>
     host.status("Restoring…");
     const progress = openProgress(host);
     const key = keyGiven(flags["key-file"], secrets.secretKey);
-    const { manifest, kept } = await withFile(
-      host,
-      parts,
-      { path, room: dirname(resolve(dataFolder)) },
-      async (file) =>
-        restoreBackup({
-          passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
-          path: file,
-          dataFolder,
-          key,
-          lakeUrl,
-          lakeEndpoint,
-          clock: systemClock,
-          ids: systemIds,
-          watch: watchOf(progress),
-        }),
+    const { manifest, kept } = await withFile(host, parts, { path, room: roomOf(dataFolder) }, async (file) =>
+      restoreBackup({
+        passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
+        path: file,
+        dataFolder,
+        key,
+        lakeUrl,
+        lakeEndpoint,
+        clock: systemClock,
+        ids: systemIds,
+        watch: watchOf(progress),
+      }),
     ).finally(progress.end);
     if (flags.json)
       return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));

@@ -35,8 +35,9 @@ directory, or to WEIR_BACKUP_URL=s3://BUCKET/PREFIX, and keeps the latest WEIR_B
     line: "weir restore FILE [--data DIR] [--key-file FILE] [--passphrase-file FILE] [--json]",
     gist: "restore a backup",
     text: `Replaces the data directory with a backup. No server may be using it. The previous data is kept next to it, as
-DIR.before-TIME, and its weir.toml stays in use. Nothing is changed if the file is damaged, isn't a Weir backup, was made
-by a newer version, or if the key that its secrets are encrypted with is missing.
+DIR.before-TIME, and its weir.toml stays in use. If DIR can't be renamed, such as a mount point, it is kept in it, as
+DIR/.before-TIME. Nothing is changed if the file is damaged, isn't a Weir backup, was made by a newer version, or if the
+key that its secrets are encrypted with is missing.
 
 ${DATA}
   --key-file FILE    the secret.key the backup was made with (default: $WEIR_SECRET_KEY, the key in the backup, or the one

@@ -1,12 +1,22 @@
 import { existsSync } from "node:fs";
-import { chown, copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { chown, copyFile, mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { diskFault } from "../../base/file-error.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
-import { BEFORE, keyInFile, openDataFolder, RESTORING } from "../../folder.ts";
+import { keyInFile, lockFolder, openDataFolder } from "../../folder.ts";
+import {
+  BEFORE,
+  finishInside,
+  isFixed,
+  isHalfSwapped,
+  RESTORING,
+  realPathOf,
+  replacedIn,
+  swapInside,
+} from "../../folder-swap.ts";
 import {
   type Installation,
   locationsOf as installationPlaces,
@@ -44,53 +54,77 @@ export interface Restored {
   kept: string | null;
 }
 
+/** A folder on the disk of a data directory for its backup. It may be in the directory, if that can't be renamed. */
+export function roomOf(dataFolder: string): string {
+  const target = realPathOf(dataFolder);
+  return isFixed(target) ? join(target, `${RESTORING}download`) : dirname(target);
+}
+
 /**
- * Replaces a data directory with a backup, and renames the old one. Nothing changes until everything has been
- * unpacked and verified.
+ * Replaces a data directory with a backup, and renames the old one. If it can't be renamed, such as a mount point, its
+ * content moves to a folder in it. Nothing changes until everything has been unpacked and verified.
  *
  * Throws `FolderTaken` if a server is running on it, `invalid_state` for a backup that is damaged, foreign or
  * encrypted with a key that isn't available, and `unavailable` for one of a newer version.
  */
 export async function restoreBackup(request: RestoreRequest): Promise<Restored> {
-  const { path, clock, ids } = request;
-  const target = resolve(request.dataFolder);
+  const { clock, ids } = request;
+  const target = realPathOf(request.dataFolder);
+  const isInside = isFixed(target);
+  const room = isInside ? target : dirname(target);
   const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
-  const fresh = `${target}${RESTORING}${ids.uuid()}`;
-  const isThere = existsSync(target) && (await readdir(target)).length > 0;
-  if (isThere && !SIGNS.some((name) => existsSync(join(target, name)))) {
+  const fresh = isInside ? join(target, `${RESTORING}${ids.uuid()}`) : `${target}${RESTORING}${ids.uuid()}`;
+  const lock = await lockTarget(target, isInside);
+  try {
+    await mkdir(fresh, { recursive: true, mode: 0o700 });
+    const manifest = await unpackAll(request, fresh, room);
+    if (!isInside && existsSync(join(target, SETTINGS_FILE)))
+      await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
+    if (existsSync(target)) await giveAway(fresh, await stat(target));
+    if (isInside) return { manifest, kept: swapInside(target, fresh, stamp) };
+    const kept = lock === null ? null : `${target}${BEFORE}${stamp}`;
+    await swapFolders(target, fresh, kept);
+    return { manifest, kept };
+  } catch (error) {
+    throw diskFault(error, room) ?? fileFault(error, target);
+  } finally {
+    lock?.();
+    await rm(fresh, { recursive: true, force: true }).catch(() => undefined); // the error of the restore matters more
+  }
+}
+
+/**
+ * Locks a data directory that is replaced. Returns null if there is none yet. Throws `conflict` for other files, and
+ * `FolderTaken`.
+ */
+async function lockTarget(target: string, isInside: boolean): Promise<(() => void) | null> {
+  const names = existsSync(target) ? await readdir(target) : [];
+  const isThere = isInside ? replacedIn(target).length > 0 : names.length > 0;
+  const isOurs = SIGNS.some((name) => names.includes(name));
+  if (isThere && !isOurs && !isHalfSwapped(target)) {
     throw new AppError(
       "conflict",
       `${target} contains files that don't belong to Weir. Set --data to another directory.`,
     );
   }
-  const lock = isThere ? openDataFolder(target) : null;
-  try {
-    await mkdir(fresh, { recursive: true, mode: 0o700 });
-    request.watch?.begin("restore", await sizeOf(path));
-    const manifest = await unpack(path, {
-      into: fresh,
-      named: dirname(target),
-      isWanted: () => true,
-      passphrase: request.passphrase,
-      watch: request.watch,
-    });
-    await checkDatabase(path, join(fresh, DATABASE), manifest);
-    forgetPublished(join(fresh, DATABASE));
-    await installKey(request, manifest, fresh);
-    for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
-    if (existsSync(join(target, SETTINGS_FILE)))
-      await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
-    recordInstallation(fresh, factsOf(request, manifest));
-    if (existsSync(target)) await giveAway(fresh, await stat(target));
-    const kept = isThere ? `${target}${BEFORE}${stamp}` : null;
-    await swapFolders(target, fresh, kept);
-    return { manifest, kept };
-  } catch (error) {
-    throw diskFault(error, dirname(target)) ?? fileFault(error, target);
-  } finally {
-    lock?.unlock();
-    await rm(fresh, { recursive: true, force: true }).catch(() => undefined); // the error of the restore matters more
-  }
+  if (!isInside) return isThere ? openDataFolder(target).unlock : null;
+  const unlock = lockFolder(target);
+  await giveAway(join(target, "lock"), await stat(target));
+  finishInside(target); // of a restore that was killed
+  return unlock;
+}
+
+/** Unpacks and verifies everything. */
+async function unpackAll(request: RestoreRequest, fresh: string, room: string): Promise<Manifest> {
+  const { path, passphrase, watch } = request;
+  watch?.begin("restore", await sizeOf(path));
+  const manifest = await unpack(path, { into: fresh, named: room, isWanted: () => true, passphrase, watch });
+  await checkDatabase(path, join(fresh, DATABASE), manifest);
+  forgetPublished(join(fresh, DATABASE));
+  await installKey(request, manifest, fresh);
+  for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
+  recordInstallation(fresh, factsOf(request, manifest));
+  return manifest;
 }
 
 /** A backup doesn't include the metadata for other engines. It is written again if no row names it. */
@@ -161,16 +195,17 @@ async function writeKey(file: string, key: Uint8Array): Promise<void> {
   }
 }
 
-/** Gives files restored by root to the owner of the folder: the account that the server runs as. */
-async function giveAway(folder: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
+/** Gives a file, or a folder and all in it, that root wrote to the owner of the data directory: the account that the server runs as. */
+async function giveAway(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
   if (process.getuid?.() !== 0) return;
-  for (const name of await readdir(folder, { recursive: true })) await chown(join(folder, name), uid, gid);
-  await chown(folder, uid, gid);
+  const isFolder = (await stat(path)).isDirectory();
+  const names = isFolder ? await readdir(path, { recursive: true }) : [];
+  for (const name of [...names, ""]) await chown(join(path, name), uid, gid);
 }
 
 async function swapFolders(target: string, fresh: string, kept: string | null): Promise<void> {
   if (kept !== null) await rename(target, kept);
-  else await rm(target, { recursive: true, force: true }); // an empty folder, or none
+  else if (existsSync(target)) await rmdir(target); // it is empty
   try {
     await rename(fresh, target);
   } catch (error) {
