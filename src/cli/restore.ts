@@ -39,19 +39,27 @@ export const restore = (args: readonly string[], host: Host) =>
     host.status("Restoring…");
     const progress = openProgress(host);
     const key = keyGiven(flags["key-file"], secrets.secretKey);
-    const { manifest, kept } = await withFile(host, parts, { path, room: roomOf(dataFolder) }, async (file) =>
-      restoreBackup({
-        passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
-        path: file,
-        dataFolder,
-        key,
-        lakeUrl,
-        lakeEndpoint,
-        clock: systemClock,
-        ids: systemIds,
-        watch: watchOf(progress),
-      }),
+    const { manifest, kept, leftovers } = await withFile(
+      host,
+      parts,
+      { path, room: roomOf(dataFolder) },
+      async (file) =>
+        restoreBackup({
+          passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
+          path: file,
+          dataFolder,
+          key,
+          lakeUrl,
+          lakeEndpoint,
+          clock: systemClock,
+          ids: systemIds,
+          watch: watchOf(progress),
+        }),
     ).finally(progress.end);
+    for (const left of leftovers)
+      host.err(
+        `${left} is left from a restore that was interrupted. Delete it if no other restore is running.`,
+      );
     if (flags.json)
       return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`Restored ${dataFolder} from ${manifest.createdAt}. All audit logs verified.`);

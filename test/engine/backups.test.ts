@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { timestamp } from "../../src/base/clock.ts";
 import { backup } from "../../src/cli/backup.ts";
@@ -152,6 +152,22 @@ describe("scheduled backups", () => {
     await backups(app.app).tick(never);
     const { body } = await app.owner("GET", "/api/v1/health?deep=true");
     expect(body.checks.backups).toEqual({ ok: false, detail: "The last backup failed: No space." });
+  });
+
+  test("remove what killed ones left a day ago, and nothing else", async () => {
+    await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
+    const at = (name: string) => join(app.dataFolder, "backups", name);
+    const [old, encrypted, recent] = [named(app, 72), named(app, 50), named(app, 2)];
+    const mine = ["mine.weir.part"];
+    const left = [`${old}.part`, `${encrypted}.age.part`, `${recent}.part`, ".work-1"];
+    for (const name of [...left, ...mine]) writeFileSync(at(name), "half");
+    const twoDaysAgo = new Date(Date.now() - 48 * HOUR_MS);
+    for (const name of [left[0], left[1], left[3], mine[0]])
+      utimesSync(at(name ?? ""), twoDaysAgo, twoDaysAgo);
+    await backups(app.app).tick(never);
+    const names = readdirSync(join(app.dataFolder, "backups")).sort();
+    expect(names.filter((name) => !name.endsWith(".zst"))).toEqual([...mine, `${recent}.part`].sort());
+    expect(scheduled(app.dataFolder)).toHaveLength(1);
   });
 
   test("are off unless they are set", async () => {

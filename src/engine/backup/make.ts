@@ -1,6 +1,6 @@
 import { createReadStream, existsSync } from "node:fs";
 import { link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { diskFault, isSystemError } from "../../base/file-error.ts";
@@ -8,6 +8,7 @@ import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
 import { keyInFile } from "../../folder.ts";
 import { PARTS_FOLDER } from "../../providers/files/paths.ts";
+import { backupInstant } from "../../resources/health/backups.ts";
 import { backup as copyDatabase } from "../../store/backup.ts";
 import { storeFault } from "../../store/faults.ts";
 import { version } from "../../version.ts";
@@ -20,6 +21,8 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Age after which leftovers of a killed backup in `backups/` are deleted. */
 const LEFT_FOR_MS = 24 * 60 * 60 * 1000;
 const WORK = ".work-";
+/** Suffix of an incomplete backup. */
+const PART = ".part";
 
 /** Folder in the data directory's `backups/` for temporary files of a backup. */
 export interface BackupRequest {
@@ -61,7 +64,7 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
   }
   const backups = join(dataFolder, "backups");
   const work = join(backups, `${WORK}${ids.uuid()}`);
-  const part = `${to}.part`;
+  const part = `${to}${PART}`;
   try {
     await mkdir(backups, { recursive: true, mode: 0o700 });
     await sweepLeftovers(backups, clock);
@@ -209,11 +212,14 @@ function fileFault(error: unknown, to: string, dataFolder: string): unknown {
   return new AppError("unavailable", `Couldn't write the backup ${to}: ${error.message}.`, { cause: error });
 }
 
+/** Removes what killed backups left in `backups/`: their folders, and incomplete scheduled backups. */
 async function sweepLeftovers(backups: string, clock: Clock): Promise<void> {
   const limit = clock.now().getTime() - LEFT_FOR_MS;
   for (const name of await readdir(backups)) {
+    const isPart = name.endsWith(PART) && backupInstant(name.slice(0, -PART.length)) !== null;
+    if (!isPart && !name.startsWith(WORK)) continue;
     const path = join(backups, name);
-    if (!basename(name).startsWith(WORK) || (await stat(path)).mtimeMs >= limit) continue;
-    await rm(path, { recursive: true, force: true });
+    const there = await stat(path).catch(() => null); // another backup may have ended
+    if (there !== null && there.mtimeMs < limit) await rm(path, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { chown, copyFile, mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { diskFault } from "../../base/file-error.ts";
@@ -52,6 +52,8 @@ export interface Restored {
   manifest: Manifest;
   /** The new name of the previous data directory. Null if there was none. */
   kept: string | null;
+  /** Folders next to the data directory that killed restores have left, or that others are using now. */
+  leftovers: string[];
 }
 
 /** A folder on the disk of a data directory for its backup. It may be in the directory, if that can't be renamed. */
@@ -81,16 +83,29 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     if (!isInside && existsSync(join(target, SETTINGS_FILE)))
       await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
     if (existsSync(target)) await giveAway(fresh, await stat(target));
-    if (isInside) return { manifest, kept: swapInside(target, fresh, stamp) };
+    const leftovers = await unfinished(target, fresh, isInside);
+    if (isInside) {
+      for (const left of leftovers) await rm(left, { recursive: true, force: true }); // the lock is ours
+      return { manifest, kept: swapInside(target, fresh, stamp), leftovers: [] };
+    }
     const kept = lock === null ? null : `${target}${BEFORE}${stamp}`;
     await swapFolders(target, fresh, kept);
-    return { manifest, kept };
+    return { manifest, kept, leftovers };
   } catch (error) {
     throw diskFault(error, room) ?? fileFault(error, target);
   } finally {
     lock?.();
     await rm(fresh, { recursive: true, force: true }).catch(() => undefined); // the error of the restore matters more
   }
+}
+
+/** What other restores of a data directory have unpacked and not put in place. */
+async function unfinished(target: string, fresh: string, isInside: boolean): Promise<string[]> {
+  const [folder, start] = isInside
+    ? [target, RESTORING]
+    : [dirname(target), `${basename(target)}${RESTORING}`];
+  const names = (await readdir(folder)).filter((name) => name.startsWith(start));
+  return names.map((name) => join(folder, name)).filter((path) => path !== fresh);
 }
 
 /**
