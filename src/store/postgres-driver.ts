@@ -174,6 +174,8 @@ export function connect(options: PostgresOptions, heard?: Heard): Sql {
     onnotice: () => undefined,
     ...heard,
     connect_timeout: CONNECT_SECONDS,
+    // The client would ask for array types on each new connection, and a failure of that would end the process.
+    fetch_types: false,
     idle_timeout: 0,
     max_lifetime: null,
     keep_alive: 15,

@@ -124,6 +124,22 @@ test("a start whose connection is lost tries again, and migrates once", async ()
   await relay[Symbol.asyncDispose]();
 });
 
+test("a connection sends no query that nobody waits for, since its loss would end the process", async () => {
+  const { url } = await makeDatabase();
+  const server = await sharedPostgres();
+  const relay = await startRelay(server.port);
+  const through = `${url.replace(`:${server.port}/`, `:${relay.port}/`)}?sslmode=disable`;
+  let isCut = false;
+  void relay.at("pg_type", "cut").then(() => {
+    isCut = true;
+  });
+  const store = await openRemoteStore({ url: through, migrations: MIGRATIONS });
+  await store.write(async (db) => insertNote(db, note("first")));
+  expect(isCut).toBe(false);
+  await store.close();
+  await relay[Symbol.asyncDispose]();
+});
+
 test("a process that is paused within a statement loses the lock to others, and writes later", async () => {
   const { url } = await makeDatabase();
   const server = await sharedPostgres();
