@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "./base/disk.ts";
-import { fileReason } from "./base/file-error.ts";
+import { diskFault, diskTrouble, fileReason } from "./base/file-error.ts";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 import { BEFORE, finishInside, isHalfSwapped, RESTORING, realPathOf } from "./folder-swap.ts";
@@ -60,6 +60,8 @@ export function openDataFolder(directory: string, { isShared = false, ids = syst
     id = isShared ? idOf(path, ids) : "";
   } catch (error) {
     if (error instanceof ConfigError) throw error;
+    const disk = diskFault(error, path);
+    if (disk !== null) throw new ConfigError(disk.message);
     throw new ConfigError(
       `Couldn't write to the data directory ${path}: ${fileReason(error)}. Set --data to another directory, or change its permissions.`,
     );
@@ -192,7 +194,8 @@ function explained(path: string, error: unknown): ConfigError {
       `Another Weir server is already using ${path}. Stop it, or set --data to another directory.`,
     );
   }
-  return new ConfigError(`Couldn't lock the data directory ${path}: ${fileReason(error)}.`);
+  const disk = diskTrouble(path);
+  return new ConfigError(disk?.message ?? `Couldn't lock the data directory ${path}: ${fileReason(error)}.`);
 }
 
 /** The master key: from the environment, else from `secret.key`, which is generated if no older key is needed. */

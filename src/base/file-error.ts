@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: "permission denied",
   EROFS: "the file system is read-only",
   ENOSPC: "no space is left",
+  SQLITE_FULL: "no space is left",
   EIO: "the disk failed",
   EEXIST: "it already exists",
 };

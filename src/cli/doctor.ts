@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Parts } from "../app.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { diskTrouble } from "../base/file-error.ts";
 import { ConfigError } from "../config.ts";
 import { withDatabase } from "../engine/backup/contents.ts";
 import { keyInFile, nextMasterKey, previousMasterKey } from "../folder.ts";
@@ -30,6 +31,11 @@ const AS_THE_SERVER = "Run doctor with the same settings as the server.";
 const BACKUPS = "Check that backups/ in the data directory exists and is readable.";
 const BACKUPS_AWAY = "Check WEIR_BACKUP_URL and its keys, and that this machine can reach the bucket.";
 const RESTORE = 'Stop the server and restore the latest backup with "weir restore".';
+const DISK_FIRST =
+  "Free up disk space or make the file system writable, then run doctor again. Don't restore a backup because of this: the database may be intact.";
+
+/** What to do about a database that can't be read: without a disk to write to, it says nothing about the database. */
+const repairOf = (dataFolder: string) => (diskTrouble(dataFolder) === null ? RESTORE : DISK_FIRST);
 
 /**
  * `weir doctor`: checks everything that an installation needs, without changing it. Exit code 1 if something is wrong.
@@ -144,7 +150,7 @@ async function examineRows(
     ].filter((key) => key !== null);
   return [
     await looking("key", LOOK_AGAIN, () => checkKey(db, keys(), dataFolder)),
-    await looking("audit", RESTORE, () =>
+    await looking("audit", repairOf(dataFolder), () =>
       checkTrails(db, keys(), config.databaseUrl === null ? dataFolder : null),
     ),
     await looking("triggers", LOOK_AGAIN, () => checkTriggers(db)),
@@ -183,9 +189,10 @@ async function examineDatabase(settings: Settings, file: string): Promise<Findin
       isServed ? "A server is using the data directory." : "No server is using the data directory.",
     ),
   ];
-  const opened = await looking("database", RESTORE, () =>
+  const repair = repairOf(settings.config.dataFolder);
+  const opened = await looking("database", repair, () =>
     withDatabase(file, async (db) => {
-      findings.push(await looking("integrity", RESTORE, () => checkIntegrity(db)));
+      findings.push(await looking("integrity", repair, () => checkIntegrity(db)));
       if (findings.some(({ ok }) => !ok)) return fine("database", "The database can be opened.");
       const { isCurrent, ...schema } = await checkSchema(db);
       findings.push(schema);

@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { type Clock, timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { Copier } from "./copier.ts";
-import { storeFault } from "./faults.ts";
+import { fileFault, storeFault } from "./faults.ts";
 import type { Migration } from "./migrate.ts";
 
 const KEPT_BEFORE_MIGRATIONS = 5;
@@ -43,6 +43,8 @@ export async function backup(path: string, to: string): Promise<void> {
   const copier = new Copier();
   try {
     await keepCopy(to, (part) => copier.ask({ do: "copy", path, to: part }));
+  } catch (error) {
+    throw fileFault(error, path); // reading takes space as well
   } finally {
     await copier.close();
   }

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { DrizzleError, DrizzleQueryError } from "drizzle-orm/errors";
 import { AppError } from "../base/errors.ts";
-import { diskTrouble } from "../base/file-error.ts";
+import { diskFault, diskTrouble } from "../base/file-error.ts";
 
 /**
  * A statement that SQLite rejected: a constraint, a trigger or invalid SQL. `message` is SQLite's own text, which
@@ -67,11 +67,17 @@ export function storeFault(error: unknown): unknown {
 }
 
 /** Like `storeFault`, for a database file: recognizes a full or read-only disk where SQLite reports something else. */
-export function fileFault(error: unknown, file: string): unknown {
+export const fileFault = (error: unknown, file: string): unknown =>
+  diskFaultOf(error, file) ?? storeFault(error);
+
+/** Returns an actionable error if a full or read-only disk caused that of a database file. Null for any other error. */
+export function diskFaultOf(error: unknown, file: string): AppError | null {
+  const folder = dirname(file);
   const fault = storeFault(error);
+  if (fault instanceof AppError && fault.code === "disk_full") return fault;
   const cause = fault instanceof AppError && fault.code === "unavailable" ? fault.cause : fault;
   const isOfDisk = cause instanceof StoreError && /^SQLITE_(IOERR|CANTOPEN|READONLY)/.test(cause.code);
-  return isOfDisk ? (diskTrouble(dirname(file)) ?? fault) : fault;
+  return isOfDisk ? diskTrouble(folder) : diskFault(error, folder);
 }
 
 /** Codes of SQLite and the libSQL client that concern the store rather than the statement. */

@@ -1,7 +1,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { AppError } from "../base/errors.ts";
-import { storeFault } from "./faults.ts";
+import { diskFaultOf, storeFault } from "./faults.ts";
 
 /**
  * The first SQLite version that can't lose a commit when one connection checkpoints while another restarts the WAL
@@ -20,7 +20,7 @@ const MAX_WAL_BYTES = 64 << 20;
  * program to close the database would then delete the WAL, and with it everything that isn't checkpointed.
  */
 export const openWriter = (path: string): Sqlite =>
-  opening(() => {
+  opening(path, () => {
     if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
     chmodSync(path, 0o600); // the -wal and -shm files inherit the mode of the file
     const connection = new Sqlite(path, { readwrite: true, create: false });
@@ -41,7 +41,7 @@ export const openWriter = (path: string): Sqlite =>
 
 /** Opens a file that a writer has already opened. */
 export const openReader = (path: string): Sqlite =>
-  opening(() => {
+  opening(path, () => {
     const connection = new Sqlite(path, { readonly: true });
     connection.run("PRAGMA query_only = ON");
     connection.run("PRAGMA cache_size = -2000");
@@ -55,15 +55,17 @@ function common(connection: Sqlite): void {
 }
 
 /** Throws `unavailable` with the system's reason, so that the operator can act on it. */
-function opening(work: () => Sqlite): Sqlite {
+function opening(path: string, work: () => Sqlite): Sqlite {
   try {
     return work();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const fault = storeFault(error);
-    if (fault instanceof AppError && fault.code === "disk_full") throw fault;
+    const disk = diskFaultOf(error, path);
+    if (disk !== null) throw disk;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new AppError("unavailable", `Couldn't open the database file: ${reason}.`, { cause: fault });
+    throw new AppError("unavailable", `Couldn't open the database file: ${reason}.`, {
+      cause: storeFault(error),
+    });
   }
 }
 

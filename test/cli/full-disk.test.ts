@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { doctor } from "../../src/cli/doctor.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { backups } from "../../src/engine/backups.ts";
 import { startApp } from "../support/app.ts";
@@ -87,5 +89,51 @@ describe.skipIf(!hasSmallDisks)("a full disk (needs root, to mount a small one)"
       detail: `The last backup failed: The disk is full. Free up space for ${join(dataFolder, "backups")} and try again.`,
     });
     expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
+  }, 120_000);
+
+  test("or a read-only one is what doctor and others report about an intact database", async () => {
+    using here = folder();
+    using small = disk("16m");
+    const dataFolder = join(small.path, "data");
+    await installed(dataFolder);
+    const wrong = async () => {
+      const { code, json } = await weir(doctor, "--data", dataFolder, "--json");
+      const found = (json.findings as Finding[]).filter(({ ok }) => !ok);
+      return { code, ...Object.fromEntries(found.map((finding) => [finding.check, finding])) };
+    };
+    const others = async (sentence: string) => {
+      for (const args of [
+        ["serve", "--port", "0"],
+        ["events", "verify"],
+        ["keys", "rotate"],
+        ["restore", join(here.path, "b.weir")],
+        ["backup", join(here.path, "c.weir")],
+      ])
+        expect([args[0], ...(await run([...args, "--data", dataFolder]))]).toEqual([
+          args[0],
+          1,
+          `weir: ${sentence}`,
+        ]);
+    };
+    expect((await weir(backup, join(here.path, "b.weir"), "--data", dataFolder)).code).toBe(0);
+    small.leave(0);
+    const full = await wrong();
+    expect(full).toMatchObject({
+      code: 1,
+      database: {
+        message: `The disk is full. Free up space for ${dataFolder} and try again.`,
+        remedy: expect.stringContaining("Don't restore a backup because of this"),
+      },
+    });
+    await others(`The disk is full. Free up space for ${dataFolder} and try again.`);
+
+    rmSync(join(small.path, "fill"));
+    small.turn("ro");
+    const { permissions } = (await wrong()) as { permissions?: Finding };
+    expect(permissions).toMatchObject({
+      message: `${dataFolder} is on a read-only file system.`,
+      remedy: expect.stringContaining("Mount it writable"),
+    });
+    await others(`${dataFolder} is on a read-only file system. Make it writable and try again.`);
   }, 120_000);
 });

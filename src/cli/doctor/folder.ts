@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../../base/disk.ts";
 import { sizeText } from "../../base/size.ts";
 import { HEAD_FILE } from "../../resources/events/head-file.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
@@ -41,7 +42,14 @@ export function checkPermissions(folder: string): Finding {
     const path = join(folder, name);
     try {
       if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
-    } catch {
+    } catch (error) {
+      if (codeOf(error) === "EROFS") {
+        return wrong(
+          "permissions",
+          `${folder} is on a read-only file system.`,
+          "Mount it writable (mount -o remount,rw). If the system made it read-only, look for disk errors in its log first.",
+        );
+      }
       return wrong(
         "permissions",
         `You can't write to ${path}.`,

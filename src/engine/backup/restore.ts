@@ -76,7 +76,9 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const room = isInside ? target : dirname(target);
   const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
   const fresh = isInside ? join(target, `${RESTORING}${ids.uuid()}`) : `${target}${RESTORING}${ids.uuid()}`;
-  const lock = await lockTarget(target, isInside);
+  const lock = await lockTarget(target, isInside).catch((error: unknown) => {
+    throw diskFault(error, room) ?? error;
+  });
   try {
     await mkdir(fresh, { recursive: true, mode: 0o700 });
     const manifest = await unpackAll(request, fresh, room);
