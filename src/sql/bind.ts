@@ -52,11 +52,11 @@ function bindNumber(statement: DuckDBPreparedStatement, index: number, value: nu
   return statement.bindHugeInt(index, whole);
 }
 
-/** Null for what isn't a whole number of less than 128 bits. */
+/** Null for what isn't a whole number of up to 64 bits. Larger ones are no IDs, and too large for many decimals. */
 function wholeOf(value: number): bigint | null {
   if (!Number.isInteger(value)) return null;
   const whole = BigInt(value);
-  return BigInt.asIntN(127, whole) === whole ? whole : null;
+  return isLong(whole) || BigInt.asUintN(64, whole) === whole ? whole : null;
 }
 
 const isLong = (whole: bigint): boolean => BigInt.asIntN(64, whole) === whole;

@@ -451,6 +451,8 @@ describe("a request with pages", () => {
     });
     second.answer = new Response(null, { status: 204 });
     expect(await run(definition)).toMatchObject({ extracted: [1], pages: 2 });
+    second.answer = Response.json({ items: null, total: 1 });
+    expect(await run(definition)).toMatchObject({ extracted: [1], pages: 2 });
     second.answer = Response.json({ total: 1 });
     const optional = { ...definition, pagination: { type: "page", itemsPath: "items || `[]`" } };
     expect(await run(optional)).toMatchObject({ extracted: [1], pages: 2 });

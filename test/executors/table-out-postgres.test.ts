@@ -53,7 +53,7 @@ test("rows that a trigger of the table leaves out are reported", async () => {
   expect(await write(sql, to("t", { writeDisposition: "append" }))).toMatchObject({
     output: { inserted: 2 },
     warnings: [
-      "1 of 3 rows are not in public.t. A trigger or a rule of the database may have left them out.",
+      "The database inserted 2 of 3 rows into public.t. A trigger or a rule may have left out the others, or stored them elsewhere.",
     ],
   });
 });

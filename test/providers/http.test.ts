@@ -241,10 +241,10 @@ describe("pages", () => {
   test("that a total or a number of pages promises are reported", async () => {
     const rows = [{ id: 1 }];
     for (const [more, warnings] of [
-      [{ total: 5 }, ["have more rows (total: 5)"]],
-      [{ meta: { totalCount: 2 } }, ["have more rows (meta.totalCount: 2)"]],
-      [{ pagination: { total_pages: 3 } }, ["have more rows (pagination.total_pages: 3)"]],
-      [{ total: 1, pages: 1, total_amount: 129, meta: { total: "9" } }, []],
+      [{ totalCount: 5 }, ["one page of several (totalCount: 5)"]],
+      [{ meta: { total: 2 } }, ["one page of several (meta.total: 2)"]],
+      [{ pagination: { total_pages: 3 } }, ["one page of several (pagination.total_pages: 3)"]],
+      [{ total: 99, pages: 320, meta: { total_size: 123, total: "9" }, total_count: 1 }, []],
     ] as const) {
       peer.state.instead = () => ({ status: 200, body: JSON.stringify({ rows, ...more }) });
       const link = to();

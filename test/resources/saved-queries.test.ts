@@ -87,7 +87,7 @@ test("a run binds the given values, and the defaults of the rest", async () => {
   });
   const whole = { type: "integer" };
   const two = await save({ sql: "SELECT $a < $b AS less", parameters: { a: whole, b: whole } });
-  expect((await run(two.id, { parameters: { a: "9", b: "010" } })).body.rows).toEqual([{ less: true }]);
+  expect((await run(two.id, { parameters: { a: "9", b: "10" } })).body.rows).toEqual([{ less: true }]);
   expect((await run(two.id, { parameters: { a: 9007199254740996, b: 1e16 } })).body.rows).toEqual([
     { less: true },
   ]);

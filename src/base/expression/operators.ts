@@ -47,13 +47,17 @@ export function isEqual(a: Value, b: Value, budget: Budget): boolean {
   });
 }
 
-/** Text that writes a number, as long whole numbers and the decimals of SQL arrive. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:[.]\d+)?$/;
+/** No number that anyone compares has more characters. */
+const MAX_NUMBER = 400;
+
+/** Whether text writes a number, as long whole numbers and the decimals of SQL arrive. */
+const isWritten = (text: string): boolean => text.length <= MAX_NUMBER && NUMBER.test(text);
 
 /** Throws for a text and the number that it writes: they aren't equal, which nobody wants who compares them. */
 function refuseWritten(operator: string, a: Value, b: Value): void {
   if (isNumber(b) && typeof a === "string") return refuseWritten(operator, b, a);
-  if (!isNumber(a) || typeof b !== "string" || !NUMBER.test(b)) return;
+  if (!isNumber(a) || typeof b !== "string" || !isWritten(b)) return;
   const isSame = typeof a === "bigint" ? compareNumbers(a, exactOf(b)) === 0 : Number(b) === a;
   if (isSame) throw unfit(operator, a, b);
 }
@@ -87,9 +91,21 @@ const isWhole = (value: number | bigint): boolean =>
 const isSameNumber = (a: number | bigint, b: number | bigint) =>
   !(a < b) && !(a > b) && !Number.isNaN(Number(a) + Number(b));
 
-/** Negative if `a` comes first, NaN if neither does, null for values without an order. */
-export function compare(a: Value, b: Value, budget: Budget): number | null {
-  if (typeof a === "string" && typeof b === "string") return compareWritten(a, b, compareTexts(a, b, budget));
+/** Whether a list has text that writes no number. Its texts are then compared as such: the order must be one for all. */
+export function isOfWords(list: readonly Value[], budget: Budget): boolean {
+  budget.step(list.length);
+  return list.some((value) => typeof value === "string" && !isWritten(value));
+}
+
+/**
+ * Negative if `a` comes first, NaN if neither does, null for values without an order. `ofWords` if they are from a list
+ * of which `isOfWords` is true.
+ */
+export function compare(a: Value, b: Value, budget: Budget, ofWords = false): number | null {
+  if (typeof a === "string" && typeof b === "string") {
+    const order = compareTexts(a, b, budget);
+    return ofWords ? order : compareWritten(a, b, order);
+  }
   if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
   if ((isNumber(a) && isNumber(b)) || (typeof a === "boolean" && typeof b === "boolean"))
     return orderOf(Number(a), Number(b));
@@ -123,7 +139,7 @@ function compareTexts(a: string, b: string, budget: Budget): number {
  * them. Throws for other texts that write numbers with another order.
  */
 function compareWritten(a: string, b: string, order: number): number {
-  if (order === 0 || !NUMBER.test(a) || !NUMBER.test(b)) return order;
+  if (order === 0 || !isWritten(a) || !isWritten(b)) return order;
   const [x, y] = [exactOf(a), exactOf(b)];
   const numbers = compareNumbers(x, y);
   if (Math.sign(numbers) === Math.sign(order)) return order;

@@ -1,5 +1,5 @@
 import type { Budget } from "./budget.ts";
-import { compare, isEqual, unfit } from "./operators.ts";
+import { compare, isEqual, isOfWords, unfit } from "./operators.ts";
 import { isNumber, type Value } from "./value.ts";
 
 /** An item of a list with the key that it is sorted or grouped by. */
@@ -11,9 +11,13 @@ export interface Keyed {
 /** Stable, nulls last. Throws if keys have no common order. */
 export function sortByKey(name: string, keyed: readonly Keyed[], budget: Budget): Value[] {
   budget.step(keyed.length * Math.ceil(Math.log2(keyed.length + 1)));
+  const ofWords = isOfWords(
+    keyed.map(({ key }) => key),
+    budget,
+  );
   const order = ({ key: a }: Keyed, { key: b }: Keyed) => {
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-    const order = compare(a, b, budget);
+    const order = compare(a, b, budget, ofWords);
     if (order === null) throw unfit(name, a, b);
     return order;
   };

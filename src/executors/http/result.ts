@@ -227,6 +227,18 @@ function nextPageIn(
   };
 }
 
+/** Whether a page has no body, such as with 204, or a null where its list would be, or above it. */
+function isEmptyAt(body: Json, itemsPath: string): boolean {
+  if (body === null || (typeof body === "string" && body.trim() === "")) return true;
+  if (!/^\w+([.]\w+)*$/.test(itemsPath)) return false;
+  let value: Json | undefined = body;
+  for (const name of itemsPath.split(".")) {
+    value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+    if (value === undefined || value === null) return value === null;
+  }
+  return false;
+}
+
 /**
  * Returns the items of one page. Null if the page isn't a list and no path to its items is known. Throws `upstream` if
  * the path finds nothing, since the page may be an error rather than the last one.
@@ -236,7 +248,7 @@ function itemsIn(body: Json, itemsPath: string | null, limits: SearchLimits): Js
   if (Array.isArray(found)) return found;
   if (itemsPath === null) return null;
   if (found !== null) return [found];
-  if (body === null) return []; // such as 204
+  if (isEmptyAt(body, itemsPath)) return [];
   const shape = isObject(body) ? `an object with ${Object.keys(body).slice(0, 20).join(", ")}` : "no object";
   throw new AppError(
     "upstream",

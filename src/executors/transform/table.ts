@@ -89,7 +89,7 @@ export async function intoTable(
     const lost = total - inserted;
     if (lost > 0 && writeDisposition !== "merge")
       warn(
-        `${lost} of ${total} rows are not in ${target.name}. A trigger or a rule of the database may have left them out.`,
+        `The database inserted ${inserted} of ${total} rows into ${target.name}. A trigger or a rule may have left out the others, or stored them elsewhere.`,
       );
     return counts;
   } finally {

@@ -153,7 +153,7 @@ class Reading {
     const next = paginator
       ? await nextPage(this.asking.link, this.#patient(paginator), pageRequest, page, this.request.batchSize)
       : null;
-    if (paginator && next === null) this.#checkEnd(reply.body, reply.headers, items);
+    if (paginator && next === null) this.#checkEnd(reply.body, reply.headers);
     this.#checkMoves(rows, items, next);
     this.rows += countOf(rows);
     return { rows, next };
@@ -167,11 +167,11 @@ class Reading {
   }
 
   /** A paginator that finds nothing in the first response may look at the wrong field. */
-  #checkEnd(body: Json, headers: Headers, items: number): void {
-    const hint = this.request.keys && this.#pages === 1 ? hintOfMore(body, headers, items) : null;
+  #checkEnd(body: Json, headers: Headers): void {
+    const hint = this.request.keys && this.#pages === 1 ? hintOfNext(body, headers) : null;
     if (hint !== null)
       this.asking.link.warn?.(
-        `The list ${this.asking.spec} ended with its first response, which seems to ${hint}. Check endpoint.paginator.`,
+        `The list ${this.asking.spec} ended with its first response, which seems to name a next page (${hint}). Check endpoint.paginator.`,
         { isPartial: true },
       );
   }
@@ -219,14 +219,17 @@ class Reading {
       link.warn?.("The first response has nothing at hasNextPath, so only one page was read.", {
         isPartial: true,
       });
-    const isOne = paginator === undefined && this.#pages === 1;
-    const hint = isOne && endpoint.totalPath === undefined ? hintOfMore(body, headers, items) : null;
-    if (hint !== null) {
-      link.warn?.(
-        `The response for ${spec} seems to ${hint}, but only one page was read. Set endpoint.paginator, or its type to none.`,
-        { isPartial: true },
-      );
-    }
+    if (paginator !== undefined || this.#pages > 1) return;
+    const next = hintOfNext(body, headers);
+    const none = "only one was read. Set endpoint.paginator, or its type to none.";
+    if (next !== null)
+      link.warn?.(`The response for ${spec} seems to name a next page (${next}), but ${none}`, {
+        isPartial: true,
+      });
+    // A number may mean something else, so it doesn't keep rows from being deleted.
+    const more = next === null && endpoint.totalPath === undefined ? hintOfMore(body, items) : null;
+    if (more !== null)
+      link.warn?.(`The response for ${spec} seems to be one page of several (${more}), but ${none}`);
   }
 }
 
@@ -241,25 +244,39 @@ const textOf = ({ bytes, from, to }: JsonList) =>
 
 const NEXT = /^(next|next_?(page|url|link|cursor|token|page_?token|page_?url)|@odata\.nextlink)$/i;
 const MORE = /^(has_?(more|next|next_?page))$/i;
-const TOTAL = /^total_?(count|items|results|rows|records|elements|size)?$/i;
-const PAGES = /^(total_?pages|page_?count|pages)$/i;
+/** Names that are no amounts, unlike a bare `total` outside of what describes the list. */
+const TOTAL = /^(meta|pag\w+)[.]total$|^(\w+[.])?total_?(count|items|results|rows|records|elements)$/i;
+const PAGES = /^(\w+[.])?(total_?pages|page_?count)$/i;
 const AROUND = /^(links?|_links|paging|pagination|page_?info|meta|response_metadata)$/i;
 
-/** Signs of further pages in a response with this number of items. */
-function hintOfMore(body: Json, headers: Headers, items: number): string | null {
-  if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "name a next page (the Link header)";
-  const search = (value: Json, at: string): string | null => {
-    if (!isObject(value)) return null;
-    for (const [name, item] of Object.entries(value)) {
-      const isNext = NEXT.test(name) && item !== null && item !== "" && item !== false;
-      if (isNext || (MORE.test(name) && item === true)) return `name a next page (${at}${name})`;
-      const isTotal = TOTAL.test(name) && Number.isSafeInteger(item) && Number(item) > items;
-      if (isTotal || (PAGES.test(name) && Number.isSafeInteger(item) && Number(item) > 1))
-        return `have more rows (${at}${name}: ${item})`;
-      const inner = at === "" && AROUND.test(name) ? search(item, `${name}.`) : null;
-      if (inner !== null) return inner;
-    }
-    return null;
-  };
-  return search(body, "");
+/** Signs of a next page in a response. */
+function hintOfNext(body: Json, headers: Headers): string | null {
+  if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "the Link header";
+  for (const [name, item] of fieldsAround(body)) {
+    const last = name.slice(name.indexOf(".") + 1);
+    const isNext = NEXT.test(last) && item !== null && item !== "" && item !== false;
+    if (isNext || (MORE.test(last) && item === true)) return name;
+  }
+  return null;
 }
+
+/** A number in a response that promises more than this number of items. */
+function hintOfMore(body: Json, items: number): string | null {
+  for (const [name, item] of fieldsAround(body)) {
+    if (!Number.isSafeInteger(item)) continue;
+    if ((TOTAL.test(name) && Number(item) > items) || (PAGES.test(name) && Number(item) > 1))
+      return `${name}: ${item}`;
+  }
+  return null;
+}
+
+/** The fields of a response, and those of the objects that describe its list: `next`, `meta.total`. */
+const fieldsAround = (body: Json): [string, Json][] =>
+  isObject(body)
+    ? Object.entries(body).flatMap(([name, item]): [string, Json][] => [
+        [name, item],
+        ...(AROUND.test(name) && isObject(item)
+          ? Object.entries(item).map(([inner, each]): [string, Json] => [`${name}.${inner}`, each])
+          : []),
+      ])
+    : [];

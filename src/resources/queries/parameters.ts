@@ -76,6 +76,6 @@ export function valuesFor(
 
 /** Two whole numbers given as text would be compared as text. A fraction stays text, which equals decimals exactly. */
 const isWholeText = (type: ParameterType, value: Json): value is string =>
-  NUMBERS[type] !== undefined && typeof value === "string" && /^-?\d+$/.test(value);
+  NUMBERS[type] !== undefined && typeof value === "string" && /^-?(0|[1-9]\d*)$/.test(value);
 
 const listed = (names: readonly string[]) => (names.length === 0 ? "none" : names.join(", "));

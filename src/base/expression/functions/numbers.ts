@@ -1,4 +1,4 @@
-import { compare, unfit, wholeNumbers } from "../operators.ts";
+import { compare, isOfWords, unfit, wholeNumbers } from "../operators.ts";
 import { int, isList, isNumber, type Value } from "../value.ts";
 import { bigintOf, type Definitions, fail, listOf, numberOf, refuse, type Tools } from "./contract.ts";
 
@@ -11,8 +11,9 @@ declare global {
 
 /** Returns the first item that is least (-1) or greatest (1). */
 function extreme(values: readonly Value[], sign: 1 | -1, { budget }: Tools): Value {
+  const ofWords = isOfWords(values, budget);
   return values.slice(1).reduce((found, value) => {
-    const order = compare(value, found, budget);
+    const order = compare(value, found, budget, ofWords);
     if (order === null) throw unfit(sign < 0 ? "min" : "max", found, value);
     return order * sign > 0 ? value : found;
   }, values[0] ?? null);

@@ -81,7 +81,7 @@ export const patternFunctions: Definitions = {
   },
   "regex.replace": {
     takes: "text, pattern, with",
-    about: `Replaces all matches; \`$1\` and \`\${name}\` insert groups, and \`$$\` is a dollar sign.`,
+    about: `Replaces all matches; \`$1\` and \`\${name}\` insert groups, and \`$$\` or \`\\$\` is a dollar sign.`,
     examples: [['regex.replace("2026-01-31", "(\\\\d+)-(\\\\d+)-(\\\\d+)", "$3.$2.$1")', '"31.01.2026"']],
     call(values, { budget }) {
       const text = textOf(values[0]);
@@ -105,7 +105,8 @@ export const patternFunctions: Definitions = {
   },
 };
 
-const REFERENCE = /\$(?:\$|(\d+)|\{(\w+)\})/;
+/** A dollar sign is also written `\\$`. */
+const REFERENCE = /\\\$|\$(?:\$|(\d{1,4})|\{(\w{1,100})\})/;
 
 /** Returns the texts and the numbers of the groups that a replacement consists of. */
 function partsOf(replacement: string, pattern: RE2JS): (string | number)[] {
