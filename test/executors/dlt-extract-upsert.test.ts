@@ -120,7 +120,7 @@ describe("a row keeps the values of columns that it lacks", () => {
   test("within objects, unless the object is null or something else", async () => {
     await using world = openWorld();
     const old = { a: { b: 1, c: { d: 2 } }, n: 3 };
-    await load(world, ...[1, 2, 3, 4, 5, 6, 7].map((id) => ({ id, ...old })));
+    await load(world, ...[1, 2, 3, 4, 5, 6, 7, 8].map((id) => ({ id, ...old })));
     await load(
       world,
       { id: 1, a: { b: 9 } },
@@ -130,6 +130,7 @@ describe("a row keeps the values of columns that it lacks", () => {
       { id: 5, a: [1] },
       { id: 6, n: { of: 4 } },
       { id: 7, n: { of: null } },
+      { id: 8, a: {}, n: {} },
     );
     expect(await read(world)).toEqual([
       { id: 1, a__b: 9, a__c__d: 2, n: 3, a: null, n__of: null },
@@ -139,6 +140,7 @@ describe("a row keeps the values of columns that it lacks", () => {
       { id: 5, a__b: null, a__c__d: null, n: 3, a: null, n__of: null },
       { id: 6, a__b: 1, a__c__d: 2, n: null, a: null, n__of: 4 },
       { id: 7, a__b: 1, a__c__d: 2, n: null, a: null, n__of: null },
+      { id: 8, a__b: 1, a__c__d: 2, n: null, a: null, n__of: null },
     ]);
   });
 

@@ -143,11 +143,18 @@ export class ByteRows {
     return UNSURE.test(key) ? undefined : node.fields.get(key);
   }
 
+  #isEmptyObject(): boolean {
+    let at = this.#at + 1;
+    while ((this.#bytes[at] ?? 0x21) <= 0x20) at++;
+    return this.#bytes[at] === CLOSE;
+  }
+
   #value(lines: Lines, field: Field, level: number, idFrom: number, idTo: number): boolean {
     switch (this.#bytes[this.#at]) {
       case QUOTE:
         return this.#string(lines, field.column);
       case OPEN:
+        if (lines === this.root && this.#isPresenceKept && this.#isEmptyObject()) return false;
         this.#at++;
         return field.object !== null && this.#object(lines, field.object, level + 1, idFrom, idTo);
       case OPEN_LIST:

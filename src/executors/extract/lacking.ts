@@ -56,6 +56,19 @@ export async function upserted(
   };
 }
 
+/** Rows of few files have few values of `PRESENT`. Looking into these takes a thousandth of looking into each row. */
+const MAX_PRESENCES = 64;
+const PRESENCE = `hash(coalesce(${PRESENT.name}, ''))`;
+
+/** The values of `PRESENT` with their hashes. Null if there are many. */
+async function presencesOf(drops: Drops, sheet: Sheet): Promise<[hash: string, text: string][] | null> {
+  const rows = await drops.session.run(
+    `SELECT DISTINCT CAST(${PRESENCE} AS VARCHAR) AS hash, coalesce(${PRESENT.name}, '') AS text FROM (${drops.alive(sheet)}) LIMIT ${MAX_PRESENCES + 1}`,
+  );
+  if (rows.length > MAX_PRESENCES) return null;
+  return rows.map(({ hash, text }) => [String(hash), String(text)]);
+}
+
 /** The columns that rows lack, with the condition for these rows. Null if all rows do. */
 async function lackingRows(
   drops: Drops,
@@ -63,7 +76,8 @@ async function lackingRows(
   names: readonly string[],
 ): Promise<Map<string, string | null>> {
   const related = relatives(sheet);
-  const conditions = names.map((name) => lackingSql(name, related));
+  const presences = await presencesOf(drops, sheet);
+  const conditions = names.map((name) => lackingSql(name, related, presences));
   const counts = conditions.map((condition, at) => `count(*) FILTER (${condition}) AS n${at}`);
   const [row] = await drops.session.run(
     `SELECT count(*) AS n${counts.map((count) => `, ${count}`).join("")} FROM (${drops.alive(sheet)})`,
@@ -77,19 +91,28 @@ async function lackingRows(
 }
 
 /** A field that was an object has its values in `a__b`, and one that was not in `a`: either replaces the other. */
-function lackingSql(name: string, related: ReadonlyMap<string, readonly SheetColumn[]>): string {
+function lackingSql(
+  name: string,
+  related: ReadonlyMap<string, readonly SheetColumn[]>,
+  presences: readonly [hash: string, text: string][] | null,
+): string {
   const parents = pathsOf(name).slice(0, -1);
   const columns = [
     ...(related.get(name) ?? []),
     ...parents.flatMap((path) => (related.get(path) ?? []).filter((column) => column.name === path)),
   ].filter(({ slots }) => slots.length > 0);
-  const isPresent = [
-    ...columns.map(isFilled),
-    ...[`${name},`, `${name}${PATH_SEPARATOR}`, ...parents.map((path) => `${path},`)].map(
-      (text) => `contains(coalesce(${PRESENT.name}, ''), ${quoteText(`,${text}`)})`,
-    ),
-  ];
-  return `NOT (${isPresent.join(" OR ")})`;
+  const texts = [name, `${name}${PATH_SEPARATOR}`, ...parents].map(
+    (path, at) => `,${path}${at === 1 ? "" : ","}`,
+  );
+  const isPresent = [...columns.map(isFilled)];
+  if (presences === null)
+    isPresent.push(...texts.map((text) => `contains(coalesce(${PRESENT.name}, ''), ${quoteText(text)})`));
+  else {
+    const having = presences.filter(([, present]) => texts.some((text) => present.includes(text)));
+    if (having.length === presences.length) return "false";
+    if (having.length > 0) isPresent.push(`${PRESENCE} IN (${having.map(([hash]) => hash).join(", ")})`);
+  }
+  return isPresent.length === 0 ? "true" : `NOT (${isPresent.join(" OR ")})`;
 }
 
 /** The sheet's columns by their own names and those of the fields that they are in. */

@@ -4,7 +4,7 @@ import { digitsOf, exactJson, NumberText } from "../../base/json-numbers.ts";
 import type { OddValues } from "../../base/odd-values.ts";
 import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
-import { asciiName, joinNames, type Names, normaliseName } from "./naming.ts";
+import { asciiName, joinNames, type Names, normaliseName, PATH_SEPARATOR } from "./naming.ts";
 import { FINGERPRINT, PRESENT, SEQUENCE, Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { textType } from "./types.ts";
 
@@ -110,7 +110,7 @@ export class Normaliser {
   }
 
   /** Records that the row has a field although there is no value for its column. */
-  #sawNoValue(lines: Lines, { name }: Field): void {
+  #sawNoValue(lines: Lines, { name }: Pick<Field, "name">): void {
     if (this.#presentAt >= 0 && lines === this.#root) this.#present += `${name},`;
   }
 
@@ -124,6 +124,8 @@ export class Normaliser {
       for (let index = 0; index < item.length; index++)
         this.#element(field.list, item[index], index, level + 1, id);
     } else if (isObject(item)) {
+      if (this.#presentAt >= 0 && Object.keys(item).length === 0)
+        this.#sawNoValue(lines, { name: `${field.name}${PATH_SEPARATOR}` }); // it has no fields, but replaces a value
       field.object ??= { path: field.path, source: field.source, fields: new Map(), order: [] };
       this.#spread(lines, field.object, item, level + 1, id);
     }
