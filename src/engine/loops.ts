@@ -28,6 +28,12 @@ export interface LoopKind {
   open(app: App): (signal: AbortSignal) => Promise<number>;
 }
 
+/**
+ * The scheduler looks twice a second. If it hasn't for this long, the process was suspended, or its clock was set
+ * forward.
+ */
+const SUSPENDED_MS = 60_000;
+
 /** Resumes automation runs whose retry delay is over, and queues that have room. */
 const UNTIE_EVERY_MS = 5_000;
 
@@ -86,14 +92,24 @@ export const LOOPS = {
     restMs: 500,
     open: (app) => (signal) => sendDueReplies(app, signal),
   },
-  /** Starts scheduled runs. Times before this process, or the peers it joined, started work were missed. */
+  /**
+   * Starts scheduled runs. Times before this process, or the peers it joined, started work were missed, and so were
+   * those while it was suspended.
+   */
   scheduler: {
     name: "scheduler",
     restMs: 500,
     open(app) {
-      const startedAt = app.clock.monotonic() - (app.peers?.coveredMs ?? 0);
-      const setbacks = openSetbacks(app.clock);
-      return () => startDueSchedules(app, app.clock.monotonic() - startedAt, setbacks);
+      const { clock } = app;
+      let startedAt = clock.monotonic() - (app.peers?.coveredMs ?? 0);
+      let lastAt = clock.now().getTime();
+      const setbacks = openSetbacks(clock);
+      return () => {
+        const now = clock.now().getTime();
+        if (now - lastAt > SUSPENDED_MS) startedAt = clock.monotonic();
+        lastAt = now;
+        return startDueSchedules(app, clock.monotonic() - startedAt, setbacks);
+      };
     },
   },
   /** Starts automation runs that are triggered by events. */

@@ -17,7 +17,7 @@ const BATCH = 50;
 /**
  * A schedule that is at most this late counts as on time. Beyond that, the process was suspended or the clock jumped.
  */
-const LATE_MS = 60_000;
+const LATE_MS = 5 * 60_000;
 /** How late a run may be under `catchUp: none`, whether or not this process was running when it was due. */
 const GRACE_MS = 60_000;
 /** Delay after which other processes on the same database would have started a run. */
