@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
+import { AppError } from "../../src/base/errors.ts";
 import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { instantAfter } from "../../src/flows/schedule.ts";
 import { automationRuns, automations } from "../../src/resources/automations/table.ts";
@@ -135,6 +136,32 @@ describe("a scheduled time", () => {
       "2026-05-01T10:03:00.000Z",
     ]);
     expect(await nextOf(app, id)).toBe("2026-05-01T10:03:20.000Z");
+  });
+
+  test("isn't missed while the server is up and its store can't be written", async () => {
+    await using app = await start();
+    const id = await scheduleAt(app, "2026-05-01T09:59:30Z", "0 10 * * *");
+    let isBroken = false;
+    const unwritable = () =>
+      Promise.reject(new AppError("unavailable", "The disk is slow.", { retryable: true }));
+    const store = new Proxy(app.app.store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "write" && isBroken) return unwritable;
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const loop = openLoop(LOOPS.scheduler, { ...app.app, store });
+    await tickAll(loop);
+    isBroken = true;
+    for (let second = 0; second < 90; second += 10) {
+      setClock(app, `2026-05-01T10:0${Math.floor(second / 60)}:${String(second % 60).padStart(2, "0")}Z`);
+      await tickAll(loop);
+    }
+    expect(await instantsOf(app, id)).toEqual([]);
+    isBroken = false;
+    await tickAll(loop);
+    expect(await instantsOf(app, id)).toEqual(["2026-05-01T10:00:00.000Z"]);
   });
 
   test("isn't repeated when the clock is set back, or the schedule is enabled again", async () => {

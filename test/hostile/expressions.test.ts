@@ -40,6 +40,12 @@ describe("conditions evaluated together block others no longer than one of them 
     expect(holds(many, { p: { i: items.slice(0, 10), j: items.slice(0, 10) } })).toBe(true);
   });
 
+  test("over long texts of digits, which are no numbers", () => {
+    const id = "9".repeat(1_000_000);
+    const many = times(60, "payload.id == 7 || payload.id < '5' || 7 in [payload.id]", " || ");
+    expect(holds(many, { payload: { id } })).toBe(false);
+  });
+
   deepTest("all branches of a step", async () => {
     await using app = await startApp();
     const branches = Array.from({ length: 100 }, (_, i) => ({ key: `b${i}`, when: costly }));
