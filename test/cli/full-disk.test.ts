@@ -57,13 +57,13 @@ describe.skipIf(!hasSmallDisks)("a full disk (needs root, to mount a small one)"
       1,
       `${full} for ${small.path} (TMPDIR) and try again.`,
     ]);
-    small.turn("ro");
+    await small.turn("ro");
     const { code, err } = await weir(restore, file, "--data", join(small.path, "x"));
     expect([code, err]).toEqual([
       1,
       `weir: ${small.path} is on a read-only file system. Make it writable and try again.`,
     ]);
-    small.turn("rw");
+    await small.turn("rw");
     await refused(size + 12_000); // Not enough for SQLite, which reports an I/O error.
   }, 120_000);
 
@@ -128,7 +128,7 @@ describe.skipIf(!hasSmallDisks)("a full disk (needs root, to mount a small one)"
     await others(`The disk is full. Free up space for ${dataFolder} and try again.`);
 
     rmSync(join(small.path, "fill"));
-    small.turn("ro");
+    await small.turn("ro");
     const { permissions } = (await wrong()) as { permissions?: Finding };
     expect(permissions).toMatchObject({
       message: `${dataFolder} is on a read-only file system.`,

@@ -20,8 +20,13 @@ export function smallDisk(size: string) {
       const { bavail, bsize } = statfsSync(path);
       writeFileSync(fill, new Uint8Array(Math.max(0, bavail * bsize - bytes)));
     },
-    /** Whether the disk is read-only. */
-    turn: (mode: "ro" | "rw") => mount("-o", `remount,${mode}`, path),
+    /** Makes the disk read-only or writable, once no file of it is open for writing. */
+    async turn(mode: "ro" | "rw") {
+      while (!mount("-o", `remount,${mode}`, path)) {
+        Bun.gc(true); // a database that nobody uses any longer is closed by this
+        await Bun.sleep(20);
+      }
+    },
     [Symbol.dispose]() {
       Bun.spawnSync(["umount", "-l", path]);
       rmSync(path, { recursive: true, force: true });
