@@ -136,7 +136,7 @@ describe("a data directory that isn't writable", () => {
     });
     expect(code).toBe(1);
     expect(err).toMatch(
-      /^weir: Couldn't write to the data directory \/\S+\/data: the file system is read-only\. Set --data .*\n$/,
+      /^weir: \/\S+\/data is on a read-only file system\. Make it writable and try again\.\n$/,
     );
     expect(existsSync(join(folder, "weir.db"))).toBe(false);
   });
