@@ -1,13 +1,10 @@
 import {
   accessSync,
   chownSync,
-  closeSync,
   constants,
   existsSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -17,7 +14,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { codeOf } from "./base/disk.ts";
+import { codeOf, flush } from "./base/disk.ts";
 
 /** What `weir restore` hasn't completed: next to a data directory a suffix, in it the start of a name. */
 export const RESTORING = ".restoring-";
@@ -123,12 +120,3 @@ function makeFolder(path: string, like: string): void {
 
 const databaseLast = (names: readonly string[]): string[] =>
   names.toSorted((a, b) => Number(a === DATABASE) - Number(b === DATABASE));
-
-function flush(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}

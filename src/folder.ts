@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { codeOf } from "./base/disk.ts";
+import { codeOf, flush } from "./base/disk.ts";
 import { diskFault, diskTrouble, fileReason } from "./base/file-error.ts";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
@@ -284,12 +284,7 @@ export function writeBeside(file: string, text: string): string {
 
 /** Syncs the directory, so that the name of `file` is on disk. */
 export function flushFolder(file: string): void {
-  const folder = openSync(dirname(file), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  flush(dirname(file));
 }
 
 /** The master key in `WEIR_SECRET_KEY`. */

@@ -1,16 +1,8 @@
 import type { Database as Sqlite } from "bun:sqlite";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Clock, timestamp } from "../base/clock.ts";
+import { flush } from "../base/disk.ts";
 import { AppError } from "../base/errors.ts";
 import { Copier } from "./copier.ts";
 import { fileFault, storeFault } from "./faults.ts";
@@ -69,13 +61,4 @@ export async function backupBefore(
   copies.sort((a, b) => (stampOf(a) < stampOf(b) ? 1 : -1));
   for (const name of copies.slice(KEPT_BEFORE_MIGRATIONS)) rmSync(join(folder, name));
   return path;
-}
-
-function flush(path: string): void {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

@@ -16,6 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { flush } from "../../base/disk.ts";
 import { AppError } from "../../base/errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -131,9 +132,7 @@ function twin(path: string, to: string): void {
     linkSync(path, to);
   } catch {
     copyFileSync(path, to); // reports why it can't be written
-    const file = openSync(to, "r");
-    fsyncSync(file);
-    closeSync(file);
+    flush(to);
   }
 }
 
@@ -145,15 +144,6 @@ function sweep(program: string, now: Date): void {
     if (left?.[1] !== basename(program)) continue;
     if (now.getTime() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < LEFT_FOR_MS) continue;
     rmSync(path, { force: true });
-  }
-}
-
-function flush(folder: string): void {
-  const handle = openSync(folder, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 
