@@ -91,6 +91,17 @@ test("a run binds the given values, and the defaults of the rest", async () => {
   expect((await run(two.id, { parameters: { a: 9007199254740996, b: 1e16 } })).body.rows).toEqual([
     { less: true },
   ]);
+  const number = { type: "number" };
+  const fractions = await save({
+    sql: "SELECT $a < $b AS less, 9.50::DECIMAL(10, 2) = $a AS same",
+    parameters: { a: number, b: number },
+  });
+  expect((await run(fractions.id, { parameters: { a: "9.5", b: "10.5" } })).body.rows).toEqual([
+    { less: true, same: true },
+  ]);
+  expect((await run(fractions.id, { parameters: { a: "9.504", b: "1" } })).body.rows).toEqual([
+    { less: false, same: false },
+  ]);
   const fixed = await save({ sql: "SELECT 1 AS x", parameters: {} });
   expect((await run(fixed.id, { parameters: null, limit: null })).body.rows).toEqual([{ x: 1 }]);
   // A value is never part of the SQL text.

@@ -68,14 +68,14 @@ export function valuesFor(
         type: "missing",
       });
     faults.push(...valueFaults(type, value, [...loc, name]));
-    values[name] = isWholeText(type, value) ? fromText(type, value) : value;
+    values[name] = isNumberText(type, value) ? fromText(type, value) : value;
   }
   if (faults.length > 0) throw new InvalidInput(faults);
   return values;
 }
 
-/** Two whole numbers given as text would be compared as text. A fraction stays text, which equals decimals exactly. */
-const isWholeText = (type: ParameterType, value: Json): value is string =>
-  NUMBERS[type] !== undefined && typeof value === "string" && /^-?(0|[1-9]\d*)$/.test(value);
+/** As text, two numbers would be compared as text, and a decimal column's scale would round the one compared with it. */
+const isNumberText = (type: ParameterType, value: Json): value is string =>
+  NUMBERS[type] !== undefined && typeof value === "string";
 
 const listed = (names: readonly string[]) => (names.length === 0 ? "none" : names.join(", "));
