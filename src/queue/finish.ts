@@ -289,7 +289,10 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
     );
   }
   const json = outcome.whole?.json ?? Buffer.from(JSON.stringify(outcome.result));
-  if (json.length <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
+  if (json.length <= MAX_RESULT_BYTES) {
+    const result: JsonObject = outcome.whole ? JSON.parse(Buffer.from(json).toString()) : outcome.result;
+    return { result, artifacts: staged };
+  }
   if (json.length > MAX_KEPT_BYTES) throw tooLarge(json.length);
   const whole = await stageJson(ctx, run.id, { title: "Result", json });
   const summary = outcome.whole?.summary ?? summaryOf(outcome.result);
