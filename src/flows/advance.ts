@@ -25,8 +25,9 @@ import { finish, type Known } from "./finish.ts";
 import { openTriggerWithin } from "./long-payload.ts";
 import { stepsIn } from "./names.ts";
 import { findConfig, type Starting, save } from "./save.ts";
-import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep, storedSteps } from "./scope.ts";
+import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep } from "./scope.ts";
 import { hasFailed, isDelayed, isEnded, nextDelay, statusOf } from "./states.ts";
+import { storedSteps } from "./stored-results.ts";
 import { decisionOf, stepHolds } from "./whens.ts";
 import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 

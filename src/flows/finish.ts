@@ -14,6 +14,7 @@ import { deliveryEnded } from "./delivery.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 import { seenBulk } from "./scope.ts";
+import { ownResult } from "./stored-results.ts";
 
 /** Parts of an automation run that were read before it continues. */
 export interface Known extends Partial<Pick<OpenRun, "config" | "delivery">> {
@@ -87,8 +88,9 @@ async function resultOf(
   if (run.steps.length === 1 && only && !only.items && ended?.has(only.actionRunId ?? ""))
     return ended.get(only.actionRunId ?? "") ?? null;
   const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
-  const results = done.every(({ key }) => Object.hasOwn(known, key))
-    ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject).result ?? null]))
+  const isKnown = ({ key, items }: StepState) => Object.hasOwn(known, key) && (!items || items.bulk);
+  const results = done.every(isKnown)
+    ? Object.fromEntries(done.map(({ key }) => [key, ownResult((known[key] as JsonObject).result ?? null)]))
     : await storedResults(tx, done);
   if (run.steps.length > 1) return results;
   return Object.values(results)[0] ?? null;

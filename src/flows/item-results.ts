@@ -5,8 +5,9 @@ import { actionRuns } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { itemsOf } from "./lay-out.ts";
+import { asStored, isStored } from "./stored-results.ts";
 
-/** If the results are larger in total, the step's result has only the IDs of the runs. */
+/** If the results are larger in total, they aren't read as values together with other steps. */
 const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -14,20 +15,38 @@ const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
  * total, each is `{actionRunId, status}`.
  */
 export async function itemResults(db: ReadDb, { runId, total }: ItemsState, key: string): Promise<Json[]> {
+  if ((await bytesOf(db, runId, key)) <= MAX_RESULTS_BYTES) return valuesOf(db, { runId, total }, key);
+  const { status, actionRunId, itemIndex } = automationRunItems;
+  const rows = await db
+    .select({ actionRunId, status })
+    .from(automationRunItems)
+    .where(itemsOf(runId, key))
+    .orderBy(asc(itemIndex));
+  return filled<Json>(rows, total, { actionRunId: null, status: "pending" });
+}
+
+/** Returns the list as a scope has it: large results are read from where they are stored once they are needed. */
+export async function seenResults(db: ReadDb, { runId, total }: ItemsState, key: string): Promise<Json> {
+  const bytes = await bytesOf(db, runId, key);
+  const values = bytes > MAX_RESULTS_BYTES ? null : await valuesOf(db, { runId, total }, key);
+  return values === null || values.some(isStored) ? asStored({ runId, total, key }, bytes) : values;
+}
+
+async function bytesOf(db: ReadDb, runId: string, key: string): Promise<number> {
   const [size] = await db
     .select({ bytes: sql<number>`coalesce(sum(octet_length(${actionRuns.result})), 0)` })
     .from(automationRunItems)
     .leftJoin(actionRuns, eq(actionRuns.id, automationRunItems.actionRunId))
     .where(itemsOf(runId, key));
-  const { status, actionRunId, itemIndex } = automationRunItems;
-  if ((size?.bytes ?? 0) > MAX_RESULTS_BYTES) {
-    const rows = await db
-      .select({ actionRunId, status })
-      .from(automationRunItems)
-      .where(itemsOf(runId, key))
-      .orderBy(asc(itemIndex));
-    return filled<Json>(rows, total, { actionRunId: null, status: "pending" });
-  }
+  return size?.bytes ?? 0;
+}
+
+async function valuesOf(
+  db: ReadDb,
+  { runId, total }: Pick<ItemsState, "runId" | "total">,
+  key: string,
+): Promise<Json[]> {
+  const { actionRunId, itemIndex } = automationRunItems;
   const rows = await db
     .select({ result: actionRuns.result })
     .from(automationRunItems)

@@ -1,12 +1,9 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { sizeText } from "../base/size.ts";
 import type { Scope } from "../base/template.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
 import type { App } from "../context.ts";
-import { openContent } from "../resources/artifacts/content.ts";
-import { type ArtifactRow, artifacts } from "../resources/artifacts/table.ts";
 import {
   type AutomationRunRow,
   automationRuns,
@@ -21,9 +18,10 @@ import { gathered } from "../store/gathered.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { itemFailures } from "./item-failures.ts";
-import { itemResults, itemScope } from "./item-results.ts";
+import { itemScope, seenResults } from "./item-results.ts";
 import { openTrigger, type StoredTrigger } from "./long-payload.ts";
 import { ALL_NAMES, type Names, namesIn } from "./names.ts";
+import { openPieces, piecesOf, pinnedResult, seenResult, storedSteps } from "./stored-results.ts";
 
 type Trigger = Pick<DeliveryRow, "payload" | "headers" | "query">;
 
@@ -170,19 +168,6 @@ export async function seenByAll(
 /** A stored result up to this length is parsed where it is read. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
-const MAX_READ_BYTES = 64 * 1024 * 1024;
-
-/** Returns the named steps whose results are stored as artifacts. */
-export function storedSteps(
-  steps: Json | undefined,
-  isNamed: Names["steps"],
-): { step: string; artifactId: string }[] {
-  return Object.entries(isObject(steps) ? steps : {}).flatMap(([step, seen]) => {
-    const artifactId = isObject(seen) ? keptAs(seen.result) : null;
-    return artifactId !== null && isNamed(step) ? [{ step, artifactId }] : [];
-  });
-}
-
 async function wholeSteps(
   ctx: App & { db: ReadDb },
   organizationId: string,
@@ -191,38 +176,14 @@ async function wholeSteps(
 ): Promise<{ steps: JsonObject; kept: StoredResult[] }> {
   const whole: JsonObject = { ...(isObject(steps) ? steps : {}) };
   const long: StoredResult[] = [];
-  for (const { step, artifactId } of storedSteps(steps, names.steps)) {
-    const json = await openContent(ctx, await findStored(ctx.db, organizationId, { step, artifactId }));
+  for (const stored of storedSteps(steps, names.steps)) {
+    const { step } = stored;
+    const json = await openPieces(ctx, await piecesOf(ctx.db, organizationId, stored));
     const seen = whole[step];
     if (json.size > MAX_PARSED_BYTES) long.push({ step, json });
     else if (isObject(seen)) whole[step] = { ...seen, result: await json.json() };
   }
   return { steps: whole, kept: long };
-}
-
-/** The artifact with a result that was too large for its row. */
-function keptAs(result: Json | null | undefined): string | null {
-  if (!isObject(result) || !isObject(result.summary) || !Array.isArray(result.summary.large)) return null;
-  return typeof result.artifactId === "string" ? result.artifactId : null;
-}
-
-/** Returns the artifact with a result. Throws `gone` if it was deleted, and `result_too_large`. */
-export async function findStored(
-  db: ReadDb,
-  organizationId: string,
-  { step, artifactId }: { step: string; artifactId: string },
-): Promise<ArtifactRow> {
-  const [row] = await db
-    .select()
-    .from(artifacts)
-    .where(and(eq(artifacts.organizationId, organizationId), eq(artifacts.id, artifactId)));
-  if (row && row.bytes > MAX_READ_BYTES)
-    throw new AppError(
-      "result_too_large",
-      `The result of step ${step} is ${sizeText(row.bytes)}. Other steps can read at most ${sizeText(MAX_READ_BYTES)}.`,
-    );
-  if (row) return row;
-  throw new AppError("gone", `The result of step ${step} was stored in an artifact that has been deleted.`);
 }
 
 const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled"];
@@ -253,8 +214,10 @@ export async function automationScope(
     } else if (state.items && ENDED_WITH_RESULTS.includes(state.status))
       steps[state.key] = await seenItems(db, state, state.items);
     else if (failedUnbegun(state)) steps[state.key] = seenFailure(state);
-    else if (state.pinned !== undefined)
-      steps[state.key] = { status: state.status, actionRunId: null, result: state.pinned, error: null };
+    else if (state.pinned !== undefined) {
+      const result = await pinnedResult(db, state.pinned);
+      steps[state.key] = { status: state.status, actionRunId: null, result, error: null };
+    }
   }
   return {
     ...(names.trigger ? await open(await triggerScope(db, seen)) : {}),
@@ -296,7 +259,7 @@ export async function seenItems(
   return {
     status,
     actionRunId: null,
-    result: await itemResults(db, items, key),
+    result: await seenResults(db, items, key),
     failures: failures.map(({ index, error }) => ({ index, error: seenError(error) })),
     error: error && seenError(error),
   };
@@ -312,13 +275,4 @@ export function seenBulk(seen: JsonObject, { of }: BulkItems): JsonObject {
   const named = (Array.isArray(failures) ? failures : []) as unknown as ItemFailure[];
   const visibleFailures = named.map(({ index, error }) => ({ index, error: seenError(error) }));
   return { ...seen, actionRunId: null, result: results ?? kept, failures: visibleFailures };
-}
-
-function seenResult(result: RunRow["result"]): Json {
-  if (!isObject(result) || keptAs(result) === null || !isObject(result.summary)) return result;
-  const { fields, large } = result.summary;
-  const small = Object.entries(isObject(fields) ? fields : {}).filter(
-    ([name]) => !(Array.isArray(large) && large.includes(name)),
-  );
-  return { ...Object.fromEntries(small), ...result };
 }

@@ -9,10 +9,8 @@ import type { StoredResult } from "../base/whole-scope.ts";
 import { fillInChild } from "../compute/fill.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { decideConditions } from "../executors/branch-choice.ts";
-import { openContent } from "../resources/artifacts/content.ts";
-import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { stepsIn } from "./names.ts";
-import { findStored, storedSteps } from "./scope.ts";
+import { openPieces, type Piece, piecesOf, storedSteps } from "./stored-results.ts";
 
 /** Key of what a transaction decides, the same if it is repeated: a run that it starts then has another ID. */
 export const decisionOf = (tx: WriteContext, { automationId }: { automationId: string }): string =>
@@ -95,15 +93,15 @@ async function evaluateFirst<T extends Json>(
     if (outcome !== undefined) return outcome as T;
     if (known && known.leftMs <= 0) throw error;
     // Read here, because the result can be of the step that this transaction ends.
-    const rows: { step: string; row: ArtifactRow }[] = [];
+    const found: { step: string; pieces: Piece[] }[] = [];
     for (const one of kept)
-      rows.push({ step: one.step, row: await findStored(tx.db, tx.organizationId, one) });
+      found.push({ step: one.step, pieces: await piecesOf(tx.db, tx.organizationId, one) });
     throw new DoFirst(async () => {
       const decided = decidedOf(tx, decision);
       const startedMs = tx.clock.monotonic();
       try {
         const results: StoredResult[] = [];
-        for (const { step, row } of rows) results.push({ step, json: await openContent(tx, row) });
+        for (const { step, pieces } of found) results.push({ step, json: await openPieces(tx, pieces) });
         decided.results.set(key, await inChild(scope, results));
       } catch (fault) {
         if (!(fault instanceof AppError) || !LASTING.includes(fault.code)) throw fault;

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { artifacts } from "../../src/resources/artifacts/table.ts";
 import { type Client, startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -65,6 +67,39 @@ describe("a test of an automation", () => {
     ]);
     expect(receiver.got.map(({ text }) => JSON.parse(text))).toEqual([{ rows: 2 }]);
     expect(run.result).toMatchObject({ load: { rows: 2 }, route: { branch: "many" } });
+  });
+
+  test("reads a pinned result from its artifact, if everyone may read that", async () => {
+    await using app = await startApp();
+    const script = (source: string, input: unknown = null) => ({
+      kind: "run_script",
+      definition: { source, input },
+    });
+    const long = await makeAutomation(app.owner, {
+      action: script("export default () => 'SECRET'.repeat(60_000)"),
+    });
+    const stored = (await flowToEnd(app.owner, long.id)).result;
+    const steps = [
+      { key: "a", ...script("export default () => 1") },
+      { key: "b", dependsOn: ["a"], ...script("export default (x) => x", "{{steps.a.result}}") },
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const read = async (a: object) =>
+      JSON.stringify(await tested(app.owner, flow.id, { pinned: { a }, upTo: "b" }));
+    expect(stored.artifactId).toBeString();
+    const { artifactId } = (await tested(app.owner, flow.id, { pinned: { a: stored }, upTo: "b" })).result.b;
+    const { text } = await app.owner("GET", `/api/v1/artifacts/${artifactId}/content`);
+    expect(JSON.parse(text).output.output).toHaveLength(360_000);
+    const change = (set: object) =>
+      app.app.store.write((db) =>
+        db.update(artifacts).set(set).where(eq(artifacts.id, stored.artifactId)).run(),
+      );
+    await change({ privateTo: app.ids.userId });
+    expect(await read(stored)).not.toContain("SECRET");
+    await change({ privateTo: null, kind: "file" });
+    const refused = await read(stored);
+    expect(refused).not.toContain("SECRET");
+    expect(refused).not.toContain("internal");
   });
 
   test("uses the results pinned in the config, which other runs don't use", async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { flowToEnd, makeAutomation } from "../support/work.ts";
 
 const measure = (input: object) => ({
@@ -26,4 +28,90 @@ test.each([600, 700, 780, 830])("%d rows of 300 characters reach the next step",
   expect(run.result.rows.artifactId ? [] : run.result.rows.items).toHaveLength(
     run.result.rows.artifactId ? 0 : count,
   );
+});
+
+test("results of items are values: above 256 KiB each, and above 4 MiB together", async () => {
+  await using app = await startApp();
+  const steps = [
+    {
+      key: "each",
+      forEach: "{{input}}",
+      ...measure({ n: "{{item.n}}" }),
+      definition: {
+        source: "export default ({ n, length }) => ({ n, text: 'é'.repeat(length) })",
+        input: "{{item}}",
+      },
+    },
+    {
+      key: "read",
+      dependsOn: ["each"],
+      when: "steps.each.result.all(r, has(r.output.text))",
+      ...measure({
+        numbers: "{{steps.each.result.map(r, r.output.n)}}",
+        characters: "{{steps.each.result.map(r, size(r.output.text)).sum()}}",
+      }),
+    },
+    {
+      key: "again",
+      dependsOn: ["each"],
+      forEach: "{{steps.each.result.filter(r, r.output.n > 0)}}",
+      ...measure({ size: "{{size(item.output.text)}}" }),
+    },
+  ];
+  const flow = await makeAutomation(app.owner, { steps });
+  for (const lengths of [[1, 150_000, 2], Array.from({ length: 22 }, () => 100_000)]) {
+    const input = lengths.map((length, n) => ({ n, length }));
+    const run = await flowToEnd(app.owner, flow.id, { input });
+    expect([run.status, run.error]).toEqual(["completed", null]);
+    expect(run.result.read.output).toEqual({
+      numbers: input.map(({ n }) => n),
+      characters: lengths.reduce((sum, length) => sum + length),
+    });
+    expect(run.result.again.map((r: { output: { size: number } }) => r.output.size)).toEqual(
+      lengths.slice(1),
+    );
+  }
+});
+
+test("a large result among those of a thousand items is a value too", async () => {
+  await using receiver = startReceiver(({ text }) =>
+    Response.json({ n: JSON.parse(text), text: "x".repeat(text === "500" ? 300_000 : 1) }),
+  );
+  await using app = await startApp();
+  const steps = [
+    {
+      key: "each",
+      forEach: "{{lists.range(1000)}}",
+      kind: "http_request",
+      definition: { url: receiver.url, method: "POST", body: "{{item}}" },
+    },
+    {
+      key: "read",
+      dependsOn: ["each"],
+      ...measure({
+        same: "{{steps.each.result.filter(r, r.body.n == steps.each.result[r.body.n].body.n).size()}}",
+        long: "{{size(steps.each.result[500].body.text)}}",
+      }),
+    },
+  ];
+  const flow = await makeAutomation(app.owner, { steps });
+  const run = await flowToEnd(app.owner, flow.id);
+  expect(run.result.read.output).toEqual({ same: 1000, long: 300_000 });
+});
+
+deepTest("a result of more than 64 MiB says so where it is read", async () => {
+  await using app = await startApp();
+  const each = {
+    key: "each",
+    forEach: "{{lists.range(9)}}",
+    kind: "run_script",
+    definition: { source: "export default () => 'x'.repeat(8_000_000)" },
+  };
+  const read = { key: "read", dependsOn: ["each"], ...measure({ n: "{{size(steps.each.result)}}" }) };
+  const flow = await makeAutomation(app.owner, { steps: [each, read] });
+  const run = await flowToEnd(app.owner, flow.id);
+  expect(run.error).toMatchObject({
+    code: "result_too_large",
+    message: "The result of step each is 68.7 MiB. Other steps can read at most 64 MiB.",
+  });
 });

@@ -3,7 +3,10 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { RunContext } from "../../executors/contract.ts";
 import { type ItemResult, resultsInOrder } from "../../flows/bulk-results.ts";
+import { artifactIn, MAX_READ_BYTES } from "../../flows/stored-results.ts";
+import { openContent } from "../../resources/artifacts/content.ts";
 import { stageFile, stageJson } from "../../resources/artifacts/keep.ts";
+import { findArtifact } from "../../resources/artifacts/service.ts";
 import type { ArtifactRow } from "../../resources/artifacts/table.ts";
 import { type ItemFailure, type ItemsState, MAX_FAILURES } from "../../resources/automations/table.ts";
 import type { RunError, RunRow } from "../../resources/runs/table.ts";
@@ -41,7 +44,8 @@ export async function bulkResult(
   const path = join(await context.workFolder(), isTable ? "results.jsonl" : "results.json");
   const failures = openFailures();
   const results = failures.seen(resultsInOrder(ctx.db, step));
-  await write(path, isTable ? linesOf(results) : listOf(results, total));
+  const whole = wholeItems(ctx);
+  await write(path, isTable ? linesOf(results) : listOf(whole.of(results), total));
   const file = Bun.file(path);
   const { named, first } = failures;
   const error = first && { ...first.error, details: { ...first.error.details, item: first.index } };
@@ -56,8 +60,42 @@ export async function bulkResult(
   if (file.size <= MAX_INLINE_BYTES)
     return { result: { results: await file.json(), failures: shown }, staged: [], error };
   const artifact = await stageJson(ctx, run.id, { title: `Results of ${step.key}`, json: file });
-  const summary = { bytes: file.size, fields: { results: `list of ${total}` }, large: ["results"] };
+  const summary = {
+    bytes: file.size + whole.leftOut,
+    fields: { results: `list of ${total}` },
+    large: ["results"],
+  };
   return { result: { artifactId: artifact.id, summary, failures: shown }, staged: [artifact], error };
+}
+
+/**
+ * Puts large results of items, which are artifacts, into the list, as long as expressions can read that. Beyond it, the
+ * list has their summaries, and `leftOut` bytes less.
+ */
+function wholeItems(ctx: Context) {
+  let bytes = 0;
+  let leftOut = 0;
+  const wholeOf = async (result: ItemResult): Promise<ItemResult> => {
+    const id = result.isCompleted ? artifactIn(result.json) : null;
+    if (id === null) return result;
+    const content = await openContent(ctx, await findArtifact(ctx, id));
+    if (bytes + content.size > MAX_READ_BYTES) leftOut += content.size;
+    if (leftOut > 0) return result;
+    bytes += content.size;
+    return { ...result, json: await content.text() };
+  };
+  return {
+    get leftOut() {
+      return leftOut;
+    },
+    async *of(lists: AsyncIterable<ItemResult[]>): AsyncGenerator<ItemResult[]> {
+      for await (const results of lists) {
+        const list: ItemResult[] = [];
+        for (const result of results) list.push(await wholeOf(result));
+        yield list;
+      }
+    },
+  };
 }
 
 function openFailures() {
