@@ -181,6 +181,7 @@ async function build(parts: Ground): Promise<Opened> {
     sql,
     compute: openCompute(self),
     decidedWhens: new Map(),
+    calledResults: new Map(),
     openedPayloads: new Map(),
     room: openSemaphore(ROOM_MIB, { mostOfOne: ROOM_MIB / 2 }),
     charts: openCharts(self),

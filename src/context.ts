@@ -25,6 +25,7 @@ import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Scope } from "./resources/access-tokens/table.ts";
+import type { ArtifactRow } from "./resources/artifacts/table.ts";
 import type { AutomationRunRow, ItemsState } from "./resources/automations/table.ts";
 import type { DeliveryRow } from "./resources/inbound/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
@@ -111,6 +112,8 @@ export interface App {
   readonly decidedWhens: Map<string, DecidedWhens>;
   /** Long payloads that were parsed before the transaction that needs them, by their JSON text. */
   readonly openedPayloads: Map<string, Json>;
+  /** Long results of called automations that were stored before the transaction that returns them, by run. */
+  readonly calledResults: Map<string, ArtifactRow | AppError>;
   /** Memory for responses of external systems that runs hold, in MiB, shared by all runs. */
   readonly room: Semaphore;
   readonly charts: Charts;

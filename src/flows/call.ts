@@ -1,19 +1,17 @@
 import { and, eq, isNull } from "drizzle-orm";
+import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { measure } from "../base/measure.ts";
 import type { WriteContext } from "../context.ts";
 import type { AutomationCall } from "../executors/contract.ts";
-import { endWait } from "../queue/waits.ts";
+import { type Ending, endWait } from "../queue/waits.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRow, type AutomationRunRow, automations } from "../resources/automations/table.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
+import { calledResult } from "./called-result.ts";
 import { admission } from "./concurrency.ts";
 import { queueWaitsForEver } from "./deadlock.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
 import { inputFaults, startAutomationRun } from "./start.ts";
-
-/** Largest result that the caller gets. A larger one is null there, and can be read from the called run. */
-const MAX_RESULT_CHARACTERS = 256 * 1024;
 
 /**
  * Starts the called automation for `run`, which then waits for it, or ends immediately if it doesn't have to wait. The
@@ -108,9 +106,7 @@ async function callFault(
 export async function callReturned(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const { id: automationRunId, status, error } = run;
   if (status === "completed") {
-    const isLarge = measure(run.result, MAX_RESULT_CHARACTERS) > MAX_RESULT_CHARACTERS;
-    const result = { automationRunId, status, result: isLarge ? null : run.result };
-    await endWait(tx, "automation", automationRunId, { status, result });
+    await endWait(tx, "automation", automationRunId, await completed(tx, run));
     return;
   }
   const details: JsonObject = { automationRunId, status, error: error ? { ...error } : null };
@@ -126,4 +122,15 @@ export async function callReturned(tx: WriteContext, run: AutomationRunRow): Pro
       details,
     },
   });
+}
+
+/** How the wait for a completed run ends. Without all of its result, or without room for it, the call fails. */
+async function completed(tx: WriteContext, run: AutomationRunRow): Promise<Ending> {
+  try {
+    return { status: "completed", result: await calledResult(tx, run, run.callerRunId ?? "") };
+  } catch (error) {
+    if (!(error instanceof AppError) || !["gone", "quota_exceeded"].includes(error.code)) throw error;
+    const { code, message, retryable } = error;
+    return { status: "failed", error: { code, message, retryable, details: null } };
+  }
 }

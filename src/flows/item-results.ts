@@ -1,5 +1,5 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import { type Json, storedJson } from "../base/json.ts";
+import { isObject, type Json, storedJson } from "../base/json.ts";
 import { automationRunItems, type ItemsState, type StepState } from "../resources/automations/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
@@ -25,6 +25,10 @@ export async function itemResults(db: ReadDb, { runId, total }: ItemsState, key:
   return filled<Json>(rows, total, { actionRunId: null, status: "pending" });
 }
 
+/** Whether an element of `itemResults` only names its run. */
+export const isReference = (item: Json): boolean =>
+  isObject(item) && Object.keys(item).length === 2 && "actionRunId" in item && "status" in item;
+
 /** Returns the list as a scope has it: large results are read from where they are stored once they are needed. */
 export async function seenResults(db: ReadDb, { runId, total }: ItemsState, key: string): Promise<Json> {
   const bytes = await bytesOf(db, runId, key);
@@ -32,7 +36,8 @@ export async function seenResults(db: ReadDb, { runId, total }: ItemsState, key:
   return values === null || values.some(isStored) ? asStored({ runId, total, key }, bytes) : values;
 }
 
-async function bytesOf(db: ReadDb, runId: string, key: string): Promise<number> {
+/** The size of the items' results without those in artifacts. */
+export async function bytesOf(db: ReadDb, runId: string, key: string): Promise<number> {
   const [size] = await db
     .select({ bytes: sql<number>`coalesce(sum(octet_length(${actionRuns.result})), 0)` })
     .from(automationRunItems)

@@ -35,7 +35,7 @@ export const asStored = ({ runId, total, key }: ItemList, bytes: number): Json =
 
 function storedAt(result: Json | null | undefined): StoredStep["at"] | null {
   if (!isObject(result) || !isObject(result.summary) || !Array.isArray(result.summary.large)) return null;
-  if (typeof result.artifactId === "string") return { artifactId: result.artifactId };
+  if (Object.hasOwn(result, "artifactId")) return { artifactId: String(result.artifactId) };
   return isObject(result.items) ? { items: result.items as unknown as ItemList } : null;
 }
 
@@ -96,11 +96,24 @@ export async function piecesOf(
   { step, at, bytes }: StoredStep,
 ): Promise<Piece[]> {
   if (bytes > MAX_READ_BYTES) throw tooLarge(step, bytes);
-  if ("items" in at) return itemPieces(db, organizationId, { step, list: at.items });
-  const [row] = await stored(db, organizationId, [at.artifactId]);
+  if (!("items" in at)) return [await findStored(db, organizationId, step, at.artifactId)];
+  const pieces = await itemPieces(db, organizationId, { step, list: at.items });
+  const read = pieces.reduce((sum, piece) => sum + (typeof piece === "string" ? 0 : piece.bytes), bytes);
+  if (read > MAX_READ_BYTES) throw tooLarge(step, read);
+  return pieces;
+}
+
+/** Returns the artifact with the result of a step. Throws `gone` if it was deleted, and `result_too_large`. */
+export async function findStored(
+  db: ReadDb,
+  organizationId: string,
+  step: string,
+  artifactId: string,
+): Promise<ArtifactRow> {
+  const [row] = await stored(db, organizationId, [artifactId]);
   if (!row) throw gone(step);
   if (row.bytes > MAX_READ_BYTES) throw tooLarge(step, row.bytes);
-  return [row];
+  return row;
 }
 
 const stored = (db: ReadDb, organizationId: string, ids: readonly string[]): Promise<ArtifactRow[]> =>
@@ -114,8 +127,8 @@ const stored = (db: ReadDb, organizationId: string, ids: readonly string[]): Pro
       ),
     );
 
-/** The list of the items' results, null for each that hasn't completed. */
-async function itemPieces(
+/** The list of the items' results, null for each that hasn't completed. Throws `gone` if an artifact was deleted. */
+export async function itemPieces(
   db: ReadDb,
   organizationId: string,
   { step, list }: { step: string; list: ItemList },
@@ -126,18 +139,15 @@ async function itemPieces(
     .leftJoin(actionRuns, eq(actionRuns.id, automationRunItems.actionRunId))
     .where(itemsOf(list.runId, list.key))
     .orderBy(asc(automationRunItems.itemIndex));
-  const results = rows.map(({ json }) => ({ json: json ?? "null", id: artifactIn(json) }));
+  const results = rows.map(({ json }) => ({ json: json ?? "null", id: storedIn(json)?.artifactId ?? null }));
   const ids = results.flatMap(({ id }) => id ?? []);
   const byId = new Map((await stored(db, organizationId, ids)).map((row) => [row.id, row]));
   const pieces: Piece[] = [];
-  let bytes = 0;
   for (const { json, id } of results) {
     const piece = id === null ? json : byId.get(id);
     if (piece === undefined) throw gone(step);
-    bytes += typeof piece === "string" ? Buffer.byteLength(piece) : piece.bytes;
     pieces.push(pieces.length === 0 ? "[" : ",", piece);
   }
-  if (bytes > MAX_READ_BYTES) throw tooLarge(step, bytes);
   for (let at = results.length; at < list.total; at++) pieces.push(at === 0 ? "[" : ",", "null");
   return [...pieces, pieces.length === 0 ? "[]" : "]"];
 }
@@ -145,11 +155,13 @@ async function itemPieces(
 /** How the JSON of a stored result begins. */
 const STORED = '{"artifactId":';
 
-/** The artifact with the JSON of a result, if that is only a summary. */
-export function artifactIn(json: string | null): string | null {
+/** Where the JSON of a result is, and its size, if it is only a summary. */
+export function storedIn(json: string | null): { artifactId: string; bytes: number } | null {
   if (!json?.startsWith(STORED)) return null;
-  const at = storedAt(JSON.parse(json));
-  return at !== null && "artifactId" in at ? at.artifactId : null;
+  const result: Json = JSON.parse(json);
+  const at = storedAt(result);
+  if (at === null || !("artifactId" in at)) return null;
+  return { artifactId: at.artifactId, bytes: Number(summaryOf(result).bytes) };
 }
 
 /** Joins the pieces. Throws `gone` if the file of an artifact is missing. */

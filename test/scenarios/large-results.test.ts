@@ -99,6 +99,48 @@ test("a large result among those of a thousand items is a value too", async () =
   expect(run.result.read.output).toEqual({ same: 1000, long: 300_000 });
 });
 
+test("a caller gets all values of the run that it called, and a caller of that one too", async () => {
+  await using app = await startApp();
+  const script = (key: string, length: number) => ({
+    key,
+    kind: "run_script",
+    definition: { source: `export default () => "${key}".repeat(${length})` },
+  });
+  const each = { ...script("e", 150_000), forEach: "{{[1, 2]}}" };
+  const size = (path: string) => ({
+    ...measure({
+      a: `{{size(${path}.a.output)}}`,
+      b: `{{size(${path}.b.output)}}`,
+      e: `{{${path}.e.map(r, size(r.output))}}`,
+    }),
+    key: "size",
+    dependsOn: ["call"],
+    when: `size(${path}.b.output) > 0`,
+  });
+  const call = (automationId: string) => ({
+    key: "call",
+    kind: "call_automation",
+    definition: { automationId },
+  });
+  for (const lengths of [
+    [200_000, 200_000],
+    [300_000, 1],
+  ]) {
+    const [a = 0, b = 0] = lengths;
+    const called = await makeAutomation(app.owner, { steps: [script("a", a), script("b", b), each] });
+    const between = await makeAutomation(app.owner, {
+      steps: [call(called.id), size("steps.call.result.result")],
+    });
+    const run = await flowToEnd(app.owner, between.id);
+    expect([run.status, run.error]).toEqual(["completed", null]);
+    expect(run.result.size.output).toEqual({ a, b, e: [150_000, 150_000] });
+    const outer = await makeAutomation(app.owner, {
+      steps: [call(between.id), size("steps.call.result.result.call.result")],
+    });
+    expect((await flowToEnd(app.owner, outer.id)).result.size.output).toEqual(run.result.size.output);
+  }
+});
+
 deepTest("a result of more than 64 MiB says so where it is read", async () => {
   await using app = await startApp();
   const each = {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { RunContext } from "../../executors/contract.ts";
 import { type ItemResult, resultsInOrder } from "../../flows/bulk-results.ts";
-import { artifactIn, MAX_READ_BYTES } from "../../flows/stored-results.ts";
+import { MAX_READ_BYTES, storedIn } from "../../flows/stored-results.ts";
 import { openContent } from "../../resources/artifacts/content.ts";
 import { stageFile, stageJson } from "../../resources/artifacts/keep.ts";
 import { findArtifact } from "../../resources/artifacts/service.ts";
@@ -76,9 +76,9 @@ function wholeItems(ctx: Context) {
   let bytes = 0;
   let leftOut = 0;
   const wholeOf = async (result: ItemResult): Promise<ItemResult> => {
-    const id = result.isCompleted ? artifactIn(result.json) : null;
-    if (id === null) return result;
-    const content = await openContent(ctx, await findArtifact(ctx, id));
+    const stored = result.isCompleted ? storedIn(result.json) : null;
+    if (stored === null) return result;
+    const content = await openContent(ctx, await findArtifact(ctx, stored.artifactId));
     if (bytes + content.size > MAX_READ_BYTES) leftOut += content.size;
     if (leftOut > 0) return result;
     bytes += content.size;
