@@ -54,7 +54,7 @@ export interface RunFollowers {
   ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
   /** The run of a step waits for something other than a worker or time. */
   waits(tx: WriteContext, run: RunRow): Promise<void>;
-  /** The run of a step is queued again. */
+  /** The run of a step is queued again, or has its next attempt later. */
   resumed(tx: WriteContext, run: RunRow): Promise<void>;
   /** An automation run has finished. */
   automationEnded(tx: WriteContext, run: AutomationRunRow): void;

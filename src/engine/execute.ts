@@ -1,14 +1,13 @@
-import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
-import { pauseSeconds } from "../base/retry.ts";
 import type { Context } from "../context.ts";
 import type { Waiting } from "../executors/contract.ts";
-import { type CommonFields, checkFilled, fillInWhole, timeoutOf } from "../queue/definition.ts";
+import { checkFilled, fillInWhole, timedOut, timeoutOf } from "../queue/definition.ts";
 import type { Outcome } from "../queue/end.ts";
 import type { StoredDefinition } from "../queue/progress.ts";
+import { failureOutcome } from "../queue/retry.ts";
 import { openScope } from "../queue/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { RunRow } from "../resources/runs/table.ts";
@@ -140,17 +139,7 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
   if (ended === "stopped" || ended === "lost") return null;
   const seconds = timeoutOf(ctx.executors[run.kind], definition);
   const known =
-    ended === "timeout"
-      ? new AppError("timeout", `The run exceeded its timeout of ${seconds} s.`, { retryable: true })
-      : (withoutSecrets(asAppError(error), secrets) as AppError);
+    ended === "timeout" ? timedOut(seconds) : (withoutSecrets(asAppError(error), secrets) as AppError);
   if (known.code === "internal") ctx.log.report(error, { runId: run.id, correlationId: run.correlationId });
-  const failure = toRunError(known, run.retryCount + 1);
-  const dueAt = known.retryable ? nextTry(ctx, run, definition, known) : null;
-  return dueAt === null ? { status: "failed", error: failure } : { status: "waiting", error: failure, dueAt };
-}
-
-/** When the next attempt is due, or null if there is none. */
-function nextTry(ctx: Context, run: RunRow, definition: JsonObject, error: AppError): string | null {
-  const pause = pauseSeconds((definition as CommonFields).retry ?? {}, error, run.retryCount + 1);
-  return pause === null ? null : timestamp(ctx.clock, pause * 1000);
+  return failureOutcome(ctx, definition, toRunError(known, run.retryCount + 1), known.retryAfterSeconds);
 }

@@ -5,6 +5,7 @@ import { continueDueRuns } from "../flows/continue.ts";
 import { startDueSchedules } from "../flows/due.ts";
 import { openFollower } from "../flows/follow.ts";
 import { type Counted, watchAutomations } from "../flows/watch.ts";
+import { endOverdueWaits } from "../queue/wait-deadlines.ts";
 import { continueTurns, failLostTurns } from "../resources/chat/recover.ts";
 import { sendDueDashboards } from "../resources/dashboard-subscriptions/due.ts";
 import { dashboardMails } from "../resources/dashboard-subscriptions/mail.ts";
@@ -59,6 +60,15 @@ export const LOOPS = {
     open(app) {
       const setbacks = openSetbacks(app.clock);
       return () => expireDueDecisions(app, setbacks);
+    },
+  },
+  /** Ends waits for decisions and called automations that are past their deadlines. */
+  waitEnder: {
+    name: "wait ender",
+    restMs: 1_000,
+    open(app) {
+      const setbacks = openSetbacks(app.clock);
+      return () => endOverdueWaits(app, setbacks);
     },
   },
   /** Refreshes sessions with the identity provider, and notifies it when they end. */

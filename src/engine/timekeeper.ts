@@ -65,6 +65,13 @@ async function mendRuns(app: App, db: WriteDb, now: string, ahead: string): Prom
       sql`${actionRuns.status} in ('pending', 'waiting') and ${actionRuns.dueAt} > ${now} and ${actionRuns.updatedAt} > ${ahead}`,
     )
     .returning({ id: actionRuns.id });
+  const waits = await db
+    .update(actionRuns)
+    .set({ waitUntil: pausedFrom(now, sql`${actionRuns.waitUntil}`, sql`${actionRuns.updatedAt}`) })
+    .where(
+      sql`${actionRuns.status} = 'waiting' and ${actionRuns.waitUntil} > ${now} and ${actionRuns.updatedAt} > ${ahead}`,
+    )
+    .returning({ id: actionRuns.id });
   const leaseUntil = timestamp(app.clock, LEASE_MS);
   const latest = timestamp(app.clock, LEASE_MS + CLOCK_JUMP_MS);
   const leased = await db
@@ -84,7 +91,7 @@ async function mendRuns(app: App, db: WriteDb, now: string, ahead: string): Prom
       .set({ nextAttemptAt: dueAt })
       .where(eq(webhookDeliveries.id, deliveryId));
   }
-  return runs.length + leased.length + flows.length;
+  return runs.length + waits.length + leased.length + flows.length;
 }
 
 /** Outbound deliveries and notices. Leaves those that a process is working on. */

@@ -18,7 +18,7 @@ const Definition = object(
 
 /**
  * Runs another automation of the organization, and waits for its end without a worker. If it fails, this run fails
- * too, and isn't retried. Calls can be nested ten levels deep, and an automation can't call itself, directly or
+ * too, and its next attempt, if it has one, calls the automation again. Calls can be nested ten levels deep, and an automation can't call itself, directly or
  * through others. A second attempt is safe: the called run starts in the transaction that makes this one wait, and
  * only there.
  */

@@ -118,7 +118,7 @@ export async function callReturned(tx: WriteContext, run: AutomationRunRow): Pro
         error === null || error === undefined
           ? "The called automation was cancelled."
           : `The called automation failed: ${error.message}`,
-      retryable: false,
+      retryable: status === "failed" && (error?.retryable ?? false),
       details,
     },
   });

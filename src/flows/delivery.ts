@@ -127,7 +127,13 @@ const cancelled = ({ attempts: attempt }: DeliveryRow): RunError => ({
  * once the cause is fixed.
  */
 const OURS: readonly string[] = ["interrupted_too_often", "internal"];
-const isWorthReplay = ({ retryable, code }: RunError) => retryable || OURS.includes(code);
+const isWorthReplay = (error: RunError): boolean => error.retryable || OURS.includes(causeOf(error).code);
+
+/** The error at the end of a chain of calls. */
+function causeOf(error: RunError): RunError {
+  const cause = error.code === "called_automation_failed" ? error.details?.error : null;
+  return cause ? causeOf(cause as unknown as RunError) : error;
+}
 
 const jitter = (tx: WriteContext) => 1 - JITTER + 2 * JITTER * ((tx.ids.bytes(1)[0] ?? 128) / 255);
 

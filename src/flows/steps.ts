@@ -66,11 +66,11 @@ export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   await updateStep(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
 }
 
-/** Records that a waiting step is queued again. */
+/** Records that a waiting step is queued again, or has its next attempt later. */
 export async function stepGoesOn(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
-  await updateStep(tx, slim, run, { status: "running", waitKind: undefined });
+  await updateStep(tx, slim, { ...run, status: "pending" }, { status: "running", waitKind: undefined });
 }
 
 async function updateStep(

@@ -212,6 +212,10 @@ export const timeoutOf = (executor: Executor, { timeoutSeconds }: CommonFields):
     ? DEFAULT_TIMEOUT_SECONDS
     : (timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS);
 
+/** What a run ends with at its timeout. */
+export const timedOut = (seconds: number): AppError =>
+  new AppError("timeout", `The run exceeded its timeout of ${seconds} s.`, { retryable: true });
+
 /** Which fields are treated as SQL by templates, and which are left unchanged. */
 const pathsOf = (executor: Executor) => ({
   sql: (executor.sqlFields ?? []).map((path) => path.split(".")),

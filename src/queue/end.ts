@@ -7,6 +7,7 @@ import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { record } from "../resources/events/service.ts";
 import type { RunError, RunProgress, RunRow } from "../resources/runs/table.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import type { NewLog } from "./logs.ts";
 import { entityOf } from "./run-events.ts";
 
 /** How an execution ended. */
@@ -39,6 +40,15 @@ export async function endRun(
   if (run.automationRunId !== null && outcome.status !== "waiting")
     await tx.runFollowers.ended(tx, [run], open);
   notifyChanged(tx, run);
+}
+
+/** Last line of the log: why an attempt failed. */
+export function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
+  if (!("error" in outcome)) return [];
+  const { message } = outcome.error;
+  return outcome.status === "failed"
+    ? [{ timestamp, level: "error", message }]
+    : [{ timestamp, level: "warn", message: `${message} Next attempt at ${outcome.dueAt}.` }];
 }
 
 /** Signals the run's watchers, and the worker if another run can start. */

@@ -128,6 +128,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     dueAt: at,
     waitKind: null,
     waitId: null,
+    waitUntil: null,
     leaseToken: null,
     leaseUntil: null,
     bootId: null,

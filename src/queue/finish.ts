@@ -22,7 +22,7 @@ import { recordReads } from "../resources/datasets/lineage.ts";
 import { actionRuns, type RunProgress, type RunRow } from "../resources/runs/table.ts";
 import { changing, prepared } from "../store/prepared.ts";
 import type { WriteDb } from "../store/store.ts";
-import { endRun, notifyChanged, type Outcome, recordOutcome, recordProgress } from "./end.ts";
+import { endRun, failureLine, notifyChanged, type Outcome, recordOutcome, recordProgress } from "./end.ts";
 import { appendLogs, appendLogsOf, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
 import { beginWait } from "./waits.ts";
@@ -136,15 +136,6 @@ const partOf = (outcome: Outcome) =>
   outcome.status === "failed"
     ? { result: outcome.result ?? null, artifacts: outcome.staged ?? [] }
     : { result: null, artifacts: [] };
-
-/** Last line of the log: why an attempt failed. */
-function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
-  if (!("error" in outcome)) return [];
-  const { message } = outcome.error;
-  return outcome.status === "failed"
-    ? [{ timestamp, level: "error", message }]
-    : [{ timestamp, level: "warn", message: `${message} Next attempt at ${outcome.dueAt}.` }];
-}
 
 /** Ends a run that leaves nothing but what its row contains. */
 export interface SmallEnd {

@@ -5,12 +5,23 @@ import type { Actor, WriteContext } from "../context.ts";
 import { SYSTEM } from "../context.ts";
 import type { Waiting, WaitKind, Waits } from "../executors/contract.ts";
 import { actionRuns, type RunError, type RunRow } from "../resources/runs/table.ts";
-import { endRun } from "./end.ts";
+import { type CommonFields, timedOut } from "./definition.ts";
+import { endRun, failureLine } from "./end.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { appendLogs } from "./logs.ts";
+import { failureOutcome } from "./retry.ts";
 import { withStatuses } from "./statuses.ts";
 
-/** Creates what a run waits for, on behalf of the one who started it, in the transaction that makes it wait. */
+/**
+ * Creates what a run waits for, on behalf of the one who started it, in the transaction that makes it wait. Its timeout
+ * limits the wait too, except for an approval to use a connection, before which nothing has been attempted.
+ */
 export async function beginWait(tx: WriteContext, run: RunRow, waiting: Waiting): Promise<void> {
+  const { timeoutSeconds } = run.definition as CommonFields;
+  if (waiting.wait !== "approval" && typeof timeoutSeconds === "number") {
+    const waitUntil = timestamp(tx.clock, timeoutSeconds * 1000);
+    await tx.db.update(actionRuns).set({ waitUntil }).where(eq(actionRuns.id, run.id));
+  }
   if (run.automationRunId !== null) await tx.runFollowers.waits(tx, run);
   await begin({ ...tx, actor: run.actor as unknown as Actor }, run, waiting);
 }
@@ -68,8 +79,9 @@ export type Ending =
   | { status: "cancelled" };
 
 /**
- * Ends the run that waits for `id`, with its event and what follows in its automation, in the transaction that ends
- * what it waited for, so that it continues exactly once. Null if no run waits for it any longer.
+ * Ends the attempt that waits for `id`, in the transaction that ends what it waited for, so that it continues exactly
+ * once: the run has its next attempt later, as after any failed one, or ends, with what follows in its automation. Null
+ * if no run waits for it any longer.
  */
 export async function endWait(
   tx: WriteContext,
@@ -85,26 +97,44 @@ export async function endWait(
   );
   const [run] = await tx.db.select().from(actionRuns).where(waits);
   if (!run) return null;
-  const error = ending.status === "failed" ? { ...ending.error, attempt: run.retryCount + 1 } : null;
+  const outcome = outcomeOf(tx, run, ending);
   const at = timestamp(tx.clock);
+  await appendLogs(tx.db, run.id, failureLine(outcome, at));
+  const { status } = outcome;
+  const next =
+    "dueAt" in outcome ? { ...NO_WAIT, dueAt: outcome.dueAt, retryCount: run.retryCount + 1 } : null;
   const [row] = await tx.db
     .update(actionRuns)
     .set({
-      status: ending.status,
-      statuses: withStatuses({ status: ending.status, since: at }),
-      result: ending.status === "completed" ? ending.result : null,
-      error,
-      completedAt: at,
+      status,
+      statuses: withStatuses({ status, since: at }),
+      result: "result" in outcome ? outcome.result : null,
+      error: "error" in outcome ? outcome.error : null,
+      completedAt: next === null ? at : null,
       updatedAt: at,
+      ...next,
     })
     .where(waits)
     .returning();
   if (!row) return null;
   const own: WriteContext = { ...tx, actor: SYSTEM, role: "member", correlationId: row.correlationId };
-  await endRun(
-    own,
-    row,
-    error === null ? (ending as Exclude<Ending, { error: unknown }>) : { status: "failed", error },
-  );
+  await endRun(own, row, outcome);
+  if (next !== null && row.automationRunId !== null) await tx.runFollowers.resumed(own, row);
   return row;
+}
+
+const NO_WAIT = { waitKind: null, waitId: null, waitUntil: null };
+
+function outcomeOf(tx: WriteContext, run: RunRow, ending: Ending) {
+  if (ending.status !== "failed") return ending;
+  return failureOutcome(tx, run.definition, { ...ending.error, attempt: run.retryCount + 1 });
+}
+
+/** Ends the attempt of a run whose wait is past its deadline, and what it waits for. */
+export async function timeOutWait(tx: WriteContext, run: RunRow): Promise<void> {
+  const { timeoutSeconds = 0 } = run.definition as CommonFields;
+  const { code, message, retryable } = timedOut(timeoutSeconds);
+  if (run.waitKind === null || run.waitId === null) return;
+  const error = { code, message, retryable, details: null };
+  if (await endWait(tx, run.waitKind, run.waitId, { status: "failed", error })) await abandonWait(tx, run);
 }

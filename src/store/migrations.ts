@@ -56,6 +56,7 @@ import catalogItemsByName from "../../migrations/0080_catalog_items_by_name.sql"
 import chatSummaries from "../../migrations/0081_chat_summaries.sql" with { type: "text" };
 import dashboardSubscriptions from "../../migrations/0087_dashboard_subscriptions.sql" with { type: "text" };
 import dashboardShareExpiry from "../../migrations/0088_dashboard_share_expiry.sql" with { type: "text" };
+import waitDeadlines from "../../migrations/0090_wait_deadlines.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable includes them. */
@@ -118,4 +119,5 @@ export const migrations: readonly Migration[] = [
   { name: "0081_chat_summaries", sql: chatSummaries },
   { name: "0087_dashboard_subscriptions", sql: dashboardSubscriptions },
   { name: "0088_dashboard_share_expiry", sql: dashboardShareExpiry },
+  { name: "0090_wait_deadlines", sql: waitDeadlines },
 ];

@@ -102,6 +102,8 @@ export const actionRuns = sqliteTable("action_runs", {
   waitKind: text().$type<WaitKind>(),
   /** ID of that, such as a decision. Created here, so that what it waits for can end immediately. */
   waitId: text(),
+  /** When that ends as a timeout. Null for never. */
+  waitUntil: text(),
   /** Fences off a worker that lost the run: outcomes are only written with this token. */
   leaseToken: text(),
   /** Until when a live worker has the run. */
