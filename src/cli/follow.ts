@@ -157,11 +157,13 @@ function warningsOf({ warnings = [], steps, result }: AutomationRun): { step: st
   }));
   return [
     ...warnings,
-    ...results.flatMap(({ step, result }) =>
-      isObject(result) && Array.isArray(result.warnings)
-        ? result.warnings.map((message) => ({ step, message: String(message) }))
-        : [],
-    ),
+    ...results
+      .filter(({ step }) => !warnings.some((warning) => warning.step === step))
+      .flatMap(({ step, result }) =>
+        isObject(result) && Array.isArray(result.warnings)
+          ? result.warnings.map((message) => ({ step, message: String(message) }))
+          : [],
+      ),
   ];
 }
 

@@ -18,9 +18,9 @@ const Definition = object(
 
 /**
  * Runs another automation of the organization, and waits for its end without a worker. If it fails, this run fails
- * too, and its next attempt, if it has one, calls the automation again. Calls can be nested ten levels deep, and an automation can't call itself, directly or
- * through others. A second attempt is safe: the called run starts in the transaction that makes this one wait, and
- * only there.
+ * too, and its next attempt, if it has one, calls the automation again. Calls can be nested ten levels deep, and an
+ * automation can't call itself, directly or through others. A second attempt is safe: the called run starts in the
+ * transaction that makes this one wait, and only there.
  */
 export const callAutomation = defineExecutor({
   kind: "call_automation",
@@ -32,6 +32,7 @@ export const callAutomation = defineExecutor({
     automationRunId: uuid(),
     status: oneOf(["pending", "running", "waiting", "completed", "failed", "cancelled"]),
     result: anything(),
+    warnings: optional(Type.Array(Type.String(), { description: "Steps of the called run that failed" })),
   }),
 
   check({ automationId, slug }: Partial<Static<typeof Definition>>) {

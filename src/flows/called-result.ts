@@ -7,6 +7,7 @@ import { insertArtifact, stageJson } from "../resources/artifacts/keep.ts";
 import { type ArtifactRow, artifacts } from "../resources/artifacts/table.ts";
 import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";
+import { warningsForCaller } from "./call-warnings.ts";
 import { bytesOf, isReference } from "./item-results.ts";
 import { seenBulk } from "./scope.ts";
 import {
@@ -35,15 +36,16 @@ export async function calledResult(
   callerRunId: string,
 ): Promise<JsonObject> {
   const { id: automationRunId, status } = run;
-  const short: JsonObject = { automationRunId, status, result: run.result };
+  const warnings = warningsForCaller(run);
+  const short: JsonObject = { automationRunId, status, result: run.result, ...warnings };
   const isShort = measure(run.result, MAX_RESULT_CHARACTERS) <= MAX_RESULT_CHARACTERS;
   const isWhole = isShort && !resultsIn(run).some(isIncomplete);
   if (isWhole || !(await isWaiting(tx, callerRunId))) return short;
   const { bytes, pieces } = await wholeOf(tx, run);
-  const fields = { automationRunId, status, result: `JSON of ${bytes} bytes` };
+  const fields = { automationRunId, status, result: `JSON of ${bytes} bytes`, ...warnings };
   const summary = { bytes, fields, large: ["result"] };
   if (bytes > MAX_READ_BYTES) return { artifactId: null, summary };
-  const head = JSON.stringify({ automationRunId, status }).slice(0, -1);
+  const head = JSON.stringify({ automationRunId, status, ...warnings }).slice(0, -1);
   const artifact = await stagedFirst(tx, run, callerRunId, [`${head},"result":`, ...pieces, "}"]);
   await insert(tx, artifact);
   return { artifactId: artifact.id, summary: { ...summary, bytes: artifact.bytes } };

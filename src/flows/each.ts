@@ -17,6 +17,7 @@ import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { WriteDb } from "../store/store.ts";
 import { beginBulk, goesInBulk, MIN_BULK } from "./bulk.ts";
+import { withItemWarnings } from "./call-warnings.ts";
 import { errorOfItem } from "./item-failures.ts";
 import { layOut, layOutNext, reopenItems } from "./lay-out.ts";
 import { openTriggerWithin } from "./long-payload.ts";
@@ -221,7 +222,7 @@ export async function itemsEnded(
   const begun = await itemsOfRuns(tx, run, ended);
   if (begun.length === 0) return state;
   const items = { ...state.items };
-  let { error } = state;
+  let { error, warnings } = state;
   for (const { index, status: before, actionRunId } of begun) {
     const row = ended.find(({ id }) => id === actionRunId);
     if (!row) continue;
@@ -231,9 +232,10 @@ export async function itemsEnded(
     if (before === "waiting") items.waiting = (items.waiting ?? 0) - 1;
     if (status === "completed") items.completed++;
     else items.failed++;
+    warnings = withItemWarnings(warnings, row, index);
     if (status !== "completed") error ??= stepError(row, index);
   }
-  const now: StepState & Begun = { ...state, error, items };
+  const now: StepState & Begun = { ...state, error, items, ...(warnings?.length ? { warnings } : {}) };
   const stops = isStopped || (error !== null && step.onError !== "continue");
   const next = stops ? now : await started(tx, run, step, now);
   return next.items.running > 0 ? asItemsAre(next) : endOf(tx, next);

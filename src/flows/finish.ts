@@ -118,7 +118,7 @@ export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promis
   if (warnings.length > 0) {
     const { id: automationRunId, correlationId } = run;
     const about = { automationRunId, correlationId, warnings };
-    tx.afterCommit(() => tx.log.write("warn", "automation run completed with failed steps", about));
+    tx.afterCommit(() => tx.log.write("warn", "automation run completed with warnings", about));
   }
   const isOpen = run.privateTo === null;
   const seconds =

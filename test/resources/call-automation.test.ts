@@ -495,5 +495,10 @@ test("an action of the kind is listed with the kinds", async () => {
       "concurrencyKey",
     ]),
   );
-  expect(Object.keys(kind.resultSchema.properties)).toEqual(["automationRunId", "status", "result"]);
+  expect(Object.keys(kind.resultSchema.properties)).toEqual([
+    "automationRunId",
+    "status",
+    "result",
+    "warnings",
+  ]);
 });

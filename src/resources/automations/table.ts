@@ -86,6 +86,8 @@ export interface StepState {
   error: RunError | null;
   /** What the step waits for, while it waits. */
   waitKind?: WaitKind;
+  /** Of the automation that it called. */
+  warnings?: string[];
   /** For a step with `forEach`, once it has begun. */
   items?: ItemsState;
   /** For a step with `delay`: while it only waits for this time. */

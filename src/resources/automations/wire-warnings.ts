@@ -3,19 +3,24 @@ import type { RunError } from "../runs/table.ts";
 import type { AutomationConfig } from "./config.ts";
 import type { AutomationRunRow, ItemsState } from "./table.ts";
 
-/** A failed step of a run that completed. */
+/** A failed step of a run that completed, or a warning of an automation that a step called. */
 export interface Warning {
   step: string;
   message: string;
 }
 
-/** Returns a warning for each failed step of a run that completed, since `onError` of these steps is `continue`. */
+/**
+ * Returns a warning for each failed step of a run that completed, since `onError` of these steps is `continue`, and the
+ * warnings of called automations.
+ */
 export function warningsOf({ status, steps }: Pick<AutomationRunRow, "status" | "steps">): Warning[] {
   if (status !== "completed") return [];
   return steps.flatMap((step) => {
-    if (step.status !== "failed" && step.status !== "cancelled") return [];
+    const called = (step.warnings ?? []).map((message) => ({ step: step.key, message }));
+    if (step.status !== "failed" && step.status !== "cancelled") return called;
     const message = step.error?.message ?? `The step was ${step.status}.`;
-    return [{ step: step.key, message: step.items ? messageOf(step.items, step.error, message) : message }];
+    const own = step.items ? messageOf(step.items, step.error, message) : message;
+    return [{ step: step.key, message: own }, ...called];
   });
 }
 

@@ -210,7 +210,8 @@ export const AutomationRun = object({
   error: nullable(jsonObject()),
   warnings: optional(
     Type.Array(object({ step: Type.String(), message: Type.String() }), {
-      description: "Steps that failed in a completed run. Omitted if there are none.",
+      description:
+        "Steps that failed in a completed run, and warnings of called automations. Omitted if there are none.",
     }),
   ),
   startedAt: nullable(instant()),
@@ -293,7 +294,7 @@ export function toAutomationRun(
     triggerSourceId: row.triggerSourceId,
     parentAutomationRunId: row.parentRunId,
     input: maskSecrets(row.input),
-    steps: row.steps.map(({ waitKind: _, pinned: __, items, ...step }) => ({
+    steps: row.steps.map(({ waitKind: _, pinned: __, warnings: ___, items, ...step }) => ({
       ...step,
       error: step.error ? { ...step.error } : null,
       ...(items ? { items: toItems(items, failures?.get(step.key)) } : {}),
