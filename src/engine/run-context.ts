@@ -22,6 +22,7 @@ import { readTables } from "../resources/datasets/tables.ts";
 import { answersOf, approvedHash } from "../resources/decisions/approved.ts";
 import { MAIL_RATE } from "../resources/mail/service.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
+import { refuseOpenRuns } from "../resources/runs/wire-private.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
 import { withoutSlot } from "./agent-slot.ts";
@@ -155,6 +156,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     mailer: mailerFor(ctx),
     async artifact(id) {
       const row = await findArtifact(ctx, id);
+      refuseOpenRuns(run, row);
       return {
         fileName: fileNameOf(row),
         mimeType: row.mimeType ?? "application/octet-stream",

@@ -7,8 +7,9 @@ import { calls, says } from "../peers/model.ts";
 import { client, startApp } from "../support/app.ts";
 import { ask, type Chat, makeThread, startChat } from "../support/chat.ts";
 import { join as joinAs } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
-import { AUTOMATIONS, makeAction, makeAutomation, RUNS, until } from "../support/work.ts";
+import { AUTOMATIONS, makeAction, makeAutomation, RUNS, runToEnd, until } from "../support/work.ts";
 
 const ARTIFACTS = "/api/v1/artifacts";
 const AUTOMATION_RUNS = "/api/v1/automation-runs";
@@ -146,6 +147,37 @@ describe("an action that a private chat ran", () => {
       expect((await call("POST", ARTIFACTS, more)).status).toBe(403);
     }
     expect((await talker.call("GET", `${ARTIFACTS}/${artifact}/content`)).text).toBe(SECRET);
+  });
+
+  test("has artifacts that only runs of the user's private chats can read", async () => {
+    await using receiver = startReceiver();
+    const sending = (more: object) => ({
+      kind: "http_request",
+      definition: { method: "POST", url: receiver.url, ...more },
+    });
+    const files = { said: { file: { artifactId: artifact }, format: "csv" } };
+    const reading = [
+      sending({ body: { file: { artifactId: artifact } } }),
+      sending({ batch: { items: { artifactId: artifact } } }),
+      { kind: "duckdb_transform", definition: { sql: "SELECT * FROM said", files } },
+    ];
+    for (const { call } of [...others.slice(1), talker]) {
+      for (const action of reading) {
+        const { error } = await runToEnd(call, (await makeAction(call, action)).id);
+        expect([action, error?.code, error?.retryable]).toEqual([action, "forbidden", false]);
+      }
+    }
+    expect(receiver.got).toEqual([]);
+    const body = { file: { artifactId: "{{input.id}}" } };
+    await makeAction(chat.app.owner, { ...sending({ body }), slug: "send-file" });
+    chat.play([calls("action_send-file", { id: artifact }), says("Sent.")]);
+    const { at } = await makeThread({ app: asTalker() }, ["action:send-file"], talker.call);
+    const { chunks } = await ask({ app: asTalker() }, at);
+    const asked = chunks.find(({ type }) => type === "tool-approval-request") as { approvalId: string };
+    const yes = { decisionValue: "approved" };
+    expect((await talker.call("POST", `/api/v1/decisions/${asked.approvalId}/decide`, yes)).status).toBe(200);
+    await until(talker.call, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
+    expect(receiver.got.map(({ text }) => text)).toEqual([SECRET]);
   });
 
   test("is also private if the user runs it again", async () => {

@@ -22,6 +22,15 @@ export function refuseOthers(viewer: Viewer, row: Owned): void {
   if (isHidden(viewer, row)) throw new AppError("forbidden", WHY);
 }
 
+/** Throws `forbidden` if others than the user who sees the artifact would see the run that reads it. */
+export function refuseOpenRuns(run: Owned, { privateTo }: Owned): void {
+  if (privateTo === null || privateTo === run.privateTo) return;
+  throw new AppError(
+    "forbidden",
+    "This artifact belongs to a private chat, so only runs that its user starts in a private chat can read it.",
+  );
+}
+
 /** Selects the rows that `viewer` sees completely. */
 export const openTo = ({ actor }: Viewer, privateTo: Column): SQL | undefined =>
   or(isNull(privateTo), eq(privateTo, actor.id));
