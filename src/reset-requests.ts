@@ -26,6 +26,7 @@ const ResetReply = Type.Object({
   error: Type.Union([Type.String(), Type.Null()]),
   sessions: Type.Integer(),
   tokens: Type.Integer(),
+  slackLinks: Type.Integer(),
   secondFactor: oneOf(SECOND_FACTOR_ENDS),
 });
 export type ResetReply = Static<typeof ResetReply>;

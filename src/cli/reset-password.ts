@@ -13,10 +13,10 @@ import { usage } from "./usage.ts";
 const POLL_MS = 100;
 const WAIT_MS = 30_000;
 
-type Ended = Pick<ResetReply, "sessions" | "tokens" | "secondFactor">;
+type Ended = Pick<ResetReply, "sessions" | "tokens" | "slackLinks" | "secondFactor">;
 
 /**
- * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes.
+ * `weir reset-password`: sets a new password and ends the user's sessions, access tokens, device codes and Slack links.
  * A running server does this itself. `args` are the words after the command. Returns the exit code.
  * Prints a generated password if none was given on standard input.
  */
@@ -44,6 +44,7 @@ export const resetPassword = (args: readonly string[], host: Host) =>
           email,
           sessionsEnded: ended.sessions,
           tokensEnded: ended.tokens,
+          slackLinksEnded: ended.slackLinks,
           secondFactor: ended.secondFactor,
           ...(made ? { password: made } : {}),
         }),
@@ -51,6 +52,8 @@ export const resetPassword = (args: readonly string[], host: Host) =>
     host.out(
       `Password of ${email} reset. Revoked ${plural(ended.sessions, { one: "session", other: "sessions" })} and ${plural(ended.tokens, { one: "access token", other: "access tokens" })}.`,
     );
+    if (ended.slackLinks > 0)
+      host.out(`Unlinked ${plural(ended.slackLinks, { one: "Slack account", other: "Slack accounts" })}.`);
     if (ended.secondFactor === "kept")
       host.out("The second factor is still on. To turn it off, use --without-second-factor.");
     if (ended.secondFactor === "ended") host.out("The second factor is off.");

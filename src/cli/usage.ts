@@ -63,13 +63,14 @@ ${DATA}
   "reset-password": {
     line: "weir reset-password EMAIL [--password-stdin] [--without-second-factor] [--data DIR] [--json]",
     gist: "reset a user's password",
-    text: `Sets a new password and revokes the user's sessions, access tokens and device codes. The server can keep running.
+    text: `Sets a new password, revokes the user's sessions, access tokens and device codes, and unlinks their Slack accounts. The
+server can keep running.
 Prints the new password unless it was read from standard input.
 
   --password-stdin          read the new password from standard input
   --without-second-factor   also turn off the second factor
 ${DATA}
-  --json                    {email, sessionsEnded, tokensEnded, secondFactor, password}`,
+  --json                    {email, sessionsEnded, tokensEnded, slackLinksEnded, secondFactor, password}`,
   },
   keys: {
     line: "weir keys rotate [--data DIR] [--json]",

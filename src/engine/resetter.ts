@@ -20,7 +20,13 @@ export function resetter(app: App): Loop {
           (ended) => ({ ...ended, error: null }),
           (error: unknown) => {
             if (!(error instanceof AppError)) throw error;
-            return { sessions: 0, tokens: 0, secondFactor: "none" as const, error: error.message };
+            return {
+              sessions: 0,
+              tokens: 0,
+              slackLinks: 0,
+              secondFactor: "none" as const,
+              error: error.message,
+            };
           },
         );
         answerReset(dataFolder, id, reply);

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
+import { resetPassword } from "../../src/resources/sign-in/password.ts";
 import { slackReplies } from "../../src/resources/slack/table.ts";
 import vectors from "../crypto/vectors.json";
 import { says, startModel } from "../peers/model.ts";
-import { type Client, client, startApp } from "../support/app.ts";
+import { type Client, client, PASSWORD, startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
 import { browser, join } from "../support/people.ts";
 import { branch, makeAction, makeAutomation, until } from "../support/work.ts";
@@ -201,6 +202,67 @@ describe("a link", () => {
       "sec-fetch-site": "same-origin",
     });
     expect(agreed.status).toBe(200);
+  });
+});
+
+describe("a linked account", () => {
+  const ANSWER = "No pending approvals.";
+  const saysOf = async (user_id: string) => (await command("approvals", { user_id })).body.text as string;
+
+  test("is shown on request, and unlinked by its user", async () => {
+    const { call, user } = await join(weir, "viewer");
+    await tie(call, "U-leaves");
+    expect((await command("whoami", { user_id: "U-leaves" })).body.text).toBe(
+      `Linked to ${user.email} in Acme.`,
+    );
+    expect((await command("unlink", { user_id: "U-leaves" })).body.text).toBe(
+      `No longer linked to ${user.email} in Acme.`,
+    );
+    expect(await saysOf("U-leaves")).toContain("link-callback");
+    const { items } = (await weir.owner("GET", "/api/v1/events?type=auth.chat_unlinked&limit=1")).body;
+    expect(items[0]).toMatchObject({
+      entity: { type: "user", id: user.id },
+      actor: { type: "user", id: user.id },
+      data: { provider: "slack", teamId: "T1", chatUserId: "U-leaves" },
+    });
+  });
+
+  test("is unlinked when its password is reset, or changed without keeping access", async () => {
+    const { call, user } = await join(weir, "viewer");
+    await tie(call, "U-reset");
+    await tie(call, "U-reset-2");
+    expect(await saysOf("U-reset")).toBe(ANSWER);
+    const ended = await resetPassword(weir.app, { email: user.email, password: PASSWORD });
+    expect(ended).toMatchObject({ slackLinks: 2 });
+    expect(await saysOf("U-reset")).toContain("link-callback");
+    const again = browser(weir.origin);
+    expect((await again.signIn(user.email)).status).toBe(200);
+    await tie(again.call, "U-reset");
+    const change = (currentPassword: string, newPassword: string, endTokens: boolean) =>
+      again.call("POST", "/api/v1/users/me/password", { currentPassword, newPassword, endTokens });
+    expect((await change(PASSWORD, `${PASSWORD} 2`, false)).status).toBe(204);
+    expect(await saysOf("U-reset")).toBe(ANSWER);
+    expect((await change(`${PASSWORD} 2`, `${PASSWORD} 3`, true)).status).toBe(204);
+    expect(await saysOf("U-reset")).toContain("link-callback");
+  });
+
+  test("is unlinked for good when its user is removed from the organization", async () => {
+    const { user, membership } = await join(weir, "viewer");
+    await resetPassword(weir.app, { email: user.email, password: PASSWORD });
+    const person = browser(weir.origin);
+    await person.signIn(user.email);
+    await tie(person.call, "U-gone");
+    await tie(weir.owner, "U-stays");
+    const removed = `/api/v1/organizations/team/members/${membership.id}`;
+    expect(await saysOf("U-gone")).toBe(ANSWER);
+    expect((await weir.owner("DELETE", removed)).status).toBe(204);
+    const invited = { email: user.email, roleSlug: "viewer" };
+    const { inviteUrl } = (await weir.owner("POST", "/api/v1/organizations/invitations", invited)).body;
+    const token = new URL(inviteUrl).searchParams.get("token");
+    const accepted = { token, password: PASSWORD };
+    expect((await open("POST", "/api/v1/auth/invitations/accept", accepted)).status).toBe(200);
+    expect(await saysOf("U-gone")).toContain("link-callback");
+    expect(await saysOf("U-stays")).toBe(ANSWER);
   });
 });
 

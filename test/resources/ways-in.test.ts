@@ -160,7 +160,7 @@ test("a password reset ends all access to the account, in every organization", a
   const at = { "x-organization-id": app.ids.organizationId };
   expect((await old("GET", HERE, undefined, at)).status).toBe(200);
   const ended = await resetPassword(app.app, { email: ceo.user.email, password: PASSWORD });
-  expect(ended).toEqual({ sessions: 0, tokens: 2, codes: 0, secondFactor: "none" });
+  expect(ended).toEqual({ sessions: 0, tokens: 2, codes: 0, slackLinks: 0, secondFactor: "none" });
   expect((await old("GET", HERE, undefined, at)).status).toBe(401);
   expect((await ceo.call("GET", ME)).status).toBe(401);
 });

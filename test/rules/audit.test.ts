@@ -258,6 +258,7 @@ const SEEN_ELSEWHERE = new Set([
   "automation.schedule_missed",
   "automation.stale",
   "auth.chat_linked",
+  "auth.chat_unlinked",
   "auth.login_failed",
   "chat_turn.tool_called",
   "chat_turn.failed",

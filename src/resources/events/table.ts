@@ -37,6 +37,7 @@ export const EVENTS = {
   "auth.login_failed": "A sign-in failed",
   "auth.logout": "A person signed out",
   "auth.chat_linked": "A Slack account was linked to a person",
+  "auth.chat_unlinked": "A Slack account was unlinked from a person",
   "auth.device_approved": "A device sign-in was approved",
   "auth.device_denied": "A device sign-in was denied",
   "auth.client_approved": "An MCP client was approved",

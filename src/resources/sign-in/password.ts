@@ -55,7 +55,7 @@ const wrong = () => new AppError("unauthenticated", "Incorrect email or password
 
 /**
  * Changes the current user's password.
- * Ends all of their sessions except `keptId`, and all device codes; with `endTokens`, access tokens too.
+ * Ends all of their sessions except `keptId`, and all device codes; with `endTokens`, access tokens and Slack links too.
  * Throws `unauthenticated` for a wrong current password, `invalid_state` for a user without a password, `rate_limited`.
  */
 export async function changePassword(

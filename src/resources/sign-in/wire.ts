@@ -36,7 +36,10 @@ export const SetUp = object({ token: Type.String({ minLength: 1, maxLength: 200 
 export const PasswordChange = object({
   currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
   newPassword: Password,
-  endTokens: Type.Boolean({ default: true, description: "Whether access tokens are revoked too" }),
+  endTokens: Type.Boolean({
+    default: true,
+    description: "Whether access tokens are revoked and Slack accounts unlinked too",
+  }),
 });
 
 /** No format here: every wrong value gets the same response. */

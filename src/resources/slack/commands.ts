@@ -8,8 +8,11 @@ import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { findActionBySlug, runAction } from "../actions/service.ts";
 import { decideApproval } from "../approvals/service.ts";
 import { automations } from "../automations/table.ts";
+import { findCurrentOrganization } from "../organizations/service.ts";
+import { findMe } from "../users/service.ts";
+import { unlinkSlack } from "../users/slack-links.ts";
 import { approvalsMessage } from "./approvals.ts";
-import { contextOf, linkAddress, type Sender } from "./links.ts";
+import { contextOf, linkAddress, linkOf, type Sender } from "./links.ts";
 import { mayAct, reply } from "./replies.ts";
 import { isFirst } from "./seen.ts";
 import type { Target } from "./table.ts";
@@ -23,7 +26,7 @@ const HELP = [
   "• `start AUTOMATION {…}` starts an automation, with input as JSON",
   "• `ask AGENT question` asks an agent",
   "• `approvals` lists pending approvals; `approve ID` and `reject ID reason` decide",
-  "• `link` links a different Weir account",
+  "• `whoami` shows the linked Weir account; `link` links a different one, and `unlink` none",
 ].join("\n");
 
 const say = (text: string, blocks?: JsonObject[]): Answer => ({
@@ -55,12 +58,25 @@ export async function obey(app: App, command: Command): Promise<Answer> {
     );
   }
   try {
+    if (verb === "whoami") return say(slackText(`Linked to ${await accountOf(ctx)}.`));
+    if (verb === "unlink") return await unlink(ctx, command.sender);
     return await act(ctx, verb, rest, command);
   } catch (error) {
     if (error instanceof InvalidInput) return say(slackText(error.faults.map(({ msg }) => msg).join(" ")));
     if (error instanceof AppError && error.code !== "internal") return say(slackText(error.message));
     throw error;
   }
+}
+
+async function accountOf(ctx: Context): Promise<string> {
+  const [{ email }, { name }] = [await findMe(ctx), await findCurrentOrganization(ctx)];
+  return `${email} in ${name}`;
+}
+
+async function unlink(ctx: Context, sender: Sender): Promise<Answer> {
+  const account = await accountOf(ctx);
+  await write(ctx, (tx) => unlinkSlack(tx, linkOf(sender)));
+  return say(slackText(`No longer linked to ${account}.`));
 }
 
 async function act(ctx: Context, verb: string, words: string[], command: Command): Promise<Answer> {

@@ -73,6 +73,10 @@ export function tieByToken(ctx: Context, token: string): Promise<LinkTokenRow> {
   });
 }
 
+/** Selects the link of a Slack user. */
+export const linkOf = ({ teamId, userId }: Pick<Sender, "teamId" | "userId">) =>
+  and(eq(slackLinks.teamId, teamId), eq(slackLinks.slackUserId, userId));
+
 /** Returns the sender's own context, with their current role. Null if they aren't linked or no longer a member. */
 export async function contextOf(
   app: App,
@@ -90,7 +94,7 @@ export async function contextOf(
   });
 }
 
-async function findLinked(db: ReadDb, { teamId, userId }: Pick<Sender, "teamId" | "userId">) {
+async function findLinked(db: ReadDb, sender: Pick<Sender, "teamId" | "userId">) {
   const [row] = await db
     .select({
       userId: slackLinks.userId,
@@ -107,6 +111,6 @@ async function findLinked(db: ReadDb, { teamId, userId }: Pick<Sender, "teamId" 
       ),
     )
     .innerJoin(users, eq(users.id, slackLinks.userId))
-    .where(and(eq(slackLinks.teamId, teamId), eq(slackLinks.slackUserId, userId)));
+    .where(linkOf(sender));
   return row ?? null;
 }

@@ -5,17 +5,20 @@ import { authorizationCodes } from "../client-authorizations/table.ts";
 import { deviceCodes } from "../device/table.ts";
 import { passwordResets } from "../password-reset/table.ts";
 import { revokeSessions } from "../sessions/service.ts";
+import { slackLinks } from "../slack/table.ts";
+import { unlinkSlack } from "./slack-links.ts";
 
 /** Number of each. */
 export interface WaysIn {
   sessions: number;
   tokens: number;
   codes: number;
+  slackLinks: number;
 }
 
 /**
- * Ends all sessions, access tokens, approved device codes, unused client codes and emailed links of a user,
- * in every organization. Keeps the session `keptId`, and with `keepTokens` the access tokens.
+ * Ends all sessions, access tokens, Slack links, approved device codes, unused client codes and emailed links of a
+ * user, in every organization. Keeps the session `keptId`, and with `keepTokens` the access tokens and Slack links.
  */
 export async function endEveryWayIn(
   tx: WriteContext,
@@ -32,7 +35,12 @@ export async function endEveryWayIn(
     .delete(authorizationCodes)
     .where(and(eq(authorizationCodes.userId, userId), eq(authorizationCodes.status, "issued")));
   await tx.db.delete(passwordResets).where(eq(passwordResets.userId, userId));
-  return { sessions: await revokeSessions(tx, { userId, keptId }), tokens, codes: codes.length };
+  return {
+    sessions: await revokeSessions(tx, { userId, keptId }),
+    tokens,
+    codes: codes.length,
+    slackLinks: keepTokens ? 0 : await unlinkSlack(tx, eq(slackLinks.userId, userId)),
+  };
 }
 
 /** Ends a user's access that is limited to the context's organization. */
@@ -49,4 +57,6 @@ export async function endWaysIntoOrganization(tx: WriteContext, userId: string):
         eq(deviceCodes.status, "approved"),
       ),
     );
+  const isHere = eq(slackLinks.organizationId, tx.organizationId);
+  await unlinkSlack(tx, and(isHere, eq(slackLinks.userId, userId)));
 }

@@ -44,7 +44,7 @@ export function OwnPassword() {
         />
       </div>
       <Check
-        label={t("Revoke my access tokens too")}
+        label={t("Also revoke my access tokens and unlink my Slack accounts")}
         value={draft.endTokens}
         onChange={(endTokens) => setDraft({ ...draft, endTokens })}
       />

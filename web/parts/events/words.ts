@@ -64,6 +64,7 @@ const TITLES: Readonly<Partial<Record<EventType, string>>> = {
   "agent_spec.updated": t("Agent updated"),
   "artifact.created": t("Artifact created"),
   "auth.chat_linked": t("Slack account linked"),
+  "auth.chat_unlinked": t("Slack account unlinked"),
   "auth.device_approved": t("Device approved"),
   "auth.device_denied": t("Device denied"),
   "auth.client_approved": t("MCP client approved"),
