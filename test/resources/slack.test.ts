@@ -205,6 +205,16 @@ describe("a link", () => {
   });
 });
 
+test("a token without all scopes links no account, since the link would have more", async () => {
+  const scopesOf = { name: "narrow", scopes: ["write"] };
+  const { token } = (await weir.owner("POST", "/api/v1/access-tokens", scopesOf)).body;
+  const narrow = client(weir.origin, { authorization: `Bearer ${token}` });
+  const refused = await tie(narrow, "U-narrow");
+  expect([refused.status, refused.body.code]).toEqual([403, "scope_missing"]);
+  const { body } = await command("approvals", { user_id: "U-narrow" });
+  expect(body.text).toContain("link-callback");
+});
+
 describe("a linked account", () => {
   const ANSWER = "No pending approvals.";
   const saysOf = async (user_id: string) => (await command("approvals", { user_id })).body.text as string;

@@ -6,6 +6,7 @@ import { readBytes } from "../../http/body.ts";
 import { requireFreshSignIn } from "../../http/fresh.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { isSameOrigin } from "../../http/origin.ts";
+import { requireAllScopes } from "../access-tokens/scopes.ts";
 import { obey, pressed } from "./commands.ts";
 import { findLinkToken, tieByToken } from "./links.ts";
 import { mention } from "./mention.ts";
@@ -36,7 +37,7 @@ export const slackOperations = [
     tag,
     summary: "Link a Slack account",
     description:
-      "The token is in the link that Slack shows to users whose account isn't linked yet. A browser that opens the link first shows the Slack user; the accounts are linked when the user confirms.",
+      "The token is in the link that Slack shows to users whose account isn't linked yet. A browser that opens the link first shows the Slack user; the accounts are linked when the user confirms. A token needs all scopes.",
     query: LinkQuery,
     response: Linked,
     errors: [401, 403, 410],
@@ -50,6 +51,7 @@ export const slackOperations = [
           throw new AppError("csrf", "Open the link in a browser, and agree there.");
         requireFreshSignIn(app, identity);
       }
+      requireAllScopes(ctx);
       const { teamId, slackUserId } = await tieByToken(ctx, query.token);
       return { linked: true, provider: "slack", teamId, chatUserId: slackUserId };
     },
