@@ -56,7 +56,6 @@ describe("an access token with scopes", () => {
       ["write", "PATCH", `/api/v1/actions/${action.id}`, { name: "Other" }],
       ["write", "POST", "/api/v1/actions", anAction],
       ["approve", "POST", `/api/v1/approvals/${action.id}/approve`],
-      ["admin", "POST", "/api/v1/api-keys", { name: "k" }],
       ["admin", "PATCH", "/api/v1/organizations/current", { name: "Weir" }],
       ["admin", "DELETE", "/api/v1/sessions"],
       ["admin", "POST", "/api/v1/auth/device/approve", { userCode: "AAAA-AAAA", approve: true }],
@@ -118,6 +117,12 @@ describe("an access token with scopes", () => {
       approve: true,
     });
     expect([approved.status, approved.body.code]).toEqual([403, "scope_missing"]);
+    for (const roleSlug of ["viewer", "owner"]) {
+      const key = await narrow("POST", "/api/v1/api-keys", { name: "k", roleSlug });
+      expect([roleSlug, key.status, key.body.code]).toEqual([roleSlug, 403, "scope_missing"]);
+    }
+    const whole = await tokenFor(["read", "run", "write", "approve", "admin"]);
+    expect((await whole("POST", "/api/v1/api-keys", { name: "k" })).status).toBe(201);
   });
 
   test("never adds to the role", async () => {

@@ -29,7 +29,8 @@ export const apiKeyOperations = [
     freshSignIn: true,
     tag,
     summary: "Create an API key",
-    description: "Its role can't exceed yours. It doesn't expire. The key is returned only once.",
+    description:
+      "Its role can't exceed yours. It has all scopes and doesn't expire, so a token needs all scopes to create it. The key is returned only once.",
     body: NewApiKey,
     response: CreatedApiKey,
     status: 201,

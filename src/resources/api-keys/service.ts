@@ -4,6 +4,7 @@ import { notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, lastFour, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
+import { requireAllScopes } from "../access-tokens/scopes.ts";
 import { record } from "../events/service.ts";
 import type { Role } from "../organizations/table.ts";
 import { refuseRoleAbove } from "../organizations/team.ts";
@@ -11,12 +12,13 @@ import { type ApiKeyRow, apiKeys } from "./table.ts";
 
 /**
  * Creates an API key of the organization. `key` is returned only once. Throws `forbidden` for a role above the
- * caller's.
+ * caller's, and `scope_missing`.
  */
 export async function createApiKey(
   ctx: Context,
   input: { name: string; roleSlug: Role },
 ): Promise<{ row: ApiKeyRow; key: string }> {
+  requireAllScopes(ctx);
   refuseRoleAbove(ctx, input.roleSlug);
   const key = makeToken(TOKEN_PREFIX.apiKey, ctx.ids);
   const row: ApiKeyRow = {
