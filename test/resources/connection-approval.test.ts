@@ -202,6 +202,55 @@ test("outside runs, a protected connection can be verified, but neither read nor
   });
 });
 
+test("only admins change what the verification of a protected connection sends", async () => {
+  const template = (version: object) => ({
+    slug: "lists",
+    displayName: "Lists",
+    templateType: "connection",
+    definition: {
+      http: {
+        baseUrl: "{{config.baseUrl}}",
+        auth: { type: "bearer" },
+        headers: { "x-shop": "{{config.shop}}" },
+        verify: { path: "/{{config.list}}?limit=1" },
+        ...version,
+      },
+      configSchema: schemaOf({
+        baseUrl: { type: "string" },
+        list: { type: "string" },
+        shop: { type: "string" },
+        note: { type: "string" },
+      }),
+      credentialsSchema: schemaOf({ token: { type: "string" } }),
+    },
+  });
+  const { id: listsId } = await published(weir.owner, template({}));
+  const { id } = await connect(weir.owner, {
+    name: "Lists",
+    templateId: listsId,
+    config: { baseUrl: peer.url, list: "articles", shop: "one", note: "" },
+    credentials: { token: "very-secret-token" },
+    approvalRequired: "all",
+  });
+  const at = `${CONNECTIONS}/${id}`;
+  const change = { config: { list: "users" }, credentials: { token: "very-secret-token" } };
+  for (const config of [{ list: "users" }, { shop: "two" }])
+    for (const [method, path] of [
+      ["PATCH", at],
+      ["POST", `${at}/test`],
+    ] as const) {
+      const refused = await member(method, path, { config });
+      expect([path, config, refused.status, refused.body.code]).toEqual([path, config, 403, "forbidden"]);
+    }
+  expect((await member("PATCH", at, change)).status).toBe(403);
+  expect(peer.heard).toEqual([]);
+  expect((await member("PATCH", at, { config: { note: "Ours", list: "articles" } })).status).toBe(200);
+  expect((await member("POST", `${at}/verify`)).body.status).toBe("active");
+  expect((await weir.owner("PATCH", at, { config: { list: "users" } })).status).toBe(200);
+  expect((await member("POST", `${at}/verify`)).body.status).toBe("active");
+  expect(peer.heard.map(({ path }) => path)).toEqual(["/articles", "/users"]);
+});
+
 test("only admins set and loosen the rule; members change everything else", async () => {
   const { call: admin } = await join(weir, "admin");
   const body = localFiles(`Mine ${++counter}`, { approvalRequired: "all" });

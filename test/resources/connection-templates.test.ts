@@ -453,6 +453,35 @@ describe("verifying", () => {
     ]);
   });
 
+  test("sends a config value within the path as one segment, and a whole path unchanged", async () => {
+    await using api = startReceiver(() => new Response(null, { status: 204 }));
+    const verified = async (path: string, region: string) => {
+      const body = template({ type: "bearer" }, { token: "k" });
+      const http = { ...body.definition.http, verify: { path } };
+      const configSchema = schemaOf({ baseUrl: { type: "string" }, region: { type: "string" } });
+      const definition = { ...body.definition, http, configSchema };
+      const { id } = await published(owner, { ...body, definition });
+      const config = { baseUrl: `${api.url}/api`, region };
+      const credentials = { token: "t" };
+      const made = await connect(owner, { name: "Verified", templateId: id, config, credentials });
+      return ok(await owner("POST", `${CONNECTIONS}/${made.id}/verify`)).verificationError;
+    };
+    const within = "/{{config.region}}/list?in={{config.region}}";
+    expect(await verified(within, "../users/1?x=#&y=z")).toBeNull();
+    expect(await verified("{{config.region}}", "/orders/all?limit=1")).toBeNull();
+    const encoded = "..%2Fusers%2F1%3Fx%3D%23%26y%3Dz";
+    expect(api.got.map(({ path }) => path)).toEqual([
+      `/api/${encoded}/list?in=${encoded}`,
+      "/api/orders/all?limit=1",
+    ]);
+    for (const region of [".", "..", "%2e%2E"])
+      expect([region, await verified("/{{config.region}}", region)]).toEqual([
+        region,
+        region === "%2e%2E" ? null : expect.stringContaining("would change the URL's path"),
+      ]);
+    expect(api.got.at(-1)?.path).toBe("/api/%252e%252E");
+  });
+
   test("doesn't access forbidden addresses", async () => {
     await using closed = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
     const { id } = await published(closed.owner, template({ type: "bearer" }, { token: "x" }));

@@ -111,7 +111,11 @@ export const HttpTemplate = object({
         object(
           {
             method: optional(oneOf(method, { description: "HTTP method", "x-default": "GET" })),
-            path: optional(text("Path below baseUrl", { "x-default": "/" })),
+            path: optional(
+              text("Path below baseUrl. A {{config.x}} within it is one segment or one query value", {
+                "x-default": "/",
+              }),
+            ),
             body: optional(jsonObject({ description: "JSON body of a POST. The request must only read" })),
             expectStatus: optional(
               Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
@@ -219,6 +223,15 @@ export function destinationsOf(definition: HttpTemplate): string[] {
     readsIn(address).map(({ path }) => path[1] ?? ""),
   );
   return [...new Set(named.filter((name) => name !== ""))];
+}
+
+/** What the request that verifies a connection sends, apart from its destination and credentials, to compare it. */
+export function verificationOf({ http }: HttpTemplate, config: JsonObject): Json {
+  const { verify = {}, headers = {} } = http;
+  const texts = [verify.path ?? "", ...Object.values(headers)];
+  const names = texts.flatMap((text) => readsIn(text).map(({ path }) => path[1]));
+  const values = names.map((name) => (name === undefined ? config : (config[name] ?? null)));
+  return [verify, headers, values];
 }
 
 const DEFAULTS = {

@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { headersOf, withCredentials } from "../../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { jsonObject, map } from "../../base/shape.ts";
-import { resolveTemplates } from "../../base/template.ts";
+import { resolveTemplates, type TemplateOptions } from "../../base/template.ts";
 import type { SignInTerms } from "../../oauth/contract.ts";
 import { accessToken, type IssuedToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
@@ -74,17 +74,16 @@ function addressOf(definition: HttpTemplate, template: string, config: JsonObjec
   return address;
 }
 
-function textOf(template: string, scope: JsonObject): string {
-  const value = resolveTemplates(template, scope);
+function textOf(template: string, scope: JsonObject, options?: TemplateOptions): string {
+  const value = resolveTemplates(template, scope, options);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 async function verify(definition: HttpTemplate, link: Link): Promise<void> {
   const { method = "GET", path = "/", expectStatus, body } = definition.http.verify ?? {};
   const config = withSchemaDefaults(definition.configSchema, link.config);
-  const url = new URL(
-    `${baseUrlOf(definition, link.config)}/${textOf(path, { config }).replace(/^\/+/, "")}`,
-  );
+  const below = textOf(path, { config }, { url: [[]] }).replace(/^\/+/, "");
+  const url = new URL(`${baseUrlOf(definition, link.config)}/${below}`);
   const ask = async (isFresh: boolean): Promise<{ status: number; errorText: string | null }> => {
     const grant = await grantFor(definition, link, isFresh);
     const response = await link.egress.fetch(withCredentials(url, grant).href, {

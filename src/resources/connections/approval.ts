@@ -26,10 +26,27 @@ export const approvalMissing = ({ name }: ConnectionRow): AppError =>
     `Connection ${name} requires approval. Run an action with it: the run waits for a decision.`,
   );
 
+const isAdmin = ({ role }: Pick<Context, "role">) => ROLES.indexOf(role) >= ROLES.indexOf("admin");
+
 /** Throws `forbidden` if a non-admin would change what needs approval. */
-export function checkMaySet({ role }: Pick<Context, "role">, from: ApprovalRule, to?: ApprovalRule): void {
-  if (to === undefined || to === from || ROLES.indexOf(role) >= ROLES.indexOf("admin")) return;
+export function checkMaySet(ctx: Pick<Context, "role">, from: ApprovalRule, to?: ApprovalRule): void {
+  if (to === undefined || to === from || isAdmin(ctx)) return;
   throw new AppError("forbidden", "approvalRequired: setting it requires the admin role.");
+}
+
+/**
+ * Throws `forbidden` if a non-admin would change what verifying a protected connection sends: anyone can verify it,
+ * without approval.
+ */
+export function checkMayVerify(
+  ctx: Pick<Context, "role">,
+  { name, approvalRequired }: Pick<ConnectionRow, "name" | "approvalRequired">,
+): void {
+  if (approvalRequired === "none" || isAdmin(ctx)) return;
+  throw new AppError(
+    "forbidden",
+    `Connection ${name} requires approval, so changing what its verification sends requires the admin role.`,
+  );
 }
 
 /** Thrown if a run needs approval for what it does with a connection. */

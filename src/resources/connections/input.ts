@@ -8,6 +8,7 @@ import type { Provider } from "../../providers/contract.ts";
 import {
   addressesOf,
   type HttpTemplate,
+  verificationOf,
   withSchemaDefaults,
 } from "../../providers/http-template/definition.ts";
 import { baseUrlOf, httpTemplateProvider } from "../../providers/http-template/http-template.ts";
@@ -221,6 +222,12 @@ export function destinationOf(taker: Taker, config: JsonObject): string {
   const fields = taker.provider.destination.map((field) => known[field] ?? null);
   return canonicalJson([taker.definition ? addressesOf(taker.definition) : [], fields]);
 }
+
+/** Returns what verifying the connection sends, besides credentials, as one text. Empty if config can't change that. */
+export const verificationIn = ({ definition }: Taker, config: JsonObject): string =>
+  definition
+    ? canonicalJson(verificationOf(definition, withSchemaDefaults(definition.configSchema, config)))
+    : "";
 
 const takerOf = (definition: HttpTemplate): Taker => ({
   provider: httpTemplateProvider(definition),

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { checkMaySet } from "./approval.ts";
+import { checkMaySet, checkMayVerify } from "./approval.ts";
 import { openCredentials, sealCredentials } from "./credentials.ts";
 import {
   configFaults,
@@ -12,6 +12,7 @@ import {
   merged,
   type Taker,
   takerFor,
+  verificationIn,
 } from "./input.ts";
 import { findConnection, saveChange } from "./service.ts";
 import { claimSlug } from "./slug.ts";
@@ -35,7 +36,7 @@ interface How {
  * disabled connection stays disabled. Credentials count as changed even if they equal the stored ones.
  *
  * Throws `InvalidInput`, also if the credentials would go to a new destination and aren't provided again; `forbidden` if a
- * non-admin changes `approvalRequired`; `slug_taken`.
+ * non-admin changes `approvalRequired`, or what verifying a protected connection sends; `slug_taken`.
  */
 export function updateConnection(
   ctx: Context,
@@ -61,7 +62,7 @@ type SettingsPatch = Pick<ConnectionPatch, "config" | "credentials">;
 
 /**
  * Returns the settings of a connection after a patch. Throws `InvalidInput`, also if stored credentials would go to a
- * new destination, or there with less protection.
+ * new destination, or there with less protection; `forbidden` as `checkMayVerify`.
  */
 export function patched(
   ctx: Context,
@@ -73,6 +74,8 @@ export function patched(
   const known = openCredentials(ctx, before);
   const config = patch.config === null ? {} : merged(before.config, patch.config ?? {});
   const credentials = patch.credentials === null ? {} : merged(known, patch.credentials ?? {});
+  if (verificationIn(taker, config) !== verificationIn(takerFor(ctx, before), before.config))
+    checkMayVerify(ctx, before);
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials, config));
