@@ -101,10 +101,14 @@ function isAbsent(template: string, input: JsonObject): boolean {
 /** Each argument is one path segment: neither a slash nor `..` can leave it. */
 function pathOf(path: string, input: JsonObject): string {
   const full = path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
-    const value = Object.hasOwn(input, name) ? input[name] : undefined;
-    if (value === undefined || value === null || value === "")
-      throw new AppError("definition_invalid", `The path ${path} needs the argument ${name}.`);
-    return encodeURIComponent(joined(value, ",").toWellFormed());
+    const value = Object.hasOwn(input, name) ? (input[name] ?? null) : null;
+    const items = [value].flat().map(textOf);
+    if (items.length === 0 || items.includes(""))
+      throw new AppError(
+        "definition_invalid",
+        `The path ${path} needs the argument ${name}, and nothing in it can be empty.`,
+      );
+    return encodeURIComponent(items.join(",").toWellFormed());
   });
   if (full.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part)))
     throw new AppError(
