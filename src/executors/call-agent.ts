@@ -83,14 +83,21 @@ export const callAgent = defineExecutor({
 
     ctx.log("warn", `The answer doesn't match its schema, and is requested again: ${read.fault}`);
     talk.say(first, `That does not fit: ${read.fault}\nGive the whole answer again, as JSON alone.`);
-    const second = await talk.go({ ...agent, tools: [], maxSteps: Number.POSITIVE_INFINITY }, outputSchema);
+    const { steps } = talk.facts();
+    const second = await talk
+      .go({ ...agent, tools: [], maxSteps: steps + 1 }, outputSchema)
+      .catch((error) => {
+        if (error instanceof AppError && error.code === "too_many_steps") throw misfit("it calls a tool");
+        throw error;
+      });
     const again = readOutput(second, outputSchema);
     if ("output" in again) return { result: { ...talk.facts(), text: second, output: again.output } };
-    throw new AppError("output_invalid", `The agent's answer doesn't match outputSchema: ${again.fault}`, {
-      details: { text: second.slice(0, 2_000) },
-    });
+    throw misfit(again.fault, { text: second.slice(0, 2_000) });
   },
 });
+
+const misfit = (fault: string, details?: JsonObject) =>
+  new AppError("output_invalid", `The agent's answer doesn't match outputSchema: ${fault}`, { details });
 
 const shapeIn = (schema: JsonObject) =>
   `Answer with JSON alone, without any words around it, that fits this JSON Schema:\n${JSON.stringify(schema)}`;

@@ -103,6 +103,20 @@ describe("call_agent", () => {
     expect(chat.heard).toHaveLength(2);
   });
 
+  test("fails if the correction is a tool call, without asking the model again", async () => {
+    chat.play((_, turn) =>
+      turn < 10 ? (turn === 0 ? says("seven") : calls("datasets", {})) : says('{"n": 7}'),
+    );
+    const { slug } = await makeAgent("tools: [datasets]");
+    const { status, error } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
+    expect([status, error?.code, error?.message, chat.heard.length]).toEqual([
+      "failed",
+      "output_invalid",
+      "The agent's answer doesn't match outputSchema: it calls a tool",
+      2,
+    ]);
+  });
+
   test("ends after its steps: the definition's, otherwise the agent's", async () => {
     chat.play(() => calls("datasets", {}));
     const { slug } = await makeAgent("tools: [datasets]\nmaxSteps: 3");
