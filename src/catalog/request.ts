@@ -139,10 +139,15 @@ function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: Json
         .map((item) => textOf(item as Json))
         .join(",");
     } else if (isObject(value) && style !== "json") {
-      for (const [key, item] of Object.entries(value))
-        query[style === "deepObject" ? `${name}[${key}]` : key] = Array.isArray(item)
-          ? item.map(scalar)
-          : scalar(item);
+      for (const [key, item] of Object.entries(value)) {
+        const own = style === "deepObject" ? `${name}[${key}]` : key;
+        if (own in query || (own !== name && Object.hasOwn(queryTemplate, own)))
+          throw new AppError(
+            "definition_invalid",
+            `An object in the query can't set the parameter ${own}, which the request has already.`,
+          );
+        query[own] = Array.isArray(item) ? item.map(scalar) : scalar(item);
+      }
     } else query[name] = scalar(value);
   }
   return query;

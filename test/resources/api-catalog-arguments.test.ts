@@ -45,3 +45,40 @@ describe("a path argument", () => {
     expect(await send({ ids: ["a", "b"] })).toBe("/things/a%2Cb");
   });
 });
+
+describe("an object in the query", () => {
+  test("can't replace another parameter, whether that is sent or not", async () => {
+    const query = {
+      tenant: "mine",
+      filter: "{{input.filter}}",
+      page: "{{input.page}}",
+      more: "{{input.more}}",
+    };
+    const send = await added({ path: "/list", queryTemplate: query });
+    for (const [input, name] of [
+      [{ filter: { tenant: "other" } }, "tenant"],
+      [{ filter: { page: 2 } }, "page"],
+      [{ more: { filter: 1 } }, "filter"],
+      [{ filter: { a: 1 }, more: { a: 2 } }, "a"],
+    ] as const)
+      expect(await send(input)).toBe(
+        `422 definition_invalid: An object in the query can't set the parameter ${name}, which the request has already.`,
+      );
+    expect(await send({ filter: { filter: 1, a: "x" }, page: 2 })).toBe(
+      "/list?tenant=mine&filter=1&a=x&page=2",
+    );
+  });
+
+  test("of the style deepObject can't either", async () => {
+    const properties = { filter: { type: "object", "x-weir-style": "deepObject" } };
+    const send = await added({
+      path: "/list",
+      queryTemplate: { filter: "{{input.filter}}", "filter[tenant]": "mine" },
+      inputSchema: { type: "object", properties },
+    });
+    expect(await send({ filter: { tenant: "other" } })).toContain("can't set the parameter filter[tenant]");
+    expect(decodeURIComponent(await send({ filter: { a: 1 } }))).toBe(
+      "/list?filter[a]=1&filter[tenant]=mine",
+    );
+  });
+});
