@@ -59,7 +59,13 @@ export function withCredentials(
   { query, path }: { query: Readonly<Record<string, string>>; path?: { base: string; segment: string } },
 ): URL {
   const full = new URL(url);
-  for (const [name, value] of Object.entries(query)) full.searchParams.set(name, value);
+  const names = Object.keys(query);
+  if (names.length > 0) {
+    // as a text: searchParams would encode what others need as it is, such as commas between items
+    const others = full.search.slice(1).split("&");
+    const kept = others.filter((each) => each !== "" && !names.includes(nameOf(each)));
+    full.search = [...kept, new URLSearchParams(query)].join("&");
+  }
   if (path === undefined) return full;
   const rest = full.pathname.slice(path.base.length);
   if (!full.pathname.startsWith(path.base) || !/^(\/|$)/.test(rest))
@@ -71,6 +77,8 @@ export function withCredentials(
   if (!`${rest}/`.startsWith(`${path.segment}/`)) full.pathname = `${path.base}${path.segment}${rest}`;
   return full;
 }
+
+const nameOf = (parameter: string): string => new URLSearchParams(parameter).keys().next().value ?? "";
 
 /** Returns the target of the first link with the relation `next` (RFC 8288). */
 export function nextLink(header: string): string | null {

@@ -9,14 +9,12 @@ import type { EndpointDefinition } from "./contract.ts";
 import { isTextual } from "./media.ts";
 import { FILE_STYLE, STYLE } from "./openapi-inputs.ts";
 
-type Scalar = string | number | boolean | null;
-
 /** The request for an endpoint and its arguments. */
 export interface EndpointRequest {
   method: EndpointDefinition["method"];
+  /** With the query. */
   url: string;
   headers: Record<string, string>;
-  query: Record<string, Scalar | Scalar[]>;
   body: Json | undefined;
   bodyType: "json" | "form" | "text";
   /** The parts of a multipart form, instead of a body. */
@@ -38,17 +36,17 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
   for (const [name, template] of Object.entries(endpoint.headers)) {
     if (isMultipart && /^content-type$/i.test(name)) continue; // contains the boundary
     const value = filled(template, input);
-    if (value !== undefined && value !== null) headers[name] = joined(value, ",");
+    if (value !== undefined && value !== null) headers[name] = headerText(name, value);
   }
+  const query = queryOf(endpoint, input);
   return {
     method: endpoint.method,
-    url: joinPath(baseUrl, pathOf(endpoint.path, input)),
+    url: `${joinPath(baseUrl, pathOf(endpoint.path, input))}${query === "" ? "" : `?${query}`}`,
     headers,
-    query: queryOf(endpoint, input),
     bodyType,
     ...(isMultipart
       ? { body: undefined, parts: formOf(endpoint, body) }
-      : { body: bodyType === "form" && isObject(body) ? formFields(endpoint, body) : body }),
+      : { body: bodyType === "form" && isObject(body) ? formText(endpoint, body) : body }),
   };
 }
 
@@ -108,7 +106,7 @@ function pathOf(path: string, input: JsonObject): string {
         "definition_invalid",
         `The path ${path} needs the argument ${name}, and nothing in it can be empty.`,
       );
-    return encodeURIComponent(items.join(",").toWellFormed());
+    return items.map((item) => encodeURIComponent(item.toWellFormed())).join(",");
   });
   if (full.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part)))
     throw new AppError(
@@ -118,27 +116,51 @@ function pathOf(path: string, input: JsonObject): string {
   return full;
 }
 
-const joined = (value: Json, glue: string): string =>
-  Array.isArray(value) ? value.map((item) => textOf(item)).join(glue) : textOf(value);
+function headerText(name: string, value: Json): string {
+  return Array.isArray(value) ? separated(name, value.map(textOf), ",") : textOf(value);
+}
 
-const GLUES: Readonly<Record<string, string>> = { csv: ",", ssv: " ", tsv: "\t", pipes: "|" };
+/** The items in one text. Throws `definition_invalid` if they couldn't be told apart in it. */
+function separated(name: string, items: readonly string[], separator: string): string {
+  if (items.some((item) => item.includes(separator)))
+    throw new AppError(
+      "definition_invalid",
+      `An item of ${name} contains ${JSON.stringify(separator)}, which separates the items.`,
+    );
+  return items.join(separator);
+}
 
-function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: JsonObject) {
-  const query: Record<string, Scalar | Scalar[]> = Object.create(null);
+const SEPARATORS: Readonly<Record<string, string>> = { csv: ",", ssv: " ", tsv: "\t", pipes: "|" };
+
+/** Encodes a text for a query or a form. */
+const encoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1);
+
+/** A parameter or field, once for each of its values. */
+function pairs(name: string, value: Json): string[] {
+  const values = [value].flat().filter((each) => each !== null);
+  return values.map((each) => `${encoded(name)}=${encoded(textOf(each))}`);
+}
+
+/** A parameter or field with all items in its value: as RFC 6570 says, a comma between them isn't encoded. */
+function listed(name: string, items: readonly string[], separator: string): string {
+  const value = separator === "," ? items.map(encoded).join(",") : encoded(separated(name, items, separator));
+  return `${encoded(name)}=${value}`;
+}
+
+function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: JsonObject): string {
+  const query: Record<string, string[]> = Object.create(null);
   const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
   for (const [name, template] of Object.entries(queryTemplate)) {
     const value = filled(template, input);
     if (value === undefined || value === null) continue;
     const style = styleOf(template, properties);
-    if (Array.isArray(value)) {
-      const glue = GLUES[style ?? ""];
-      query[name] = glue === undefined ? value.map(scalar) : joined(value, glue);
-    } else if (isObject(value) && style === "csv") {
-      query[name] = Object.entries(value)
-        .flat()
-        .map((item) => textOf(item as Json))
-        .join(",");
-    } else if (isObject(value) && style !== "json") {
+    const separator = SEPARATORS[style ?? ""];
+    if (style === "json") query[name] = pairs(name, textOf(value));
+    else if (Array.isArray(value) && separator !== undefined)
+      query[name] = [listed(name, value.map(textOf), separator)];
+    else if (isObject(value) && style === "csv")
+      query[name] = [listed(name, (Object.entries(value).flat() as Json[]).map(textOf), ",")];
+    else if (isObject(value)) {
       for (const [key, item] of Object.entries(value)) {
         const own = style === "deepObject" ? `${name}[${key}]` : key;
         if (own in query || (own !== name && Object.hasOwn(queryTemplate, own)))
@@ -146,15 +168,12 @@ function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: Json
             "definition_invalid",
             `An object in the query can't set the parameter ${own}, which the request has already.`,
           );
-        query[own] = Array.isArray(item) ? item.map(scalar) : scalar(item);
+        query[own] = pairs(own, item);
       }
-    } else query[name] = scalar(value);
+    } else query[name] = pairs(name, value);
   }
-  return query;
+  return Object.values(query).flat().join("&");
 }
-
-const scalar = (value: Json): Scalar =>
-  typeof value === "object" && value !== null ? JSON.stringify(value) : value;
 
 function styleOf(template: string, properties: JsonObject): string | null {
   const [piece] = isWholeTemplate(template) ? readPieces(template) : [];
@@ -165,32 +184,26 @@ function styleOf(template: string, properties: JsonObject): string | null {
 }
 
 /** Form fields, serialized as their schemas say, else in brackets. */
-function formFields({ bodyTemplate, inputSchema }: EndpointDefinition, body: JsonObject): JsonObject {
+function formText({ bodyTemplate, inputSchema }: EndpointDefinition, body: JsonObject): string {
   const templates = isObject(bodyTemplate) ? bodyTemplate : {};
   const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
-  const fields = Object.entries(body).map(([field, value]): JsonObject => {
+  const fields = Object.entries(body).flatMap(([field, value]) => {
     const template = templates[field];
     const style = typeof template === "string" ? styleOf(template, properties) : null;
-    if (style === "json") return { [field]: JSON.stringify(value) };
-    if (!Array.isArray(value) || style === null) return bracketed({ [field]: value });
-    const glue = GLUES[style];
-    return { [field]: glue === undefined ? value.map(scalar) : joined(value, glue) };
+    if (style === "json") return pairs(field, JSON.stringify(value));
+    if (!Array.isArray(value) || style === null) return bracketed(field, value);
+    const separator = SEPARATORS[style];
+    return separator === undefined ? pairs(field, value) : [listed(field, value.map(textOf), separator)];
   });
-  return Object.fromEntries(fields.flatMap((field) => Object.entries(field)));
+  return fields.join("&");
 }
 
 /** Nested form fields: `a[b]=c`, and `a[]=c` for lists. */
-function bracketed(body: JsonObject): JsonObject {
-  const flat: [string, Json][] = [];
-  const walk = (value: Json, name: string) => {
-    if (Array.isArray(value)) {
-      if (value.some((item) => typeof item === "object" && item !== null)) {
-        for (const [index, item] of value.entries()) walk(item, `${name}[${index}]`);
-      } else flat.push([name.endsWith("[]") ? name : `${name}[]`, value]);
-    } else if (isObject(value))
-      for (const [key, item] of Object.entries(value)) walk(item, `${name}[${key}]`);
-    else flat.push([name, value]);
-  };
-  for (const [name, value] of Object.entries(body)) walk(value, name);
-  return Object.fromEntries(flat);
+function bracketed(name: string, value: Json): string[] {
+  if (isObject(value))
+    return Object.entries(value).flatMap(([key, item]) => bracketed(`${name}[${key}]`, item));
+  if (!Array.isArray(value)) return pairs(name, value);
+  if (value.some((item) => typeof item === "object" && item !== null))
+    return value.flatMap((item, index) => bracketed(`${name}[${index}]`, item));
+  return pairs(name.endsWith("[]") ? name : `${name}[]`, value);
 }

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { json, startApi } from "../peers/api.ts";
 import { startApp } from "../support/app.ts";
 import { addHttp, CATALOG, endpoint, httpApi } from "../support/catalog.ts";
+import { connect } from "../support/connections.ts";
+import { created } from "../support/work.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
 let owner: typeof weir.owner;
@@ -42,7 +44,13 @@ describe("a path argument", () => {
     const refused = "422 definition_invalid: The path /things/{ids} needs the argument ids";
     for (const ids of ["", [], [""], ["a", ""], [null]])
       expect([ids, await send({ ids })]).toEqual([ids, expect.stringContaining(refused)]);
-    expect(await send({ ids: ["a", "b"] })).toBe("/things/a%2Cb");
+    expect(await send({ ids: ["a", "b"] })).toBe("/things/a,b");
+  });
+
+  test("that is a list keeps its items apart", async () => {
+    const send = await added({ path: "/things/{ids}/of/{shop}" });
+    expect(await send({ ids: ["a", "b,c", "d/é"], shop: "e,f" })).toBe("/things/a,b%2Cc,d%2F%C3%A9/of/e%2Cf");
+    expect(await send({ ids: [".."], shop: "x" })).toContain("422 definition_invalid");
   });
 });
 
@@ -80,5 +88,75 @@ describe("an object in the query", () => {
     expect(decodeURIComponent(await send({ filter: { a: 1 } }))).toBe(
       "/list?filter[a]=1&filter[tenant]=mine",
     );
+  });
+});
+
+describe("a list in the query", () => {
+  const lists = (style: string, more: object = {}) =>
+    added(
+      {
+        path: "/list",
+        queryTemplate: { ids: "{{input.ids}}", q: "{{input.q}}" },
+        inputSchema: { properties: { ids: { "x-weir-style": style }, q: {} } },
+      },
+      more,
+    );
+
+  test("with commas keeps its items apart", async () => {
+    const send = await lists("csv");
+    expect(await send({ ids: ["a", "b,c", "d&e f"], q: "1,2" })).toBe("/list?ids=a,b%2Cc,d%26e+f&q=1%2C2");
+    expect(await send({ ids: { role: "x,y" } })).toBe("/list?ids=role,x%2Cy");
+  });
+
+  test("with commas keeps them apart next to a key in the query", async () => {
+    const definition = {
+      http: { baseUrl: peer.url, auth: { type: "query", name: "key" } },
+      credentialsSchema: { type: "object", properties: { apiKey: { type: "string" } }, required: ["apiKey"] },
+    };
+    const template = { slug: "with-key", displayName: "Key", templateType: "connection", definition };
+    const { id } = created(await owner("POST", "/api/v1/templates", template));
+    await owner("POST", `/api/v1/templates/${id}/publish`);
+    const credentials = { apiKey: "k1" };
+    const connection = await connect(owner, { name: "Key", templateSlug: "with-key", credentials });
+    const send = await lists("csv", { connectionId: connection.id });
+    expect(await send({ ids: ["a", "b,c"] })).toBe("/list?ids=a,b%2Cc&key=k1");
+  });
+
+  test.each([
+    ["ssv", " ", "a+b"],
+    ["pipes", "|", "a%7Cb"],
+    ["tsv", "\t", "a%09b"],
+  ])("with the separator of %s refuses an item that contains it", async (style, separator, sent) => {
+    const send = await lists(style);
+    expect(await send({ ids: ["a", "b"] })).toBe(`/list?ids=${sent}`);
+    expect(await send({ ids: ["a", `b${separator}c`] })).toBe(
+      `422 definition_invalid: An item of ids contains ${JSON.stringify(separator)}, which separates the items.`,
+    );
+  });
+});
+
+describe("a list in a header or a form", () => {
+  test("refuses an item with a comma in a header", async () => {
+    const send = await added({ path: "/list", headers: { "X-Ids": "{{input.ids}}" } });
+    expect(await send({ ids: ["a", "b"] })).toBe("/list");
+    expect(peer.heard.at(-1)?.headers["x-ids"]).toBe("a,b");
+    expect(await send({ ids: "a,b" })).toBe("/list");
+    expect(await send({ ids: ["a", "b,c"] })).toBe(
+      '422 definition_invalid: An item of X-Ids contains ",", which separates the items.',
+    );
+  });
+
+  test("keeps its items apart in a form", async () => {
+    const properties = { csv: { "x-weir-style": "csv" }, pipes: { "x-weir-style": "pipes" } };
+    const send = await added({
+      method: "POST",
+      path: "/form",
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      bodyTemplate: { csv: "{{input.csv}}", pipes: "{{input.pipes}}" },
+      inputSchema: { type: "object", properties },
+    });
+    expect(await send({ csv: ["a", "b,c"], pipes: ["a", "b,c"] })).toBe("/form");
+    expect(peer.heard.at(-1)?.body).toBe("csv=a,b%2Cc&pipes=a%7Cb%2Cc");
+    expect(await send({ pipes: ["a|b"] })).toContain('An item of pipes contains "|"');
   });
 });
