@@ -9,6 +9,8 @@ import { toJsonSchema } from "./openapi-schema.ts";
 
 /** How a list or an object is serialized as text; stored in the argument's schema. */
 export const STYLE = "x-weir-style";
+/** An object serialized as `key=value` with commas between. */
+export const PAIRS = "pairs";
 /** A list serialized as repeated form fields. */
 export const REPEATED = "repeat";
 /** An argument sent as a file of a form. */
@@ -203,7 +205,8 @@ export function styleOf(
   if (style === "deepObject") return "deepObject";
   if (style === "spaceDelimited") return explode === true ? null : "ssv";
   if (style === "pipeDelimited") return explode === true ? null : "pipes";
-  return where === "query" && explode !== false ? null : "csv";
+  if (where === "query") return explode === false ? "csv" : null;
+  return explode === true ? PAIRS : "csv";
 }
 
 /** The schema of all arguments. */

@@ -7,7 +7,7 @@ import { textOf } from "../base/template-lookup.ts";
 import { joinPath } from "./addresses.ts";
 import type { EndpointDefinition } from "./contract.ts";
 import { isTextual } from "./media.ts";
-import { FILE_STYLE, STYLE } from "./openapi-inputs.ts";
+import { FILE_STYLE, PAIRS, STYLE } from "./openapi-inputs.ts";
 
 /** The request for an endpoint and its arguments. */
 export interface EndpointRequest {
@@ -36,12 +36,13 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
   for (const [name, template] of Object.entries(endpoint.headers)) {
     if (isMultipart && /^content-type$/i.test(name)) continue; // contains the boundary
     const value = filled(template, input);
-    if (value !== undefined && value !== null) headers[name] = headerText(name, value);
+    if (value !== undefined && value !== null)
+      headers[name] = headerText(name, value, styleOf(template, propertiesOf(endpoint.inputSchema)));
   }
   const query = queryOf(endpoint, input);
   return {
     method: endpoint.method,
-    url: `${joinPath(baseUrl, pathOf(endpoint.path, input))}${query === "" ? "" : `?${query}`}`,
+    url: `${joinPath(baseUrl, pathOf(endpoint, input))}${query === "" ? "" : `?${query}`}`,
     headers,
     bodyType,
     ...(isMultipart
@@ -56,7 +57,7 @@ function formOf({ name, bodyTemplate, inputSchema }: EndpointDefinition, body: J
   if (!isObject(body))
     throw new AppError("definition_invalid", `${name} sends a form of parts: its body is an object of them.`);
   const templates = isObject(bodyTemplate) ? bodyTemplate : {};
-  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  const properties = propertiesOf(inputSchema);
   return Object.entries(body).flatMap(([field, value]) => {
     const template = templates[field];
     const isFile = typeof template === "string" && styleOf(template, properties) === FILE_STYLE;
@@ -97,16 +98,17 @@ function isAbsent(template: string, input: JsonObject): boolean {
 }
 
 /** Each argument is one path segment: neither a slash nor `..` can leave it. */
-function pathOf(path: string, input: JsonObject): string {
+function pathOf({ path, inputSchema }: EndpointDefinition, input: JsonObject): string {
   const full = path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
     const value = Object.hasOwn(input, name) ? (input[name] ?? null) : null;
-    const items = [value].flat().map(textOf);
-    if (items.length === 0 || items.includes(""))
+    const style = styleNamed(name, propertiesOf(inputSchema));
+    const items = itemsOf(value, style) ?? [[textOf(value)]];
+    if (items.length === 0 || items.flat().includes(""))
       throw new AppError(
         "definition_invalid",
         `The path ${path} needs the argument ${name}, and nothing in it can be empty.`,
       );
-    return items.map((item) => encodeURIComponent(item.toWellFormed())).join(",");
+    return listed(name, items, style, (text) => encodeURIComponent(text.toWellFormed()));
   });
   if (full.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part)))
     throw new AppError(
@@ -116,18 +118,41 @@ function pathOf(path: string, input: JsonObject): string {
   return full;
 }
 
-function headerText(name: string, value: Json): string {
-  return Array.isArray(value) ? separated(name, value.map(textOf), ",") : textOf(value);
+/** The items of a list or an object as they stand in one text: `a,b`, `key,1` or `key=1`. Null for a single value. */
+function itemsOf(value: Json, style: string | null): string[][] | null {
+  if (style === "json") return null;
+  if (Array.isArray(value)) return value.map((item) => [textOf(item)]);
+  if (!isObject(value) || style === null) return null;
+  const entries = Object.entries(value).map(([key, item]) => [key, textOf(item)]);
+  return style === PAIRS ? entries : entries.flat().map((text) => [text]);
+}
+
+/** The items in one text. As RFC 6570 says, a comma between them isn't encoded. */
+function listed(
+  name: string,
+  items: readonly string[][],
+  style: string | null,
+  encode: (text: string) => string,
+): string {
+  const separator = SEPARATORS[style ?? ""] ?? ",";
+  return separator === ","
+    ? items.map((parts) => parts.map(encode).join("=")).join(",")
+    : encode(separated(name, items, separator));
+}
+
+function headerText(name: string, value: Json, style: string | null): string {
+  const items = itemsOf(value, style);
+  return items === null ? textOf(value) : separated(name, items, SEPARATORS[style ?? ""] ?? ",");
 }
 
 /** The items in one text. Throws `definition_invalid` if they couldn't be told apart in it. */
-function separated(name: string, items: readonly string[], separator: string): string {
-  if (items.some((item) => item.includes(separator)))
+function separated(name: string, items: readonly string[][], separator: string): string {
+  if (items.flat().some((text) => text.includes(separator)))
     throw new AppError(
       "definition_invalid",
       `An item of ${name} contains ${JSON.stringify(separator)}, which separates the items.`,
     );
-  return items.join(separator);
+  return items.map((parts) => parts.join("=")).join(separator);
 }
 
 const SEPARATORS: Readonly<Record<string, string>> = { csv: ",", ssv: " ", tsv: "\t", pipes: "|" };
@@ -141,25 +166,21 @@ function pairs(name: string, value: Json): string[] {
   return values.map((each) => `${encoded(name)}=${encoded(textOf(each))}`);
 }
 
-/** A parameter or field with all items in its value: as RFC 6570 says, a comma between them isn't encoded. */
-function listed(name: string, items: readonly string[], separator: string): string {
-  const value = separator === "," ? items.map(encoded).join(",") : encoded(separated(name, items, separator));
-  return `${encoded(name)}=${value}`;
+/** A parameter or field with one value, whatever that is. */
+function inOne(name: string, value: Json, style: string): string {
+  const items = itemsOf(value, style);
+  return `${encoded(name)}=${items === null ? encoded(textOf(value)) : listed(name, items, style, encoded)}`;
 }
 
 function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: JsonObject): string {
   const query: Record<string, string[]> = Object.create(null);
-  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  const properties = propertiesOf(inputSchema);
   for (const [name, template] of Object.entries(queryTemplate)) {
     const value = filled(template, input);
     if (value === undefined || value === null) continue;
     const style = styleOf(template, properties);
-    const separator = SEPARATORS[style ?? ""];
-    if (style === "json") query[name] = pairs(name, textOf(value));
-    else if (Array.isArray(value) && separator !== undefined)
-      query[name] = [listed(name, value.map(textOf), separator)];
-    else if (isObject(value) && style === "csv")
-      query[name] = [listed(name, (Object.entries(value).flat() as Json[]).map(textOf), ",")];
+    if (style !== null && (style === "json" || SEPARATORS[style] !== undefined))
+      query[name] = [inOne(name, value, style)];
     else if (isObject(value)) {
       for (const [key, item] of Object.entries(value)) {
         const own = style === "deepObject" ? `${name}[${key}]` : key;
@@ -175,10 +196,17 @@ function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: Json
   return Object.values(query).flat().join("&");
 }
 
+const propertiesOf = (schema: JsonObject | null): JsonObject =>
+  isObject(schema?.properties) ? schema.properties : {};
+
 function styleOf(template: string, properties: JsonObject): string | null {
   const [piece] = isWholeTemplate(template) ? readPieces(template) : [];
   const name = typeof piece === "object" && piece.path.length === 2 ? piece.path[1] : undefined;
-  const schema = name === undefined || !Object.hasOwn(properties, name) ? undefined : properties[name];
+  return name === undefined ? null : styleNamed(name, properties);
+}
+
+function styleNamed(name: string, properties: JsonObject): string | null {
+  const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
   const style = isObject(schema) ? schema[STYLE] : null;
   return typeof style === "string" ? style : null;
 }
@@ -186,14 +214,13 @@ function styleOf(template: string, properties: JsonObject): string | null {
 /** Form fields, serialized as their schemas say, else in brackets. */
 function formText({ bodyTemplate, inputSchema }: EndpointDefinition, body: JsonObject): string {
   const templates = isObject(bodyTemplate) ? bodyTemplate : {};
-  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  const properties = propertiesOf(inputSchema);
   const fields = Object.entries(body).flatMap(([field, value]) => {
     const template = templates[field];
     const style = typeof template === "string" ? styleOf(template, properties) : null;
     if (style === "json") return pairs(field, JSON.stringify(value));
     if (!Array.isArray(value) || style === null) return bracketed(field, value);
-    const separator = SEPARATORS[style];
-    return separator === undefined ? pairs(field, value) : [listed(field, value.map(textOf), separator)];
+    return SEPARATORS[style] === undefined ? pairs(field, value) : [inOne(field, value, style)];
   });
   return fields.join("&");
 }

@@ -160,3 +160,34 @@ describe("a list in a header or a form", () => {
     expect(await send({ pipes: ["a|b"] })).toContain('An item of pipes contains "|"');
   });
 });
+
+test("objects in paths and headers are sent as their description says", async () => {
+  const value = { type: "object" };
+  const parameters = [
+    { name: "plain", in: "path", required: true, schema: value },
+    { name: "paired", in: "path", required: true, explode: true, schema: value },
+    { name: "list", in: "path", required: true, explode: true, schema: { type: "array" } },
+    { name: "X-Plain", in: "header", schema: value },
+    { name: "X-Paired", in: "header", explode: true, schema: value },
+    { name: "X-Json", in: "header", content: { "application/json": { schema: value } } },
+  ];
+  const content = JSON.stringify({
+    openapi: "3.1.0",
+    info: { title: "x", version: "1" },
+    servers: [{ url: peer.url }],
+    paths: { "/{plain}/{paired}/{list}": { get: { operationId: "it", parameters, responses: {} } } },
+  });
+  const { body } = await owner("POST", `${CATALOG}/ai-import`, { content });
+  const send = await added({}, { endpoints: body.endpoints });
+  const role = { role: "x/y,z", n: 1 };
+  const input = { plain: role, paired: role, list: ["a", "b"] };
+  const headers = { "X-Plain": { role: "x", n: 1 }, "X-Paired": { role: "x", n: 1 }, "X-Json": role };
+  expect(await send({ ...input, ...headers })).toBe("/role,x%2Fy%2Cz,n,1/role=x%2Fy%2Cz,n=1/a,b");
+  expect(peer.heard.at(-1)?.headers).toMatchObject({
+    "x-plain": "role,x,n,1",
+    "x-paired": "role=x,n=1",
+    "x-json": JSON.stringify(role),
+  });
+  expect(await send({ ...input, "X-Plain": role })).toContain("An item of X-Plain contains");
+  expect(await send({ ...input, plain: {} })).toContain("needs the argument plain");
+});
