@@ -18,9 +18,15 @@ export const PATHS: Readonly<Record<Noun, string>> = {
 export interface Done {
   id: string;
   /** A signing secret that the server generated. It is shown only once. */
-  secret: string | null;
-  /** A request that must wait until everything created from the resource exists. */
-  atEnd?: () => Promise<unknown>;
+  secret?: string;
+  /** A request that is sent after all other changes. */
+  ending?: Ending;
+}
+
+interface Ending {
+  send(): Promise<unknown>;
+  /** What can't be undone once it is sent. Null for what ends with the resource. */
+  lasting: string | null;
 }
 
 /** What all nouns use of the public API and of the existing resources. */
@@ -48,8 +54,8 @@ interface Change {
 
 interface Requests {
   create(api: Sender, key: string, body: JsonObject): Promise<Done>;
-  /** Returns the ID, which differs for a new version of a template. */
-  change(api: Sender, change: Change): Promise<string>;
+  /** The ID differs for a new version of a template. */
+  change(api: Sender, change: Change): Promise<Done>;
 }
 
 const template: Requests = {
@@ -58,9 +64,9 @@ const template: Requests = {
     const slug = slugOfKey(key);
     const { id } = await post(PATHS.template, { slug, ...number, ...pick(fields, Object.keys(fields)) });
     if (status !== "draft") await send("POST", `${PATHS.template}/${id}/publish`);
-    if (status !== "deprecated") return { id, secret: null };
-    const atEnd = () => send("POST", `${PATHS.template}/${id}/deprecate`);
-    return { id, secret: null, atEnd }; // nothing can be created from a deprecated one
+    if (status !== "deprecated") return { id };
+    const deprecate = () => send("POST", `${PATHS.template}/${id}/deprecate`);
+    return { id, ending: { send: deprecate, lasting: null } }; // nothing can be created from a deprecated one
   },
   async change({ send }, { id, path, before, changed }) {
     const names = ["displayName", "description", "iconUrl", "definition", "inputDefaults", "inputJsonSchema"];
@@ -68,7 +74,7 @@ const template: Requests = {
     const isNew = before.status === "published" && Object.keys(fields).length > 0;
     const next = status ?? (isNew ? "published" : null);
     const reply = await send("PUT", path, { ...fields, ...(next === null ? {} : { status: next }) });
-    return String(reply.id ?? id);
+    return { id: String(reply.id ?? id) };
   },
 };
 
@@ -87,8 +93,7 @@ const connection: Requests = {
       ...api.pick(body, ["name", "approvalRequired", "config", "credentials"]),
       ...origin,
     });
-    await turnConnection(api, `${PATHS.connection}/${id}`, body, null);
-    return { id, secret: null };
+    return { id, ...(await turnConnection(api, `${PATHS.connection}/${id}`, body, null)) };
   },
   async change(api, { id, path, before, body, differs, changed }) {
     const credentials = isObject(body.credentials) ? body.credentials : {};
@@ -98,22 +103,22 @@ const connection: Requests = {
       ...(Object.keys(credentials).length > 0 ? { credentials: api.raw(credentials) } : {}),
     };
     if (Object.keys(patch).length > 0) await api.send("PATCH", `${path}?if_changed=true`, patch);
-    await turnConnection(api, path, body, before);
-    return id;
+    return { id, ...(await turnConnection(api, path, body, before)) };
   },
 };
 
-/** Enables or disables it, and makes it the default or not. */
+/** Enables or disables it. It becomes the default at the end, which can't be undone. */
 async function turnConnection(
   { send }: Sender,
   path: string,
   body: JsonObject,
   before: JsonObject | null,
-): Promise<void> {
+): Promise<Pick<Done, "ending">> {
   const was = before?.disabled === true;
   if (body.disabled === true && !was) await send("POST", `${path}/disable`);
   if (body.disabled !== true && was) await send("POST", `${path}/reactivate`);
-  if (body.default === true && before?.default !== true) await send("POST", `${path}/set-default`);
+  if (body.default !== true || before?.default === true) return {};
+  return { ending: { send: () => send("POST", `${path}/set-default`), lasting: "became the default" } };
 }
 
 const api: Requests = {
@@ -126,13 +131,13 @@ const api: Requests = {
       connectionId: connectionOf(api, body),
     });
     if (body.status !== "active") await api.send("PATCH", `${PATHS.api}/${id}`, api.pick(body, ["status"]));
-    return { id, secret: null };
+    return { id };
   },
   async change(api, { id, path, body, differs, changed }) {
     const names = ["description", "status", "approvalRequired", "endpoints", "tools"];
     const connection: JsonObject = differs("connection") ? { connectionId: connectionOf(api, body) } : {};
     await api.send("PATCH", path, { ...changed(names), ...connection });
-    return id;
+    return { id };
   },
 };
 
@@ -140,15 +145,15 @@ const agent: Requests = {
   async create({ post, send, raw }, key, body) {
     const markdown = raw(body.markdown);
     const { id, reply } = await post(PATHS.agent, { markdown });
-    if (reply.slug === key) return { id, secret: null };
+    if (reply.slug === key) return { id };
     // the text names no slug, and its name gives another one: the slug is set once, and then stays
     await send("PATCH", `${PATHS.agent}/${id}`, { markdown: withSlug(String(markdown), key) });
     await send("PATCH", `${PATHS.agent}/${id}`, { markdown });
-    return { id, secret: null };
+    return { id };
   },
   async change({ send }, { id, path, changed }) {
     await send("PATCH", path, changed(["markdown"]));
-    return id;
+    return { id };
   },
 };
 
@@ -163,13 +168,13 @@ const action: Requests = {
       ...origin,
     });
     if (body.disabled === true) await api.send("PATCH", `${PATHS.action}/${id}`, { status: "disabled" });
-    return { id, secret: null };
+    return { id };
   },
   async change(api, { id, path, body, differs, changed }) {
     const connection: JsonObject = differs("connection") ? { connectionId: connectionOf(api, body) } : {};
     const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
     await api.send("PATCH", path, { ...changed(["name", "tags", "definition"]), ...connection, ...status });
-    return id;
+    return { id };
   },
 };
 
@@ -183,7 +188,7 @@ const automation: Requests = {
     });
     if (body.disabled === true) await api.send("PATCH", `${PATHS.automation}/${id}`, { status: "disabled" });
     const secret = isObject(reply.config) ? reply.config.secret : null;
-    return { id, secret: typeof body.secret !== "string" && typeof secret === "string" ? secret : null };
+    return { id, ...(typeof body.secret !== "string" && typeof secret === "string" ? { secret } : {}) };
   },
   async change(api, { id, path, before, body, differs, changed }) {
     const hasConfig = differs("config") || typeof body.secret === "string";
@@ -193,7 +198,7 @@ const automation: Requests = {
       ...(hasConfig ? { config: replacing(api.raw(before.config), configOf(api, body)) } : {}),
       ...status,
     });
-    return id;
+    return { id };
   },
 };
 
@@ -212,11 +217,11 @@ function configOf({ raw }: Sender, body: JsonObject): JsonObject {
 const asItIs = (noun: Noun, fields: readonly string[]): Requests => ({
   async create({ post, pick }, key, body) {
     const { id } = await post(PATHS[noun], { slug: key, ...pick(body, fields) });
-    return { id, secret: null };
+    return { id };
   },
   async change({ send }, { id, path, changed }) {
     await send("PATCH", path, changed(fields));
-    return id;
+    return { id };
   },
 });
 
@@ -226,13 +231,27 @@ const webhook: Requests = {
     const url = key.replace(/ \(\d+\)$/, ""); // suffix of webhooks with the same URL
     const { id, reply } = await post(PATHS.webhook, { url, ...pick(body, ["events"]), ...secretField });
     if (body.disabled === true) await send("PATCH", `${PATHS.webhook}/${id}`, { status: "disabled" });
-    return { id, secret: "secret" in secretField ? null : String(reply.secret) };
+    return { id, ...("secret" in secretField ? {} : { secret: String(reply.secret) }) };
   },
   async change({ send, pick }, { id, path, body, differs, changed }) {
     const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
     await send("PATCH", path, { ...changed(["events"]), ...status });
     if (typeof body.secret === "string") await send("POST", `${path}/rotate-secret`, pick(body, ["secret"]));
-    return id;
+    return { id };
+  },
+};
+
+const BOARD = ["name", "description", "filters", "panels", "refreshSeconds"];
+const LINK = ["sharing"];
+
+const dashboard: Requests = {
+  create: asItIs("dashboard", [...BOARD, ...LINK]).create,
+  async change({ send, pick }, { id, path, before, body, differs, changed }) {
+    const link = LINK.some(differs) ? pick(body, LINK) : {};
+    const isRevoked = before.sharing === "link" && link.sharing === "organization"; // a new link has another URL
+    await send("PATCH", path, { ...changed(BOARD), ...(isRevoked ? {} : link) });
+    if (!isRevoked) return { id };
+    return { id, ending: { send: () => send("PATCH", path, link), lasting: "lost its public link" } };
   },
 };
 
@@ -245,7 +264,7 @@ export const BY_NOUN: Readonly<Record<Noun, Requests>> = {
   action,
   automation,
   query: asItIs("query", ["name", "description", "sql", "parameters", "chart"]),
-  dashboard: asItIs("dashboard", ["name", "description", "filters", "panels", "refreshSeconds", "sharing"]),
+  dashboard,
   webhook,
 };
 

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Api } from "../verbs.ts";
+import type { Done as Sent } from "./by-noun.ts";
 import { type Plan, type PlanStep, unseenIn } from "./plan.ts";
 import { openRequests } from "./requests.ts";
 import type { State } from "./state.ts";
@@ -25,7 +26,7 @@ interface Undo {
 }
 
 /**
- * Executes all steps of a plan. If one fails, undoes the previous steps in reverse order.
+ * Executes all steps of a plan, then what can't be undone. If one fails, undoes the previous steps in reverse order.
  * The error reports that, and what couldn't be undone.
  */
 export async function carryOutPlan(
@@ -41,7 +42,7 @@ export async function carryOutPlan(
   const secrets: Secrets = {};
   const undos: Undo[] = [];
   const lasting: string[] = [];
-  const ends: { step: PlanStep; atEnd: () => Promise<unknown> }[] = [];
+  const endings: { step: PlanStep; ending: NonNullable<Sent["ending"]> }[] = [];
   const same = new Set<PlanStep>();
   let current: PlanStep | null = null;
   try {
@@ -50,9 +51,10 @@ export async function carryOutPlan(
       report(`${nameOf(step)} …`);
       await carryOutStep(step);
     }
-    for (const { step, atEnd } of ends) {
+    for (const { step, ending } of endings) {
       current = step;
-      await atEnd();
+      await ending.send();
+      if (ending.lasting !== null) lasting.push(`${nameOf(step)} ${ending.lasting}`);
     }
     const steps = plan.steps.filter((step) => !same.has(step));
     return {
@@ -77,11 +79,11 @@ export async function carryOutPlan(
     const what = nameOf(step);
     if (step.operation === "create") {
       const { noun, key, shown } = step.wanted;
-      const { secret, atEnd } = await requests.create(step.wanted, (id) =>
+      const { secret, ending } = await requests.create(step.wanted, (id) =>
         undos.push({ what, take: () => requests.remove(noun, id, key) }),
       );
-      if (atEnd) ends.push({ step, atEnd });
-      if (secret !== null) secrets[freeName(secrets, shown)] = secret;
+      if (ending) endings.push({ step, ending });
+      if (secret !== undefined) secrets[freeName(secrets, shown)] = secret;
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
       await requests.remove(noun, id, key);
@@ -90,7 +92,8 @@ export async function carryOutPlan(
       const { there, wanted } = step;
       const isSent = step.operation === "send";
       const before = isSent ? await requests.changedAt(there.noun, there.id) : null;
-      const id = await requests.change(there.noun, there.id, there.body, wanted.body);
+      const { id, ending } = await requests.change(there.noun, there.id, there.body, wanted.body);
+      if (ending) endings.push({ step, ending });
       if (isSent && (await requests.changedAt(there.noun, id)) === before) return void same.add(step);
       const sent = unseenIn(wanted.body);
       if (sent.length > 0) lasting.push(`${sent.join(", ")} of ${what} may have been replaced`);
@@ -108,7 +111,8 @@ export async function carryOutPlan(
       what,
       async take() {
         if (id !== there.id) return requests.dropVersion(id, wanted.body.status as Json);
-        await requests.change(there.noun, id, { ...wanted.body, credentials: {}, secret: null }, back);
+        const was = { ...wanted.body, credentials: {}, secret: null };
+        await (await requests.change(there.noun, id, was, back)).ending?.send();
       },
     };
   }

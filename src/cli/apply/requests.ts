@@ -55,8 +55,8 @@ export function openRequests(api: Api, things: readonly There[], warn: (message:
     create: ({ noun, key, body }: Wanted, made: (id: string) => void): Promise<Done> =>
       BY_NOUN[noun].create(senderFor(noun, key, made), key, body),
 
-    /** Changes a resource from `before` to `body`. Returns its ID, which differs for a new version of a template. */
-    change(noun: Noun, id: string, before: JsonObject, body: JsonObject): Promise<string> {
+    /** Changes a resource from `before` to `body`. The returned ID differs for a new version of a template. */
+    change(noun: Noun, id: string, before: JsonObject, body: JsonObject): Promise<Done> {
       const sender = senderFor(noun, id, () => undefined);
       return BY_NOUN[noun].change(
         sender,
