@@ -242,7 +242,7 @@ const webhook: Requests = {
 };
 
 const BOARD = ["name", "description", "filters", "panels", "refreshSeconds"];
-const LINK = ["sharing"];
+const LINK = ["sharing", "shareExpiresAt"];
 
 const dashboard: Requests = {
   create: asItIs("dashboard", [...BOARD, ...LINK]).create,
@@ -251,7 +251,13 @@ const dashboard: Requests = {
     const isRevoked = before.sharing === "link" && link.sharing === "organization"; // a new link has another URL
     await send("PATCH", path, { ...changed(BOARD), ...(isRevoked ? {} : link) });
     if (!isRevoked) return { id };
-    return { id, ending: { send: () => send("PATCH", path, link), lasting: "lost its public link" } };
+    return {
+      id,
+      ending: {
+        send: () => send("PATCH", path, { sharing: "organization" }),
+        lasting: "lost its public link",
+      },
+    };
   },
 };
 

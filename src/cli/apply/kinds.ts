@@ -1,3 +1,4 @@
+import { systemClock } from "../../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Noun } from "./text.ts";
 
@@ -138,6 +139,7 @@ export const KINDS: readonly Kind[] = [
       panels: list,
       refreshSeconds: number,
       sharing: text({ fallback: "organization" }),
+      shareExpiresAt: optional(),
     },
   },
   {
@@ -206,13 +208,22 @@ export const itemFields = (field: string): readonly string[] | null =>
 /** All fields of a resource. Omitted and null ones have their default. */
 export function completed(kind: Kind, fields: JsonObject): JsonObject {
   const isServer = kind.noun === "api" && fields.type === "mcp";
-  const body = isServer ? { ...fields, transport: fields.transport ?? "http" } : fields;
+  const body = isServer ? { ...fields, transport: fields.transport ?? "http" } : withLink(fields);
   return Object.fromEntries(
     Object.entries(kind.fields).map(([name, { fallback }]) => [
       name,
       completedItems(name, body[name] ?? fallback ?? null),
     ]),
   );
+}
+
+/** Writes the expiry of a public link as the server does. A link that expired counts as none. */
+function withLink(fields: JsonObject): JsonObject {
+  const { sharing, shareExpiresAt } = fields;
+  const time = sharing === "link" && typeof shareExpiresAt === "string" ? Date.parse(shareExpiresAt) : NaN;
+  if (Number.isNaN(time)) return fields;
+  if (time <= systemClock.now().getTime()) return { ...fields, sharing: null, shareExpiresAt: null };
+  return { ...fields, shareExpiresAt: new Date(time).toISOString() };
 }
 
 /** Omits null defaults of parameters. */

@@ -220,9 +220,8 @@ function queries(draw: Draw): JsonObject {
   };
 }
 
-/** A link's expiry is set on the dashboard, not in a file. */
 function dashboards(draw: Draw): JsonObject {
-  const { slug: _, fromArtifactId: __, shareExpiresAt: ___, ...fields } = fieldsOf(draw, DashboardCreate);
+  const { slug: _, fromArtifactId: __, ...fields } = fieldsOf(draw, DashboardCreate);
   return { description: "A page of charts", ...object({ slug: SLUG, ...fields }, ["slug", "name"]) };
 }
 
