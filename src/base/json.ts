@@ -156,6 +156,21 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
+/** Names of objects whose keys have an order that people see: fields of forms and of data. */
+const ORDERED = /^(properties|parameters|body|bodyTemplate|context|input)$/;
+/** Of those, the ones whose values are described by Weir. */
+const DESCRIBED = /^(properties|parameters)$/;
+
+/** Returns text that is equal for equal values. The order of keys only counts where people see it. */
+export function comparable(value: Json | undefined, name = "", isData = false): string {
+  if (Array.isArray(value)) return `[${value.map((item) => comparable(item, name, isData)).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value ?? null);
+  const keys = Object.keys(value).filter((key) => value[key] !== undefined);
+  if (!isData && !ORDERED.test(name)) keys.sort();
+  const isInner = isData || (ORDERED.test(name) && !DESCRIBED.test(name));
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${comparable(value[key], key, isInner)}`).join(",")}}`;
+}
+
 /** Applies a JSON Merge Patch (RFC 7396): `null` removes a key, objects are merged, anything else replaces. */
 export function mergePatch(target: Json, patch: Json): Json {
   if (!isObject(patch)) return patch;

@@ -1,4 +1,4 @@
-import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { comparable, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import { type Noun, slugOfKey, versionKey } from "./text.ts";
 
@@ -279,7 +279,7 @@ export function changeOf(
   { pick }: Sender,
   { id, path, before, body }: Pick<Change, "id" | "path" | "before" | "body">,
 ): Change {
-  const differs = (name: string) => canonicalJson(before[name] ?? null) !== canonicalJson(body[name] ?? null);
+  const differs = (name: string) => comparable(before[name], name) !== comparable(body[name], name);
   const changed = (names: readonly string[]) => pick(body, names.filter(differs));
   return { id, path, before, body, differs, changed };
 }

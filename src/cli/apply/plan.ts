@@ -1,4 +1,4 @@
-import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { comparable, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
 import { capitalized } from "../../base/plural.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
@@ -125,7 +125,7 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
   for (const [field, { isFixed }] of Object.entries(kind.fields)) {
     if (UNSEEN.has(field)) continue;
     const [from, to] = [there.body[field] ?? null, filled.body[field] ?? null];
-    if (canonicalJson(from) === canonicalJson(to)) continue;
+    if (comparable(from, field) === comparable(to, field)) continue;
     if (["template", "templateVersion", "version"].includes(field) && to === null) continue;
     if (field === "default" && to === false) continue; // another one becomes the default, or none
     const found = differences(from, to, field, filled.hiddenPaths);

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type Json } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
 import { ESCAPED, escaped, WITHIN } from "../../base/placeholder.ts";
 
@@ -111,18 +111,6 @@ export const slugOfKey = (key: string): string => key.replace(/@[^@]*$/, "");
 /** A key without secrets. */
 export const shownKey = (noun: Noun, key: string): string =>
   noun === "webhook" ? String(maskSecrets(key)) : key;
-
-/** Keys that come first everywhere, before the others in alphabetical order. */
-const FIRST = ["key", "name", "kind", "type", "actionId", "connectionId"];
-
-/** Sorts the keys of a value, independently of how it was created. */
-export function ordered(value: Json): Json {
-  if (Array.isArray(value)) return value.map(ordered);
-  if (!isObject(value)) return value;
-  const rank = (key: string) => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
-  const keys = Object.keys(value).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  return Object.fromEntries(keys.map((key) => [key, ordered(value[key] as Json)])) as JsonObject;
-}
 
 /** Several webhooks can have the same URL: the second has the key `URL (2)`. */
 export function numbered(key: string, isTaken: (key: string) => boolean): string {

@@ -1,9 +1,9 @@
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
 import { escaped, variableName } from "../../base/placeholder.ts";
 import { completed, KINDS, kindOf, shortened } from "./kinds.ts";
 import type { State, There } from "./state.ts";
-import { isSecretText, mapTexts, ordered, slugOfKey } from "./text.ts";
+import { isSecretText, mapTexts, slugOfKey } from "./text.ts";
 
 /** Version of the file format. */
 export const FORMAT = 1;
@@ -62,11 +62,7 @@ function written(thing: There, taken: Set<string>): JsonObject {
     body.credentials = Object.fromEntries(thing.credentials.map((name) => [name, hidden([thing.key, name])]));
   if (thing.noun === "automation" && thing.hasUnseen) body.secret = hidden([thing.key, "secret"]);
   if (thing.noun === "webhook") body.secret = hidden([hostOf(thing.key), "webhook", "secret"]);
-  const fields = Object.entries(shortened(kind, body)).map(([name, value]): [string, Json] => [
-    name,
-    ordered(value),
-  ]);
-  return { [kind.key]: keyOf(thing, hidden), ...Object.fromEntries(fields) };
+  return { [kind.key]: keyOf(thing, hidden), ...shortened(kind, body) };
 }
 
 /** A webhook's URL has placeholders for its secrets. */

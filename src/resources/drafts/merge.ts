@@ -1,4 +1,4 @@
-import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { comparable, isObject, type Json, type JsonObject } from "../../base/json.ts";
 
 /** The merged config, or the names that both sides changed. */
 export type Merged = { config: JsonObject } | { conflicts: string[] };
@@ -43,7 +43,7 @@ function pick(
 }
 
 const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
-  one === undefined || other === undefined ? one === other : canonicalJson(one) === canonicalJson(other);
+  one === undefined || other === undefined ? one === other : comparable(one) === comparable(other);
 
 /** Returns `theirs`, with the named steps and settings (prefixed with `$`) of `ours`. */
 export function onlyOf(ours: JsonObject, theirs: JsonObject, names: ReadonlySet<string>): JsonObject {

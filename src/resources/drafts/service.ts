@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
-import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { canonicalJson, comparable, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { findAutomation } from "../../flows/find.ts";
 import { readDependency } from "../automations/config.ts";
@@ -47,8 +47,7 @@ export function patchDraft(
     if (basedOn !== undefined && basedOn > automation.version)
       throw invalid(["body", "basedOn"], `The latest version of the automation is ${automation.version}`);
     const based = basedOn ?? before?.basedOn ?? automation.version;
-    if (before && canonicalJson(before.config) === canonicalJson(config) && before.basedOn === based)
-      return before;
+    if (before && comparable(before.config) === comparable(config) && before.basedOn === based) return before;
     const row: DraftRow = {
       automationId: id,
       organizationId: tx.organizationId,

@@ -1,5 +1,5 @@
 import { timestamp } from "../../base/clock.ts";
-import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import { canonicalJson, comparable, type Json, type JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import { insertInto } from "../../store/prepared.ts";
 import { putHead, storedHead } from "./heads.ts";
@@ -138,8 +138,11 @@ export interface Change {
   to: unknown;
 }
 
-/** Returns the differences between two states of a resource, by field. Values that are equal as JSON are left out. */
+/** Returns the differences between two states of a resource, by field. */
 export const changesBetween = <T extends object>(before: T, after: Partial<T>): Change[] =>
   Object.entries(after)
     .map(([field, to]) => ({ field, from: before[field as keyof T] as unknown, to: to as unknown }))
-    .filter(({ from, to }) => to !== undefined && canonicalJson(from) !== canonicalJson(to));
+    .filter(
+      ({ field, from, to }) =>
+        to !== undefined && comparable(from as Json, field) !== comparable(to as Json, field),
+    );
