@@ -3,7 +3,7 @@ import { timestamp } from "../base/clock.ts";
 import type { OpenRun, WriteContext } from "../context.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRunRow, automations } from "../resources/automations/table.ts";
-import { buryDelivery, digUp, putInboundBack } from "../resources/dead-letters/bury.ts";
+import { buryDelivery, digUp, isReplaying, putInboundBack } from "../resources/dead-letters/bury.ts";
 import {
   type DeliveryRow,
   type DeliveryStatus,
@@ -14,6 +14,7 @@ import { noticeWebhookFailures } from "../resources/notices/webhook-failures.ts"
 import type { RunError } from "../resources/runs/table.ts";
 import { changing, insertInto, prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
+import { firstOf } from "./lineage.ts";
 
 /** Defaults of the config (docs/decisions/webhooks-in.md). */
 const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };
@@ -112,6 +113,15 @@ export async function deliveryEnded(
   if (status === "dead_letter" || delivery.replayOf !== null) await buryDelivery(tx, delivery, run.error);
   if (automation) await noticeWebhookFailures(tx, delivery, automation, run.error);
   return null;
+}
+
+/** Marks the dead letter of a retried delivery as replayed. A replay in progress decides about it itself. */
+export async function retryCompleted(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const { deliveryId } = await firstOf(tx.db, run);
+  const [delivery] = deliveryId === null ? [] : await deliveryById(tx.db).all({ id: deliveryId });
+  if (!delivery) return;
+  const dead = delivery.replayOf ?? delivery.id;
+  if (!(await isReplaying(tx, dead))) await digUp(tx, dead);
 }
 
 const cancelled = ({ attempts: attempt }: DeliveryRow): RunError => ({

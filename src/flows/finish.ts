@@ -10,7 +10,7 @@ import { record } from "../resources/events/service.ts";
 import { actionRuns, type RunError, type RunStatus } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
-import { deliveryEnded } from "./delivery.ts";
+import { deliveryEnded, retryCompleted } from "./delivery.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 import { seenBulk } from "./scope.ts";
@@ -55,6 +55,7 @@ export async function finish(
       ? null
       : await deliveryEnded(tx, ended, starting?.delivery ?? null, known.delivery);
   if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
+  if (status === "completed" && run.parentRunId !== null) await retryCompleted(tx, run);
   await recordEnd(tx, ended);
   const saved = await save(tx, ended, starting);
   tx.runFollowers.automationEnded(tx, saved);

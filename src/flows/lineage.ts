@@ -42,6 +42,21 @@ export async function callersOf(db: ReadDb, run: Link): Promise<Link[]> {
   return chain;
 }
 
+type Retry = Pick<AutomationRunRow, "id" | "parentRunId" | "deliveryId">;
+
+/** Returns the run that this one retries, the first of them. A run is stored as long as its retries are. */
+export async function firstOf(db: ReadDb, run: Retry): Promise<Retry> {
+  const { id, parentRunId, deliveryId } = automationRuns;
+  let first = run;
+  while (first.parentRunId !== null) {
+    const before = eq(id, first.parentRunId);
+    const [row] = await db.select({ id, parentRunId, deliveryId }).from(automationRuns).where(before);
+    if (!row) break;
+    first = row;
+  }
+  return first;
+}
+
 /** Columns of a run that another run led to. */
 export const below = (cause: Link | null, id: string) => ({
   causeRunId: cause?.id ?? null,

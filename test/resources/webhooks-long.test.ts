@@ -66,18 +66,23 @@ deepTest(
     const [listed] = (await app.owner("GET", DELIVERIES)).body.items;
     expect(listed).toMatchObject({ id: answer.body.deliveryId, status: "dead_letter" });
 
+    const [letter] = (await app.owner("GET", LETTERS)).body.items;
+    await app.owner("POST", `${LETTERS}/${letter.id}/replay`);
+    await until(
+      app.owner,
+      LETTERS,
+      ({ items: [{ status, replayCount }] }) => status === "dead" && replayCount === 1,
+    );
+    expect(sentTo("/whole")).toEqual([seen, seen]);
+
     status = 200;
     const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${answer.body.automationRunId}/retry`));
     await until(app.owner, `${AUTOMATION_RUNS}/${again.id}`, (run) => run.status === "completed");
-    expect(sentTo("/whole")).toEqual([seen, seen]);
+    expect(sentTo("/whole")).toEqual([seen, seen, seen]);
+    expect((await app.owner("GET", LETTERS)).body.items[0].status).toBe("replayed");
     const { steps: ended } = (await app.owner("GET", `${AUTOMATION_RUNS}/${again.id}`)).body;
     const { body: shown } = await app.owner("GET", `${RUNS}/${ended[2].actionRunId}`);
     expect(shown).toMatchObject({ status: "completed", definition: { body: "{{payload}}" } }); // Not its value.
-
-    const [letter] = (await app.owner("GET", LETTERS)).body.items;
-    await app.owner("POST", `${LETTERS}/${letter.id}/replay`);
-    await until(app.owner, LETTERS, ({ items }) => items[0].status === "replayed");
-    expect(sentTo("/whole")).toEqual([seen, seen, seen]);
   },
 );
 

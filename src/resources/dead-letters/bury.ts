@@ -58,11 +58,20 @@ async function putNew(tx: WriteContext, delivery: DeliveryRow, error: RunError):
   return id;
 }
 
-/** Marks a delivery's dead letter as replayed, once its replay was processed, and deletes its content. */
+/** Marks a delivery's dead letter as replayed, once its replay or a retry of its run has completed, and deletes its content. */
 export async function digUp(tx: WriteContext, deliveryId: string): Promise<void> {
   await tx.db.update(deadLetters).set({ status: "replayed" }).where(letterOf("inbound", deliveryId));
   await tx.db
     .update(webhookDeliveries)
     .set({ headers: null, query: null, payload: null })
     .where(and(eq(webhookDeliveries.id, deliveryId), eq(webhookDeliveries.isKept, false)));
+}
+
+/** Returns whether a replay of the delivery's dead letter is in progress. */
+export async function isReplaying(tx: WriteContext, deliveryId: string): Promise<boolean> {
+  const [letter] = await tx.db
+    .select({ status: deadLetters.status })
+    .from(deadLetters)
+    .where(letterOf("inbound", deliveryId));
+  return letter?.status === "replaying";
 }

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { AUTOMATION_RUNS, automationRunEnd, created } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const LETTERS = "/api/v1/dead-letters";
+const body = '{"customer":"Grace","amount":4200}';
+
+async function retried({ owner }: Started, runId: string, input: object = {}) {
+  const run = created(await owner("POST", `${AUTOMATION_RUNS}/${runId}/retry`, input));
+  return automationRunEnd(owner, run.id);
+}
+
+/** Responds with `status`, which tests change. */
+function startFixable() {
+  const state = { status: 503 };
+  const receiver = startReceiver(() => Response.json({}, { status: state.status }));
+  return Object.assign(receiver, { state });
+}
+
+const post = (url: string, body: unknown) => ({
+  kind: "http_request",
+  definition: { url, method: "POST", body },
+});
+
+describe("a dead letter", () => {
+  const retries = { maxAttempts: 1 };
+  const statuses = async ({ owner }: Started) =>
+    (await owner("GET", LETTERS)).body.items.map(({ status }: { status: string }) => status);
+
+  test("is replayed once a retry of its run, or of that retry, has completed", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const hook = await makeHook(app, { retries, action: post(receiver.url, "{{payload}}") });
+    const failed = await send(app, body);
+    const again = await retried(app, failed.body.automationRunId);
+    expect([again.status, await statuses(app)]).toEqual(["failed", ["dead"]]);
+    receiver.state.status = 200;
+    const last = await retried(app, again.id);
+    expect([last.status, await statuses(app)]).toEqual(["completed", ["replayed"]]);
+    expect(receiver.got).toHaveLength(3);
+    const none = await app.owner("POST", `${LETTERS}/replay`, { automationId: hook.id });
+    expect([none.status, none.body]).toEqual([200, { replayed: 0 }]);
+    expect(receiver.got).toHaveLength(3);
+  });
+
+  test("is replayed once a retry of a failed replay's run has completed", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    await makeHook(app, { retries, action: post(receiver.url, "{{payload}}") });
+    await send(app, body);
+    const [letter] = (await app.owner("GET", LETTERS)).body.items;
+    const replay = created(await app.owner("POST", `${LETTERS}/${letter.id}/replay`));
+    await automationRunEnd(app.owner, replay.automationRunId);
+    expect(await statuses(app)).toEqual(["dead"]);
+    receiver.state.status = 200;
+    await retried(app, replay.automationRunId);
+    expect(await statuses(app)).toEqual(["replayed"]);
+  });
+
+  test("that is being replayed is left to the replay", async () => {
+    await using app = await startApp();
+    const wait = Promise.withResolvers<void>();
+    await using receiver = startReceiver(async (_, count) => {
+      if (count === 2) await wait.promise;
+      return Response.json({}, { status: count === 3 ? 200 : 503 });
+    });
+    await makeHook(app, { retries, action: post(receiver.url, "{{payload}}") });
+    const failed = await send(app, body);
+    const [letter] = (await app.owner("GET", LETTERS)).body.items;
+    const replay = created(await app.owner("POST", `${LETTERS}/${letter.id}/replay`));
+    while (receiver.got.length < 2) await Bun.sleep(20);
+    expect((await retried(app, failed.body.automationRunId)).status).toBe("completed");
+    expect(await statuses(app)).toEqual(["replaying"]);
+    wait.resolve();
+    await automationRunEnd(app.owner, replay.automationRunId);
+    expect(await statuses(app)).toEqual(["dead"]);
+    const delivery = (await app.owner("GET", `/api/v1/webhook-deliveries/${letter.deliveryId}`)).body;
+    expect(delivery.payload).toEqual(JSON.parse(body));
+  });
+});
