@@ -19,6 +19,7 @@ import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { itemFailures } from "./item-failures.ts";
 import { itemScope, seenResults } from "./item-results.ts";
+import { firstOf } from "./lineage.ts";
 import { openTrigger, type StoredTrigger } from "./long-payload.ts";
 import { ALL_NAMES, type Names, namesIn } from "./names.ts";
 import { openPieces, piecesOf, pinnedResult, seenResult, storedSteps } from "./stored-results.ts";
@@ -106,6 +107,17 @@ export async function triggerScope(
   if (!delivery || delivery.headers === null) return {};
   const { payload, headers, query } = delivery;
   return { payload, headers, query };
+}
+
+/**
+ * Returns the trigger of a run that is started again, or that another run is started like. A retry has that of the run
+ * it retries. Throws `gone` with this message if that of a webhook or form is no longer stored.
+ */
+export async function triggerAgain(db: ReadDb, run: AutomationRunRow, gone: string): Promise<StoredTrigger> {
+  const { deliveryId } = await firstOf(db, run);
+  const trigger = await triggerScope(db, { scope: run.scope, deliveryId });
+  if (deliveryId !== null && Object.keys(trigger).length === 0) throw new AppError("gone", gone);
+  return trigger;
 }
 
 /** Results of finished steps. A run that continues a failed one refers to that one's action runs. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { startApp } from "../support/app.ts";
+import { client, startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { AUTOMATION_RUNS, automationRunEnd, created } from "../support/work.ts";
+import { AUTOMATION_RUNS, AUTOMATIONS, automationRunEnd, created } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -24,6 +24,78 @@ function startFixable() {
 const post = (url: string, body: unknown) => ({
   kind: "http_request",
   definition: { url, method: "POST", body },
+});
+
+describe("a retry of a retry from the beginning", () => {
+  const whole = { fromFailed: false };
+  const steps = (url: string) => [
+    {
+      key: "use",
+      kind: "run_script",
+      definition: { source: "export default (x) => x", input: '{{payload.customer ?? "nobody"}}' },
+    },
+    { key: "send", dependsOn: ["use"], ...post(url, "{{steps.use.result.output}}") },
+  ];
+
+  test("has the webhook's payload if it is still stored", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const hook = await makeHook(app, {
+      debug: true,
+      retries: { enabled: false },
+      steps: steps(receiver.url),
+    });
+    const failed = await send(app, body);
+    receiver.state.status = 200;
+    const first = await retried(app, failed.body.automationRunId);
+    expect([first.status, first.result.use.output]).toEqual(["completed", "Grace"]);
+    const second = await retried(app, first.id, whole);
+    expect([second.status, second.result.use.output]).toEqual(["completed", "Grace"]);
+    const tested = created(
+      await app.owner("POST", `${AUTOMATIONS}/${hook.id}/test`, { fromRunId: second.id, upTo: "use" }),
+    );
+    expect((await automationRunEnd(app.owner, tested.id)).result).toMatchObject({ use: { output: "Grace" } });
+  });
+
+  test("is gone once the webhook's payload was processed", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const hook = await makeHook(app, { retries: { enabled: false }, steps: steps(receiver.url) });
+    const failed = await send(app, body);
+    receiver.state.status = 200;
+    const first = await retried(app, failed.body.automationRunId);
+    const second = await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`, whole);
+    expect([second.status, second.body.code]).toEqual([410, "gone"]);
+    const tested = await app.owner("POST", `${AUTOMATIONS}/${hook.id}/test`, { fromRunId: first.id });
+    expect([tested.status, tested.body.code]).toEqual([410, "gone"]);
+  });
+
+  test("is gone once a form's answers were processed", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const form = { title: "Order", access: "public", schema: { type: "object" } };
+    const config = { path: "order", form, retries: { enabled: false }, steps: steps(receiver.url) };
+    created(await app.owner("POST", AUTOMATIONS, { name: "Order", triggerType: "form", config }));
+    const sent = await client(app.origin)("POST", "/f/acme/order", JSON.parse(body));
+    await automationRunEnd(app.owner, sent.body.automationRunId);
+    receiver.state.status = 200;
+    const first = await retried(app, sent.body.automationRunId);
+    expect([first.status, first.result.use.output]).toEqual(["completed", "Grace"]);
+    const second = await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`, whole);
+    expect([second.status, second.body.code]).toEqual([410, "gone"]);
+  });
+
+  test("has no payload if a person ran the webhook's automation without one", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const hook = await makeHook(app, { steps: steps(receiver.url) });
+    const run = created(await app.owner("POST", `${AUTOMATIONS}/${hook.id}/run`));
+    await automationRunEnd(app.owner, run.id);
+    receiver.state.status = 200;
+    const first = await retried(app, run.id);
+    const second = await retried(app, first.id, whole);
+    expect([second.status, second.result.use.output]).toEqual(["completed", "nobody"]);
+  });
 });
 
 describe("a dead letter", () => {

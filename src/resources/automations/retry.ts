@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation, findAutomationRun, isOver } from "../../flows/find.ts";
-import { triggerScope } from "../../flows/scope.ts";
+import { triggerAgain } from "../../flows/scope.ts";
 import { refuseDisabled, startAutomationRun } from "../../flows/start.ts";
 import { again, fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
@@ -46,14 +46,9 @@ export async function retryAutomationRun(
     const begun = fromFailed && forEach !== undefined ? before.get(key) : undefined; // It may not have had a list then.
     return kept.get(key) ?? (begun ? again(begun) : fresh(key));
   });
-  const scope = await triggerScope(tx.db, run);
-  if (
-    run.deliveryId !== null &&
-    Object.keys(scope).length === 0 &&
-    steps.some(({ status }) => status === "pending")
-  ) {
-    throw new AppError("gone", "The webhook payload is no longer stored. Ask the sender to send it again.");
-  }
+  const gone = "The webhook payload is no longer stored. Ask the sender to send it again.";
+  const isOpen = steps.some(({ status }) => status === "pending");
+  const scope = isOpen ? await triggerAgain(tx.db, run, gone) : {};
   return startAutomationRun(tx, automation, {
     trigger: { ...trigger, privateTo: run.privateTo },
     input: run.input,

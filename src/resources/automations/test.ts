@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation, findAutomationRun } from "../../flows/find.ts";
 import type { StoredTrigger } from "../../flows/long-payload.ts";
-import { triggerScope } from "../../flows/scope.ts";
+import { triggerAgain } from "../../flows/scope.ts";
 import { inputFaults, startAutomationRun } from "../../flows/start.ts";
 import { fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
@@ -127,9 +127,8 @@ async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
   });
   refuseOthers(tx, run);
   if (run.automationId !== id) throw invalid(["body", "fromRunId"], "This is a run of another automation");
-  const scope = await triggerScope(tx.db, run);
-  if (run.deliveryId !== null && Object.keys(scope).length === 0)
-    throw new AppError("gone", "The webhook payload of that run is no longer stored. Set an input.");
+  const gone = "The webhook payload of that run is no longer stored. Set an input.";
+  const scope = await triggerAgain(tx.db, run, gone);
   return { input: run.input, ...(Object.keys(scope).length === 0 ? {} : { scope }) };
 }
 
