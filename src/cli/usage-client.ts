@@ -82,7 +82,7 @@ ${SHARED}`,
       "runs retry": "weir automations runs retry RUN [--from-start] [--wait|--follow] [--json]",
     },
     text: `AUTOMATION is an ID or slug. RUN is the ID of an automation run. JSON is literal JSON, @FILE, or - for standard input.
-runs retry starts a new run that continues from the failed steps.
+runs retry starts a new run that continues from the failed steps. What depends on them runs again too.
 
   --q TEXT           filter by name or slug
   --trigger TYPE     manual, webhook, schedule or event; with runs list, a method such as schedule or retry

@@ -2,10 +2,20 @@ import { describe, expect, test } from "bun:test";
 import { client, startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { AUTOMATION_RUNS, AUTOMATIONS, automationRunEnd, created } from "../support/work.ts";
+import {
+  AUTOMATION_RUNS,
+  AUTOMATIONS,
+  automationRunEnd,
+  branch,
+  created,
+  flowToEnd,
+  makeAutomation,
+  until,
+} from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
+const APPROVALS = "/api/v1/approvals";
 const LETTERS = "/api/v1/dead-letters";
 const body = '{"customer":"Grace","amount":4200}';
 
@@ -152,5 +162,106 @@ describe("a dead letter", () => {
     expect(await statuses(app)).toEqual(["dead"]);
     const delivery = (await app.owner("GET", `/api/v1/webhook-deliveries/${letter.deliveryId}`)).body;
     expect(delivery.payload).toEqual(JSON.parse(body));
+  });
+});
+
+const script = (key: string, source: string, more: object = {}) => ({
+  key,
+  kind: "run_script",
+  definition: { source: `export default ${source}`, input: "{{item ?? null}}" },
+  ...more,
+});
+const patchSteps = ({ owner }: Started, id: string, steps: object[]) =>
+  owner("PATCH", `${AUTOMATIONS}/${id}`, { config: { steps } });
+
+describe("a step that is repaired by a retry", () => {
+  const list = (isBroken: boolean) =>
+    script("list", `(i) => { if (${isBroken} && i === 2) throw new Error("bad"); return i * 10; }`, {
+      forEach: "{{[1, 2, 3]}}",
+      onError: "continue",
+    });
+
+  test("is followed by everything that depends on it, and by nothing else", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    const steps = (isBroken: boolean) => [
+      list(isBroken),
+      script("apart", "() => 1"),
+      { key: "check", dependsOn: ["list"], kind: "conditional_branch", definition: branch("yes") },
+      {
+        key: "send",
+        dependsOn: ["check:yes"],
+        ...post(`${receiver.url}/list`, "{{steps.list.result.map(r, r == null ? null : r.output)}}"),
+      },
+      {
+        key: "each",
+        dependsOn: ["send"],
+        forEach: "{{steps.list.result.filter(r, r != null)}}",
+        ...post(`${receiver.url}/each`, "{{item.output}}"),
+      },
+    ];
+    const flow = await makeAutomation(app.owner, { steps: steps(true) });
+    const first = await flowToEnd(app.owner, flow.id);
+    expect([first.status, first.steps[0].status]).toEqual(["completed", "failed"]);
+    await patchSteps(app, flow.id, steps(false));
+    const second = await retried(app, first.id);
+    expect([second.status, second.warnings]).toEqual(["completed", undefined]);
+    const sent = (path: string) =>
+      receiver.got.filter((seen) => seen.path === path).map(({ text }) => JSON.parse(text));
+    expect(sent("/list")).toEqual([
+      [10, null, 30],
+      [10, 20, 30],
+    ]);
+    expect(sent("/each").toSorted()).toEqual([10, 10, 20, 30, 30]);
+    const kept = second.steps.filter(
+      ({ actionRunId }: { actionRunId: string | null }, index: number) =>
+        actionRunId !== null && actionRunId === first.steps[index].actionRunId,
+    );
+    expect(kept.map(({ key }: { key: string }) => key)).toEqual(["apart"]);
+  });
+
+  test("asks again for an approval that followed it", async () => {
+    await using app = await startApp();
+    const steps = (isBroken: boolean) => [
+      list(isBroken),
+      { key: "ask", dependsOn: ["list"], kind: "approval_gate", definition: { title: "Send it?" } },
+    ];
+    const approve = async () => {
+      const [{ id }] = (await until(app.owner, APPROVALS, ({ total }) => total === 1)).items;
+      await app.owner("POST", `${APPROVALS}/${id}/approve`, {});
+      return id;
+    };
+    const flow = await makeAutomation(app.owner, { steps: steps(true) });
+    const run = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
+    const before = await approve();
+    await automationRunEnd(app.owner, run.id);
+    await patchSteps(app, flow.id, steps(false));
+    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/retry`));
+    expect(await approve()).not.toBe(before);
+    expect((await automationRunEnd(app.owner, again.id)).status).toBe("completed");
+  });
+
+  test("doesn't repeat what ran beside a branch that wasn't taken", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const flow = await makeAutomation(app.owner, {
+      steps: [
+        {
+          key: "check",
+          kind: "conditional_branch",
+          definition: { branches: [...branch("yes").branches, ...branch("no").branches] },
+        },
+        script("no", "() => 1", { dependsOn: ["check:no"] }),
+        script("yes", "() => 1", { dependsOn: ["check:yes"] }),
+        script("both", "() => 1", { dependsOn: ["no", "yes"] }),
+        { key: "send", dependsOn: ["both"], ...post(receiver.url, {}) },
+      ],
+    });
+    const first = await flowToEnd(app.owner, flow.id);
+    receiver.state.status = 200;
+    const second = await retried(app, first.id);
+    const shown = ({ steps }: typeof first) =>
+      steps.slice(0, 4).map((step: Record<string, unknown>) => [step.status, step.actionRunId]);
+    expect([second.status, shown(second)]).toEqual(["completed", shown(first)]);
   });
 });

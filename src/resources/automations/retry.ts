@@ -1,9 +1,10 @@
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation, findAutomationRun, isOver } from "../../flows/find.ts";
+import { statesOfRetry } from "../../flows/retry-steps.ts";
 import { triggerAgain } from "../../flows/scope.ts";
 import { refuseDisabled, startAutomationRun } from "../../flows/start.ts";
-import { again, fresh } from "../../flows/states.ts";
+import { fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
@@ -14,7 +15,7 @@ const deleted = () =>
 
 /**
  * Starts a finished run again, as a new run.
- * With `fromFailed`, completed steps keep their results and only the others run.
+ * With `fromFailed`, completed steps keep their results unless they depend on steps that run again.
  */
 export async function retryAutomationRun(
   tx: WriteContext,
@@ -38,14 +39,8 @@ export async function retryAutomationRun(
     throw error instanceof AppError && error.code === "not_found" ? deleted() : error;
   });
   refuseDisabled(automation);
-  const kept = new Map(
-    run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]),
-  );
-  const before = new Map(run.steps.map((step) => [step.key, step]));
-  const steps = stepsOf(automation.config as AutomationConfig).map(({ key, forEach }) => {
-    const begun = fromFailed && forEach !== undefined ? before.get(key) : undefined; // It may not have had a list then.
-    return kept.get(key) ?? (begun ? again(begun) : fresh(key));
-  });
+  const definitions = stepsOf(automation.config as AutomationConfig);
+  const steps = fromFailed ? statesOfRetry(definitions, run.steps) : definitions.map(({ key }) => fresh(key));
   const gone = "The webhook payload is no longer stored. Ask the sender to send it again.";
   const isOpen = steps.some(({ status }) => status === "pending");
   const scope = isOpen ? await triggerAgain(tx.db, run, gone) : {};

@@ -254,7 +254,8 @@ export const automationOperations = [
     audience: "member",
     tag,
     summary: "Retry an automation run",
-    description: "From the failed steps or from the beginning. The run must have finished.",
+    description:
+      "From the failed steps, with everything that depends on them, or from the beginning. The run must have finished.",
     params: runParams,
     body: AutomationRetry,
     bodyOptional: true,
