@@ -20,15 +20,18 @@ export function warningsForCaller(run: AutomationRunRow): { warnings?: string[] 
   return { warnings: [...all.slice(0, MAX_WARNINGS), ...rest] };
 }
 
-/** Returns the warnings of the automation that a step's run called. */
-export function warningsFromCall({ kind, result }: RunRow): Pick<StepState, "warnings"> {
-  const seen = kind === "call_automation" ? seenResult(result) : null;
+/** Returns the warnings of a step's run that are the automation's too: of the one it called, or of a bulk step. */
+export function warningsFrom(
+  { kind, result }: RunRow,
+  { items }: Pick<StepState, "items"> = {},
+): Pick<StepState, "warnings"> {
+  const seen = kind === "call_automation" || items?.bulk ? seenResult(result) : null;
   const warnings = isObject(seen) ? seen.warnings : null;
   return Array.isArray(warnings) ? { warnings: warnings.map(String) } : {};
 }
 
 /** Adds the warnings of the automation that the run of an item called. The first of a list's are kept. */
 export function withItemWarnings(warnings: string[] = [], run: RunRow, index: number): string[] {
-  const added = (warningsFromCall(run).warnings ?? []).map((text) => shortened(`Item ${index}: ${text}`));
+  const added = (warningsFrom(run).warnings ?? []).map((text) => shortened(`Item ${index}: ${text}`));
   return [...warnings, ...added].slice(0, MAX_WARNINGS);
 }

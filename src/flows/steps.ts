@@ -3,7 +3,7 @@ import { stepsOf } from "../resources/automations/config.ts";
 import type { StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { advance } from "./advance.ts";
-import { warningsFromCall } from "./call-warnings.ts";
+import { warningsFrom } from "./call-warnings.ts";
 import { itemsEnded, itemTurned } from "./each.ts";
 import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./save.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
@@ -56,7 +56,15 @@ function afterRun(state: StepState, ended: readonly RunRow[]): StepState {
   const run = ended.find(({ id }) => id === state.actionRunId);
   if (!run) return state;
   const { status, startedAt, completedAt, error } = run;
-  return { ...state, status, startedAt, completedAt, error, waitKind: undefined, ...warningsFromCall(run) };
+  return {
+    ...state,
+    status,
+    startedAt,
+    completedAt,
+    error,
+    waitKind: undefined,
+    ...warningsFrom(run, state),
+  };
 }
 
 /** Records that a step waits for something other than a worker or a time. */

@@ -417,6 +417,10 @@ describe("a step with forEach", () => {
       expect(items).toEqual({ total: 1_020, pending: 0, running: 0, completed: 0, failed: 1_020 });
       expect(failures.map(({ index }: { index: number }) => index)).toEqual(input.slice(0, 1_000));
       expect(run.result).toEqual(Array(1_020).fill(null));
+      expect(run.warnings).toEqual([
+        { step: "each", message: expect.stringContaining("1020 of 1020 items failed.") },
+        { step: "each", message: "steps.each.failures has only the first 1000 of 1020 failed items." },
+      ]);
     },
     120_000,
   );

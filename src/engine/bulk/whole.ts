@@ -49,23 +49,27 @@ export async function bulkResult(
   const file = Bun.file(path);
   const { named, first } = failures;
   const error = first && { ...first.error, details: { ...first.error.details, item: first.index } };
-  const shown = named as unknown as Json;
+  const warning = `steps.${step.key}.failures has only the first ${named.length} of ${failed} failed items.`;
+  const shown = {
+    failures: named as unknown as Json,
+    ...(named.length < failed ? { warnings: [warning] } : {}),
+  };
   if (isTable) {
-    const counts = { items: total, completed, failed, failures: shown };
+    const counts = { items: total, completed, failed, ...shown };
     if (file.size === 0) return { result: { ...counts, artifactId: null }, staged: [], error };
     const facts = { title: `Results of ${step.key}`, fileName: "results.jsonl", mimeType: MEDIA_TYPES.jsonl };
     const artifact = await stageFile(ctx, run.id, { ...facts, bytes: file });
     return { result: { ...counts, artifactId: artifact.id }, staged: [artifact], error };
   }
   if (file.size <= MAX_INLINE_BYTES)
-    return { result: { results: await file.json(), failures: shown }, staged: [], error };
+    return { result: { results: await file.json(), ...shown }, staged: [], error };
   const artifact = await stageJson(ctx, run.id, { title: `Results of ${step.key}`, json: file });
   const summary = {
     bytes: file.size + whole.leftOut,
     fields: { results: `list of ${total}` },
     large: ["results"],
   };
-  return { result: { artifactId: artifact.id, summary, failures: shown }, staged: [artifact], error };
+  return { result: { artifactId: artifact.id, summary, ...shown }, staged: [artifact], error };
 }
 
 /**
