@@ -4,16 +4,21 @@ import { again, fresh } from "./states.ts";
 
 /**
  * Returns the states with which a retry of a run starts. Steps that failed or are new run, and so does everything that
- * depends on them. Other completed steps keep their results. A failed step repeats only its uncompleted items.
+ * depends on them. Other completed steps keep their results. A failed step repeats only its uncompleted items, unless
+ * its list isn't that of `before` any more.
  */
-export function statesOfRetry(definitions: readonly Step[], before: readonly StepState[]): StepState[] {
-  const states = new Map(before.map((state) => [state.key, state]));
+export function statesOfRetry(
+  definitions: readonly Step[],
+  before: { steps: readonly StepState[]; definitions: readonly Step[] },
+): StepState[] {
+  const states = new Map(before.steps.map((state) => [state.key, state]));
+  const lists = new Map(before.definitions.map((step) => [step.key, JSON.stringify(step.forEach)]));
   const after = dependentsOf(definitions, (key) => !KEPT.includes(states.get(key)?.status ?? ""));
   return definitions.map(({ key, forEach }) => {
     const state = states.get(key);
     if (!state || after.has(key)) return fresh(key);
     if (state.status === "completed") return state;
-    return forEach === undefined ? fresh(key) : again(state); // it may not have had a list then
+    return lists.get(key) === JSON.stringify(forEach) ? again(state) : fresh(key);
   });
 }
 

@@ -265,3 +265,28 @@ describe("a step that is repaired by a retry", () => {
     expect([second.status, shown(second)]).toEqual(["completed", shown(first)]);
   });
 });
+
+describe("a failed forEach whose list was edited since", () => {
+  const failing = (forEach: unknown) =>
+    script("each", '(i) => { if (i === 2) throw new Error("no"); return i; }', { forEach });
+  const outputs = ({ result }: { result: { output: number }[] }) => result.map(({ output }) => output);
+
+  test("starts with the new list when retried", async () => {
+    await using app = await startApp();
+    const flow = await makeAutomation(app.owner, { steps: [failing("{{[1, 2]}}")] });
+    const first = await flowToEnd(app.owner, flow.id);
+    expect(first.status).toBe("failed");
+    await patchSteps(app, flow.id, [script("each", "(i) => i", { forEach: "{{[5, 6, 7]}}" })]);
+    const second = await retried(app, first.id);
+    expect([second.status, outputs(second)]).toEqual(["completed", [5, 6, 7]]);
+  });
+
+  test("keeps its items if only something else was edited", async () => {
+    await using app = await startApp();
+    const flow = await makeAutomation(app.owner, { steps: [failing("{{[1, 2]}}")] });
+    const first = await flowToEnd(app.owner, flow.id);
+    await patchSteps(app, flow.id, [script("each", "(i) => i * 10", { forEach: "{{[1, 2]}}" })]);
+    const second = await retried(app, first.id);
+    expect([second.status, outputs(second)]).toEqual(["completed", [1, 20]]);
+  });
+});

@@ -2,6 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import { findAutomation, findAutomationRun, isOver } from "../../flows/find.ts";
 import { statesOfRetry } from "../../flows/retry-steps.ts";
+import { findConfig } from "../../flows/save.ts";
 import { triggerAgain } from "../../flows/scope.ts";
 import { refuseDisabled, startAutomationRun } from "../../flows/start.ts";
 import { fresh } from "../../flows/states.ts";
@@ -40,7 +41,10 @@ export async function retryAutomationRun(
   });
   refuseDisabled(automation);
   const definitions = stepsOf(automation.config as AutomationConfig);
-  const steps = fromFailed ? statesOfRetry(definitions, run.steps) : definitions.map(({ key }) => fresh(key));
+  const before = fromFailed ? stepsOf(await findConfig(tx.db, run)) : [];
+  const steps = fromFailed
+    ? statesOfRetry(definitions, { steps: run.steps, definitions: before })
+    : definitions.map(({ key }) => fresh(key));
   const gone = "The webhook payload is no longer stored. Ask the sender to send it again.";
   const isOpen = steps.some(({ status }) => status === "pending");
   const scope = isOpen ? await triggerAgain(tx.db, run, gone) : {};
