@@ -146,7 +146,7 @@ async function begin(
     const delayUntil = step.delay === undefined || isOver ? null : await delayOf(tx, step, decision, seen);
     if (delayUntil !== null) return { status: "waiting", startedAt: timestamp(tx.clock), delayUntil };
     if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, { states, scope: seen });
-    const started = await startStep(tx, run, step, { scope, patience });
+    const started = await startStep(tx, run, step, { scope: seen, patience });
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
     const { id: actionRunId, status, startedAt, completedAt, error } = started;
     return { status, actionRunId, startedAt: startedAt ?? timestamp(tx.clock), completedAt, error };
@@ -195,7 +195,7 @@ async function startStep(
   { scope, patience }: Pick<Beginning, "scope" | "patience">,
 ): Promise<RunRow> {
   const work = await workOf(tx, step);
-  const input = runOfStep(tx, run, { step, work, scope });
+  const input = await runOfStep(tx, run, { step, work, scope });
   await refuseBusyKey(tx, run.id, input);
   const executor = tx.executors[work.kind];
   const readsKept = storedSteps(scope.steps, stepsIn(JSON.stringify(input.definition))).length > 0;

@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject, storedJson } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
-import { enqueueRun } from "../queue/enqueue.ts";
+import { enqueueRun, type NewRun } from "../queue/enqueue.ts";
 import { forEachTemplate, type Step } from "../resources/automations/config.ts";
 import {
   automationRunItems,
@@ -85,7 +85,7 @@ async function bulkOf(
   step: Step,
   { state, scope, items }: { state: StepState; scope: Scope; items: ItemsState },
 ): Promise<Begun> {
-  const input = runOfStep(tx, run, { step, work: await workOf(tx, step), scope });
+  const input = await runOfStep(tx, run, { step, work: await workOf(tx, step), scope });
   const { maxParallel: parallel = DEFAULT_PARALLEL, onError } = step;
   const bulk: BulkItems = { ...(items.bulk ?? { of: "list" }), parallel, goesOn: onError === "continue" };
   return beginBulk(tx, input, { state, items: { ...items, bulk } });
@@ -136,10 +136,11 @@ async function startItems(
   const isKeyed = typeof concurrencyKey === "string";
   const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
   // Evaluates all keys before the first item is queued: if a key has no value, the step fails without starting any item.
-  const runs = next.map(({ index, item }) => {
+  const runs: { index: number; input: NewRun }[] = [];
+  for (const { index, item } of next) {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
-    return { index, input: runOfStep(tx, run, { step, work, scope: own }) };
-  });
+    runs.push({ index, input: await runOfStep(tx, run, { step, work, scope: own }) });
+  }
   for (const { input } of runs) await refuseBusyKey(tx, run.id, input);
   for (const { index, input } of runs)
     await beginItem(tx.db)([(await enqueueRun(tx, input)).id, run.id, step.key, index]);
@@ -175,7 +176,14 @@ async function nextItems(tx: WriteContext, runId: string, key: string, count: nu
 async function storedScope(tx: WriteContext, { id }: SlimRun, template: string): Promise<Scope> {
   const [row] = await runById(tx.db).all({ id });
   if (!row) throw new AppError("internal", "The run of this item no longer exists.");
-  return automationScope(tx.db, row, (trigger) => openTriggerWithin(tx, trigger), namesIn(template));
+  const scope = await automationScope(
+    tx.db,
+    row,
+    (trigger) => openTriggerWithin(tx, trigger),
+    namesIn(template),
+  );
+  const now = row.startedAt ?? timestamp(tx.clock);
+  return { ...scope, run: { id, startedAt: now }, now };
 }
 
 /** Selects items by their unfinished action runs, not by list: with a list, SQLite would scan all of its items. */

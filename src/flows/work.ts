@@ -1,15 +1,16 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { resolveTemplates, type Scope } from "../base/template.ts";
+import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import type { ActionKind } from "../executors/contract.ts";
+import { keyText } from "../queue/concurrency-key.ts";
 import type { NewRun } from "../queue/enqueue.ts";
 import { actions } from "../resources/actions/table.ts";
 import type { Step } from "../resources/automations/config.ts";
 import type { AutomationRunRow } from "../resources/automations/table.ts";
 import { keyWaitsForEver } from "./deadlock.ts";
+import { decisionOf, stepValue } from "./whens.ts";
 
 /** What a step runs, with its action looked up. */
 export interface Work {
@@ -55,12 +56,15 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
   };
 }
 
-/** Creates the run of a step, or of one of its items. `scope` is what the template of its `concurrencyKey` sees. */
-export function runOfStep(
+/**
+ * Creates the run of a step, or of one of its items. `scope` is what the template of its `concurrencyKey` sees. Throws
+ * `template_error` if that has no value that can be a key, and `DoFirst`.
+ */
+export async function runOfStep(
   tx: WriteContext,
   run: Pick<AutomationRunRow, "id" | "automationId" | "triggerMethod" | "privateTo">,
   { step, work, scope }: { step: Step; work: Work; scope: Scope },
-): NewRun {
+): Promise<NewRun> {
   const key = work.definition.concurrencyKey;
   return {
     ...work,
@@ -73,14 +77,19 @@ export function runOfStep(
     },
     automationRunId: run.id,
     stepKey: step.key,
-    concurrencyKey: typeof key === "string" ? keyOf(key, { ...scope, now: timestamp(tx.clock) }) : null,
+    concurrencyKey: typeof key === "string" ? await keyOf(tx, run, key, scope) : null,
   };
 }
 
-/** Throws `template_error` with the field's name. */
-function keyOf(concurrencyKey: string, scope: Scope): string {
-  const { concurrencyKey: key = null } = resolveTemplates({ concurrencyKey }, scope) as JsonObject;
-  return typeof key === "string" ? key : JSON.stringify(key);
+async function keyOf(
+  tx: WriteContext,
+  run: Pick<AutomationRunRow, "automationId">,
+  concurrencyKey: string,
+  scope: Scope,
+): Promise<string> {
+  const request = { decision: decisionOf(tx, run), value: { concurrencyKey } };
+  const { concurrencyKey: key = null } = (await stepValue(tx, request, scope)) as JsonObject;
+  return keyText(concurrencyKey, key);
 }
 
 /** Throws `call_deadlock` if the run would never start, because the run holding its key waits for it. */

@@ -1,6 +1,7 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { expressionOf } from "../base/expression/expression.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { object, read, typed } from "../base/shape.ts";
 import {
@@ -15,6 +16,7 @@ import type { StoredResult } from "../base/whole-scope.ts";
 import { fill } from "../compute/fill.ts";
 import type { App, Context } from "../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
+import { MAX_KEY_LENGTH } from "./concurrency-key.ts";
 
 /** Fields that every kind has in addition to its own (docs/decisions/runs.md). */
 const COMMON = {
@@ -54,7 +56,7 @@ const COMMON = {
   concurrencyKey: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 500,
+      maxLength: MAX_KEY_LENGTH,
       description: "Runs with the same key execute one at a time, in order. Can be a template",
       examples: ["{{payload.customerId}}"],
     }),
@@ -109,6 +111,11 @@ export function definitionFaults(
     if (fault) faults.push({ loc: [...loc, ...path], msg: fault, type: "condition_error" });
   }
   if (faults.length > 0) return faults;
+  if (keyIsNew(definition)) {
+    const msg =
+      "uuid() gives each run a key of its own, so none would wait for another. Use a value that runs share";
+    return [{ loc: [...loc, "concurrencyKey"], msg, type: "template_error" }];
+  }
   return (executor.check?.(definition) ?? []).map(({ path, message }) => ({
     loc: [...loc, ...path],
     msg: message,
@@ -130,6 +137,13 @@ export const typedFaults = (
     msg: "This looks like a secret, and everyone with read access would see it. Put it in the credentials of a connection, and set connectionId to that connection",
     type: "use_a_connection",
   }));
+
+/** Returns whether the concurrency key has a new value in each run. */
+const keyIsNew = ({ concurrencyKey = null }: JsonObject): boolean =>
+  templatesIn(concurrencyKey).some(
+    ({ template }) =>
+      template.expression !== undefined && expressionOf(template.expression).calls.includes("uuid"),
+  );
 
 function lacking({ oneOf = [] }: Executor, definition: JsonObject, loc: readonly string[]): Fault[] {
   const [first, ...others] = oneOf;
@@ -223,11 +237,11 @@ const pathsOf = (executor: Executor) => ({
   skip: [...(executor.conditionFields ?? []), ...(executor.codeFields ?? [])].map((path) => path.split(".")),
 });
 
-/** The same for execution: what the executor evaluates itself is left unchanged too. */
+/** The same for execution: what the executor evaluates itself, or was evaluated before, is left unchanged too. */
 function fillPathsOf(executor: Executor, definition: JsonObject) {
   const paths = pathsOf(executor);
   const late = executor.lateFields?.(definition) ?? [];
-  return { ...paths, skip: [...paths.skip, ...late.map((path) => path.split("."))] };
+  return { ...paths, skip: [...paths.skip, ["concurrencyKey"], ...late.map((path) => path.split("."))] };
 }
 
 /** Returns how a definition's fields are treated when it runs, for callers that evaluate part of it before. */

@@ -6,13 +6,15 @@ import type { Run } from "./evaluation.ts";
 import { ExpressionError } from "./fault.ts";
 import { toJson } from "./json.ts";
 import { MAX_LENGTH, parseWhole } from "./parse.ts";
-import { type Read, readsOf } from "./reads.ts";
+import { callsIn, type Read, readsOf } from "./reads.ts";
 import type { Value } from "./value.ts";
 
 /** A compiled expression. */
 export interface Expression {
   text: string;
   reads: readonly Read[];
+  /** Names of the functions that it calls. */
+  calls: readonly string[];
   /** Throws `ExpressionError`. */
   evaluate(scope: Readonly<Record<string, Json>>, evaluation: Evaluation): Value;
 }
@@ -63,6 +65,7 @@ function read(text: string): Expression {
   return {
     text,
     reads: readsOf(node),
+    calls: callsIn(node),
     evaluate: (scope, { budget, nextUuid }) => run({ scope, variables: [], budget, nextUuid }),
   };
 }

@@ -22,6 +22,12 @@ export function readsOf(node: Node, bound: readonly string[] = []): Read[] {
   return partsOf(node, bound).flatMap((part) => readsOf(part, bound));
 }
 
+/** Returns the names of the functions and methods that an expression calls. */
+export const callsIn = (node: Node): string[] => [
+  ...(node.kind === "call" ? [node.name] : []),
+  ...partsOf(node, []).flatMap(callsIn),
+];
+
 function partsOf(node: Node, bound: readonly string[]): Node[] {
   switch (node.kind) {
     case "value":

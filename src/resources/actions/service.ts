@@ -7,6 +7,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import { resolveTemplates } from "../../base/template.ts";
 import { keepTyped } from "../../base/typed-secrets.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { keyText } from "../../queue/concurrency-key.ts";
 import { checkDefinition, definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
@@ -308,7 +309,7 @@ function concurrencyKeyOf(
   if (typeof key !== "string") return null;
   try {
     const filled = resolveTemplates(key, { now: timestamp(tx.clock), ...(input === null ? {} : { input }) });
-    return typeof filled === "string" ? filled : JSON.stringify(filled);
+    return keyText(key, filled);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "template_error") throw error;
     throw invalid([...loc, "concurrencyKey"], error.message, "template_error");
