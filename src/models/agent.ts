@@ -308,7 +308,9 @@ export async function carryOut(
     signal.throwIfAborted();
   } catch (error) {
     isError = true;
-    output = signal.aborted ? "The call was ended." : messageOf(task, error);
+    output = signal.aborted
+      ? "The call was ended before its result arrived. It may have been done."
+      : messageOf(task, error);
   }
   if (isError) tell({ type: "tool-output-error", toolCallId: id, errorText: String(output), dynamic: true });
   else tell({ type: "tool-output-available", toolCallId: id, output, dynamic: true });

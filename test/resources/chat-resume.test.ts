@@ -206,6 +206,64 @@ describe("a killed server", () => {
     expect((await server.owner("POST", `${at1}/turns/stream`, { content: "Once more" })).status).toBe(200);
   }, 120_000);
 
+  test("says of approved calls which may have been done, and which were not", async () => {
+    const held = Promise.withResolvers<void>();
+    const heard: { body: string; key: string | null }[] = [];
+    const payments = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch(request) {
+        heard.push({ body: await request.text(), key: request.headers.get("idempotency-key") });
+        await held.promise;
+        return Response.json({});
+      },
+    });
+    await using peer = await startModel([
+      {
+        moves: [1, 2].map((n) => ({ call: "action_pay", id: `call_${n}`, arguments: { n } })),
+      },
+    ]);
+    await using place = await startInstallation(peer.env);
+    let server = await place.serve();
+    await makeAction(server.owner, {
+      slug: "pay",
+      kind: "http_request",
+      definition: { method: "POST", url: payments.url.href, body: { n: "{{input.n}}" } },
+    });
+    const { at } = await makeThread({ app: server }, ["action:pay"]);
+    const started = await server.owner("POST", `${at}/turns/stream`, { content: "Pay both" });
+    const { chunks } = await understand(started.text);
+    for (const chunk of chunks)
+      if (chunk.type === "tool-approval-request")
+        await server.owner("POST", `/api/v1/approvals/${chunk.approvalId}/approve`, {});
+    while (heard.length === 0) await Bun.sleep(10);
+    await server.end("SIGKILL");
+
+    server = await place.serve();
+    await until(server.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "failed");
+    const runs = await server.owner("GET", "/api/v1/action-runs?trigger_method=agent&kinds=http_request");
+    const [run] = runs.body.runs;
+    const { body } = await server.owner("GET", `${at}/messages`);
+    const parts = body.items
+      .at(-1)
+      .rawData.parts.filter(({ type }: { type: string }) => type === "dynamic-tool");
+    expect(
+      parts.map(({ input, errorText }: { input: object; errorText: string }) => [input, errorText]),
+    ).toEqual([
+      [{ n: 1 }, `It may have been done. See run ${run.id}. The turn ended before the call did.`],
+      [{ n: 2 }, "Not called. The turn ended before the call did."],
+    ]);
+    const { items } = (await server.owner("GET", "/api/v1/events?limit=100")).body;
+    const failed = items.find(({ type }: { type: string }) => type === "chat_turn.failed");
+    expect(failed.data.error.message).toBe(
+      "The server stopped while the agent was answering. See what became of its calls before you ask again.",
+    );
+    held.resolve();
+    await until(server.owner, `/api/v1/action-runs/${run.id}`, ({ status }) => status === "completed");
+    expect(new Set(heard.map(({ body, key }) => `${body} ${key}`)).size).toBe(1); // The same, so that a receiver can tell.
+    await payments.stop(true);
+  }, 120_000);
+
   test("or one that is stopped gracefully ends its turns as failed, and its streams according to the protocol", async () => {
     await using peer = await startModel([
       { moves: [{ text: "Half" }, { hold: new Promise(() => undefined) }] },

@@ -40,7 +40,7 @@ export async function askForAll(
   for (const call of pending) {
     const request: DecisionRequest = {
       title: `${agent.name} wants to call ${call.toolName}`,
-      description: "If you approve, the tool is called once with exactly these arguments.",
+      description: "If you approve, the tool is called with exactly these arguments.",
       decisionType: "approve_reject",
       formSchema: null,
       context: callContext({

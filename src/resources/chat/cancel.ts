@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { type Context, write } from "../../context.ts";
 import { isFinal, requestCancel } from "../../queue/cancel.ts";
 import { actionRuns } from "../runs/table.ts";
+import { fatesOf } from "./fate.ts";
 import { close, finishTurn } from "./finish.ts";
 import { liveTurns, TurnEnded } from "./live.ts";
 import { chatMessages, chatTurns, type ThreadRow, type TurnRow } from "./table.ts";
@@ -68,7 +69,8 @@ async function endUnattended(ctx: Context, turn: TurnRow, partialText: string | 
   await write(ctx, async (tx) => {
     const [row] = await tx.db.select().from(chatMessages).where(eq(chatMessages.id, turn.messageId));
     if (!row) return;
-    const message = close(row.rawData, "The turn was cancelled.");
+    const why = "The turn was cancelled.";
+    const message = close(row.rawData, why, await fatesOf(ctx, turn, row.rawData, why));
     const end = { status: "cancelled" as const, message, turn, partialText };
     if (!(await finishTurn(tx, turn, end, status))) return;
     const runIds = turn.pending.map(({ runId }) => runId);

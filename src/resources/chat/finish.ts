@@ -77,15 +77,24 @@ export const atLeast = (at: string) =>
 
 export const countsOf = ({ inputTokens, outputTokens }: Usage) => ({ inputTokens, outputTokens });
 
-/** Closes a message that won't continue: nothing in it is in progress any longer. */
-export function close(message: UiMessage, why: string): UiMessage {
+export const UNFINISHED = "The turn ended before the call did.";
+
+/**
+ * Closes a message that won't continue: nothing in it is in progress any longer. `fates` says by ID what became of
+ * calls, and `why` of the others.
+ */
+export function close(
+  message: UiMessage,
+  why: string,
+  fates: ReadonlyMap<string, string> = new Map(),
+): UiMessage {
   for (const part of message.parts) {
     if (part.type === "text" || part.type === "reasoning") part.state = "done";
   }
   for (const part of openCalls(message)) {
     part.state = "output-error";
     part.input ??= {};
-    part.errorText = why;
+    part.errorText = fates.get(part.toolCallId) ?? why;
   }
   return message;
 }

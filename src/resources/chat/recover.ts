@@ -12,7 +12,8 @@ import { findAgentNamed } from "../agents/service.ts";
 import { memberships, type Role } from "../organizations/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
 import { hashOf } from "./ask.ts";
-import { atLeast, close, finishTurn } from "./finish.ts";
+import { begin, fatesOf, stopped } from "./fate.ts";
+import { atLeast, close, finishTurn, UNFINISHED } from "./finish.ts";
 import { type LiveTurn, liveTurns, TurnEnded } from "./live.ts";
 import { LEASE_MS, launch } from "./run.ts";
 import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
@@ -67,16 +68,20 @@ export async function failLostTurns(app: App, when: "boot" | "later"): Promise<n
   const found = rows.filter(
     (row) => row.bootId !== app.bootId || (!ownTurnIds.has(row.id) && row.updatedAt < young),
   );
-  for (const turn of found)
-    await failTurn(app, turn, "The server stopped while the agent was answering. Ask again.", "unavailable");
+  for (const turn of found) await failTurn(app, turn, stopped(turn));
   return found.length;
 }
 
-async function failTurn(app: App, turn: TurnRow, why: string, code: string): Promise<void> {
+async function failTurn(
+  app: App,
+  turn: TurnRow,
+  { code, message: why }: Pick<AppError, "code" | "message">,
+): Promise<void> {
   await write(systemContext(app, turn), async (tx) => {
     const [row] = await tx.db.select().from(chatMessages).where(eq(chatMessages.id, turn.messageId));
     if (!row) return;
-    const message = close(row.rawData, "The turn ended before the call did.");
+    const fates = await fatesOf(app, turn, row.rawData, UNFINISHED);
+    const message = close(row.rawData, UNFINISHED, fates);
     await finishTurn(tx, turn, { status: "failed", message, turn, error: { code, message: why } });
   });
 }
@@ -111,7 +116,7 @@ export async function continueTurns(app: App): Promise<number> {
     } catch (error) {
       const known = error instanceof AppError && error.code !== "internal" ? error : null;
       if (!known) app.log.report(error, { turnId: turn.id, correlationId: turn.correlationId });
-      await failTurn(app, own, known?.message ?? "The turn couldn't continue.", known?.code ?? "internal");
+      await failTurn(app, own, known ?? { code: "internal", message: "The turn couldn't continue." });
     }
   }
   return count;
@@ -171,6 +176,8 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
     async first(task, live) {
       for (const call of turn.pending)
         await finishCall(
+          app,
+          turn,
           task,
           live,
           call,
@@ -192,6 +199,8 @@ async function roleOf(app: App, organizationId: string, userId: string): Promise
 
 /** Executes the decision: exactly what was approved, or nothing. */
 async function finishCall(
+  app: App,
+  turn: TurnRow,
   task: Omit<AgentTask, "messages">,
   live: LiveTurn,
   call: PendingCall,
@@ -220,6 +229,7 @@ async function finishCall(
   const now = hashOf({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
   if (now !== call.hash || now !== hashShown(gate))
     return refuse("Not called: the tool or its arguments differ from what was approved. Ask again.");
+  if (!(await begin(app, turn, call))) throw new TurnEnded("lost");
   await carryOut(task, tool, { id: toolCallId, input, approval: { decisionId: approvalId, hash: now } });
 }
 

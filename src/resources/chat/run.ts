@@ -10,7 +10,8 @@ import { fitted } from "../../models/fit.ts";
 import { messagesOf } from "../../models/history.ts";
 import { record } from "../events/service.ts";
 import { askForAll, preparePending } from "./ask.ts";
-import { close, countsOf, finishTurn, openCalls, type TurnEnd } from "./finish.ts";
+import { fatesOf, stopped } from "./fate.ts";
+import { close, countsOf, finishTurn, openCalls, type TurnEnd, UNFINISHED } from "./finish.ts";
 import { openFit, warningsOf } from "./fit.ts";
 import { boundedModel, isBound, tooLong } from "./limits.ts";
 import { type LiveTurn, liveTurns, openLive, TurnEnded } from "./live.ts";
@@ -92,7 +93,7 @@ async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
     turnEnd =
       end.status === "waiting" ? await wait(stretch, live, end, used) : finish(ctx, live, turn, end, used);
   } catch (error) {
-    turnEnd = fail(ctx, live, turn, { error, steps: stepsOf(), used });
+    turnEnd = await fail(ctx, live, turn, { error, steps: stepsOf(), used });
   } finally {
     stop();
     await keeper.stop();
@@ -151,23 +152,29 @@ async function wait(
   return { status: "waiting", message: live.message, turn: { steps: end.steps, usage: used }, pending };
 }
 
-function fail(
+async function fail(
   ctx: Context,
   live: LiveTurn,
   turn: TurnRow,
   { error, steps, used }: { error: unknown; steps: number; used: Usage },
-): TurnEnd {
+): Promise<TurnEnd> {
   const { message, cancelRequest } = live;
   const isCancelled = error instanceof TurnEnded && error.why === "cancelled";
   const known = knownError(ctx, turn, error);
-  const why = isCancelled ? "The turn was cancelled." : "The turn ended before the call did.";
+  const why = isCancelled ? "The turn was cancelled." : UNFINISHED;
+  const fates = await fatesOf(ctx, turn, message, why);
   for (const part of message.parts) {
     // Only an error of Weir itself leaves a part open.
     if ((part.type === "text" || part.type === "reasoning") && part.state === "streaming")
       part.state = "done";
   }
   for (const { toolCallId } of openCalls(message))
-    live.tell({ type: "tool-output-error", toolCallId, errorText: why, dynamic: true });
+    live.tell({
+      type: "tool-output-error",
+      toolCallId,
+      errorText: fates.get(toolCallId) ?? why,
+      dynamic: true,
+    });
   if (isBound(error)) sayEnd(live, known.message);
   const own = { message: close(message, why), turn: { steps, usage: used } };
   if (isCancelled) {
@@ -195,8 +202,7 @@ function sayEnd(live: LiveTurn, sentence: string): void {
 
 function knownError(ctx: Context, turn: TurnRow, error: unknown): AppError {
   if (error instanceof TurnEnded && error.why === "late") return tooLong(ctx.config);
-  if (error instanceof TurnEnded)
-    return new AppError("unavailable", "The server stopped while the agent was answering. Ask again.");
+  if (error instanceof TurnEnded) return stopped(turn);
   if (error instanceof AppError && error.code !== "internal") return error;
   ctx.log.report(error, { turnId: turn.id, correlationId: turn.correlationId });
   return new AppError("internal", "The turn failed unexpectedly. See the server log for its ID.");

@@ -53,6 +53,8 @@ export interface PendingCall extends RequestedCall {
   hash: string;
   runId: string;
   decisionId: string;
+  /** True once it was started after its approval. */
+  begun?: boolean;
 }
 
 /** What a turn used, and how long it took. */
