@@ -90,6 +90,15 @@ test("with four eyes, a key counts as its creator's, and a call or event as its 
   const run = created(await byKey("POST", `${AUTOMATIONS}/${asking.id}/run`, {}));
   await expectOther((await decisionOf(app, run.id)).id, app.owner, bob);
 
+  const { call: admin } = await join(app, "admin");
+  const keyBy = async (by: Client) => {
+    const made = created(await by("POST", "/api/v1/api-keys", { name: "k", roleSlug: "admin" }));
+    return client(app.origin, { "x-api-key": made.key });
+  };
+  const byKeysKey = await keyBy(await keyBy(await keyBy(admin)));
+  const furtherRun = created(await byKeysKey("POST", `${AUTOMATIONS}/${asking.id}/run`, {}));
+  await expectOther((await decisionOf(app, furtherRun.id)).id, admin, bob);
+
   const config = { event: { types: ["action.created"] }, action: step };
   const heard = await makeAutomation(app.owner, config, { name: "Heard", triggerType: "event" });
   created(await eve("POST", ACTIONS, { kind: "conditional_branch", name: "New" }));

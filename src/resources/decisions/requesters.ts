@@ -1,7 +1,6 @@
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { isObject, type Json } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
-import { apiKeys } from "../api-keys/table.ts";
 import { automationRuns } from "../automations/table.ts";
 import { runOf } from "../events/run-of.ts";
 import { events } from "../events/table.ts";
@@ -18,7 +17,7 @@ interface Link {
 
 /**
  * Returns the users who requested a decision: those who started the run, or an earlier run that called it,
- * caused its event or was retried. For an API key, the user who created the key.
+ * caused its event or was retried. For an API key, the user who created the key, or the key that created it.
  */
 export async function requestersOf(tx: WriteContext, decision: DecisionRow): Promise<ReadonlySet<string>> {
   const people = new Set<string>(decision.requestedBy === null ? [] : [decision.requestedBy]);
@@ -50,13 +49,19 @@ export async function requestersOf(tx: WriteContext, decision: DecisionRow): Pro
     if (run.triggerMethod === "event") follow("event", run.triggerSourceId);
     for (const before of run.before) follow(before.table, before.id);
   }
-  const makers = await tx.db
-    .select({ createdBy: apiKeys.createdBy })
-    .from(apiKeys)
-    .where(inArray(apiKeys.id, [...keys]));
-  for (const { createdBy } of makers) people.add(createdBy);
+  for (const { id } of await makersOf(tx, [...keys])) people.add(id);
   return people;
 }
+
+/** Returns who created the keys: users, and other keys with those who created them. */
+const makersOf = (tx: WriteContext, keys: readonly string[]) =>
+  tx.db.all<{ id: string }>(sql`
+    with recursive
+      makers(id) as (
+        select created_by from api_keys where id in (select value from json_each(${JSON.stringify(keys)}))
+        union
+        select k.created_by from api_keys k join makers m on k.id = m.id)
+    select id as "id" from makers`);
 
 async function eventOf(tx: WriteContext, id: string) {
   const [row] = await tx.db
