@@ -1,5 +1,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { toPanels } from "../../resources/dashboards/panels.ts";
+import type { PanelInput } from "../../resources/dashboards/wire.ts";
 import type { Noun } from "./text.ts";
 
 type FieldType = "text" | "flag" | "number" | "object" | "list";
@@ -249,9 +251,21 @@ const stripped = (item: JsonObject): JsonObject =>
     ),
   );
 
+/** Panels with the places that the server gives them. */
+function placed(panels: JsonObject[]): JsonObject[] {
+  const isPlace = (value: Json | undefined) => value === undefined || typeof value === "number";
+  const all = panels.map(stripped);
+  if (!all.every(({ x, y, width, height }) => [x, y, width, height].every(isPlace))) return all;
+  const whole = toPanels(all as unknown as PanelInput[]);
+  return all.map((panel, at) => stripped({ ...panel, ...(whole[at] as unknown as JsonObject) }));
+}
+
 function completedItems(field: string, value: Json): Json {
-  if ((field === "panels" || field === "filters") && Array.isArray(value))
-    return value.map((item) => (isObject(item) ? stripped(item) : item));
+  if (Array.isArray(value) && value.every(isObject)) {
+    if (field === "panels") return placed(value);
+    if (field === "filters") return value.map(stripped);
+  }
+  if (field === "tags" && Array.isArray(value)) return [...new Set(value)];
   if (field === "parameters" && isObject(value)) return declared(value);
   const fields = itemFields(field);
   if (fields === null || !Array.isArray(value)) return value;
