@@ -15,24 +15,25 @@ const startOfSegment = (text: string) => Math.max(text.lastIndexOf("/"), text.la
  * Fills in the templates of a URL.
  * Values are percent-encoded, so that each is one path segment or query value and can't select another endpoint.
  *
- * Throws `template_error` if a segment becomes `.` or `..`, and for a URL value that has more text after it.
+ * Throws `template_error` if a segment becomes `.`, `..` or empty, and for a URL value that has more text after it.
  */
 export function fillUrl(pieces: readonly Piece[], lookUp: (template: Template) => Json): string {
   let text = "";
-  /** True if the current segment contains a value of a template. */
-  let isGiven = false;
+  /** The templates in the current segment. */
+  let templates = "";
   let isPath = true;
   const endSegment = () => {
     const segment = text.slice(startOfSegment(text)).replaceAll(UNSEEN, "");
-    if (isPath && isGiven && /^(\.|%2e){1,2}$/i.test(segment)) throw climbing(segment);
-    isGiven = false;
+    if (isPath && templates !== "" && /^(\.|%2e){1,2}$/i.test(segment)) throw climbing(segment);
+    if (isPath && templates !== "" && segment === "") throw lacking(templates);
+    templates = "";
   };
   for (const [index, piece] of pieces.entries()) {
     if (typeof piece !== "string") {
       const value = textOf(lookUp(piece));
       if (index === 0 && SCHEME.test(value)) throw unfinished();
       text += encodeURIComponent(value.toWellFormed());
-      isGiven = true;
+      templates += piece.source;
       continue;
     }
     for (const letter of piece) {
@@ -49,6 +50,12 @@ const climbing = (segment: string) =>
   new AppError(
     "template_error",
     `A template inserts the path segment ${JSON.stringify(segment)}, which would change the URL's path.`,
+  );
+
+const lacking = (templates: string) =>
+  new AppError(
+    "template_error",
+    `${templates} is empty, which would remove a segment of the URL's path. Give it a value, or skip the step with a condition.`,
   );
 
 const unfinished = () =>

@@ -320,6 +320,15 @@ describe("an endpoint, called by a run", () => {
       const out = await call({ apiId: id, endpoint: "make_order", arguments: { shop, item: "x" } });
       expect([shop, out.error.code]).toEqual([shop, "definition_invalid"]);
     }
+    const path = { name: "read", method: "GET", path: "/items/{items}" };
+    const lists = await addShop({ endpoints: [path] });
+    for (const items of [[], [""], null]) {
+      const out = await call({ apiId: lists.id, endpoint: "read", arguments: { items } });
+      expect([items, out.error.message]).toEqual([
+        items,
+        expect.stringContaining("needs the argument items"),
+      ]);
+    }
     expect(heard()).toBe(before);
   });
 
