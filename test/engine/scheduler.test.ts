@@ -181,6 +181,30 @@ describe("a scheduled time", () => {
     expect(await instantsOf(app, id)).toHaveLength(2);
   });
 
+  test.each([
+    ["catchUp", { catchUp: "last" }],
+    ["the times after it", { cron: "*/10 * * * *" }],
+  ])("still starts its run if a change of %s comes before it", async (_, change) => {
+    await using app = await start();
+    const cron = "*/5 * * * *";
+    const id = await scheduleAt(app, "2026-05-01T10:08:00Z", cron);
+    setClock(app, "2026-05-01T10:10:00Z");
+    const config = { schedule: { cron, ...change } };
+    expect((await app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config })).status).toBe(200);
+    await tickAll(openLoop(LOOPS.scheduler, app.app));
+    expect(await instantsOf(app, id)).toEqual(["2026-05-01T10:10:00.000Z"]);
+  });
+
+  test("starts no run if the schedule was changed to other times before it", async () => {
+    await using app = await start();
+    const id = await scheduleAt(app, "2026-05-01T10:08:00Z", "*/5 * * * *");
+    setClock(app, "2026-05-01T10:10:00Z");
+    for (const schedule of [{ cron: "*/15 * * * *" }, { cron: "*/5 * * * *" }])
+      await app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config: { schedule } });
+    await tickAll(openLoop(LOOPS.scheduler, app.app));
+    expect([await instantsOf(app, id), await nextOf(app, id)]).toEqual([[], "2026-05-01T10:15:00.000Z"]);
+  });
+
   test("starts its run if the clock was set back to before the process began", async () => {
     await using app = await start();
     let backMs = 0;

@@ -247,7 +247,7 @@ export async function updateAutomation(
       .update(automations)
       .set({
         ...next,
-        ...(restarts ? await triggerState(tx, { ...before, status, config }) : {}),
+        ...(restarts ? await triggerState(tx, { ...before, status, config }, before.nextRunAt) : {}),
         ...kept,
         version: before.version + (isVersion ? 1 : 0),
         webhookPath: await freePath(tx, { ...before, config }),
