@@ -124,7 +124,7 @@ async function turnConnection(
 const api: Requests = {
   async create(api, key, body) {
     const isServer = body.type === "mcp";
-    const own = isServer ? ["url", "transport", "tools"] : ["baseUrl", "endpoints"];
+    const own = isServer ? ["url", "transport", "tools"] : ["baseUrl", "authHints", "endpoints"];
     const { id } = await api.post(`${PATHS.api}/${isServer ? "mcp" : "http"}`, {
       name: key,
       ...api.pick(body, ["description", "approvalRequired", ...own]),
@@ -134,7 +134,7 @@ const api: Requests = {
     return { id };
   },
   async change(api, { id, path, body, differs, changed }) {
-    const names = ["description", "status", "approvalRequired", "endpoints", "tools"];
+    const names = ["description", "status", "approvalRequired", "authHints", "endpoints", "tools"];
     const connection: JsonObject = differs("connection") ? { connectionId: connectionOf(api, body) } : {};
     await api.send("PATCH", path, { ...changed(names), ...connection });
     return { id };

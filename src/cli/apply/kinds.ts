@@ -83,6 +83,7 @@ export const KINDS: readonly Kind[] = [
       transport: optional(fixed),
       connection: optional({ names: "connection" }),
       approvalRequired: flag,
+      authHints: { type: "list", fallback: null },
       endpoints: list,
       tools: list,
     },
@@ -173,6 +174,7 @@ const ITEM_FALLBACKS: JsonObject = {
   enabled: true,
   approvalRequired: false,
   trusted: false,
+  listing: null,
 };
 const ITEM_FIELDS = {
   endpoints: [
@@ -187,6 +189,7 @@ const ITEM_FIELDS = {
     "responseExtract",
     "source",
     "unverified",
+    "listing",
     "enabled",
     "approvalRequired",
   ],

@@ -120,7 +120,7 @@ function editFaults(wanted: Wanted, there: There, changes: readonly Difference[]
 function planChange(wanted: Wanted, there: There, plan: Plan, state: State): void {
   const kind = kindOf(wanted.noun);
   const name = `${wanted.noun} ${wanted.shown}`;
-  const filled = withKept(wanted, there, plan);
+  const filled = withImported(withKept(wanted, there, plan), there);
   const changes: Difference[] = [];
   for (const [field, { isFixed }] of Object.entries(kind.fields)) {
     if (UNSEEN.has(field)) continue;
@@ -146,6 +146,25 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
     plan.steps.push({ operation: "send", wanted: filled, there, changes: masked });
   } else plan.unchanged++;
 }
+
+/** What an import knew about an API stays if a file doesn't have it, as those of earlier versions. */
+function withImported(wanted: Wanted, there: There): Wanted {
+  if (wanted.noun !== "api") return wanted;
+  const { authHints = null, endpoints = [] } = wanted.body;
+  const listingOf = (name: Json | undefined) =>
+    itemsOf(there.body.endpoints).find((one) => one.name === name)?.listing;
+  const body = {
+    ...wanted.body,
+    authHints: authHints ?? there.body.authHints ?? null,
+    endpoints: itemsOf(endpoints).map((one) => ({
+      ...one,
+      listing: one.listing ?? listingOf(one.name) ?? null,
+    })),
+  };
+  return { ...wanted, body };
+}
+
+const itemsOf = (list: Json | undefined): JsonObject[] => (Array.isArray(list) ? list.filter(isObject) : []);
 
 const isStep = (from: Json, to: Json) =>
   (from === "draft" && to === "published") || (from === "published" && to === "deprecated");

@@ -34,6 +34,7 @@ const exampleEndpoint: Static<typeof ImportedEndpoint> = {
 
 export const exampleEntry: Static<typeof CatalogEntry> = {
   ...exampleSummary,
+  authHints: [{ label: "key", name: "X-Key", location: "header", type: "api_key_header" }],
   endpoints: [
     { ...exampleEndpoint, enabled: true, approvalRequired: false, modelName: "orders-api__list_orders" },
   ],

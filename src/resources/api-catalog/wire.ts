@@ -134,6 +134,36 @@ export const CatalogTool = object({
   modelName: modelNameField,
 });
 
+/** An authentication method that an API declares. */
+export const AuthHint = object({
+  label: Type.String({ maxLength: 255, description: "Name that people read" }),
+  name: Type.String({ maxLength: 255, description: "Name of the header, query parameter or cookie" }),
+  location: oneOf(["header", "query", "cookie"], { description: "Where the credential is sent" }),
+  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"], {
+    description: "Sign-in method",
+  }),
+  flow: optional(
+    object(
+      {
+        authorizeUrl: nullable(Type.String({ maxLength: 2_048 })),
+        tokenUrl: Type.String({ maxLength: 2_048 }),
+        scopes: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),
+      },
+      { description: "URLs of an OAuth 2.0 sign-in. authorizeUrl is null for client credentials" },
+    ),
+  ),
+});
+
+const authHints = () =>
+  optional(
+    nullable(
+      Type.Array(AuthHint, {
+        maxItems: 100,
+        description: "Sign-in methods, as discovery and import return them",
+      }),
+    ),
+  );
+
 const entry = fields({
   id: uuid(),
   name: Type.String(),
@@ -154,6 +184,9 @@ const entry = fields({
 export const CatalogSummary = object(entry);
 export const CatalogEntry = object({
   ...entry,
+  authHints: optional(
+    Type.Array(AuthHint, { description: "Sign-in methods that its document declares. Absent if unknown" }),
+  ),
   endpoints: Type.Array(CatalogEndpoint),
   tools: Type.Array(CatalogTool),
 });
@@ -262,26 +295,6 @@ export type ToolInput = Static<typeof ToolPatch>;
 
 const many = { minItems: 1, maxItems: MAX_ENDPOINTS };
 
-/** An authentication method that an API declares. */
-export const AuthHint = object({
-  label: Type.String({ maxLength: 255, description: "Name that people read" }),
-  name: Type.String({ maxLength: 255, description: "Name of the header, query parameter or cookie" }),
-  location: oneOf(["header", "query", "cookie"], { description: "Where the credential is sent" }),
-  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"], {
-    description: "Sign-in method",
-  }),
-  flow: optional(
-    object(
-      {
-        authorizeUrl: nullable(Type.String({ maxLength: 2_048 })),
-        tokenUrl: Type.String({ maxLength: 2_048 }),
-        scopes: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),
-      },
-      { description: "URLs of an OAuth 2.0 sign-in. authorizeUrl is null for client credentials" },
-    ),
-  ),
-});
-
 export const HttpApiCreate = requestObject({
   name: named(),
   description: catalogDescription(),
@@ -289,14 +302,7 @@ export const HttpApiCreate = requestObject({
   endpoints: Type.Array(EndpointCreate, { ...many, description: "HTTP operations of the API" }),
   connectionId: connectionId(),
   approvalRequired: approvalRequired(),
-  authHints: optional(
-    nullable(
-      Type.Array(AuthHint, {
-        maxItems: 100,
-        description: "Sign-in methods, as discovery and import return them",
-      }),
-    ),
-  ),
+  authHints: authHints(),
 });
 export type HttpApiCreate = Static<typeof HttpApiCreate>;
 
@@ -317,6 +323,7 @@ export const CatalogPatch = object({
   status: optional(oneOf(API_STATUSES, { description: "Whether agents and actions can call the API" })),
   connectionId: connectionId(),
   approvalRequired: approvalRequired(),
+  authHints: authHints(),
   endpoints: optional(
     Type.Array(EndpointPatch, { ...many, description: "The complete list. Omitted items are removed" }),
   ),
@@ -353,6 +360,7 @@ export interface WholeApi {
 
 export const toEntry = ({ row, items }: WholeApi): Static<typeof CatalogEntry> => ({
   ...toSummary(row),
+  ...(row.authHints ? { authHints: row.authHints } : {}),
   endpoints: row.type === "http" ? items.map((item) => toEndpoint(row, item)) : [],
   tools: row.type === "mcp" ? items.map((item) => toTool(row, item)) : [],
 });

@@ -121,9 +121,9 @@ function apis(draw: Draw): JsonObject {
     connection: CONNECTION,
     approvalRequired: flag("Whether a person has to approve each call"),
   };
-  const { baseUrl, endpoints } = fieldsOf(draw, HttpApiCreate);
+  const { baseUrl, authHints, endpoints } = fieldsOf(draw, HttpApiCreate);
   const { url, transport, tools } = fieldsOf(draw, McpApiCreate);
-  const ofHttp = { ...common, baseUrl, endpoints: withoutFields(endpoints, ["listing"]) };
+  const ofHttp = { ...common, baseUrl, authHints, endpoints };
   const ofMcp = { ...common, url, transport, tools: withoutFields(tools, ["definitionHash"]) };
   const type = (value: string) => only(value, "HTTP API or MCP server");
   return {
