@@ -88,13 +88,14 @@ function filesBelow(directory: string, depth: number): string[] {
 }
 
 async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Promise<Source[]> {
-  const { isScalar, LineCounter, parseAllDocuments, visit } = await import("yaml");
+  const { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit } = await import("yaml");
   const lineCounter = new LineCounter();
   const options = {
     version: "1.2",
     uniqueKeys: true,
     strict: true,
     stringKeys: true,
+    merge: true,
     prettyErrors: false,
   } as const;
   const found = parseAllDocuments(text, { ...options, lineCounter });
@@ -109,11 +110,26 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
       return [];
     }
     const first = lineCounter.linePos(document.contents?.range?.[0] ?? 0).line;
-    visit(document, (_, node) => {
-      if (!isScalar(node) || typeof node.value !== "number") return;
-      if (/\d/.test(node.source ?? "")) node.value = keptNumber({ value: node.value, source: node.source });
-      else faults.push(`${at(lineCounter.linePos(node.range?.[0] ?? 0).line)}: ${noNumber(node.source)}`);
+    const resolved = (node: unknown) => (isAlias(node) ? node.resolve(document) : node);
+    const isMergeable = (node: unknown) => {
+      const source = resolved(node);
+      return isMap(source) || (isSeq(source) && source.items.every((item) => isMap(resolved(item))));
+    };
+    const before = faults.length;
+    const fault = (node: YamlNode, message: string) =>
+      void faults.push(`${at(lineCounter.linePos(node.range?.[0] ?? 0).line)}: ${message}`);
+    visit(document, {
+      Scalar(_, node) {
+        if (typeof node.value !== "number") return;
+        if (/\d/.test(node.source ?? "")) node.value = keptNumber({ value: node.value, source: node.source });
+        else fault(node as YamlNode, noNumber(node.source));
+      },
+      Pair(_, { key, value }) {
+        if (isScalar(key) && key.type === "PLAIN" && key.source === "<<" && !isMergeable(value))
+          fault(key as YamlNode, NO_MERGE);
+      },
     });
+    if (faults.length > before) return [];
     const value = contentOf(document);
     if (value === undefined) faults.push(`${at(first)}: ${TOO_MANY_ALIASES}`);
     if (value === undefined || value === null) return []; // only comments
@@ -157,6 +173,8 @@ function keptNumber({ value, source = "" }: { value: number; source?: string }):
 
 const noNumber = (source = ""): string =>
   `${source} isn't a number that JSON has. Put quotes around it for text.`;
+
+const NO_MERGE = "A merge key (<<) needs an object, or a list of objects.";
 
 const TOO_MANY_ALIASES = `The aliases unfold to too much. Use at most ${MAX_ALIASES}, none within its own anchor.`;
 
