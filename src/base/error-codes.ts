@@ -198,6 +198,11 @@ const RUN = {
     cause: "Someone cancelled the run, or a newer run replaced it.",
     cure: "Run it again if it is still needed.",
   },
+  interrupted: {
+    cause:
+      "The process stopped during a call that may not be made twice, such as a tool of an MCP server that writes.",
+    cure: "Check whether it was done. If not, retry the run.",
+  },
   interrupted_too_often: {
     cause: "The process stopped several times while the run was executing.",
     cure: "Check the log for crashes and memory, then retry the run.",

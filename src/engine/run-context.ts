@@ -26,6 +26,7 @@ import { refuseOpenRuns } from "../resources/runs/wire-private.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
 import { withoutSlot } from "./agent-slot.ts";
+import { Ended } from "./failure.ts";
 import type { DatasetLocks } from "./locks.ts";
 import { openDiary } from "./run-diary.ts";
 import { watchFolder } from "./work-folder.ts";
@@ -163,6 +164,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
         content: await openContent(ctx, row),
       };
     },
+    once: onceFor(run, signal, diary),
     approvedHash: () => approvedHash(ctx, run.id),
     answers: () => answersOf(ctx, run.id),
     manifest: openManifest(ctx, ownerOf(run), run.id),
@@ -175,6 +177,35 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     secrets: () => secrets,
     forItem: (item) => itemContext(ctx, context, item),
     dispose: undo.all,
+  };
+}
+
+const CALLING = "calling";
+
+/** A run whose stored phase is still that of its call was interrupted during it: any other end changes the phase. */
+function onceFor(
+  { progress }: RunRow,
+  signal: AbortSignal,
+  diary: ReturnType<typeof openDiary>,
+): RunContext["once"] {
+  const isInterrupted = () =>
+    signal.reason instanceof Ended && (signal.reason.why === "stopped" || signal.reason.why === "lost");
+  return {
+    check() {
+      if (progress?.phase === CALLING)
+        throw new AppError(
+          "interrupted",
+          "The process stopped during this call, which may already have been done. Check that first: a retry of the run calls again.",
+        );
+    },
+    async make(call) {
+      await diary.keep({ phase: CALLING });
+      try {
+        return await call();
+      } finally {
+        if (!isInterrupted()) diary.progress({ phase: "called" });
+      }
+    },
   };
 }
 

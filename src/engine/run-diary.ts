@@ -1,4 +1,5 @@
 import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import { type Context, SYSTEM, write } from "../context.ts";
 import type { Progress } from "../executors/contract.ts";
@@ -34,7 +35,7 @@ export function openDiary(
   let toldPhase: string | null = null;
   let toldAt = 0;
   let timer: Timer | null = null;
-  let writing: Promise<void> = Promise.resolve();
+  let writing: Promise<unknown> = Promise.resolve();
   let closed = false;
 
   const hidden = (text: string) =>
@@ -54,36 +55,49 @@ export function openDiary(
   };
 
   const flush = async () => {
-    if (closed) return;
+    if (closed) return false;
     const batch = logs;
     const shown = isDirty ? progress : null;
     logs = [];
     isDirty = false;
     const now = ctx.clock.monotonic();
     const tell = shown !== null && isNew && (shown.phase !== toldPhase || now - toldAt > EVENT_MS);
-    await write({ ...ctx, actor: SYSTEM }, async (tx) => {
-      if (!(await hasLease(tx.db, run))) return; // another worker has taken over the run
+    const isOurs = await write({ ...ctx, actor: SYSTEM }, async (tx) => {
+      if (!(await hasLease(tx.db, run))) return false; // another worker has taken over the run
       await appendLogs(tx.db, run.id, batch);
       if (shown) await saveProgress(tx, run, shown, stored);
       if (shown && tell) await recordProgress(tx, run, shown);
       tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
+      return true;
     });
     if (shown && tell) {
       toldPhase = shown.phase;
       toldAt = now;
       isNew = false;
     }
+    return isOurs;
+  };
+
+  const set = (update: Progress) => {
+    progress = fullProgress(
+      { ...update, ...(update.message ? { message: hidden(update.message) } : {}) },
+      timestamp(ctx.clock),
+    );
+    isDirty = true;
+    isNew = true;
   };
 
   return {
     progress(update: Progress) {
-      progress = fullProgress(
-        { ...update, ...(update.message ? { message: hidden(update.message) } : {}) },
-        timestamp(ctx.clock),
-      );
-      isDirty = true;
-      isNew = true;
+      set(update);
       schedule();
+    },
+    /** Stores the progress before it resolves. Throws if the run belongs to another process by now. */
+    async keep(update: Progress) {
+      set(update);
+      const stored = writing.then(flush);
+      writing = stored.catch(() => undefined); // thrown here
+      if (!(await stored)) throw new AppError("unavailable", "The run continues in another process.");
     },
     log(level: NewLog["level"], message: string) {
       lines++;

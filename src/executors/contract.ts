@@ -158,6 +158,13 @@ export interface RunContext {
   readonly manifest: SyncManifest;
   /** Returns an endpoint or tool of the API catalog. Throws `not_found`, and `invalid_state` if it can't be called. */
   catalog(reference: ApiReference): Promise<CatalogUse>;
+  /** For calls that may not be made twice, since the other side can't recognize the second one. */
+  readonly once: {
+    /** Throws `interrupted` if an earlier attempt was interrupted during its call. Call it first. */
+    check(): void;
+    /** Makes the call, once it is stored that it begins. */
+    make<T>(call: () => Promise<T>): Promise<T>;
+  };
   /** The `hash` in the context of this run's approval. Null if it has none. */
   approvedHash(): Promise<string | null>;
   /** Answers to forms that this run asked for, by the `question` in their context. */

@@ -50,6 +50,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   upstream: 502,
   timeout: 504,
   cancelled: 409,
+  interrupted: 409,
   interrupted_too_often: 409,
   connection_disabled: 409,
   template_error: 422,

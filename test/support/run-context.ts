@@ -68,6 +68,7 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
       return missing("connections");
     },
     catalog: async () => missing("catalog"),
+    once: { check: () => undefined, make: (call) => call() },
     approvedHash: async () => null,
     answers: async () => new Map(),
     manifest: {

@@ -8,7 +8,7 @@ import { requestOf } from "../../catalog/request.ts";
 import { openMcp } from "../../mcp/client.ts";
 import { declineAll, type Question } from "../../mcp/questions.ts";
 import { failureText, readResult } from "../../mcp/result.ts";
-import type { DecisionRequest } from "../contract.ts";
+import type { DecisionRequest, RunContext } from "../contract.ts";
 import { byOf, type CallResult, type HttpOutput, makeResult, search } from "./result.ts";
 import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from "./send.ts";
 
@@ -25,6 +25,8 @@ export interface CallOptions {
   tellsFailures?: boolean;
   /** Answers to forms of an MCP server, by the question's hash. Omitted if nobody can be asked. */
   answers?: ReadonlyMap<string, JsonObject> | undefined;
+  /** Makes the call of a tool that may not be called twice. */
+  once?: RunContext["once"] | undefined;
   /** Whether only the definition with the fingerprint in `use` may be called, even if it changes at this moment. */
   isHeld?: boolean;
 }
@@ -153,7 +155,7 @@ async function callTool(
   { access, use }: { access: Access | null; use: CatalogUse },
   { url, transport }: Target<"tool">,
   input: JsonObject,
-  { responseExtract, answers, tellsFailures = false, isHeld = false }: CallOptions,
+  { responseExtract, answers, tellsFailures = false, isHeld = false, once }: CallOptions,
 ): Promise<CallResult> {
   if (access && new URL(access.baseUrl).origin !== new URL(url).origin) {
     const message = `The connection's credentials are sent only to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
@@ -165,7 +167,8 @@ async function callTool(
   const client = await openMcp({ url, transport, egress, signal, authority, answer });
   try {
     const tool = await use.verify((await client.listTools()).tools, isHeld);
-    const result = readResult(await client.callTool(tool, input));
+    const call = () => client.callTool(tool, input);
+    const result = readResult(await (once ? once.make(call) : call()));
     const declined = client.declined.join(" ");
     if (declined !== "") outbox.log("warn", declined);
     outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} returned ${result.bytes} bytes.`);

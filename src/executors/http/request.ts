@@ -3,6 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import type { Reply } from "../../base/http-message.ts";
 import { anything, described, map, nullable, object, optional } from "../../base/shape.ts";
+import type { CatalogUse } from "../../catalog/contract.ts";
 import { Unanswered } from "../../mcp/questions.ts";
 import { type Done, defineExecutor, type RunContext, type Waiting } from "../contract.ts";
 import { isFixedAddress } from "../page/address.ts";
@@ -38,6 +39,9 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
  * A second attempt is safe for GET, HEAD and OPTIONS. Other methods carry an `Idempotency-Key` with the run's ID (and
  * the page number after the first), the same in every attempt, unless the definition sets one. A receiver that honors
  * it acts once.
+ *
+ * A tool of an MCP server has no such key. After an interruption during a call, the run fails, unless the tool is
+ * described as read-only or idempotent.
  *
  * With `api`, it calls an endpoint or tool of the API catalog. If that needs approval, the run waits for it and then
  * sends exactly what was approved. If a tool asks for input, the run waits for a person's answer and calls the tool
@@ -134,6 +138,8 @@ export async function request(ctx: RunContext, definition: Request): Promise<Don
 async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall): Promise<Done | Waiting> {
   const input = api.arguments ?? {};
   const use = await ctx.catalog(api);
+  const once = isRepeatable(use) ? undefined : ctx.once;
+  once?.check();
   checkInput(use, input);
   const isHeld = use.approvalRequired || api.fingerprint !== undefined;
   if (api.fingerprint !== undefined && api.fingerprint !== use.fingerprint) throw changed();
@@ -149,7 +155,7 @@ async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall
   ctx.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
   const answers = use.target.kind === "tool" ? await ctx.answers() : undefined;
   try {
-    return await callApi(ctx, use, input, { ...definition, isHeld, answers });
+    return await callApi(ctx, use, input, { ...definition, isHeld, answers, once });
   } catch (error) {
     if (!(error instanceof Unanswered) || answers === undefined) throw error;
     if (answers.size >= MAX_QUESTIONS)
@@ -158,6 +164,12 @@ async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall
     return { wait: "approval", request: formOf(use, error.question) };
   }
 }
+
+/** An endpoint receives an `Idempotency-Key`; a tool says whether a second call changes anything. */
+const isRepeatable = ({ target }: CatalogUse): boolean =>
+  target.kind === "endpoint" ||
+  target.tool.annotations?.readOnlyHint === true ||
+  target.tool.annotations?.idempotentHint === true;
 
 /** Maximum number of forms that one call may request. */
 const MAX_QUESTIONS = 10;
