@@ -26,6 +26,9 @@ const Definition = object({
 });
 type Definition = Static<typeof Definition>;
 
+/** Maximum length of what a warning says of a failed call. */
+const MAX_FAULT_CHARACTERS = 500;
+
 const Usage = object({ inputTokens: Type.Integer(), outputTokens: Type.Integer() });
 
 /**
@@ -54,7 +57,7 @@ export const callAgent = defineExecutor({
     warnings: optional(
       Type.Array(Type.String(), {
         description:
-          "Parts of the conversation shortened or left out for the model. Omitted if there are none.",
+          "Tool calls that were refused or failed, and parts of the conversation shortened or left out for the model. Omitted if there are none.",
       }),
     ),
   }),
@@ -109,20 +112,22 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   const usage = { inputTokens: 0, outputTokens: 0 };
   const { model, signal } = ctx;
   const warnings: string[] = [];
+  const warn = (note: string) => {
+    if (warnings.includes(note)) return;
+    warnings.push(note);
+    ctx.log("warn", note);
+  };
   const fit: Fit = {
     ...ctx.modelRoom,
     summary: null,
     keep: async () => undefined, // the conversation ends with the run, and `fit` holds it until then
-    tell(note) {
-      if (warnings.includes(note)) return;
-      warnings.push(note);
-      ctx.log("warn", note);
-    },
+    tell: warn,
   };
   let steps = 0;
-  const called = async ({ id, tool, input, isError }: ReportedCall) => {
+  const called = async ({ id, tool, input, isError, fault = "" }: ReportedCall) => {
     toolCalls.push({ id, name: tool, input, isError });
-    ctx.log(isError ? "warn" : "info", `The agent called ${tool}${isError ? ", which failed" : ""}.`);
+    if (isError) warn(`A call of ${tool} has no result: ${fault.slice(0, MAX_FAULT_CHARACTERS)}`);
+    else ctx.log("info", `The agent called ${tool}.`);
   };
   return {
     async go(agent: OpenAgent, outputSchema: JsonObject | null): Promise<string> {

@@ -31,8 +31,15 @@ const MAX_ASKED_CHARACTERS = 32 * 1024;
 /** A call that requires a person's approval. */
 export type RequestedCall = { callId: string; toolName: string; input: JsonObject; fingerprint: string };
 
-/** A call that was run or refused. */
-export type ReportedCall = { id: string; tool: string; input: Json; isError: boolean; approval?: Approval };
+/** A call that was run or refused; `fault` says why it has no result. */
+export type ReportedCall = {
+  id: string;
+  tool: string;
+  input: Json;
+  isError: boolean;
+  fault?: string;
+  approval?: Approval;
+};
 
 /** The decision that approved a call, and the hash of what it covers. */
 export type Approval = { decisionId: string; hash: string };
@@ -226,7 +233,7 @@ async function answerAll(
       const { id: toolCallId, name: toolName } = call;
       task.tell({ type: "tool-input-error", toolCallId, toolName, input, errorText, dynamic: true });
       open.answer = { output: errorText, isError: true };
-      await task.called({ id: toolCallId, tool: toolName, input, isError: true });
+      await task.called({ id: toolCallId, tool: toolName, input, isError: true, fault: errorText });
       continue;
     }
     const { tool, input, asks } = checked;
@@ -314,7 +321,14 @@ export async function carryOut(
   }
   if (isError) tell({ type: "tool-output-error", toolCallId: id, errorText: String(output), dynamic: true });
   else tell({ type: "tool-output-available", toolCallId: id, output, dynamic: true });
-  await task.called({ id, tool: tool.name, input, isError, ...(approval ? { approval } : {}) });
+  await task.called({
+    id,
+    tool: tool.name,
+    input,
+    isError,
+    ...(isError ? { fault: String(output) } : {}),
+    ...(approval ? { approval } : {}),
+  });
   signal.throwIfAborted();
   return { output, isError };
 }

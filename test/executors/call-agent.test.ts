@@ -117,6 +117,27 @@ describe("call_agent", () => {
     ]);
   });
 
+  test("warns of calls that were refused or failed, since the answer may not say so", async () => {
+    const slug = `delete-${++count}`;
+    await makeAction(chat.app.owner, {
+      slug,
+      kind: "http_request",
+      definition: { method: "DELETE", url: "http://127.0.0.1:9/it" },
+    });
+    const tool = `action_${slug}`;
+    chat.play([calls(tool, {}), calls("query", { sql: "SELECT nothing" }), says("I deleted it.")]);
+    const agent = await makeAgent(`tools: ['action:${slug}', query]`);
+    const { status, result } = await run({ agent: agent.slug, prompt: "Delete it" });
+    expect([status, result.text, result.warnings]).toEqual([
+      "completed",
+      "I deleted it.",
+      [
+        `A call of ${tool} has no result: This tool requires approval, which isn't possible in a run.`,
+        expect.stringContaining("A call of query has no result: "),
+      ],
+    ]);
+  });
+
   test("ends after its steps: the definition's, otherwise the agent's", async () => {
     chat.play(() => calls("datasets", {}));
     const { slug } = await makeAgent("tools: [datasets]\nmaxSteps: 3");

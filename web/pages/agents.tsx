@@ -99,7 +99,7 @@ export default function Agents() {
                 }
               >
                 {t(
-                  "An agent answers questions about your data, calls APIs and runs actions. It asks for approval before it changes anything.",
+                  "An agent answers questions about your data, calls APIs and runs actions. In a chat, it asks for approval before it changes anything. In a run, it can't change anything that needs approval.",
                 )}
               </Empty>
             )
