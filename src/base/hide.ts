@@ -65,6 +65,30 @@ function hide(value: Json, secrets: readonly string[]): Json {
   return Object.fromEntries(entries);
 }
 
+/**
+ * Returns the string of `value` that reads `masked` once these secrets are masked. Null if there is none, though `value`
+ * contains some of them.
+ */
+export function unmasked(masked: string, value: () => Json, secrets: readonly string[]): string | null {
+  const hidden = worthHiding(secrets);
+  if (hidden.length === 0 || !masked.includes(HIDDEN)) return masked;
+  let hides = false;
+  const find = (item: Json): string | null => {
+    if (typeof item === "string") {
+      const text = hideIn(item, hidden);
+      hides ||= text !== item;
+      return text === masked ? item : null;
+    }
+    if (typeof item !== "object" || item === null) return null;
+    for (const inner of Object.values(item)) {
+      const found = find(inner);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return find(value()) ?? (hides ? null : masked);
+}
+
 const hideIn = (text: string, secrets: readonly string[]) =>
   secrets.reduce((masked, secret) => masked.replaceAll(secret, HIDDEN), text);
 

@@ -621,6 +621,75 @@ test("credentials that an API echoes can't be read letter by letter, nor from wh
   }
 });
 
+describe("pagination", () => {
+  const canary = "canary/9c5e2b+7d=";
+  const page = async (auth: object, pagination: object, body: (page: number, seen: string) => object) => {
+    await using api = startReceiver(({ path }, count) => Response.json(body(count, path)));
+    const made = await connectTo(`${api.url}/api`, auth, { token: canary });
+    const run = await request(made.id, { url: "/list", pagination: { maxPages: 3, ...pagination } });
+    return { run, paths: api.got.map(({ path }) => path) };
+  };
+  const bearer = { type: "bearer" };
+  const escaped = encodeURIComponent(canary);
+
+  test.each([
+    [{ type: "page", hasNextPath: "starts_with(got, 'canary')" }, 1],
+    [{ type: "page", hasNextPath: "length(got) > `3`" }, 1],
+    [{ type: "offset", itemsPath: "split(got, '')", hasNextPath: "length(got) < `9`" }, 3],
+    [{ type: "cursor", cursorPath: "reverse(got)", cursorParam: "c" }, 2],
+    [{ type: "cursor", cursorPath: "split(got, '')[0]", cursorParam: "c" }, 2],
+  ])("can't read what an API echoes of the credentials: %j", async (pagination, pages) => {
+    for (const pad of ["", "x".repeat(300_000)]) {
+      const { paths } = await page(bearer, pagination, () => ({ got: canary, pad }));
+      expect(paths).toHaveLength(pages);
+      for (const path of paths)
+        expect(path).toMatch(new RegExp(`^/api/list([?](page=[123]|offset=[036]|c=([*]|${escaped})))?$`));
+    }
+  });
+
+  test("follows links and cursors that contain the credentials", async () => {
+    const query = { type: "query", name: "api_key" };
+    const nextOf = (link: string) => (n: number) => ({ items: [n], next: n < 3 ? `${link}${n + 1}` : null });
+    const links = { type: "cursor", cursorPath: "next", itemsPath: "items" };
+    const inQuery = await page(query, links, nextOf(`/api/list?api_key=${escaped}&page=`));
+    expect(inQuery.run).toMatchObject({ status: "completed", result: { pages: 3, extracted: [1, 2, 3] } });
+    expect(inQuery.paths).toEqual([
+      `/api/list?api_key=${escaped}`,
+      `/api/list?api_key=${escaped}&page=2`,
+      `/api/list?api_key=${escaped}&page=3`,
+    ]);
+    const other = await page(query, links, nextOf(`/api/list?sig=x-${escaped}&page=`));
+    expect(other.paths[2]).toBe(`/api/list?sig=x-${escaped}&page=3&api_key=${escaped}`);
+    const inPath = await page({ type: "path" }, links, nextOf(`/api/${escaped}/list?page=`));
+    expect(inPath.paths).toEqual([
+      `/api/${escaped}/list`,
+      `/api/${escaped}/list?page=2`,
+      `/api/${escaped}/list?page=3`,
+    ]);
+    const cursors = { ...links, cursorParam: "after" };
+    const cursor = await page(bearer, cursors, nextOf(`${canary}-`));
+    expect(cursor.paths).toEqual([
+      "/api/list",
+      `/api/list?after=${escaped}-2`,
+      `/api/list?after=${escaped}-3`,
+    ]);
+    const stars = await page(bearer, cursors, nextOf("***-"));
+    expect(stars.paths[2]).toBe("/api/list?after=***-3");
+  });
+
+  test("rejects a link that an expression makes of the credentials", async () => {
+    const cursorPath = "join('', ['/api/list?', next])";
+    const { run, paths } = await page(bearer, { type: "cursor", cursorPath }, () => ({
+      next: `t=${canary}`,
+    }));
+    expect(run.error).toMatchObject({
+      code: "upstream",
+      message: expect.stringContaining("contains credentials"),
+    });
+    expect(paths).toEqual(["/api/list"]);
+  });
+});
+
 test("kinds that work on tables or files reject such a connection", async () => {
   const made = await connectTo("https://x.test", { type: "none" }, {});
   const refused = await owner("POST", "/api/v1/actions", {

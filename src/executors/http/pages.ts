@@ -108,7 +108,7 @@ const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =
   pagination.type === "page" ? (pagination.pageParam ?? "page") : (pagination.offsetParam ?? "offset");
 
 /** Returns the paths to the next page's values. Null if pages don't have to be read for that. */
-export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page"> | null {
+export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page" | "secrets"> | null {
   if (pagination.type === "link_header") return null;
   const { itemsPath = null } = pagination;
   if (pagination.type === "cursor")

@@ -114,8 +114,9 @@ export async function request(ctx: RunContext, definition: Request): Promise<Don
   try {
     const start = startOf(definition, access);
     const send = sender(ctx, definition, access);
+    const secrets = () => [...(access?.secrets() ?? [])];
     const replies = pagination
-      ? await readPages(ctx, definition, pagination, start, send)
+      ? await readPages(ctx, definition, pagination, { start, send, secrets })
       : [await readOne(ctx, definition, start, send)];
     const last = replies.at(-1) as Reply;
     if (definition.saveAs)
@@ -126,7 +127,7 @@ export async function request(ctx: RunContext, definition: Request): Promise<Don
       isPaged: pagination !== undefined,
       itemsPath: pagination?.itemsPath ?? null,
       responseExtract: definition.responseExtract ?? null,
-      secrets: [...(access?.secrets() ?? [])],
+      secrets: secrets(),
     };
     return await makeResult(byOf(ctx), work, replies);
   } catch (error) {
@@ -193,8 +194,7 @@ async function readPages(
   ctx: RunContext,
   definition: Request,
   pagination: Pagination,
-  start: PageRequest,
-  send: Send,
+  { start, send, secrets }: { start: PageRequest; send: Send; secrets(): readonly string[] },
 ): Promise<Reply[]> {
   const maxPages = maxPagesOf(pagination);
   let left = definition.maxBytes ?? DEFAULT_MAX_BYTES;
@@ -220,7 +220,8 @@ async function readPages(
     replies.push(reply);
     left -= reply.bytes;
     const paths = pathsOf(pagination);
-    page = nextPage(pagination, page, reply, paths && (await findNext(byOf(ctx), paths, reply)));
+    const found = paths && (await findNext(byOf(ctx), { ...paths, secrets: secrets() }, reply));
+    page = nextPage(pagination, page, reply, found);
     if (page && replies.length >= maxPages) {
       ctx.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
       reply.truncated = true;

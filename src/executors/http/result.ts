@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import { hideInBytes, hideInCut, hideSecrets } from "../../base/hide.ts";
+import { hideInBytes, hideInCut, hideSecrets, unmasked } from "../../base/hide.ts";
 import { bytesOf, type Reply, readBody } from "../../base/http-message.ts";
 import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
@@ -36,6 +36,8 @@ export interface NextPageWork {
   itemsPath: string | null;
   cursorPath: string | null;
   hasNextPath: string | null;
+  /** The paths don't see them. A link or cursor that contains some is used as it is. */
+  secrets: readonly string[];
 }
 
 export type NextPage = {
@@ -207,11 +209,12 @@ export function resultJob(work: HttpWork, bytes: Buffer) {
 }
 
 function nextPageIn(
-  { page, itemsPath, cursorPath, hasNextPath }: NextPageWork,
+  { page, itemsPath, cursorPath, hasNextPath, secrets }: NextPageWork,
   bytes: Buffer,
   limits: SearchLimits,
 ): NextPage {
-  const body = exactIn(page, bytes) ?? bodyIn(page, bytes);
+  const read = (from: Buffer) => exactIn(page, from) ?? bodyIn(page, from);
+  const body = withoutEchoes(page, read(hideInBytes(bytes, secrets)), secrets);
   const items = itemsIn(body, itemsPath, limits);
   const cursor = cursorPath === null ? null : lossless(searchJson(body, cursorPath, limits));
   const next = hasNextPath === null ? null : searchJson(body, hasNextPath, limits);
@@ -220,9 +223,15 @@ function nextPageIn(
     const message = "The cursor of the next page is neither a string nor a number. Check cursorPath.";
     throw new AppError("upstream", message);
   }
+  const sent = typeof cursor === "string" ? unmasked(cursor, () => read(bytes), secrets) : cursor;
+  if (cursor !== null && sent === null) {
+    const message =
+      "The next page contains credentials in a text that cursorPath computes. Let it find the text as it is in the response.";
+    throw new AppError("upstream", message);
+  }
   return {
     items: items?.length ?? null,
-    cursor: isNone ? null : cursor,
+    cursor: isNone ? null : sent,
     hasNext: hasNextPath === null ? null : Array.isArray(next) ? next.length > 0 : Boolean(next),
   };
 }
