@@ -2,9 +2,15 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { migrations } from "../../src/store/migrations.ts";
 import { localPlace, MIGRATIONS, notes, thrownBy } from "./harness.ts";
 
 const SOON = { name: "0003_soon", sql: "ALTER TABLE notes ADD COLUMN soon TEXT;" };
+
+test("every migration in the folder is applied, in the order of their numbers", () => {
+  const files = readdirSync(join(import.meta.dir, "../../migrations"));
+  expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
+});
 
 test("if one of several migrations fails, none is kept, and the previous version starts", async () => {
   await using place = localPlace();
