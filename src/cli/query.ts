@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import type { Reply } from "../calls.ts";
-import { UsageError } from "./host.ts";
+import { FirstRows } from "./first-rows.ts";
+import { type Host, UsageError } from "./host.ts";
 import { jsonInput, numberInput } from "./input.ts";
 import { printJson, printTable } from "./show.ts";
 import { usage } from "./usage.ts";
@@ -26,17 +27,8 @@ export const query = singleCommand(
       const parameters = await jsonInput(host, "--parameters", flags.parameters);
       const sql = words[0] === "-" ? await host.stdin() : words[0];
       const api = aboutSql(apiOf({ flags, host }));
-      if (format !== "json" && format !== "table") {
-        const reply = await api.open("POST", `/api/v1/query?format=${format}`, {
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ sql, parameters, limit }),
-        });
-        for await (const bytes of reply.body) {
-          host.write(bytes);
-          if (!host.isRead()) return;
-        }
-        return;
-      }
+      if (format !== "json" && format !== "table")
+        return stream(host, api, format, { sql, parameters, limit });
       const forPeople = host.width !== null;
       const most = limit ?? (forPeople ? undefined : MAX_REPLY_ROWS);
       const { body, text } = await api.call("POST /api/v1/query", {
@@ -57,6 +49,27 @@ export const query = singleCommand(
     },
   }),
 );
+
+/** Streams rows as a file. With a limit, asks for one more, which tells whether rows are left out. */
+async function stream(
+  host: Host,
+  api: Api,
+  format: "csv" | "jsonl",
+  { limit, ...query }: { sql: string | undefined; parameters: unknown; limit: number | undefined },
+): Promise<void> {
+  const hasNext = limit !== undefined && limit >= 1 && limit < MAX_REPLY_ROWS;
+  const reply = await api.open("POST", `/api/v1/query?format=${format}`, {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...query, limit: hasNext ? limit + 1 : limit }),
+  });
+  const first = new FirstRows(format, limit ?? Number.POSITIVE_INFINITY);
+  for await (const bytes of reply.body) {
+    host.write(first.take(bytes));
+    if (!host.isRead()) return;
+  }
+  if (first.isCut) host.err(`Only the first ${first.rows} rows are shown.`);
+  else if (!hasNext && first.rows === limit) host.err(`At most ${limit} rows are shown. There may be more.`);
+}
 
 /** The command has no other field than the SQL, so errors don't name it. */
 function aboutSql(api: Api): Api {

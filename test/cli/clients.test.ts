@@ -683,6 +683,25 @@ describe("weir query with more rows than one response", () => {
     ]);
   });
 
+  test("says which rows a limit leaves out of a file", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const sql = `SELECT i, 'a "quoted" "' || chr(10) || 'line' AS x FROM range(3) t(i)`;
+    for (const format of ["--csv", "--jsonl"]) {
+      const whole = await shell.run("query", sql, format);
+      expect([whole.code, whole.err]).toEqual([0, ""]);
+      const all = await shell.run("query", sql, format, "--limit", "3");
+      expect(all).toMatchObject({ code: 0, err: "", out: whole.out });
+      const two = await shell.run("query", sql, format, "--limit", "2");
+      expect([two.code, two.err]).toEqual([0, "Only the first 2 rows are shown.\n"]);
+      expect(two.out).toBe((await shell.run("query", sql.replace("range(3)", "range(2)"), format)).out);
+    }
+    const most = await shell.run("query", rows(10_000), "--csv", "--limit", "10000");
+    expect([most.code, most.err]).toEqual([0, "At most 10000 rows are shown. There may be more.\n"]);
+    const none = await shell.run("query", sql, "--csv", "--limit", "0");
+    expect([none.code, none.out]).not.toContain(0);
+  });
+
   deepTest("exits with 1 and a sentence beyond that, unless a limit was given", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
