@@ -155,7 +155,7 @@ const MODEL = {
     cure: "Try again later.",
   },
   llm_refused: {
-    cause: "The provider refused to answer.",
+    cause: "The provider refused to answer, or blocked the answer.",
     cure: "Rephrase the prompt.",
   },
   llm_stream_cut: {
@@ -171,8 +171,8 @@ const MODEL = {
     cure: "Ask again, and name the tables.",
   },
   output_invalid: {
-    cause: "The model's answer doesn't match the requested schema.",
-    cure: "Try again, simplify `outputSchema`, or use another model.",
+    cause: "The model's answer was cut off, or doesn't match the requested schema.",
+    cure: "Try again, ask for less, simplify `outputSchema`, or use another model.",
   },
   too_many_steps: {
     cause: "The agent found no answer within its steps.",

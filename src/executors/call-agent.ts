@@ -7,6 +7,7 @@ import { anything, described, jsonSchema, object, optional } from "../base/shape
 import { isWholeTemplate } from "../base/template.ts";
 import { type ReportedCall, runAgent } from "../models/agent.ts";
 import type { ModelMessage, OpenAgent } from "../models/contract.ts";
+import { cutOff } from "../models/failure.ts";
 import { type Fit, fitted } from "../models/fit.ts";
 import { defineExecutor, type RunContext } from "./contract.ts";
 
@@ -150,7 +151,11 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
       });
       usage.inputTokens += end.usage.inputTokens;
       usage.outputTokens += end.usage.outputTokens;
-      if (end.status === "done") return end.text;
+      if (end.status === "done") {
+        const cut = cutOff(end.reason);
+        if (cut) throw cut;
+        return end.text;
+      }
       throw new AppError("internal", "An agent in a run can't wait for a person.");
     },
     say(answer: string, reply: string) {

@@ -3,6 +3,7 @@ import { AppError, type ErrorCode } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { maskSecrets } from "../base/mask.ts";
+import type { FinishReason } from "./contract.ts";
 
 /** Number of bytes read of an error body, and maximum length of its message. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -113,4 +114,16 @@ const safeText = (text: string, { secrets }: ModelEndpoint): string =>
 function retryAfterOf(header: string | null): number | undefined {
   if (header === null || !/^\d+(\.\d+)?$/.test(header.trim())) return undefined;
   return Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(Number(header)));
+}
+
+/** Why a reply isn't whole; null if it is. */
+export function cutOff(reason: FinishReason): AppError | null {
+  if (reason === "length")
+    return new AppError(
+      "output_invalid",
+      "The model's answer was cut off: it reached the maximum length. Ask for a shorter answer.",
+    );
+  if (reason === "content-filter")
+    return new AppError("llm_refused", "The model's provider blocked the answer, in whole or in part.");
+  return null;
 }

@@ -117,6 +117,20 @@ describe("call_agent", () => {
     ]);
   });
 
+  test.each([
+    ["length", "output_invalid", "The model's answer was cut off"],
+    ["content_filter", "llm_refused", "The model's provider blocked the answer"],
+  ])("fails if the answer ended with the reason %s", async (reason, code, message) => {
+    chat.play(() => ({ moves: [{ text: "The half of it" }], reason }));
+    const { slug } = await makeAgent();
+    for (const more of [{}, { outputSchema: SCHEMA }]) {
+      const { status, error } = await run({ agent: slug, prompt: "x", ...more });
+      expect([status, error?.code, error?.retryable]).toEqual(["failed", code, false]);
+      expect(error.message).toContain(message);
+    }
+    expect(chat.heard).toHaveLength(2);
+  });
+
   test("warns of calls that were refused or failed, since the answer may not say so", async () => {
     const slug = `delete-${++count}`;
     await makeAction(chat.app.owner, {

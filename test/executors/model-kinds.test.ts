@@ -295,6 +295,15 @@ describe("agent_fetch_page", () => {
     expect(error).toMatchObject({ code: "output_invalid" });
   });
 
+  test.each([
+    ["length", "output_invalid"],
+    ["content_filter", "llm_refused"],
+  ])("fails for an answer that ended with the reason %s", async (reason, code) => {
+    const script = { moves: [{ text: "Two min" }], reason };
+    const { error } = await run("agent_fetch_page", { url: url(), instructions: "How long?" }, [script]);
+    expect(error).toMatchObject({ code, retryable: false });
+  });
+
   test("returns JSON of the requested schema, corrected once, with or without words around it", async () => {
     const outputSchema = {
       type: "object",

@@ -175,6 +175,18 @@ describe("a turn", () => {
     });
   });
 
+  test("warns that the answer was cut off or blocked", async () => {
+    for (const [reason, warning] of [
+      ["length", "The model's answer was cut off: it reached the maximum length. Ask for a shorter answer."],
+      ["content_filter", "The model's provider blocked the answer, in whole or in part."],
+    ] as const) {
+      chat.play([{ moves: [{ text: "The half of it" }], reason }]);
+      const { at } = await makeThread(chat);
+      const { message } = await ask(chat, at);
+      expect(message.metadata).toMatchObject({ warnings: [warning] });
+    }
+  });
+
   test("is stored as it grows", async () => {
     const rest = Promise.withResolvers<void>();
     chat.play([{ moves: [{ text: "Begun" }, { hold: rest.promise }, { text: ", done" }] }]);

@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { parseLossless } from "../../base/json-numbers.ts";
 import { valueFaults } from "../../base/json-schema.ts";
 import type { ModelMessage, ModelRequest, Usage } from "../../models/contract.ts";
+import { cutOff } from "../../models/failure.ts";
 import type { RunContext } from "../contract.ts";
 
 type Asker = Pick<RunContext, "model" | "signal">;
@@ -67,7 +68,7 @@ export async function textOf(
   return { text: isOnlyText ? String(value.text) : reply, usage };
 }
 
-/** Returns the text of one reply, and adds to `usage`. */
+/** Returns the text of one whole reply, and adds to `usage`. */
 async function replyOf({ model, signal }: Asker, request: ModelRequest, usage: Usage): Promise<string> {
   let text = "";
   for await (const event of model.stream(request, signal)) {
@@ -75,6 +76,8 @@ async function replyOf({ model, signal }: Asker, request: ModelRequest, usage: U
     if (event.type !== "finish") continue;
     usage.inputTokens += event.usage.inputTokens;
     usage.outputTokens += event.usage.outputTokens;
+    const cut = cutOff(event.reason);
+    if (cut) throw cut;
   }
   return text;
 }

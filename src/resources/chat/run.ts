@@ -6,6 +6,7 @@ import { type Context, SYSTEM, write } from "../../context.ts";
 import { type AgentEnd, type AgentTask, runAgent } from "../../models/agent.ts";
 import { textOf, type UiMessage } from "../../models/chunks.ts";
 import type { ModelMessage, OpenAgent, Usage } from "../../models/contract.ts";
+import { cutOff } from "../../models/failure.ts";
 import { fitted } from "../../models/fit.ts";
 import { messagesOf } from "../../models/history.ts";
 import { record } from "../events/service.ts";
@@ -132,6 +133,8 @@ function finish(
   end: AgentEnd & { status: "done" },
   used: Usage,
 ): TurnEnd {
+  const cut = cutOff(end.reason);
+  if (cut) live.notes.add(cut.message);
   const messageMetadata = metadata(ctx, turn, used, live);
   live.tell({ type: "finish", finishReason: end.reason, messageMetadata }, true);
   return { status: "completed", message: live.message, turn: { steps: end.steps, usage: used } };
