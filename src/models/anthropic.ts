@@ -1,6 +1,7 @@
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import { argumentsIn, openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
@@ -142,6 +143,7 @@ async function* read(
   const calls = openCalls();
   let reason: FinishReason | null = null;
   let isDone = false;
+  let answer = null as JsonObject | null;
   const usage = { inputTokens: 0, outputTokens: 0 };
   const note = (counts: Json | undefined) => {
     if (!isObject(counts)) return;
@@ -159,8 +161,18 @@ async function* read(
         break;
       case "content_block_start": {
         const block = isObject(event.content_block) ? event.content_block : {};
-        if (block.type !== "tool_use" || shaped) break;
-        yield* calls.take({ key, id: String(block.id ?? ""), name: String(block.name ?? ""), delta: "" });
+        if (block.type !== "tool_use") break;
+        // some servers send the input at once, without deltas
+        const whole = isObject(block.input) && Object.keys(block.input).length > 0 ? block.input : null;
+        if (shaped) answer = whole;
+        else
+          yield* calls.take({
+            key,
+            id: String(block.id ?? ""),
+            name: String(block.name ?? ""),
+            delta: "",
+            whole: whole === null ? "" : JSON.stringify(whole),
+          });
         break;
       }
       case "content_block_delta": {
@@ -169,8 +181,10 @@ async function* read(
         if (typeof delta.thinking === "string" && delta.thinking !== "")
           yield { type: "reasoning", delta: delta.thinking };
         if (typeof delta.partial_json !== "string" || delta.partial_json === "") break;
-        if (shaped) yield { type: "text", delta: delta.partial_json };
-        else yield* calls.take({ key, id: "", name: "", delta: delta.partial_json });
+        if (shaped) {
+          answer = null;
+          yield { type: "text", delta: delta.partial_json };
+        } else yield* calls.take({ key, id: "", name: "", delta: delta.partial_json });
         break;
       }
       case "message_delta": {
@@ -193,6 +207,7 @@ async function* read(
     throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} ended its reply early.`, {
       retryable: true,
     });
+  if (answer) yield { type: "text", delta: JSON.stringify(answer) };
   const none = isCut(reason) ? "" : "{}";
   const whole = calls.all().map((call) => ({ ...call, arguments: call.arguments || none }));
   for (const call of whole) yield { type: "call", call };
@@ -202,7 +217,7 @@ async function* read(
 
 function parse(data: string, { host }: ModelEndpoint): JsonObject {
   try {
-    const event: unknown = JSON.parse(data);
+    const event: unknown = parseLossless(data);
     if (isObject(event)) return event;
   } catch (cause) {
     throw new AppError("upstream", `The model's endpoint ${host} sent an event that is not JSON.`, { cause });

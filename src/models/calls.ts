@@ -11,14 +11,16 @@ interface Piece {
   id: string;
   name: string;
   delta: string;
+  /** All of its arguments, if no deltas follow. */
+  whole?: string;
 }
 
 /** Assembles the calls of one reply. Throws `response_too_large` for too many or too long ones. */
 export function openCalls() {
-  const calls = new Map<string, ModelCall>();
+  const calls = new Map<string, ModelCall & { whole: string }>();
   let last: string | null = null;
   return {
-    *take({ key, id, name, delta }: Piece): Generator<ModelEvent> {
+    *take({ key, id, name, delta, whole = "" }: Piece): Generator<ModelEvent> {
       let at = key;
       const known = calls.get(key);
       // Some servers give all calls the number 0: a different ID is a different call.
@@ -31,7 +33,7 @@ export function openCalls() {
             "response_too_large",
             `The model requested more than ${MAX_CALLS} calls at once.`,
           );
-        call = { id: id || `call-${calls.size}`, name, arguments: "" };
+        call = { id: id || `call-${calls.size}`, name, arguments: "", whole };
         calls.set(at, call);
         yield { type: "call-begin", id: call.id, name: call.name };
       }
@@ -45,7 +47,8 @@ export function openCalls() {
         );
       yield { type: "call-delta", id: call.id, delta };
     },
-    all: (): ModelCall[] => [...calls.values()],
+    all: (): ModelCall[] =>
+      [...calls.values()].map(({ whole, ...call }) => ({ ...call, arguments: call.arguments || whole })),
   };
 }
 

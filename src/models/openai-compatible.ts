@@ -1,6 +1,7 @@
 import type { Egress, EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import { argumentsIn, openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
@@ -189,7 +190,7 @@ const count = (value: Json | undefined): number => (typeof value === "number" &&
 
 function parse(data: string, { host }: ModelEndpoint): JsonObject {
   try {
-    const chunk: unknown = JSON.parse(data);
+    const chunk: unknown = parseLossless(data);
     if (isObject(chunk)) return chunk;
   } catch (cause) {
     throw new AppError("upstream", `The model's endpoint ${host} sent an event that is not JSON.`, { cause });

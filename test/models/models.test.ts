@@ -352,6 +352,38 @@ describe("the operator's model", () => {
     ]);
   });
 
+  test("keeps the digits of arguments that its endpoint sends as an object", async () => {
+    const args = '{"id":9007199254740993,"price":1.10}';
+    const raw = `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":${args}}}]},"finish_reason":"tool_calls"}]}\n\n`;
+    const whole = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"one","arguments":${args}}}]},"finish_reason":"tool_calls"}]}`;
+    await using peer = await startModel([{ moves: [{ raw }] }, { status: 200, body: whole }]);
+    for (let n = 0; n < 2; n++) {
+      const events = await all("openai-compatible", peer.origin);
+      const [call] = events.flatMap((event) => (event.type === "call" ? [event.call] : []));
+      expect(JSON.parse(call?.arguments ?? "")).toEqual({ id: "9007199254740993", price: 1.1 });
+    }
+  });
+
+  test("accepts the input of a tool of Anthropic's protocol at once, without deltas", async () => {
+    const event = (data: string) => `data: ${data}\n\n`;
+    const block = `{"type":"tool_use","id":"a","name":"NAME","input":{"id":9007199254740993}}`;
+    const raw = (name: string) =>
+      [
+        event(`{"type":"content_block_start","index":0,"content_block":${block.replace("NAME", name)}}`),
+        event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`),
+      ].join("");
+    await using peer = await startModel(
+      ["one", "answer"].map((name) => ({ moves: [{ raw: raw(name) }], reason: "tool_use" })),
+    );
+    const events = await all("anthropic", peer.origin);
+    expect(events.find(({ type }) => type === "call")).toEqual({
+      type: "call",
+      call: { id: "a", name: "one", arguments: '{"id":"9007199254740993"}' },
+    });
+    const request = { ...HELLO, outputSchema: { type: "object" } };
+    expect(textOf(await all("anthropic", peer.origin, { request }))).toBe('{"id":"9007199254740993"}');
+  });
+
   test("accepts unusual streams of local servers: arguments as objects, one index for all calls, CRLF, comments", async () => {
     const chunk = (delta: object, finish: string | null = null) =>
       `: hm\r\ndata: ${JSON.stringify({ choices: [{ delta, finish_reason: finish }] })}\r\n\r\n`;
