@@ -56,6 +56,34 @@ const failure = (message: string) => ({
 const offsetOf = (parameters: URLSearchParams) => Number(parameters.get("offset") ?? 0);
 const ids = (n: number) => many(n, (id) => ({ id }));
 
+describe("credentials that an API echoes", () => {
+  test("can't be read by an expression, however long it takes", async () => {
+    const got = SECRETS.token;
+    const rows = many(300, () => ({ pad: "x".repeat(4_000) }));
+    const long = "[{id: `1`, chars: reverse(got), pads: length(join('', rows[].pad))}]";
+    for (const dataPath of ["[{id: `1`, chars: reverse(got), pads: `1`}]", long]) {
+      const extract = await open({ dataPath, paginator: { type: "none" } }, () => ({ got, rows }));
+      await extract.result();
+      const [row] = await data.rows(`select chars, pads from raw.${extract.dataset}__r`);
+      expect(row).toEqual({ chars: "***", pads: dataPath === long ? 1_200_000 : 1 });
+    }
+  });
+
+  test("are part of the links that are followed", async () => {
+    const asked: (string | null)[] = [];
+    const extract = await open(
+      { dataPath: "items", paginator: { type: "json_link", nextPath: "next" } },
+      (parameters) => {
+        asked.push(parameters.get("sig"));
+        const next = asked.length < 3 ? `${peer.baseUrl}/r?n=${asked.length}&sig=${SECRETS.token}` : null;
+        return { items: [{ id: asked.length }], next };
+      },
+    );
+    await extract.result();
+    expect(asked).toEqual([null, SECRETS.token, SECRETS.token]);
+  });
+});
+
 describe("paging counts the items that the API returned", () => {
   const items = many(20, (id) => ({ id, ok: id % 3 === 1, lines: [{ id }, { id: id + 100 }] }));
   const slice = (parameters: URLSearchParams, list: unknown[] = items) =>

@@ -1,8 +1,9 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
-import { hideSecrets, mayHold } from "../../base/hide.ts";
+import { hideSecrets, mayHold, unmasked } from "../../base/hide.ts";
 import { bodyOf, charsetOf, headersOf, isTooDeep, withCredentials } from "../../base/http-message.ts";
 import { isObject, type Json, SHORT_CHARACTERS } from "../../base/json.ts";
+import { exactJson } from "../../base/json-numbers.ts";
 import { JsonRefused } from "../../base/json-parse.ts";
 import type { OddValues } from "../../base/odd-values.ts";
 import { KEY_REPEATED, type RepeatedKey } from "../../base/repeated-keys.ts";
@@ -55,8 +56,10 @@ export interface Reply {
   url: string;
   /** Integers beyond 2^53 are `bigint`. Null if there is no content. */
   body: Json;
-  /** The text that the body was parsed from. */
-  text: string;
+  /** The body as text. */
+  text(): string;
+  /** Returns a string of the body with the credentials in it. Null if none reads like this without them. */
+  unmask(found: string): string | null;
   /** The rows, unparsed; their list in `body` is empty then. Null if the rows are in the body. */
   list: JsonList | null;
 }
@@ -149,10 +152,12 @@ async function read(
     const waitMs = retryAfterMs(headers, link) ?? resetMs(headers, link) ?? THROTTLED_MS;
     return { kind: "throttled", waitMs };
   }
-  if (ends.includes(status))
-    return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
+  const empty = { status, headers, url, body: null, text: () => "", unmask: (found: string) => found, list };
+  if (ends.includes(status)) return { kind: "value", value: empty };
   const { echoed, excess } = text === null ? NOTHING : await boundedJson(text, status < 300 ? asking : null);
-  const shows = echoed !== undefined && (bytes.length <= SHORT_CHARACTERS || mayHold(bytes, asking.secrets));
+  // Long ones are masked only if their bytes may contain the credentials, which shows only in UTF-8.
+  const isLong = bytes.length > SHORT_CHARACTERS && charset === "utf-8";
+  const shows = echoed !== undefined && (!isLong || mayHold(bytes, asking.secrets));
   const body = shows ? hideSecrets(echoed, asking.secrets) : echoed;
   if (status < 200 || status >= 300) return failed(asking, status, headers, body);
   if (text === null || excess) {
@@ -164,9 +169,12 @@ async function read(
   }
   const waitMs = isSpent(headers) ? resetMs(headers, link) : null;
   if (waitMs !== null && waitMs <= MAX_NOTED_MS) hold(link, draws, waitMs);
-  if (text.trim() === "" && status === 204)
-    return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
-  if (body !== undefined) return { kind: "value", value: { status, headers, url, body, text, list } };
+  if (text.trim() === "" && status === 204) return { kind: "value", value: empty };
+  if (body !== undefined && echoed !== undefined) {
+    const unmask = (found: string) => unmasked(found, () => echoed, asking.secrets);
+    const safeText = shows ? () => exactJson(body) : () => text;
+    return { kind: "value", value: { ...empty, body, text: safeText, unmask } };
+  }
   return { kind: "failed", error: noJson(asking, text, headers) };
 }
 

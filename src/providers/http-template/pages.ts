@@ -18,6 +18,8 @@ export interface CountedPage extends PageBody {
   /** Of the last redirect. */
   url: string;
   headers: Headers;
+  /** Returns a string of the body with the credentials in it. Null if none reads like this without them. */
+  unmask(found: string): string | null;
   /** Number of items in the response, including those that aren't rows. */
   items: number;
 }
@@ -116,13 +118,21 @@ const isTrue = (value: Json) =>
 /** A cursor or a URL; null if there is none. */
 async function cursorIn(
   link: Link,
-  page: PageBody,
+  page: CountedPage,
   expression: string,
   field: string,
 ): Promise<string | number | null> {
   const found: unknown = await searchPage(link, page, expression);
   if (found === null || found === "" || found === false) return null;
-  if (typeof found === "string" || typeof found === "number") return found;
+  if (typeof found === "number") return found;
+  if (typeof found === "string") {
+    const text = page.unmask(found);
+    if (text !== null) return text;
+    throw new AppError(
+      "upstream",
+      `The next page contains credentials in a text that ${field} computes. Let it find the text as it is in the response.`,
+    );
+  }
   if (isNumeric(found)) return String(found);
   throw new AppError(
     "upstream",

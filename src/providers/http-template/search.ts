@@ -8,7 +8,7 @@ import type { Link } from "../contract.ts";
 /** A parsed page and its text. */
 export interface PageBody {
   body: Json;
-  text: string;
+  text(): string;
 }
 
 /** Limits of a search in this process. Larger ones run in a child process. */
@@ -32,7 +32,7 @@ export async function searchPage(
   }
   const tooMuch = (why: string) =>
     new AppError("upstream", `The page takes ${why} to read. Request less at a time.`);
-  const pieces = [Buffer.from(text)];
+  const pieces = [Buffer.from(text())];
   const { bytes } = await compute({ name: "search", input: { expression }, pieces, tooMuch });
   return ((await jsonOf(Buffer.from(bytes).toString())) ?? null) as Json;
 }
