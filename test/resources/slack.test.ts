@@ -231,6 +231,7 @@ describe("a linked account", () => {
     expect(await saysOf("U-leaves")).toContain("link-callback");
     const { items } = (await weir.owner("GET", "/api/v1/events?type=auth.chat_unlinked&limit=1")).body;
     expect(items[0]).toMatchObject({
+      type: "auth.chat_unlinked",
       entity: { type: "user", id: user.id },
       actor: { type: "user", id: user.id },
       data: { provider: "slack", teamId: "T1", chatUserId: "U-leaves" },
