@@ -57,6 +57,7 @@ export async function execute(
         executor,
         definition,
         stored: kept,
+        key: keyOf(run, seen.attempts.slice(0, -1), kept),
         scope,
         kept: seen.kept,
         signal: control.signal,
@@ -104,6 +105,14 @@ export async function execute(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What the keys of a run's requests derive from: the first attempt that had the same definition. */
+function keyOf(run: RunRow, earlier: readonly RunRow[], stored: StoredDefinition): string {
+  if (earlier.length === 0) return run.id;
+  const textOf = ({ definition, isResolved }: StoredDefinition) => JSON.stringify([definition, isResolved]);
+  const text = textOf(stored);
+  return earlier.find((attempt) => textOf(attempt) === text)?.id ?? run.id;
 }
 
 /** The execution, or the reason for the abort if the executor doesn't stop in time. */

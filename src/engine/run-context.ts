@@ -2,6 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { uuidOf } from "../base/ids.ts";
 import type { Scope } from "../base/template.ts";
 import { fill } from "../compute/fill.ts";
 import type { Context } from "../context.ts";
@@ -58,6 +59,8 @@ interface Setting {
   definition: RunRow["definition"];
   /** As in the stored row. */
   stored: StoredDefinition;
+  /** Of its requests: the same in each attempt. */
+  key: string;
   scope: Scope;
   kept: RunContext["kept"];
   signal: AbortSignal;
@@ -110,6 +113,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
       organizationId: run.organizationId,
       attempt: run.retryCount + 1,
       startedAt: run.startedAt ?? timestamp(ctx.clock),
+      key: setting.key,
     },
     signal,
     scope,
@@ -221,7 +225,7 @@ function itemContext(ctx: Context, of: RunContext, { id, index, attempt, scope, 
   };
   const context: RunContext = {
     ...of,
-    run: { ...of.run, id, attempt },
+    run: { ...of.run, id, attempt, key: uuidOf(`${of.run.key}:${index}`) },
     scope,
     signal,
     room: roomFor(ctx, { signal, undo, progress: of.progress }),

@@ -108,7 +108,7 @@ export type ConnectionUse = "read" | "write";
 
 /** Everything that an executor can access while it runs. */
 export interface RunContext {
-  readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
+  readonly run: { id: string; organizationId: string; attempt: number; startedAt: string; key?: string };
   /** Aborted on cancel, on timeout and when the process stops. Pass it on to everything that waits. */
   readonly signal: AbortSignal;
   /** The variables of templates and conditions. */

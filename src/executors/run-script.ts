@@ -102,7 +102,7 @@ export const runScript = defineExecutor({
       input: inputBytes,
       memoryMb,
       timeoutMs: timeoutSeconds * 1000,
-      now: Date.parse(ctx.run.startedAt),
+      now: Date.parse(typeof ctx.scope.now === "string" ? ctx.scope.now : ctx.run.startedAt),
       seed: inputBytes.reduce((seed, piece) => Bun.hash.crc32(piece, seed), Bun.hash.crc32(source)),
     };
     const host = {

@@ -146,7 +146,11 @@ async function begin(
     const delayUntil = step.delay === undefined || isOver ? null : await delayOf(tx, step, decision, seen);
     if (delayUntil !== null) return { status: "waiting", startedAt: timestamp(tx.clock), delayUntil };
     if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, { states, scope: seen });
-    const started = await startStep(tx, run, step, { scope: seen, patience });
+    const started = await startStep(tx, run, step, {
+      scope: seen,
+      patience,
+      repeats: states.get(step.key)?.repeats,
+    });
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
     const { id: actionRunId, status, startedAt, completedAt, error } = started;
     return { status, actionRunId, startedAt: startedAt ?? timestamp(tx.clock), completedAt, error };
@@ -192,10 +196,10 @@ async function startStep(
   tx: WriteContext,
   run: AutomationRunRow,
   step: Step,
-  { scope, patience }: Pick<Beginning, "scope" | "patience">,
+  { scope, patience, repeats }: Pick<Beginning, "scope" | "patience"> & Pick<StepState, "repeats">,
 ): Promise<RunRow> {
   const work = await workOf(tx, step);
-  const input = await runOfStep(tx, run, { step, work, scope });
+  const input = await runOfStep(tx, run, { step, work, scope, repeats });
   await refuseBusyKey(tx, run.id, input);
   const executor = tx.executors[work.kind];
   const readsKept = storedSteps(scope.steps, stepsIn(JSON.stringify(input.definition))).length > 0;

@@ -85,7 +85,8 @@ async function bulkOf(
   step: Step,
   { state, scope, items }: { state: StepState; scope: Scope; items: ItemsState },
 ): Promise<Begun> {
-  const input = await runOfStep(tx, run, { step, work: await workOf(tx, step), scope });
+  const { repeats } = state;
+  const input = await runOfStep(tx, run, { step, work: await workOf(tx, step), scope, repeats });
   const { maxParallel: parallel = DEFAULT_PARALLEL, onError } = step;
   const bulk: BulkItems = { ...(items.bulk ?? { of: "list" }), parallel, goesOn: onError === "continue" };
   return beginBulk(tx, input, { state, items: { ...items, bulk } });
@@ -137,9 +138,9 @@ async function startItems(
   const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
   // Evaluates all keys before the first item is queued: if a key has no value, the step fails without starting any item.
   const runs: { index: number; input: NewRun }[] = [];
-  for (const { index, item } of next) {
+  for (const { index, item, repeats } of next) {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
-    runs.push({ index, input: await runOfStep(tx, run, { step, work, scope: own }) });
+    runs.push({ index, input: await runOfStep(tx, run, { step, work, scope: own, repeats }) });
   }
   for (const { input } of runs) await refuseBusyKey(tx, run.id, input);
   for (const { index, input } of runs)
@@ -149,7 +150,11 @@ async function startItems(
 
 const pendingItems = prepared((db: WriteDb) =>
   db
-    .select({ index: automationRunItems.itemIndex, item: automationRunItems.item })
+    .select({
+      index: automationRunItems.itemIndex,
+      item: automationRunItems.item,
+      repeats: automationRunItems.actionRunId,
+    })
     .from(automationRunItems)
     .where(
       and(

@@ -168,14 +168,13 @@ export async function reopenItems(
   if (runId === run.id) {
     await tx.db
       .update(automationRunItems)
-      .set({ status: "pending", actionRunId: null })
+      .set({ status: "pending" })
       .where(and(itemsOf(run.id, key), ne(automationRunItems.status, "completed")));
   } else {
     await tx.db.run(sql`
       insert into automation_run_items (automation_run_id, step_key, item_index, item, status, action_run_id)
       select ${run.id}, step_key, item_index, item,
-        case when status = 'completed' then 'completed' else 'pending' end,
-        case when status = 'completed' then action_run_id end
+        case when status = 'completed' then 'completed' else 'pending' end, action_run_id
       from automation_run_items
       where automation_run_id = ${runId} and step_key in (${key}, ${laterKey(key)})`);
   }

@@ -37,10 +37,14 @@ export const fresh = (key: string): StepState => ({
 });
 
 /** State of a step that runs again. Of a `forEach`, only the uncompleted items do. */
-export const again = (state: StepState): StepState => ({
-  ...fresh(state.key),
-  ...(state.items ? { items: state.items } : {}),
-});
+export function again(state: StepState): StepState {
+  const repeats = state.actionRunId ?? state.repeats;
+  return {
+    ...fresh(state.key),
+    ...(state.items ? { items: state.items } : {}),
+    ...(repeats === undefined ? {} : { repeats }),
+  };
+}
 
 /** A step that waits only for a time. */
 export const isDelayed = ({ status, delayUntil }: StepState): boolean =>

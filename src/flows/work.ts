@@ -57,13 +57,14 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
 }
 
 /**
- * Creates the run of a step, or of one of its items. `scope` is what the template of its `concurrencyKey` sees. Throws
- * `template_error` if that has no value that can be a key, and `DoFirst`.
+ * Creates the run of a step, or of one of its items. `scope` is what the template of its `concurrencyKey` sees, and
+ * `repeats` the run of the attempt before. Throws `template_error` if the key has no value that can be one, and
+ * `DoFirst`.
  */
 export async function runOfStep(
   tx: WriteContext,
   run: Pick<AutomationRunRow, "id" | "automationId" | "triggerMethod" | "privateTo">,
-  { step, work, scope }: { step: Step; work: Work; scope: Scope },
+  { step, work, scope, repeats = null }: { step: Step; work: Work; scope: Scope; repeats?: string | null },
 ): Promise<NewRun> {
   const key = work.definition.concurrencyKey;
   return {
@@ -77,6 +78,7 @@ export async function runOfStep(
     },
     automationRunId: run.id,
     stepKey: step.key,
+    parentActionRunId: repeats,
     concurrencyKey: typeof key === "string" ? await keyOf(tx, run, key, scope) : null,
   };
 }

@@ -12,7 +12,7 @@ import { recordOutcome } from "./end.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
 import type { SmallEnd } from "./finish.ts";
 import { recordStart } from "./run-events.ts";
-import { openScope } from "./scope.ts";
+import { attemptsOf, openScope, ownNames } from "./scope.ts";
 
 /** A kind that is decided in the transaction that reaches it. */
 export type Decider = Executor & { decide: NonNullable<Executor["decide"]> };
@@ -29,7 +29,8 @@ export async function decideRun(
 ): Promise<RunRow> {
   const due = newRun(tx, input);
   const startedAt = due.createdAt;
-  const seen = { ...scope, run: { id: due.id, startedAt }, now: startedAt };
+  const [first] = await attemptsOf(tx.db, due);
+  const seen = { ...scope, ...ownNames(first, first.startedAt ?? startedAt) };
   const outcome = decide(executor, due.definition, seen);
   const completedAt = timestamp(tx.clock);
   const row: RunRow = {

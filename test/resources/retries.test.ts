@@ -9,7 +9,11 @@ import {
   branch,
   created,
   flowToEnd,
+  makeAction,
   makeAutomation,
+  RUNS,
+  runEnd,
+  runToEnd,
   until,
 } from "../support/work.ts";
 
@@ -288,5 +292,101 @@ describe("a failed forEach whose list was edited since", () => {
     await patchSteps(app, flow.id, [script("each", "(i) => i * 10", { forEach: "{{[1, 2]}}" })]);
     const second = await retried(app, first.id);
     expect([second.status, outputs(second)]).toEqual(["completed", [1, 20]]);
+  });
+});
+
+describe("a request that is sent again", () => {
+  const values = { id: "{{uuid()}}", now: "{{now}}", run: "{{run.id}}" };
+  const definition = (url: string, more: object = {}) => ({
+    url,
+    method: "POST",
+    body: { ...values, ...more },
+  });
+  /** What was received, as `KEY BODY` without duplicates. */
+  const distinct = ({ got }: ReturnType<typeof startReceiver>) => [
+    ...new Set(got.map(({ headers, text }) => `${headers.get("idempotency-key")} ${text}`)),
+  ];
+  const keys = ({ got }: ReturnType<typeof startReceiver>) =>
+    got.map(({ headers }) => headers.get("idempotency-key"));
+
+  test("by an automatic attempt of a webhook has the same key and values", async () => {
+    await using app = await startApp({ hurry: 20 });
+    await using receiver = startReceiver((_, count) => Response.json({}, { status: count < 3 ? 503 : 200 }));
+    const retries = { maxAttempts: 3, backoffSeconds: [0.2] };
+    const steps = [
+      { key: "lost", onError: "continue", kind: "http_request", definition: { url: "http://127.0.0.1:1" } },
+      { key: "send", dependsOn: ["lost"], kind: "http_request", definition: definition(receiver.url) },
+    ];
+    await makeHook(app, { retries, steps });
+    expect((await send(app, body)).status).toBe(200);
+    expect([receiver.got.length, distinct(receiver).length]).toEqual([3, 1]);
+    expect((await send(app, body)).status).toBe(200);
+    expect(distinct(receiver)).toHaveLength(2);
+  });
+
+  test.each([3, 1_000])(
+    "for one of %d items has the same, and differs from those of other items",
+    async (size) => {
+      await using app = await startApp({ hurry: 20 });
+      const seen = new Set<string>();
+      await using receiver = startReceiver(({ text }) => {
+        const isAgain = seen.has(text);
+        seen.add(text);
+        const { item } = JSON.parse(text);
+        return Response.json({}, { status: item === 2 && !isAgain ? 503 : 200 });
+      });
+      const each = { key: "send", forEach: `{{lists.range(${size})}}`, maxParallel: 1 };
+      const steps = [
+        { ...each, kind: "http_request", definition: definition(receiver.url, { item: "{{item}}" }) },
+      ];
+      await makeHook(app, { retries: { maxAttempts: 3, backoffSeconds: [0.2] }, steps });
+      const answer = await send(app, body);
+      // A long list's failed items run again only when the run is retried.
+      if (size > 3) await retried(app, answer.body.automationRunId);
+      expect(receiver.got).toHaveLength(size + 1);
+      expect(distinct(receiver)).toHaveLength(new Set(receiver.got.map(({ text }) => text)).size);
+      expect(new Set(keys(receiver)).size).toBe(seen.size);
+    },
+  );
+
+  test("by a retry of the run has the same, unless the step was edited", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const steps = (more: object) => [
+      { key: "send", kind: "http_request", definition: definition(receiver.url, more) },
+    ];
+    const flow = await makeAutomation(app.owner, { steps: steps({}) });
+    const first = await flowToEnd(app.owner, flow.id);
+    const second = await retried(app, first.id);
+    expect([receiver.got.length, distinct(receiver).length]).toEqual([2, 1]);
+    await patchSteps(app, flow.id, steps({ more: 1 }));
+    const third = await retried(app, second.id);
+    await retried(app, third.id);
+    await retried(app, third.id, { fromFailed: false });
+    const sent = keys(receiver);
+    expect(sent.map((key) => sent.indexOf(key))).toEqual([0, 0, 2, 2, 4]);
+  });
+
+  test("by a retried script has the same time in it", async () => {
+    await using app = await startApp();
+    const steps = [script("say", "(_, weir) => { throw new Error(JSON.stringify(weir.now)); }")];
+    const flow = await makeAutomation(app.owner, { steps });
+    const first = await flowToEnd(app.owner, flow.id);
+    expect(first.error.message).toMatch(/\d{4}/);
+    expect((await retried(app, first.id)).error.message).toBe(first.error.message);
+  });
+
+  test("by a retry of an action's run has the same", async () => {
+    await using app = await startApp();
+    await using receiver = startFixable();
+    const { id } = await makeAction(app.owner, {
+      kind: "http_request",
+      definition: definition(receiver.url),
+    });
+    const first = await runToEnd(app.owner, id);
+    const second = created(await app.owner("POST", `${RUNS}/${first.id}/retry`));
+    await runEnd(app.owner, second.id);
+    await runEnd(app.owner, created(await app.owner("POST", `${RUNS}/${second.id}/retry`)).id);
+    expect([receiver.got.length, distinct(receiver).length]).toEqual([3, 1]);
   });
 });

@@ -66,7 +66,7 @@ async function once(
   { index, item, attempt }: { index: number; item: Json; attempt: number },
 ): Promise<Done> {
   const executor = ctx.executors[run.kind];
-  const id = uuidOf(`${run.id}:${index}`);
+  const id = uuidOf(`${seen.attempts[0].id}:${index}`);
   const { run: own } = seen.scope;
   const scope = { ...seen.scope, run: { ...(own as JsonObject), id }, item, index };
   const definition = await fillInWhole(ctx, executor, run.definition, { ...seen, scope }, signal);

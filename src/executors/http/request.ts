@@ -36,9 +36,9 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 /**
  * Sends one HTTP request, or one per page.
  *
- * A second attempt is safe for GET, HEAD and OPTIONS. Other methods carry an `Idempotency-Key` with the run's ID (and
- * the page number after the first), the same in every attempt, unless the definition sets one. A receiver that honors
- * it acts once.
+ * A second attempt is safe for GET, HEAD and OPTIONS. Other methods carry an `Idempotency-Key` with the ID of the first
+ * attempt's run (and the page number after the first), the same in every attempt and in a retry that sends the same,
+ * unless the definition sets one. A receiver that honors it acts once.
  *
  * A tool of an MCP server has no such key. After an interruption during a call, the run fails, unless the tool is
  * described as read-only or idempotent.

@@ -100,8 +100,8 @@ export type Outbox = Pick<
   RunContext,
   "egress" | "signal" | "clock" | "log" | "compute" | "room" | "workFolder" | "ids"
 > & {
-  /** `id` is part of the idempotency keys. */
-  run: { id: string; organizationId: string };
+  /** `key` is part of the idempotency keys. Default: `id`. */
+  run: { id: string; organizationId: string; key?: string };
 };
 
 /** Sends the request of one page; `page` counts from 1. */
@@ -109,6 +109,7 @@ export type Send = (request: PageRequest, page: number, maxBytes: number) => Pro
 
 export function sender(ctx: Outbox, definition: Request, access: Access | null): Send {
   const { method = "GET", followRedirects = true, expectStatus } = definition;
+  const { key = ctx.run.id } = ctx.run;
   const isExpected = (status: number) =>
     expectStatus ? expectStatus.includes(status) : status >= 200 && status < (followRedirects ? 300 : 400);
 
@@ -116,7 +117,7 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     const body = sentBody(definition, request);
     const headers = {
       ...(body ? { "content-type": body.contentType } : {}),
-      ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? ctx.run.id : `${ctx.run.id}-${page}` }),
+      ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? key : `${key}-${page}` }),
       "user-agent": "Weir",
       ...headersOf(definition.headers ?? {}),
       ...headersOf(grant?.headers ?? {}),

@@ -83,7 +83,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
       ...ctx,
       signal,
       // idempotency keys are the same in each attempt, and differ between requests
-      run: { ...ctx.run, id: `${ctx.run.id}-s${++requests}` },
+      run: { ...ctx.run, key: `${ctx.run.key ?? ctx.run.id}-s${++requests}` },
       hasConnection: true,
       async connection(purpose) {
         if (purpose === "write") await openForWriting();

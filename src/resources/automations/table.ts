@@ -84,6 +84,8 @@ export interface StepState {
   startedAt: string | null;
   completedAt: string | null;
   error: RunError | null;
+  /** For a step that is attempted again: the action run of the attempt before. Items have theirs in their rows. */
+  repeats?: string;
   /** What the step waits for, while it waits. */
   waitKind?: WaitKind;
   /** Of the automation that it called. */
@@ -219,6 +221,7 @@ export const automationRunItems = sqliteTable(
     status: text()
       .$type<"pending" | "running" | "waiting" | "completed" | "failed" | "cancelled">()
       .notNull(),
+    /** Of a pending item: that of the attempt before. */
     actionRunId: text(),
   },
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],

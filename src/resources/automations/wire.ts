@@ -294,7 +294,7 @@ export function toAutomationRun(
     triggerSourceId: row.triggerSourceId,
     parentAutomationRunId: row.parentRunId,
     input: maskSecrets(row.input),
-    steps: row.steps.map(({ waitKind: _, pinned: __, warnings: ___, items, ...step }) => ({
+    steps: row.steps.map(({ waitKind: _, pinned: __, warnings: ___, repeats: ____, items, ...step }) => ({
       ...step,
       error: step.error ? { ...step.error } : null,
       ...(items ? { items: toItems(items, failures?.get(step.key)) } : {}),

@@ -97,7 +97,7 @@ export const dataFunctions: Definitions = {
   },
   uuid: {
     takes: "",
-    about: "A UUID, different for each use and each run, and the same when the run is retried.",
+    about: "A UUID, different for each use and each run, and the same in each attempt of a step.",
     examples: [["size(uuid())", "36"]],
     call: (_, { nextUuid }) => nextUuid(),
   },
