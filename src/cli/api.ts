@@ -30,7 +30,11 @@ export const api = singleCommand(
           ...(body === undefined ? {} : { body }),
         })
         .catch((error: unknown) => {
-          throw error instanceof AppError ? withRequest(error, method, path) : error;
+          if (!(error instanceof AppError)) throw error;
+          const text = error.details?.text;
+          if (flags.json && typeof text === "string" && text !== "")
+            host.out(host.width === null ? text : plain(text));
+          throw withRequest(error, method, path);
         });
       const type = reply.headers.get("content-type") ?? "";
       if (host.width !== null && type.includes("json")) {

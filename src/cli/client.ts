@@ -148,7 +148,7 @@ export function failureOf(answer: Answer, textOf = faultText): AppError {
   const message = reasonOf(answer, textOf);
   if (answer.status === 401) return new AppError("unauthenticated", message);
   const { status } = answer;
-  const details = { status, path: faultPath(answer.body) };
+  const details = { status, path: faultPath(answer.body), text: answer.text };
   return new AppError("unexpected_status", message, { retryable: PASSING.has(status), details });
 }
 

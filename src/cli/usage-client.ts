@@ -269,7 +269,8 @@ For files of weir apply: weir schema config > weir.schema.json, and at the head 
   api: {
     line: "weir api METHOD PATH [--data JSON] [--server URL] [--org ORG] [--json]",
     gist: "send a request to the API",
-    text: `Prints the response body unchanged. Exit code 1 if the response status isn't 2xx.
+    text: `Prints the response body unchanged. If the response status isn't 2xx, the exit code is 1 and the error is on
+standard error; the body is then printed with --json only.
 
   --data JSON        request body: literal JSON, @FILE, or - for standard input
 ${SHARED}`,

@@ -194,6 +194,13 @@ describe("weir api", () => {
       out: "",
       err: `weir: GET ${path} returned 404: Action not found.\n`,
     });
+    const missing = await shell.run("api", "GET", path, "--json");
+    expect([missing.code, missing.err]).toEqual([1, `weir: GET ${path} returned 404: Action not found.\n`]);
+    expect(missing.json).toEqual({
+      detail: "Action not found.",
+      code: "not_found",
+      correlationId: expect.any(String),
+    });
     expect((await shell.run("api", "GET", "/metrics")).out).toContain("# HELP ");
   });
 
