@@ -15,16 +15,16 @@ interface Piece {
   whole?: string;
 }
 
-/** Assembles the calls of one reply. Throws `response_too_large` for too many or too long ones. */
+/** Assembles the calls of one reply, each with an ID of its own. Throws `response_too_large` for too many or too long ones. */
 export function openCalls() {
-  const calls = new Map<string, ModelCall & { whole: string }>();
+  const calls = new Map<string, ModelCall & { whole: string; given: string }>();
   let last: string | null = null;
   return {
     *take({ key, id, name, delta, whole = "" }: Piece): Generator<ModelEvent> {
       let at = key;
       const known = calls.get(key);
       // Some servers give all calls the number 0: a different ID is a different call.
-      if (known && id !== "" && known.id !== id && name !== "") at = `${key}:${id}`;
+      if (known && id !== "" && known.given !== id && name !== "") at = `${key}:${id}`;
       else if (known === undefined && name === "" && last !== null) at = last;
       let call = calls.get(at);
       if (!call) {
@@ -33,7 +33,8 @@ export function openCalls() {
             "response_too_large",
             `The model requested more than ${MAX_CALLS} calls at once.`,
           );
-        call = { id: id || `call-${calls.size}`, name, arguments: "", whole };
+        const isFree = id !== "" && [...calls.values()].every((other) => other.id !== id);
+        call = { id: isFree ? id : `${id || "call"}-${calls.size}`, given: id, name, arguments: "", whole };
         calls.set(at, call);
         yield { type: "call-begin", id: call.id, name: call.name };
       }
@@ -48,7 +49,10 @@ export function openCalls() {
       yield { type: "call-delta", id: call.id, delta };
     },
     all: (): ModelCall[] =>
-      [...calls.values()].map(({ whole, ...call }) => ({ ...call, arguments: call.arguments || whole })),
+      [...calls.values()].map(({ whole, given: _, ...call }) => ({
+        ...call,
+        arguments: call.arguments || whole,
+      })),
   };
 }
 

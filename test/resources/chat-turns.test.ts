@@ -139,6 +139,18 @@ describe("a turn", () => {
     expect(result.content).toMatch(/^<tool_output tool="query">\n[\s\S]*"n":42[\s\S]*\n<\/tool_output>$/);
   });
 
+  test("ends both of two calls with the same ID", async () => {
+    const call = { call: "datasets", arguments: {}, id: "same" };
+    chat.play([{ moves: [call, call] }, says("No tables.")]);
+    const { at } = await makeThread(chat, ["datasets"]);
+    const { message } = await ask(chat, at);
+    const parts = message.parts.filter(({ type }) => type === "dynamic-tool");
+    expect(parts.map((part) => "state" in part && part.state)).toEqual([
+      "output-available",
+      "output-available",
+    ]);
+  });
+
   test("remembers earlier messages and calls, with the results marked as data", async () => {
     chat.play([calls("query", { sql: "SELECT 1 AS one" }), says("One."), says("Again one.")]);
     const { at } = await makeThread(chat, ["query"]);
