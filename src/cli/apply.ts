@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import { plural } from "../base/plural.ts";
 import { carryOutPlan, nameOf, type Secrets } from "./apply/carry.ts";
+import { checkPlan } from "./apply/check.ts";
 import { makePlan, type Plan } from "./apply/plan.ts";
 import { readFiles } from "./apply/read.ts";
 import { planReport, refuseFaults, showPlan } from "./apply/show.ts";
@@ -33,6 +34,7 @@ export const apply = singleCommand(
       const api = apiOf(input);
       const state = await readState(api);
       const plan = makePlan(files, state, flags.prune === true);
+      await checkPlan(api, plan);
       refuseFaults(plan);
       const isDry = flags["dry-run"] === true;
       if (!flags.json) showPlan(host, plan, isDry ? "Dry run: " : "");

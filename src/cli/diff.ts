@@ -1,3 +1,4 @@
+import { checkPlan } from "./apply/check.ts";
 import { makePlan, type PlanStep } from "./apply/plan.ts";
 import { readFiles } from "./apply/read.ts";
 import { planReport, refuseFaults, showPlan } from "./apply/show.ts";
@@ -23,7 +24,9 @@ export async function diff(args: readonly string[], host: Host): Promise<number>
       async run(input) {
         const { flags } = input;
         const files = await readFiles(host, filesInput(flags.file));
-        const plan = makePlan(files, await readState(apiOf(input)), flags.prune === true);
+        const api = apiOf(input);
+        const plan = makePlan(files, await readState(api), flags.prune === true);
+        await checkPlan(api, plan);
         refuseFaults(plan);
         differs = plan.steps.some(isSeen);
         if (flags.json) host.out(JSON.stringify({ differs, ...planReport(plan) }));

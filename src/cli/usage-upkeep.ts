@@ -137,8 +137,10 @@ ${ORG}
     line: "weir apply -f FILE|DIR... [--dry-run] [--prune] [--yes] [--server URL] [--org ORG] [--json]",
     gist: "apply configuration from YAML files",
     text: `Shows the changes, asks on a terminal, then makes them: creates missing resources and updates those that differ, matched
-by slug (APIs by name, outgoing webhooks by URL). Applying the same files again changes nothing. Everything is validated
-first. If a change fails, the earlier ones are rolled back. Without a terminal, changes require --yes (exit code 2).
+by slug (APIs by name, outgoing webhooks by URL). Applying the same files again changes nothing. The resources are checked
+first, if the server has the same version as this command. What depends on other data of the server, such as a path that
+is taken, is found when it is sent: then the earlier changes are rolled back. Without a terminal, changes require --yes
+(exit code 2).
 
 \${NAME} stands for a value of a file with values: {NAME: …}, otherwise for a variable of the environment, also within
 text if NAME is in capitals. A secret that isn't set is left unchanged; any other is an error. $\${NAME} is literal text.

@@ -4,8 +4,9 @@ import { folder } from "../support/shell.ts";
 import { created } from "../support/work.ts";
 import { terminal } from "./configuration.ts";
 
-/** The server rejects its URL. */
-const REJECTED = 'webhooks: [{ url: "https://example.com/a b", events: ["*"] }]\n';
+/** Only the server knows that there is no such filter. */
+const REJECTED =
+  "{ slug: wrong, name: Wrong, panels: [{ key: a, title: A, sql: SELECT 1, clickFilters: { n: none } }] }";
 
 test("a failed apply leaves the default connection as it was", async () => {
   using here = folder();
@@ -16,7 +17,9 @@ test("a failed apply leaves the default connection as it was", async () => {
   const start = `weir: 1\nconnections:\n${connection("old", true)}${connection("next", false)}`;
   expect((await shell.give(start)).code).toBe(0);
   for (const slug of ["next", "new"]) {
-    const failed = await shell.give(`weir: 1\nconnections:\n${connection(slug, true)}${REJECTED}`);
+    const failed = await shell.give(
+      `weir: 1\nconnections:\n${connection(slug, true)}dashboards: [${REJECTED}]\n`,
+    );
     expect([failed.code, failed.err]).toEqual([1, expect.not.stringContaining("Could not roll back")]);
     const { connections } = (await app.owner("GET", "/api/v1/connections")).body;
     expect(connections.map((one: Record<string, unknown>) => [one.slug, one.isDefault]).sort()).toEqual([
@@ -38,7 +41,7 @@ test("a failed apply leaves a dashboard's public link as it was", async () => {
   );
   const before = (await app.owner("GET", `/api/v1/dashboards/${id}`)).body;
   const text = "weir: 1\ndashboards: [{ slug: shop, name: The shop }]\n";
-  const failed = await shell.give(text + REJECTED);
+  const failed = await shell.give(text.replace("]", `, ${REJECTED}]`));
   expect([failed.code, failed.err]).toEqual([1, expect.stringContaining("Earlier changes were rolled back")]);
   const { shareUrl, name } = (await app.owner("GET", `/api/v1/dashboards/${id}`)).body;
   expect([shareUrl, name]).toEqual([before.shareUrl, "Shop"]);

@@ -468,10 +468,11 @@ connections:
   - { slug: files, name: Files, provider: local_files }
 actions:
   - { slug: old, name: Older, kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } }
-  - { slug: wrong, name: Wrong, kind: http_request, definition: { url: 5 } }
+dashboards:
+  - { slug: wrong, name: Wrong, panels: [{ key: a, title: A, sql: SELECT 1, clickFilters: { n: none } }] }
 `);
     expect(failed.code).toBe(1);
-    expect(failed.err).toContain("action wrong: ");
+    expect(failed.err).toContain("dashboard wrong: panels.0.clickFilters.n: ");
     expect(failed.err).toContain("Earlier changes were rolled back (2).");
     expect((await shell.export()).out).toBe(before);
   });

@@ -65,7 +65,8 @@ export async function carryOutPlan(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, retryable } = error;
-    const under = current === null ? "" : `${placeIn(current, error)}${nameOf(current)}: `;
+    const path = Array.isArray(error.details?.path) ? error.details.path.map(String) : [];
+    const under = current === null ? "" : `${lineIn(current, path)}${nameOf(current)}: `;
     const message = await takeBack(undos, lasting);
     throw new AppError(code, `${under}${error.message.replace(/\.?$/, ".")}\n${message}`, {
       retryable,
@@ -118,12 +119,9 @@ export async function carryOutPlan(
   }
 }
 
-/** File and line of what the server rejected. Empty for steps without a file. */
-function placeIn({ wanted }: PlanStep, { details }: AppError): string {
-  if (wanted === null) return "";
-  const path = Array.isArray(details?.path) ? details.path.map(String) : [];
-  return `${wanted.place(path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)))}: `;
-}
+/** File and line of a path in the request of a step. Empty for steps without a file. */
+export const lineIn = ({ wanted }: PlanStep, path: readonly string[]): string =>
+  wanted === null ? "" : `${wanted.place(path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)))}: `;
 
 /** URLs that differ only in their secrets look the same. They must not overwrite each other's secret. */
 function freeName(secrets: Secrets, name: string): string {
