@@ -1,23 +1,20 @@
 import { AppError } from "../base/errors.ts";
-import type { AuthHint, ReadApi } from "./contract.ts";
+import { type AuthHint, MAX_WARNINGS, type ReadApi } from "./contract.ts";
+import { LETTERS, SWITCHES, VALUED } from "./curl-options.ts";
 import { type RecordedRequest, readRecorded } from "./recorded.ts";
 
 const MAX_COMMANDS = 500;
 
-/** Options with a value that doesn't matter for an endpoint. */
-const PASSED_OVER = new Set(
-  "-o --output -m --max-time --connect-timeout -c --cookie-jar --retry --retry-delay -w --write-out --cacert --cert -E --key -x --proxy --resolve --limit-rate -T --upload-file --ciphers -K --config -r --range --interface --tls-max -Y -y -z -C --max-redirs --proto".split(
-    " ",
-  ),
-);
-
 /** The endpoints called by the `curl` commands in a text. Throws `bad_request` if there are none. */
 export function readCurl(text: string, baseUrl: string | null): ReadApi {
   const commands = commandsIn(text).slice(0, MAX_COMMANDS);
-  const requests = commands.flatMap((words) => requestOf(words) ?? []);
+  const warnings = new Set<string>();
+  const warn = (warning: string) => void warnings.add(warning);
+  const requests = commands.flatMap((words) => requestOf(words, warn) ?? []);
   if (requests.length === 0)
     throw new AppError("bad_request", "The text contains no curl command with a URL.");
-  return readRecorded(requests, "curl", { baseUrl, title: null });
+  const read = readRecorded(requests, "curl", { baseUrl, title: null });
+  return { ...read, warnings: [...warnings, ...read.warnings].slice(0, MAX_WARNINGS) };
 }
 
 /** The words of each `curl` command, split as a shell would. */
@@ -25,10 +22,20 @@ function commandsIn(text: string): string[][] {
   const commands: string[][] = [];
   for (const start of text.matchAll(/(?:^|[\n;&|(`])[ \t]*(?:[$>#%][ \t]+)?curl(?=\s)/g)) {
     const words = wordsOf(text.slice(start.index + start[0].length));
-    if (words.length > 0) commands.push(words);
+    for (const own of partsOf(words)) commands.push(own);
     if (commands.length >= MAX_COMMANDS) break;
   }
   return commands;
+}
+
+/** The words before and after each `--next`: every part is a request of its own. */
+function partsOf(words: readonly string[]): string[][] {
+  const parts: string[][] = [[]];
+  for (const word of words) {
+    if (word === "--next" || word === "-:") parts.push([]);
+    else parts.at(-1)?.push(word);
+  }
+  return parts.filter(({ length }) => length > 0);
 }
 
 const ENDS = new Set(["\n", ";", "|", "&", ")", "`"]);
@@ -78,22 +85,31 @@ function quoted(text: string, at: number, isC: boolean): { value: string; end: n
 
 interface Command {
   method: string | null;
-  url: string | null;
+  /** Words that aren't options: URLs, unless an unknown option has one as its value. */
+  words: string[];
   headers: [string, string][];
+  /** The body, or with `-G` the query. */
   data: string[];
+  query: string[];
   fields: [string, string][];
+  /** The file with the body. */
+  file: string | null;
+  isUpload: boolean;
   isGet: boolean;
   isJson: boolean;
   hints: AuthHint[];
 }
 
-function requestOf(words: readonly string[]): RecordedRequest | null {
+function requestOf(words: readonly string[], warn: (text: string) => void): RecordedRequest | null {
   const command: Command = {
     method: null,
-    url: null,
+    words: [],
     headers: [],
     data: [],
+    query: [],
     fields: [],
+    file: null,
+    isUpload: false,
     isGet: false,
     isJson: false,
     hints: [],
@@ -101,74 +117,122 @@ function requestOf(words: readonly string[]): RecordedRequest | null {
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string;
     if (!word.startsWith("-") || word === "-") {
-      command.url ??= word;
+      command.words.push(word);
       continue;
     }
-    const long = /^(--[\w-]+)=([\s\S]*)$/.exec(word);
-    const short = /^(-[XHduFbAeoT])([\s\S]+)$/.exec(word);
-    const [option, own] = long ? [long[1], long[2]] : short ? [short[1], short[2]] : [word, undefined];
-    const takes = TAKES[option as string];
-    if (takes) takes(command, own ?? words[++i] ?? "");
-    else if (PASSED_OVER.has(option as string) && own === undefined) i++;
-    else if (option === "-G" || option === "--get") command.isGet = true;
-    else if (option === "-I" || option === "--head") command.method ??= "HEAD";
+    for (const [option, own] of optionsIn(word)) {
+      const name = option.replace(/^expand-/, "");
+      if (VALUED.has(name)) take(command, name, own ?? words[++i] ?? "");
+      else if (name === "get") command.isGet = true;
+      else if (name === "head") command.method ??= "HEAD";
+      else if (!SWITCHES.has(name) && !SWITCHES.has(name.replace(/^no-/, "")))
+        warn(`curl's option ${word.slice(0, 100)} isn't known. It is left out.`);
+    }
   }
-  return command.url === null ? null : built(command, command.url);
+  const urls = command.words.filter((word) => word.includes("://"));
+  if (urls.length > 1) warn(`Of several URLs in one curl command, only the first is read: ${urls[0]}`);
+  const address = urls[0] ?? command.words[0];
+  return address === undefined ? null : built(command, address, warn);
 }
 
-const TAKES: Readonly<Record<string, (command: Command, value: string) => void>> = Object.assign(
-  Object.create(null),
-  alias("-X --request", (command, value) => {
-    command.method = value.toUpperCase();
-  }),
-  alias("--url", (command, value) => {
-    command.url = value;
-  }),
-  alias("-H --header", (command, value) => {
-    const colon = value.indexOf(":");
-    if (colon > 0) command.headers.push([value.slice(0, colon).trim(), value.slice(colon + 1).trim()]);
-  }),
-  alias("-d --data --data-raw --data-binary --data-ascii --data-urlencode", (command, value) => {
-    command.data.push(value);
-  }),
-  alias("--json", (command, value) => {
-    command.isJson = true;
-    command.data.push(value);
-  }),
-  alias("-F --form --form-string", (command, value) => {
-    const [name = "", ...rest] = value.split("=");
-    command.fields.push([name, rest.join("=")]);
-  }),
-  alias("-u --user", (command) => {
-    command.hints.push({ label: "Basic", name: "Authorization", location: "header", type: "basic" });
-  }),
-  alias("--oauth2-bearer", (command) => {
-    command.hints.push({ label: "Bearer token", name: "Authorization", location: "header", type: "bearer" });
-  }),
-  alias("-b --cookie -A --user-agent -e --referer", () => undefined),
-);
-
-function alias(names: string, take: (command: Command, value: string) => void) {
-  return Object.fromEntries(names.split(" ").map((name) => [name, take]));
+/** The options in a word, the last one perhaps with its value: `--data=x`, or `-sXPOST` for -s and -X POST. */
+function optionsIn(word: string): [option: string, value?: string][] {
+  const [, long, own] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(word) ?? [];
+  if (long !== undefined) return [own === undefined ? [long] : [long, own]];
+  const options: [string, string?][] = [];
+  for (let at = 1; at < word.length; at++) {
+    const letter = word.charAt(at);
+    const option = LETTERS[letter] ?? letter;
+    const rest = word.slice(at + 1);
+    if (VALUED.has(option)) return [...options, rest === "" ? [option] : [option, rest]];
+    options.push([option]);
+  }
+  return options;
 }
 
-function built(command: Command, address: string): RecordedRequest {
+/** Adds what an option says about the request. Others don't matter for an endpoint. */
+function take(command: Command, option: string, value: string): void {
+  const authorization = { name: "Authorization", location: "header" } as const;
+  switch (option) {
+    case "request":
+      command.method = value.toUpperCase();
+      return;
+    case "url":
+      return void command.words.push(value);
+    case "header": {
+      const colon = value.indexOf(":");
+      if (colon > 0) command.headers.push([value.slice(0, colon).trim(), value.slice(colon + 1).trim()]);
+      return;
+    }
+    case "json":
+    case "data":
+    case "data-ascii":
+    case "data-binary":
+      command.isJson ||= option === "json";
+      if (value.startsWith("@")) command.file = value.slice(1);
+      else command.data.push(value);
+      return;
+    case "data-raw":
+      return void command.data.push(value);
+    case "data-urlencode":
+      return void command.data.push(urlEncoded(value));
+    case "url-query":
+      return void command.query.push(value.startsWith("+") ? value.slice(1) : urlEncoded(value));
+    case "form":
+    case "form-string": {
+      const [name = "", ...rest] = value.split("=");
+      const text = rest.join("=");
+      const isFile = text.startsWith("@");
+      command.fields.push([name, isFile && option === "form-string" ? "" : text]);
+      return;
+    }
+    case "upload-file":
+      command.file = value;
+      command.isUpload = true;
+      return;
+    case "user":
+      return void command.hints.push({ ...authorization, label: "Basic", type: "basic" });
+    case "oauth2-bearer":
+      return void command.hints.push({ ...authorization, label: "Bearer token", type: "bearer" });
+  }
+}
+
+/** `name=content` with the content encoded; `name@file` has its content in a file. */
+function urlEncoded(text: string): string {
+  const [, name = "", sign, content = ""] = /^([^=@]*)([=@])([\s\S]*)$/.exec(text) ?? ["", "", "=", text];
+  const value = sign === "@" ? "" : encodeURIComponent(content.toWellFormed());
+  return name === "" ? value : `${name}=${value}`;
+}
+
+function built(command: Command, address: string, warn: (text: string) => void): RecordedRequest {
+  const { file, isUpload, isGet, isJson, fields, headers } = command;
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`;
-  const url = placeholders(full);
-  const data = command.data.join("&");
-  const type = command.headers.find(([name]) => /^content-type$/i.test(name))?.[1];
-  const isBody = data !== "" && !command.isGet;
-  const query = command.isGet && data !== "" ? `${url.includes("?") ? "&" : "?"}${data}` : "";
+  const named = isUpload && full.endsWith("/") ? full + (file ?? "").split("/").at(-1) : full;
+  const url = placeholders(named);
+  const data = command.data.join(isJson ? "" : "&");
+  const type = headers.find(([name]) => /^content-type$/i.test(name))?.[1];
+  const hasBody = (data !== "" || file !== null) && !isGet;
+  const query = [...command.query, ...(isGet && data !== "" ? [data] : [])].join("&");
+  const method = command.method ?? (isUpload ? "PUT" : hasBody || fields.length > 0 ? "POST" : "GET");
+  const ofFile = type ?? (isJson ? "application/json" : isUpload ? "text/plain" : FORM);
+  if (file !== null && !isGet)
+    warn(`The body of ${method} ${url} is in the file ${file}. It is an argument.`);
   return {
     name: null,
     description: null,
-    method: command.method ?? (isBody || command.fields.length > 0 ? "POST" : "GET"),
-    url: url + query,
-    headers: command.headers,
-    body: isBody ? bodyOf(data, type ?? (command.isJson ? "application/json" : "")) : formOf(command.fields),
+    method,
+    url: url + (query === "" ? "" : `${url.includes("?") ? "&" : "?"}${query}`),
+    headers,
+    body: !hasBody
+      ? formOf(fields)
+      : file !== null
+        ? { type: ofFile, isFile: true }
+        : bodyOf(data, type ?? (isJson ? "application/json" : "")),
     hints: command.hints,
   };
 }
+
+const FORM = "application/x-www-form-urlencoded";
 
 const formOf = (fields: Command["fields"]): RecordedRequest["body"] =>
   fields.length === 0 ? null : { type: "multipart/form-data", fields };
@@ -177,7 +241,7 @@ const formOf = (fields: Command["fields"]): RecordedRequest["body"] =>
 function bodyOf(text: string, type: string): RecordedRequest["body"] {
   const isJson = /^\s*[[{]/.test(text);
   if (/x-www-form-urlencoded/i.test(type) || (type === "" && !isJson && text.includes("="))) {
-    return { type: "application/x-www-form-urlencoded", fields: [...new URLSearchParams(text)] };
+    return { type: FORM, fields: [...new URLSearchParams(text)] };
   }
   return { type: type === "" ? (isJson ? "application/json" : "text/plain") : type, text };
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import type { AuthHint, ReadApi } from "./contract.ts";
 import { placeholders } from "./curl.ts";
 import { type RecordedRequest, readRecorded } from "./recorded.ts";
@@ -106,9 +107,21 @@ function bodyOf(body: JsonObject, variables: Variables): RecordedRequest["body"]
         ),
       };
     case "graphql":
-      return { type: "application/json", text: JSON.stringify(body.graphql ?? {}) };
+      return { type: "application/json", text: JSON.stringify(graphqlOf(body.graphql, variables)) };
     default:
       return null;
+  }
+}
+
+/** The body of a GraphQL request, whose variables are in the collection as a text. */
+function graphqlOf(graphql: Json | undefined, known: Variables): JsonObject {
+  if (!isObject(graphql)) return {};
+  const { variables, ...rest } = graphql;
+  if (typeof variables !== "string") return graphql;
+  try {
+    return { ...rest, variables: parseLossless(filled(variables, known)) };
+  } catch {
+    return { ...rest, variables: {} }; // empty, or with placeholders
   }
 }
 

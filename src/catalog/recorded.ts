@@ -1,5 +1,6 @@
 import { headerFault } from "../base/http-message.ts";
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { isObject } from "../base/json.ts";
+import { parseExact } from "../base/json-numbers.ts";
 import { isSecretName } from "./addresses.ts";
 import {
   type AuthHint,
@@ -14,8 +15,8 @@ import {
 } from "./contract.ts";
 import { endpointName, inputTemplate, uniqueNames } from "./names.ts";
 import { addBody } from "./openapi-body.ts";
-import { addInput, fileInput, fitted, type Inputs, noInputs } from "./openapi-inputs.ts";
-import { schemaOfSample, schemaOfText } from "./sample-schema.ts";
+import { addInput, fileInput, fitted, type Inputs, noInputs, REPEATED, STYLE } from "./openapi-inputs.ts";
+import { schemaOfSample, schemaOfTexts } from "./sample-schema.ts";
 
 /** One recorded request, from a browser or written by a person. */
 export interface RecordedRequest {
@@ -25,10 +26,13 @@ export interface RecordedRequest {
   /** Absolute. Placeholders in its path are `{x}`. */
   url: string;
   headers: readonly (readonly [name: string, value: string])[];
-  /** The body's text, or the fields of a form. */
-  /** A multipart field that starts with `@` is a file, as in curl. */
+  /**
+   * The body's text, the fields of a form, or that a file has it. A multipart field that starts with `@` is a file, as
+   * in curl.
+   */
   body:
     | { type: string; text: string }
+    | { type: string; isFile: true }
     | { type: string; fields: readonly (readonly [string, string])[] }
     | null;
   hints: readonly AuthHint[];
@@ -126,11 +130,13 @@ function endpointOf(
     const known = inputs.owners.get(`path:${placeholder}`);
     return `{${known ?? addInput(inputs, "path", placeholder, { type: "string" }, true)}}`;
   });
-  for (const [parameter, value] of url.searchParams) {
+  for (const parameter of url.searchParams.keys()) {
     if (isSecretName(parameter) || /^(key|api[-_]?key)$/i.test(parameter)) continue;
     if (Object.hasOwn(inputs.query, parameter)) continue;
-    const schema: JsonObject =
-      value === "" ? { type: "string" } : { ...schemaOfText(value), examples: [value] };
+    const values = url.searchParams.getAll(parameter);
+    const schema = schemaOfTexts(values);
+    if (values.length > 1) schema.examples = [values];
+    else if (values[0] !== "") schema.examples = values;
     inputs.query[parameter] = inputTemplate(addInput(inputs, "query", parameter, schema, false));
   }
   for (const [header, value] of request.headers) {
@@ -140,7 +146,7 @@ function endpointOf(
       warn(`${fault} It is left out.`);
       continue;
     }
-    inputs.headers[header] = value.replaceAll("{{", '{{"{{"}}');
+    inputs.headers[header] = headerTemplate(inputs, value, source);
   }
   if (request.body && method !== "GET" && method !== "HEAD") readBody(inputs, request.body, warn);
   return {
@@ -158,6 +164,29 @@ function endpointOf(
   };
 }
 
+/** How texts for people name what has to be filled in. */
+const PLACEHOLDERS: Partial<Record<EndpointSource, RegExp>> = {
+  curl: /<([A-Za-z_][\w-]*)>|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{([A-Za-z_][\w-]*)\}\}/g,
+  postman: /\{\{([A-Za-z_][\w-]*)\}\}/g,
+};
+
+/** A recorded value with arguments for its placeholders. */
+function headerTemplate(inputs: Inputs, value: string, source: EndpointSource): string {
+  const pattern = PLACEHOLDERS[source];
+  const plain = (text: string) => text.replaceAll("{{", '{{"{{"}}');
+  if (pattern === undefined) return plain(value);
+  let at = 0;
+  let template = "";
+  for (const found of value.matchAll(pattern)) {
+    const name = found.slice(1).find((each) => each !== undefined) ?? "";
+    const own =
+      inputs.owners.get(`header:${name}`) ?? addInput(inputs, "header", name, { type: "string" }, true);
+    template += plain(value.slice(at, found.index)) + inputTemplate(own);
+    at = found.index + found[0].length;
+  }
+  return template + plain(value.slice(at));
+}
+
 function readBody(
   inputs: Inputs,
   body: NonNullable<RecordedRequest["body"]>,
@@ -166,12 +195,16 @@ function readBody(
   const isMultipart = /^multipart\/form-data\b/i.test(body.type);
   if ("text" in body && isMultipart)
     return warn("A multipart form recorded as one text is omitted. Add its fields to bodyTemplate.");
+  if ("isFile" in body)
+    return addBody(inputs, body.type, /[/+]json\b/i.test(body.type) ? {} : { type: "string" }, true);
   if ("fields" in body) {
     const properties = Object.fromEntries(
-      body.fields.map(([name, value]) => [
-        name,
-        isMultipart && value.startsWith("@") ? fileInput(null) : schemaOfText(value),
-      ]),
+      body.fields.map(([name, value]) => {
+        const values = body.fields.filter(([each]) => each === name).map(([, text]) => text);
+        if (isMultipart && value.startsWith("@")) return [name, fileInput(null, values.length > 1)];
+        const schema = schemaOfTexts(values);
+        return [name, values.length > 1 ? { ...schema, [STYLE]: REPEATED } : schema];
+      }),
     );
     return addBody(inputs, body.type, { type: "object", properties }, true);
   }
@@ -186,9 +219,9 @@ function readBody(
   addBody(inputs, body.type === "" ? "text/plain" : body.type, { type: "string" }, true);
 }
 
-function jsonOf(text: string): Json | undefined {
+function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined; // plain text
   }

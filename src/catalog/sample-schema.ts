@@ -1,10 +1,11 @@
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { isNumeric, lossless } from "../base/json-numbers.ts";
 
 const MAX_DEPTH = 8;
 const MAX_FIELDS = 200;
 
-/** Infers a schema from a sample value; nothing in it is required. */
-export function schemaOfSample(sample: Json, depth = 0): JsonObject {
+/** Infers a schema from a sample value, as `parseExact` gives it; nothing in it is required. */
+export function schemaOfSample(sample: unknown, depth = 0): JsonObject {
   if (sample === null || depth > MAX_DEPTH) return {};
   if (Array.isArray(sample)) {
     const first = sample.find((item) => item !== null);
@@ -19,13 +20,23 @@ export function schemaOfSample(sample: Json, depth = 0): JsonObject {
       properties: Object.fromEntries(fields.map(([name, value]) => [name, schemaOfSample(value, depth + 1)])),
     };
   }
-  if (typeof sample === "number") return { type: Number.isInteger(sample) ? "integer" : "number" };
+  if (isNumeric(sample)) {
+    const type = Number.isInteger(Number(sample)) ? "integer" : "number";
+    return { type: typeof lossless(sample) === "string" ? [type, "string"] : type }; // long numbers are texts
+  }
   return { type: typeof sample === "boolean" ? "boolean" : "string" };
 }
 
-/** Infers the schema of a string in a URL: a number or a boolean if it parses as one. */
-export function schemaOfText(text: string): JsonObject {
-  if (/^-?\d{1,15}$/.test(text)) return { type: "integer" };
-  if (/^-?\d{1,15}\.\d{1,15}$/.test(text)) return { type: "number" };
-  return { type: text === "true" || text === "false" ? "boolean" : "string" };
+/** Infers the schema of texts in a URL or a form; several are a list. */
+export function schemaOfTexts(texts: readonly string[]): JsonObject {
+  const [type = "string", ...others] = [...new Set(texts.map(typeOfText))];
+  const schema = { type: others.length === 0 ? type : "string" };
+  return texts.length > 1 ? { type: "array", items: schema } : schema;
+}
+
+/** A number or a boolean only if it is sent as the same text again: `01234` isn't one. */
+function typeOfText(text: string): string {
+  if (/^-?\d+(\.\d+)?$/.test(text) && String(Number(text)) === text)
+    return Number.isInteger(Number(text)) ? "integer" : "number";
+  return text === "true" || text === "false" ? "boolean" : "string";
 }
