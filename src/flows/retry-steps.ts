@@ -3,9 +3,10 @@ import type { StepState } from "../resources/automations/table.ts";
 import { again, fresh } from "./states.ts";
 
 /**
- * Returns the states with which a retry of a run starts. Steps that failed or are new run, and so does everything that
- * depends on them. Other completed steps keep their results. A failed step repeats only its uncompleted items, unless
- * its list isn't that of `before` any more.
+ * Returns the states with which a retry of a run starts. Steps that failed, are new, or were skipped by another
+ * condition run, and so does everything that depends on them. Other completed steps keep their results; other skipped
+ * ones are decided about again, since the failure may have skipped them. A failed step repeats only its uncompleted
+ * items, unless its list isn't that of `before` any more.
  */
 export function statesOfRetry(
   definitions: readonly Step[],
@@ -13,8 +14,14 @@ export function statesOfRetry(
 ): StepState[] {
   const states = new Map(before.steps.map((state) => [state.key, state]));
   const lists = new Map(before.definitions.map((step) => [step.key, JSON.stringify(step.forEach)]));
-  const after = dependentsOf(definitions, (key) => !KEPT.includes(states.get(key)?.status ?? ""));
-  return definitions.map(({ key, forEach }) => {
+  const conditions = new Map(before.definitions.map((step) => [step.key, conditionOf(step)]));
+  const isSkipped = (step: Step) =>
+    states.get(step.key)?.status === "skipped" && conditions.get(step.key) === conditionOf(step);
+  const isKept = (step: Step) => states.get(step.key)?.status === "completed" || isSkipped(step);
+  const changed = new Set(definitions.filter((step) => !isKept(step)).map(({ key }) => key));
+  const after = dependentsOf(definitions, (key) => changed.has(key));
+  return definitions.map((step) => {
+    const { key, forEach } = step;
     const state = states.get(key);
     if (!state || after.has(key)) return fresh(key);
     if (state.status === "completed") return state;
@@ -22,8 +29,8 @@ export function statesOfRetry(
   });
 }
 
-/** A step that was skipped is decided about again. What depends on it ran without it, or was skipped too. */
-const KEPT: readonly string[] = ["completed", "skipped"];
+/** What decides whether a step runs, apart from the steps that it depends on. */
+const conditionOf = ({ when, dependsOn }: Step): string => JSON.stringify([when, dependsOn]);
 
 /** Returns the steps that depend on one of these, also through others. */
 function dependentsOf(definitions: readonly Step[], isOne: (key: string) => boolean): ReadonlySet<string> {

@@ -224,6 +224,36 @@ describe("a step that is repaired by a retry", () => {
     expect(kept.map(({ key }: { key: string }) => key)).toEqual(["apart"]);
   });
 
+  test("is followed by steps after one that was skipped by another condition", async () => {
+    await using app = await startApp();
+    let isBroken = true;
+    await using receiver = startReceiver(() => Response.json({}, { status: isBroken ? 400 : 200 }));
+    const script = (input: unknown) => ({
+      kind: "run_script",
+      definition: { source: "export default (x) => x", input },
+    });
+    const config = (when: string) => ({
+      steps: [
+        { key: "x", ...script("1") },
+        { key: "s", dependsOn: ["x"], when, ...script("given") },
+        { key: "t", dependsOn: ["s", "x"], ...script("{{steps.s.result.output ?? 'none'}}") },
+        {
+          key: "u",
+          dependsOn: ["t"],
+          kind: "http_request",
+          definition: { url: receiver.url, method: "POST", body: "{{steps.t.result.output}}" },
+        },
+      ],
+    });
+    const flow = await makeAutomation(app.owner, config("false"));
+    const first = await flowToEnd(app.owner, flow.id);
+    isBroken = false;
+    await app.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: config("true") });
+    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
+    expect((await automationRunEnd(app.owner, again.id)).status).toBe("completed");
+    expect(receiver.got.map(({ text }) => text)).toEqual(["none", "given"]);
+  });
+
   test("asks again for an approval that followed it", async () => {
     await using app = await startApp();
     const steps = (isBroken: boolean) => [
