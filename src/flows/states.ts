@@ -41,7 +41,7 @@ export function again(state: StepState): StepState {
   const repeats = state.actionRunId ?? state.repeats;
   return {
     ...fresh(state.key),
-    ...(state.items ? { items: state.items } : {}),
+    ...(state.items ? { items: state.items, ...(state.warnings ? { warnings: state.warnings } : {}) } : {}),
     ...(repeats === undefined ? {} : { repeats }),
   };
 }
