@@ -110,13 +110,13 @@ export async function findStored(
   step: string,
   artifactId: string,
 ): Promise<ArtifactRow> {
-  const [row] = await stored(db, organizationId, [artifactId]);
+  const [row] = await storedRows(db, organizationId, [artifactId]);
   if (!row) throw gone(step);
   if (row.bytes > MAX_READ_BYTES) throw tooLarge(step, row.bytes);
   return row;
 }
 
-const stored = (db: ReadDb, organizationId: string, ids: readonly string[]): Promise<ArtifactRow[]> =>
+const storedRows = (db: ReadDb, organizationId: string, ids: readonly string[]): Promise<ArtifactRow[]> =>
   db
     .select()
     .from(artifacts)
@@ -127,7 +127,7 @@ const stored = (db: ReadDb, organizationId: string, ids: readonly string[]): Pro
       ),
     );
 
-/** The list of the items' results, null for each that hasn't completed. Throws `gone` if an artifact was deleted. */
+/** The list of the items' results, null for each that hasn't completed. Throws as `piecesOf`. */
 export async function itemPieces(
   db: ReadDb,
   organizationId: string,
@@ -139,12 +139,14 @@ export async function itemPieces(
     .leftJoin(actionRuns, eq(actionRuns.id, automationRunItems.actionRunId))
     .where(itemsOf(list.runId, list.key))
     .orderBy(asc(automationRunItems.itemIndex));
-  const results = rows.map(({ json }) => ({ json: json ?? "null", id: storedIn(json)?.artifactId ?? null }));
-  const ids = results.flatMap(({ id }) => id ?? []);
-  const byId = new Map((await stored(db, organizationId, ids)).map((row) => [row.id, row]));
+  const results = rows.map(({ json }) => ({ json: json ?? "null", stored: storedIn(json) }));
+  const largest = Math.max(0, ...results.map(({ stored }) => stored?.bytes ?? 0));
+  if (largest > MAX_READ_BYTES) throw tooLarge(step, largest);
+  const ids = results.flatMap(({ stored }) => stored?.artifactId ?? []);
+  const byId = new Map((await storedRows(db, organizationId, ids)).map((row) => [row.id, row]));
   const pieces: Piece[] = [];
-  for (const { json, id } of results) {
-    const piece = id === null ? json : byId.get(id);
+  for (const { json, stored } of results) {
+    const piece = stored === null ? json : byId.get(stored.artifactId);
     if (piece === undefined) throw gone(step);
     pieces.push(pieces.length === 0 ? "[" : ",", piece);
   }

@@ -99,6 +99,30 @@ test("a large result among those of a thousand items is a value too", async () =
   expect(run.result.read.output).toEqual({ same: 1000, long: 300_000 });
 });
 
+test("a large result of a row is a value in the file of results", async () => {
+  await using app = await startApp();
+  const output = { layer: "raw", dataset: "rows", writeDisposition: "replace" };
+  const sql = "select i as n from range(3) t(i)";
+  const steps = [
+    { key: "rows", kind: "duckdb_transform", definition: { sql, output } },
+    {
+      key: "each",
+      dependsOn: ["rows"],
+      forEach: { table: "raw.rows", orderBy: "n" },
+      kind: "run_script",
+      definition: { source: "export default (n) => 'x'.repeat(n === 1 ? 300_000 : 1)", input: "{{item.n}}" },
+    },
+  ];
+  const flow = await makeAutomation(app.owner, { steps });
+  const { artifactId } = (await flowToEnd(app.owner, flow.id)).result.each;
+  const { text } = await app.owner("GET", `/api/v1/artifacts/${artifactId}/content`);
+  const lengths = text
+    .trim()
+    .split("\n")
+    .map((line: string) => JSON.parse(line).result.output.length);
+  expect(lengths).toEqual([1, 300_000, 1]);
+});
+
 test("a caller gets all values of the run that it called, and a caller of that one too", async () => {
   await using app = await startApp();
   const script = (key: string, length: number) => ({

@@ -44,8 +44,8 @@ export async function bulkResult(
   const path = join(await context.workFolder(), isTable ? "results.jsonl" : "results.json");
   const failures = openFailures();
   const results = failures.seen(resultsInOrder(ctx.db, step));
-  const whole = wholeItems(ctx);
-  await write(path, isTable ? linesOf(results) : listOf(whole.of(results), total));
+  const whole = wholeItems(ctx, isTable ? Number.POSITIVE_INFINITY : MAX_READ_BYTES);
+  await write(path, isTable ? linesOf(whole.of(results)) : listOf(whole.of(results), total));
   const file = Bun.file(path);
   const { named, first } = failures;
   const error = first && { ...first.error, details: { ...first.error.details, item: first.index } };
@@ -73,17 +73,17 @@ export async function bulkResult(
 }
 
 /**
- * Puts large results of items, which are artifacts, into the list, as long as expressions can read that. Beyond it, the
- * list has their summaries, and `leftOut` bytes less.
+ * Puts large results of items, which are artifacts, into the list, up to `most` bytes. Beyond it, the list has their
+ * summaries, and `leftOut` bytes less.
  */
-function wholeItems(ctx: Context) {
+function wholeItems(ctx: Context, most: number) {
   let bytes = 0;
   let leftOut = 0;
   const wholeOf = async (result: ItemResult): Promise<ItemResult> => {
     const stored = result.isCompleted ? storedIn(result.json) : null;
     if (stored === null) return result;
     const content = await openContent(ctx, await findArtifact(ctx, stored.artifactId));
-    if (bytes + content.size > MAX_READ_BYTES) leftOut += content.size;
+    if (bytes + content.size > most) leftOut += content.size;
     if (leftOut > 0) return result;
     bytes += content.size;
     return { ...result, json: await content.text() };
