@@ -604,7 +604,7 @@ describe("the budget of an organization", () => {
     const theirs = await makeThread(chat, [], other.call);
     expect((await other.call("POST", `${theirs.at}/turns/stream`, { content: "x" })).status).toBe(200);
     chat.app.clock.turn(24 * 60 * 60 * 1000);
-    expect((await open({ app: chat.app }, at, { content: "Tomorrow" })).status).not.toBe(429);
+    expect((await ask(chat, at, { content: "Tomorrow" })).reply.content).toBe("Ok.");
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Operation } from "../../src/http/operation.ts";
 import { scopeOf } from "../../src/resources/access-tokens/scopes.ts";
+import { SCOPES } from "../../src/resources/access-tokens/table.ts";
 import { requestExampleOf } from "../../src/resources/openapi/example.ts";
 import { ROLES, type Role } from "../../src/resources/organizations/table.ts";
 import { operations } from "../../src/server.ts";
@@ -38,10 +39,15 @@ const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 /** A link that someone may send around: with the cookie, it changes something only from Weir's own pages. */
 const ASKS_FIRST = ["GET /api/inbound/link-callback"];
 
+/** Their effect outlives the token, so that needs all scopes. */
+const NEED_ALL_SCOPES = ["GET /api/inbound/link-callback"];
+
 /** The rules themselves, from what an operation declares (docs/decisions/sign-in.md). */
 function verdict(operation: Operation, who: Principal): Verdict {
   const byRole = roleVerdict(operation, who);
   const scope = scopeOf(operation);
+  if (byRole === "open" && NEED_ALL_SCOPES.includes(`${operation.method} ${operation.path}`))
+    return SCOPES.every((one) => who.scopes?.includes(one) !== false) ? byRole : "scope_missing";
   const isHeard = byRole === "open" || OPERATORS_ALONE.includes(`${operation.method} ${operation.path}`);
   return isHeard && scope !== null && who.scopes?.includes(scope) === false ? "scope_missing" : byRole;
 }
